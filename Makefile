@@ -1,0 +1,53 @@
+# Everything a contributor runs. Each target works on a clean checkout with Python 3.11+, pip and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest
+SYSTEM_PACKAGES := chromium espeak-ng mythes-de mythes-ru sctk wordnet-base
+
+.PHONY: demo test test-all check format bench docs install system-packages clean
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade -c constraints.txt pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+install: $(STAMP)
+
+demo: $(STAMP)
+	rm -rf demo
+	$(BIN)/metassay demo --out demo
+
+# CI and METASSAY_APT ask for the packages that the browser and dictionary tests need; elsewhere those tests skip.
+test: $(STAMP) $(if $(CI)$(METASSAY_APT),system-packages)
+	$(PYTEST) -n 2
+
+test-all: $(STAMP) $(if $(CI)$(METASSAY_APT),system-packages)
+	$(PYTEST) -n 2 -m 'slow or not slow'
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(PYTEST) -n 2
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP)
+	for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict
+
+system-packages:
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SYSTEM_PACKAGES)
+
+clean:
+	rm -rf $(VENV) demo site dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,124 @@
+"""`Dataset`: the outputs of systems for items, with references and whatever else the file says of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+import polars as pl
+
+from metassay.errors import InputError, UnknownName
+
+TASKS = ("mt", "asr", "ranking")
+FIXED = ("item", "system", "output", "source", "references")
+"""Columns with a meaning of their own; every other column is a human score or metadata."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One row per (item, system), sorted by item and system, so that the order of the input never matters.
+
+    `outputs` has `item` (text), `system` (text), `output` (text; for rankings a list of document ids, best
+    first), and where known `source` (text) and `references` (list of text). The columns named in `human` are
+    human scores, higher is better, null where unrated. All others are metadata, hence possible contexts.
+    `qrels`, for rankings alone, has `item`, `document`, `grade`.
+    """
+
+    task: str
+    outputs: pl.DataFrame
+    human: tuple[str, ...] = ()
+    language: str | None = None
+    """Target language of all outputs; None where it differs by row (then `languages` reads `lp`)."""
+    qrels: pl.DataFrame | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Rows of the input that are not here, counted by reason."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the results should know about how the data was read."""
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise UnknownName("task", self.task, TASKS)
+        missing = [name for name in ("item", "system", "output") if name not in self.outputs.columns]
+        if missing:
+            raise InputError(f"a data set needs the column {missing[0]}.")
+        if self.outputs.is_empty():
+            raise InputError("there is no output to work on: every row was left out or the file is empty.")
+        object.__setattr__(self, "outputs", self.outputs.sort("item", "system"))
+        object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))
+
+    def __len__(self) -> int:
+        return self.outputs.height
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, sorted."""
+        return tuple(sorted(self.outputs["system"].unique()))
+
+    @cached_property
+    def items(self) -> tuple[str, ...]:
+        """The items, sorted."""
+        return tuple(sorted(self.outputs["item"].unique()))
+
+    @property
+    def metadata(self) -> tuple[str, ...]:
+        """Columns that can serve as contexts beside `system`."""
+        return tuple(c for c in self.outputs.columns if c not in FIXED and c not in self.human)
+
+    @cached_property
+    def languages(self) -> tuple[str | None, ...]:
+        """Target language of each row: `language`, else the part of `lp` after the hyphen, else unknown."""
+        if self.language is not None:
+            return (self.language,) * len(self)
+        if "lp" in self.outputs.columns:
+            pairs = self.outputs["lp"].cast(pl.String).to_list()
+            return tuple(lp.rpartition("-")[2].lower() if lp and "-" in lp else None for lp in pairs)
+        return ("en" if self.task == "asr" else None,) * len(self)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """A hash of everything in the data set, independent of the order of its rows and columns."""
+        digest = hashlib.blake2b(digest_size=16)
+        for frame in (self.outputs, self.qrels):
+            if frame is None:
+                continue
+            ordered = frame.select(sorted(frame.columns))
+            digest.update("\0".join(ordered.columns).encode())
+            digest.update(_row_hashes(ordered).tobytes())
+        digest.update(f"{self.task}\0{self.human}\0{self.language}".encode())
+        return digest.hexdigest()
+
+    def where(self, keep: pl.Series, *, reason: str) -> Dataset:
+        """The rows where `keep` is true; the others are counted under `reason`."""
+        dropped = int((~keep).sum())
+        left_out = (
+            {**self.left_out, reason: self.left_out.get(reason, 0) + dropped} if dropped else self.left_out
+        )
+        return replace(self, outputs=self.outputs.filter(keep), left_out=left_out)
+
+    def with_notes(self, *notes: str) -> Dataset:
+        """The same data with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+
+def _row_hashes(frame: pl.DataFrame) -> np.ndarray:
+    """Sorted 128-bit digests of the rows, from their JSON form: stable over versions and row orders."""
+    rows = (
+        hashlib.blake2b(line, digest_size=16).digest() for line in frame.write_ndjson().encode().split(b"\n")
+    )
+    return np.frombuffer(b"".join(sorted(rows)), dtype=np.uint8)
+
+
+def pivot(dataset: Dataset, column: str, systems: Sequence[str] | None = None) -> np.ndarray:
+    """A numeric column as float64[systems, items] in sorted order, NaN where there is no value."""
+    systems = dataset.systems if systems is None else tuple(systems)
+    table = np.full((len(systems), len(dataset.items)), np.nan)
+    rows = {name: i for i, name in enumerate(systems)}
+    columns = {name: i for i, name in enumerate(dataset.items)}
+    for item, system, value in dataset.outputs.select("item", "system", column).iter_rows():
+        if system in rows and value is not None:
+            table[rows[system], columns[item]] = value
+    return table

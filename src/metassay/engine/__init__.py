@@ -1,0 +1,1 @@
+"""Running metrics over batches."""

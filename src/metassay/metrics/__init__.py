@@ -1,0 +1,1 @@
+"""Metrics: what each is, then how it is computed."""

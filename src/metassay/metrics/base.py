@@ -1,0 +1,199 @@
+"""What a metric is: a value with parameters, that scores a batch of outputs."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.errors import InputError
+from metassay.metrics.spec import format_spec
+
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The fields of n outputs, column by column; a metric reads those in its `needs`.
+
+    `references[i]` is the list of references of output i. (The transposed shape, one list per reference
+    stream, is what sacrebleu's corpus functions take: it is refused when the lengths show it.)
+    Fields in use: `output`, `references`, `source`, `system`, `item`; rankings have `output` as a sequence
+    of document ids and `qrels` as a mapping from document to grade.
+    """
+
+    fields: Mapping[str, Sequence[Any]]
+    language: str | None = None
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        if "output" not in self.fields:
+            raise InputError("a batch needs the field 'output'.")
+        size = len(self.fields["output"])
+        object.__setattr__(self, "size", size)
+        for name, column in self.fields.items():
+            _check_column(name, column, size)
+        if "references" in self.fields:
+            _check_references(self.fields["references"])
+
+    @classmethod
+    def of(
+        cls,
+        output: Sequence[str],
+        references: Sequence[Sequence[str]] | None = None,
+        *,
+        source: Sequence[str] | None = None,
+        language: str | None = None,
+    ) -> Batch:
+        """A batch of texts, as in `Batch.of(hypotheses, [[ref] for ref in references])`."""
+        fields: dict[str, Sequence[Any]] = {"output": output}
+        if references is not None:
+            fields["references"] = references
+        if source is not None:
+            fields["source"] = source
+        return cls(fields, language)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        if name not in self.fields:
+            raise InputError(f"this data has no field {name!r}, which the metric needs.")
+        return self.fields[name]
+
+    @property
+    def output(self) -> Sequence[str]:
+        """The outputs, one text each."""
+        return self["output"]
+
+    @property
+    def references(self) -> Sequence[Sequence[str]]:
+        """For each output, its references."""
+        return self["references"]
+
+    def map_distinct(self, function: Callable[[str, tuple[str, ...]], Sequence[float]]) -> Scores:
+        """`function(output, references)` for each row, computed once for each distinct pair: [n, s]."""
+        seen: dict[tuple[str, tuple[str, ...]], int] = {}
+        rows: list[Sequence[float]] = []
+        index = np.empty(self.size, dtype=np.int64)
+        for i, (output, references) in enumerate(zip(self.output, self.references)):
+            key = (output, tuple(references))
+            if key not in seen:
+                seen[key] = len(rows)
+                rows.append(function(*key))
+            index[i] = seen[key]
+        table = np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
+        return table[index]
+
+
+def _check_column(name: str, column: Sequence[Any], size: int) -> None:
+    if isinstance(column, str):
+        raise InputError(
+            f"{name} is one bare string; a list of {size} was expected.",
+            remedy=f"Write [{name}] for one output.",
+        )
+    if len(column) != size:
+        hint = None
+        if name == "references" and all(len(stream) == size for stream in column):
+            hint = "This is the transposed shape: references[i] must be the list of references of output i."
+        raise InputError(f"{name} has {len(column)} entries for {size} outputs.", remedy=hint)
+
+
+def _check_references(references: Sequence[Sequence[str]]) -> None:
+    for i, own in enumerate(references):
+        if isinstance(own, str):
+            raise InputError(
+                f"references[{i}] is a bare string; a list of references was expected.",
+                remedy="Write [[ref] for ref in references] when each output has one.",
+            )
+    if any(len(own) == 0 for own in references):
+        first = next(i for i, own in enumerate(references) if len(own) == 0)
+        raise InputError(f"output {first} has no reference.")
+
+
+@dataclass(frozen=True)
+class Metric(ABC):
+    """A metric as a value: equal parameters make equal metrics; its text form parses back to it.
+
+    A subclass is a frozen dataclass whose fields are the parameters (each with a default), and whose class
+    attributes answer what every other room asks.
+    """
+
+    name: ClassVar[str]
+    task: ClassVar[str]
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"output", "references"})
+    tie_tolerance: ClassVar[float] = 0.0
+    """Two scores that differ by no more than this are a tie."""
+    oracle: ClassVar[str] = ""
+    """The official implementation, with version, whose numbers this metric equals."""
+    implementation: ClassVar[int] = 1
+    """Raised whenever the scores of this implementation change."""
+    cacheable: ClassVar[bool] = True
+    """False for sentinels, whose scores are not worth keeping."""
+    summary: ClassVar[str] = ""
+    """One line for `metassay list metrics`."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that differ from their defaults."""
+        return {
+            f.name: getattr(self, f.name)
+            for f in dataclasses.fields(self)
+            if getattr(self, f.name) != f.default
+        }
+
+    @property
+    def spec(self) -> str:
+        """The canonical text form, such as `chrf(word_order=2)`."""
+        return format_spec(self.name, self.parameters)
+
+    @property
+    def signature(self) -> str:
+        """What was computed, exactly: every parameter, the oracle's version and our implementation number."""
+        settings = [f"{f.name}:{getattr(self, f.name)}" for f in dataclasses.fields(self)]
+        parts = [self.name, *settings, *([f"equals:{self.oracle}"] if self.oracle else [])]
+        return "|".join([*parts, f"implementation:{self.implementation}"])
+
+    def __str__(self) -> str:
+        return self.spec
+
+    @abstractmethod
+    def score(self, batch: Batch) -> Scores:
+        """One number per output; NaN where the definition has none."""
+
+    def oriented(self, scores: Scores) -> Scores:
+        """The same scores, turned so that higher is better."""
+        return scores if self.higher_is_better else -scores
+
+
+class StatisticsMetric(Metric):
+    """A metric computed from sufficient statistics that add up over outputs.
+
+    Corpus, bootstrap and jackknife scores come from sums of `statistics` and never touch text again.
+    """
+
+    @abstractmethod
+    def statistics(self, batch: Batch) -> Scores:
+        """Sufficient statistics, one row per output: [n, s]."""
+
+    @abstractmethod
+    def from_statistics(self, statistics: Scores) -> Scores:
+        """Scores from (sums of) statistics: [..., s] to [...], as the corpus score is computed."""
+
+    def segment_scores(self, statistics: Scores) -> Scores:
+        """Scores of single outputs: [n, s] to [n]; differs from `from_statistics` where the official does."""
+        return self.from_statistics(statistics)
+
+    def score(self, batch: Batch) -> Scores:
+        """The segment score of each output."""
+        return self.segment_scores(self.statistics(batch))
+
+    def corpus_score(self, batch: Batch) -> float:
+        """One score from the summed statistics of all outputs."""
+        return float(self.from_statistics(self.statistics(batch).sum(axis=0)))

@@ -1,0 +1,67 @@
+"""The text form of a metric: `chrf`, `chrf(word_order=2)`, `bleu(tokenizer=intl,smoothing=floor)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from metassay.errors import InputError
+
+_SPEC = re.compile(r"\s*(?P<name>[^\s()=,]+)\s*(?:\((?P<inside>.*)\))?\s*", re.DOTALL)
+
+
+def format_spec(name: str, parameters: Mapping[str, Any]) -> str:
+    """`name(key=value,…)`, keys in the order given; the bare name without parameters."""
+    inside = ",".join(f"{key}={_format_value(value)}" for key, value in parameters.items())
+    return f"{name}({inside})" if inside else name
+
+
+def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
+    """The lower-case name and the parameters of a spec. Values are int, float, bool, None or text.
+
+    >>> parse_spec("chrF(word_order=2)")
+    ('chrf', {'word_order': 2})
+    """
+    match = _SPEC.fullmatch(text)
+    if match is None:
+        raise InputError(f"{text!r} is not a metric.", remedy="Write NAME or NAME(parameter=value,…).")
+    parameters: dict[str, Any] = {}
+    for part in split_list(match["inside"] or ""):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise InputError(f"{part!r} in {text!r} is not parameter=value.")
+        parameters[key.strip().lower()] = _parse_value(value.strip())
+    return match["name"].lower(), parameters
+
+
+def split_list(text: str) -> list[str]:
+    """Parts between commas; commas inside parentheses do not split.
+
+    >>> split_list("bleu, chrf(word_order=2,beta=3)")
+    ['bleu', 'chrf(word_order=2,beta=3)']
+    """
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts.append(text[start:position])
+            start = position + 1
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _format_value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) or value is None else str(value)
+
+
+def _parse_value(text: str) -> Any:
+    words: dict[str, Any] = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

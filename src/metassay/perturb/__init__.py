@@ -1,0 +1,1 @@
+"""Every way to make an output worse."""

@@ -1,0 +1,1 @@
+"""What perturbations know of each language."""

@@ -1,0 +1,1 @@
+"""From results to something people like to look at."""

@@ -1,0 +1,1 @@
+"""Text below the tasks: random streams, normalisation, words, tokenisers, dictionaries."""

@@ -1,0 +1,61 @@
+"""What every test can ask for: the real data where it is present, and the system's programs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+_ran: dict[str, int] = {"real": 0}
+
+
+def data_folder() -> Path | None:
+    """`METASSAY_DATA`, else `../shared/data` beside the checkout, else nothing."""
+    named = os.environ.get("METASSAY_DATA")
+    candidates = [Path(named)] if named else [ROOT.parent / "shared" / "data"]
+    return next((folder for folder in candidates if folder.is_dir()), None)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Callable[[str], Path]:
+    """A function from a path inside the data folder to the file; skips the test where it is absent."""
+
+    def find(name: str) -> Path:
+        folder = data_folder()
+        if folder is None or not (folder / name).exists():
+            pytest.skip(f"real data absent: {name} (set METASSAY_DATA to the folder that holds it)")
+        return folder / name
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium to drive; skips the test where there is none."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("no Chromium here: `make system-packages` installs it on Debian")
+    return found
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    result = yield
+    if "real_data" in getattr(item, "fixturenames", ()):
+        item.user_properties.append(("real_data", True))
+    return result
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "call" and report.passed and ("real_data", True) in report.user_properties:
+        _ran["real"] += 1
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    folder = data_folder()
+    where = "found" if folder else "absent: those tests were skipped (set METASSAY_DATA)"
+    terminalreporter.write_line(f"real data {where}; {_ran['real']} tests on real data passed")
