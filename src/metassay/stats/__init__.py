@@ -1,0 +1,1 @@
+"""Statistics on plain arrays: rank agreement, contingency tables, resampling, clustering."""

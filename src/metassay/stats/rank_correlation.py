@@ -1,0 +1,132 @@
+"""Rank agreement of two score vectors, higher scores first: AP correlation, weighted and plain Kendall.
+
+Every function takes `(reference, estimate)`, one score per item in the same order. What is not defined,
+such as the agreement of two vectors one of which is all tied, is NaN.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import kendalltau, weightedtau
+
+from metassay.errors import InputError, TiedScores
+
+FloatArray = NDArray[np.float64]
+
+
+def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
+    """Rank agreement that weighs the top more (Yilmaz, Aslam and Robertson, 2008).
+
+    With C(i) the items above rank i of `estimate` that `reference` also puts above the item at rank i:
+
+        tau_ap = 2 / (n - 1) * sum over i = 2..n of C(i) / (i - 1)  -  1
+
+    Not symmetric. Ties raise `TiedScores`: use `tau_ap_a` or `tau_ap_b`.
+
+    >>> tau_ap([3, 2, 1], [3, 2, 1])
+    1.0
+    >>> tau_ap([1, 2, 3], [3, 2, 1])
+    -1.0
+    """
+    truth, guess = _scores(reference, estimate)
+    _refuse_ties(truth, "the reference", "tau_ap_b")
+    _refuse_ties(guess, "the estimate", "tau_ap_a or tau_ap_b")
+    return tau_ap_a(truth, guess)
+
+
+def tau_ap_a(reference: ArrayLike, estimate: ArrayLike) -> float:
+    """AP correlation with ties in the estimate: `tau_ap` averaged over all orders of the tied items.
+
+    A tie group of t items behind q others fills the ranks q + 1 … q + t. With c the mean number of the q
+    that the reference also puts above a member, and half of the group's earlier members right on average,
+    rank q + s contributes (c + (s - 1) / 2) / (q + s - 1) (Urbano and Marrero, 2017). Ties in the reference
+    raise `TiedScores`; an estimate that is all tied is undefined.
+
+    >>> tau_ap_a([3, 2, 1], [2, 2, 1])
+    0.5
+    """
+    truth, guess = _scores(reference, estimate)
+    _refuse_ties(truth, "the reference", "tau_ap_b")
+    if _all_tied(guess):
+        return float("nan")
+    total = 0.0
+    for score in np.unique(guess):
+        members, above = truth[guess == score], truth[guess > score]
+        concordant = (above[:, None] > members).sum() / len(members)
+        first = 1 if len(above) == 0 else 0  # the very top rank has nobody above it
+        earlier = np.arange(first, len(members))
+        total += float(((concordant + earlier / 2) / (len(above) + earlier)).sum())
+    return 2 / (len(truth) - 1) * total - 1
+
+
+def tau_ap_b(reference: ArrayLike, estimate: ArrayLike) -> float:
+    """AP correlation with ties on either side, symmetric (Urbano and Marrero, 2017).
+
+    The mean of both directions. Within a direction, each item below the top tie group is compared with the
+    p - 1 items that precede its own tie group, of which C are also above it on the other side:
+    2 * mean of C / (p - 1) - 1 over those items. Undefined when either side is all tied.
+
+    >>> tau_ap_b([3, 2, 2, 1], [3, 2, 2, 1])
+    1.0
+    """
+    truth, guess = _scores(reference, estimate)
+    if _all_tied(truth) or _all_tied(guess):
+        return float("nan")
+    return (_below_top_group(truth, guess) + _below_top_group(guess, truth)) / 2
+
+
+def weighted_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
+    """Kendall's tau with weight 1 / (r + 1) for rank r from 0, added over a pair (Shieh, 1998; Vigna, 2015).
+
+    The mean of the ranks taken from either side: `scipy.stats.weightedtau`.
+
+    >>> weighted_tau([3, 2, 1], [3, 2, 1])
+    1.0
+    """
+    truth, guess = _scores(reference, estimate)
+    if _all_tied(truth) or _all_tied(guess):
+        return float("nan")
+    return float(weightedtau(truth, guess).statistic)
+
+
+def kendall_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
+    """Kendall's tau-b: concordant less discordant pairs over the geometric mean of the untied ones.
+
+    >>> kendall_tau([1, 2, 3], [3, 2, 1])
+    -1.0
+    """
+    truth, guess = _scores(reference, estimate)
+    if _all_tied(truth) or _all_tied(guess):
+        return float("nan")
+    return float(kendalltau(truth, guess).statistic)
+
+
+def _scores(reference: ArrayLike, estimate: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    truth, guess = np.asarray(reference, dtype=np.float64), np.asarray(estimate, dtype=np.float64)
+    if truth.ndim != 1 or truth.shape != guess.shape:
+        message = f"two score vectors of one length are needed, not shapes {truth.shape} and {guess.shape}."
+        raise InputError(message)
+    if len(truth) < 2:
+        raise InputError("rank agreement needs at least two items.")
+    if not (np.isfinite(truth).all() and np.isfinite(guess).all()):
+        raise InputError("rank agreement needs finite scores.", remedy="Leave out the items that have none.")
+    return truth, guess
+
+
+def _refuse_ties(scores: FloatArray, side: str, remedy: str) -> None:
+    if len(np.unique(scores)) < len(scores):
+        raise TiedScores(f"{side} has tied scores.", remedy=f"Use {remedy}.")
+
+
+def _all_tied(scores: FloatArray) -> bool:
+    return bool((scores == scores[0]).all())
+
+
+def _below_top_group(truth: FloatArray, guess: FloatArray) -> float:
+    """One direction of `tau_ap_b`."""
+    precedes = guess[:, None] > guess  # [above, below]
+    concordant = (precedes & (truth[:, None] > truth)).sum(axis=0)
+    above = precedes.sum(axis=0)
+    below_top = above > 0
+    return float(2 * (concordant[below_top] / above[below_top]).mean() - 1)

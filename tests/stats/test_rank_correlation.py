@@ -1,0 +1,138 @@
+"""Rank agreement against published values, identities and slow transcriptions of the definitions."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from metassay.errors import InputError, TiedScores
+from metassay.stats.rank_correlation import kendall_tau, tau_ap, tau_ap_a, tau_ap_b, weighted_tau
+
+TRUE = np.array([0.06, 0.2, 0.27, 0.37, 0.57, 0.63, 0.66, 0.9, 0.91, 0.94])
+ESTIMATED = np.array([0.37, 0.06, 0.2, 0.27, 0.57, 0.66, 0.63, 0.91, 0.9, 0.94])
+EVERY = [tau_ap, tau_ap_a, tau_ap_b, weighted_tau, kendall_tau]
+RANKINGS = 10_000
+
+
+def fifths(scores):
+    return np.round(5 * scores) / 5
+
+
+def test_the_values_of_urbano_and_marrero():
+    assert tau_ap(TRUE, ESTIMATED) == pytest.approx(0.7491182, abs=5e-8)
+    assert tau_ap_a(TRUE, fifths(ESTIMATED)) == pytest.approx(0.6074515, abs=5e-8)
+    assert tau_ap_b(fifths(TRUE), fifths(ESTIMATED)) == pytest.approx(0.6269841, abs=5e-8)
+
+
+def yilmaz(reference, estimate):
+    """Walk down the estimated list; at each rank the chance that an item above it is rightly above it."""
+    listed = sorted(range(len(estimate)), key=lambda item: -estimate[item])
+    total = 0.0
+    for rank in range(1, len(listed)):
+        here = listed[rank]
+        right = sum(1 for above in listed[:rank] if reference[above] > reference[here])
+        total += right / rank
+    return 2 * total / (len(listed) - 1) - 1
+
+
+def averaged_over_orders(reference, estimate):
+    """Definition of the `a` variant: every order of the estimate that its ties allow."""
+    groups = [np.flatnonzero(estimate == score).tolist() for score in sorted(set(estimate), reverse=True)]
+    orders = [[]]
+    for group in groups:
+        orders = [order + list(tail) for order in orders for tail in permutations(group)]
+    values = []
+    for order in orders:
+        distinct = np.empty(len(order))
+        distinct[order] = -np.arange(len(order))
+        values.append(yilmaz(reference, distinct))
+    return np.mean(values)
+
+
+def one_direction(reference, estimate):
+    """Definition of one direction of the `b` variant, item by item."""
+    shares = []
+    for here in range(len(estimate)):
+        preceding = [item for item in range(len(estimate)) if estimate[item] > estimate[here]]
+        if preceding:
+            right = sum(1 for above in preceding if reference[above] > reference[here])
+            shares.append(right / len(preceding))
+    return 2 * sum(shares) / len(shares) - 1
+
+
+def test_untied_rankings_equal_the_slow_transcription():
+    rng = np.random.default_rng(1)
+    for _ in range(RANKINGS):
+        n = rng.integers(2, 12)
+        reference, estimate = rng.permutation(n), rng.permutation(n)
+        expected = yilmaz(reference, estimate)
+        assert tau_ap(reference, estimate) == pytest.approx(expected, abs=1e-12)
+        assert tau_ap_a(reference, estimate) == pytest.approx(expected, abs=1e-12)
+        both = (expected + yilmaz(estimate, reference)) / 2
+        assert tau_ap_b(reference, estimate) == pytest.approx(both, abs=1e-12)
+
+
+def test_tied_rankings_equal_the_slow_transcription():
+    rng = np.random.default_rng(2)
+    defined = 0
+    for _ in range(RANKINGS):
+        n = rng.integers(2, 12)
+        reference, estimate = rng.integers(0, 5, n), rng.integers(0, 5, n)
+        if len(set(reference)) == 1 or len(set(estimate)) == 1:
+            assert np.isnan(tau_ap_b(reference, estimate))
+            continue
+        defined += 1
+        expected = (one_direction(reference, estimate) + one_direction(estimate, reference)) / 2
+        assert tau_ap_b(reference, estimate) == pytest.approx(expected, abs=1e-12)
+        assert tau_ap_b(estimate, reference) == pytest.approx(expected, abs=1e-12)
+    assert defined > RANKINGS / 2
+
+
+def test_ties_in_the_estimate_average_over_every_order_of_the_tied():
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        n = rng.integers(2, 7)
+        reference, estimate = rng.permutation(n), rng.integers(0, 3, n)
+        if len(set(estimate)) > 1:
+            expected = averaged_over_orders(reference, estimate)
+            assert tau_ap_a(reference, estimate) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("agreement", EVERY)
+def test_same_order_is_one_and_the_reverse_minus_one(agreement):
+    scores = np.array([0.3, 0.1, 0.9, 0.5])
+    assert agreement(scores, scores**3) == pytest.approx(1)
+    assert agreement(scores, -scores) == pytest.approx(-1)
+
+
+@pytest.mark.parametrize("agreement", [tau_ap_b, weighted_tau, kendall_tau])
+def test_all_tied_is_undefined(agreement):
+    assert np.isnan(agreement([1, 1, 1], [1, 2, 3]))
+    assert np.isnan(agreement([1, 2, 3], [1, 1, 1]))
+
+
+def test_an_estimate_all_tied_is_undefined_for_the_a_variant():
+    assert np.isnan(tau_ap_a([1, 2, 3], [1, 1, 1]))
+
+
+def test_a_swap_at_the_top_costs_more_than_one_at_the_bottom():
+    truth = [5, 4, 3, 2, 1]
+    assert tau_ap(truth, [4, 5, 3, 2, 1]) < tau_ap(truth, [5, 4, 3, 1, 2])
+    assert weighted_tau(truth, [4, 5, 3, 2, 1]) < weighted_tau(truth, [5, 4, 3, 1, 2])
+    assert kendall_tau(truth, [4, 5, 3, 2, 1]) == kendall_tau(truth, [5, 4, 3, 1, 2])
+
+
+def test_ties_are_refused_where_they_are_not_defined():
+    with pytest.raises(TiedScores, match="estimate has tied scores"):
+        tau_ap([1, 2, 3], [1, 1, 2])
+    with pytest.raises(TiedScores, match="reference has tied scores"):
+        tau_ap_a([1, 1, 2], [1, 2, 3])
+
+
+@pytest.mark.parametrize("agreement", EVERY)
+@pytest.mark.parametrize(
+    "bad", [([1, 2], [1, 2, 3]), ([1], [1]), ([1, np.nan], [1, 2]), ([1, 2], [1, np.inf])]
+)
+def test_bad_vectors_are_refused(agreement, bad):
+    with pytest.raises(InputError):
+        agreement(*bad)
