@@ -1,0 +1,188 @@
+"""Spelled-out English numbers in digits: `nineteen eighty four` is `1984`, `ten percent` is `10%`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_UNITS = dict(zip(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine"), range(1, 10)))
+_TEENS = {
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "thirteen": 13,
+    "fourteen": 14,
+    "fifteen": 15,
+    "sixteen": 16,
+    "seventeen": 17,
+    "eighteen": 18,
+    "nineteen": 19,
+}
+_TENS = {
+    "twenty": 20,
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "seventy": 70,
+    "eighty": 80,
+    "ninety": 90,
+}
+_SMALL = _UNITS | _TEENS | _TENS
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_IRREGULAR = {
+    "first": "one",
+    "second": "two",
+    "third": "three",
+    "fifth": "five",
+    "eighth": "eight",
+    "ninth": "nine",
+    "twelfth": "twelve",
+}
+_CURRENCIES = {
+    "dollar": "$",
+    "dollars": "$",
+    "pound": "£",
+    "pounds": "£",
+    "euro": "€",
+    "euros": "€",
+    "cent": "¢",
+    "cents": "¢",
+}
+
+
+def write_numbers(words: Sequence[str]) -> list[str]:
+    """Lower-case words with every spelled-out number in digits.
+
+    Numbers that cannot be one number are read one after the other, as years and telephone numbers are:
+    `nineteen eighty four` is 1984, `one oh one` is 101.
+
+    >>> write_numbers("two hundred and five of the twenty first".split())
+    ['205', 'of', 'the', '21st']
+    """
+    written: list[str] = []
+    position = 0
+    while position < len(words):
+        text, position = _number(words, position)
+        written.append(text)
+    return written
+
+
+@dataclass
+class _Amount:
+    """A number being read: digits already certain, thousands already counted, and the group below them."""
+
+    digits: str = ""
+    total: int = 0
+    group: int | None = None
+
+    def add(self, value: int) -> None:
+        """Add 1 to 90 where the last word leaves room for it, else start a further number."""
+        room = self._room()
+        if value < room:
+            self.group = (self.group or 0) + value
+        else:
+            self.digits = self.text()
+            self.total, self.group = 0, value
+
+    def multiply(self, scale: int) -> None:
+        """Apply `hundred` or a larger scale to what was read."""
+        if scale == 100:
+            self.group = (self.group or 1) * 100
+        else:
+            self.total += (1 if self.group is None else self.group) * scale
+            self.group = None
+
+    def zero(self) -> None:
+        """A spoken zero ends the number before it and stands as a digit."""
+        self.digits, self.total, self.group = f"{self.text()}0", 0, None
+
+    def text(self) -> str:
+        empty = self.group is None and not self.total
+        return self.digits if empty else f"{self.digits}{self.total + (self.group or 0)}"
+
+    def _room(self) -> int:
+        """The next value must be below this to belong to the same number."""
+        if self.group is None:
+            return 1000
+        if self.group % 100 == 0:
+            return 100
+        return 10 if self.group % 10 == 0 and self.group % 100 >= 20 else 0
+
+
+def _number(words: Sequence[str], start: int) -> tuple[str, int]:
+    """The number at `start` and where it ends; a word that is none comes back as it is."""
+    if words[start].isdecimal() and words[start + 1 : start + 2] and words[start + 1] in _SCALES:
+        amount, position = _Amount(group=int(words[start])), start + 1
+    else:
+        amount, position = _Amount(), start
+    ordinal = ""
+    while position < len(words) and not ordinal:
+        word = words[position]
+        cardinal, ordinal = _cardinal(word)
+        if not _read(amount, cardinal, started=position > start):
+            joined = word == "and" and _continues(words, position, start)
+            if not joined:
+                break
+        position += 1
+    if position == start:
+        return words[start], start + 1
+    if ordinal:
+        return f"{amount.text()}{ordinal}", position
+    return _with_fraction_and_unit(amount.text(), words, position)
+
+
+def _read(amount: _Amount, word: str, *, started: bool) -> bool:
+    """Take one word into the amount; False when it is no part of a number."""
+    if word in _SMALL:
+        amount.add(_SMALL[word])
+    elif word == "hundred" and (amount.group is None or amount.group < 100):
+        amount.multiply(100)
+    elif word in _SCALES:
+        amount.multiply(_SCALES[word])
+    elif word == "zero" or (word in {"oh", "o"} and started):
+        amount.zero()
+    else:
+        return False
+    return True
+
+
+def _continues(words: Sequence[str], position: int, start: int) -> bool:
+    """Whether `and` stands between a hundred or thousand and the rest of the number."""
+    before, after = words[position - 1], words[position + 1 : position + 2]
+    return (
+        position > start
+        and (before == "hundred" or before in _SCALES)
+        and bool(after)
+        and _cardinal(after[0])[0] in _SMALL
+    )
+
+
+def _cardinal(word: str) -> tuple[str, str]:
+    """`fourth` is (`four`, `th`); a word that is no ordinal keeps an empty ending."""
+    if word in _IRREGULAR:
+        return _IRREGULAR[word], {"first": "st", "second": "nd", "third": "rd"}.get(word, "th")
+    for ending, restored in (("ieth", "y"), ("th", "")):
+        stem = word.removesuffix(ending) + restored
+        if word.endswith(ending) and (stem in _SMALL or stem in _SCALES or stem == "hundred"):
+            return stem, "th"
+    return word, ""
+
+
+def _with_fraction_and_unit(text: str, words: Sequence[str], position: int) -> tuple[str, int]:
+    """`three point one four` and `ten percent`, `ten dollars` as they are written."""
+    if words[position : position + 1] == ["point"]:
+        fraction, end = "", position + 1
+        while end < len(words) and (words[end] in _UNITS or words[end] in {"zero", "oh"}):
+            fraction += str(_UNITS.get(words[end], 0))
+            end += 1
+        if fraction:
+            text, position = f"{text}.{fraction}", end
+    unit = words[position] if position < len(words) else ""
+    if unit == "percent":
+        return f"{text}%", position + 1
+    if list(words[position : position + 2]) == ["per", "cent"]:
+        return f"{text}%", position + 2
+    if unit in _CURRENCIES:
+        return f"{_CURRENCIES[unit]}{text}", position + 1
+    return text, position

@@ -1,0 +1,96 @@
+"""Speech normalisation: worked examples, idempotence, and what real recognisers write."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metassay.errors import UnknownName
+from metassay.text.normalize import SCHEMES, differs_in_style, normalize
+
+
+@pytest.mark.parametrize(
+    ("raw", "plain"),
+    [
+        ("He hoped, there would be Stew.", "he hoped there would be stew"),
+        ("HELLO BERTIE", "hello bertie"),
+        ("it’s O'Brien's", "it's o'brien's"),
+        ("well-known and/or mother—in—law", "well known and or mother in law"),
+        ("  a\tb\n c  ", "a b c"),
+        ("3,000 at 5 %", "3000 at 5"),
+        ("rock ' n ' roll", "rock n roll"),
+        ("Ärger über naïve Café", "ärger über naïve café"),
+        ("...", ""),
+    ],
+)
+def test_english(raw, plain):
+    assert normalize(raw, "english") == plain
+
+
+@pytest.mark.parametrize(
+    ("raw", "plain"),
+    [
+        ("I can't, won't and shouldn't've", "i can not will not and should not have"),
+        ("Mr. Smith's colour [coughs] (aside) <noise>", "mister smith is color"),
+        ("uh hmm the um the end", "the the end"),
+        ("two hundred and five", "205"),
+        ("nineteen eighty-four", "1984"),
+        ("one oh one", "101"),
+        ("three million two hundred thousand and six", "3200006"),
+        ("the twenty-first of May", "the 21st of may"),
+        ("ten per cent of 3 million", "10% of 3000000"),
+        ("three point one four dollars", "$3.14"),
+        ("$1,250.50 and 5%.", "$1250.50 and 5%"),
+        ("Café naïve.", "cafe naive"),
+        ("she's gone; she'd said", "she has gone she had said"),
+        ("this and that", "this and that"),
+        ("counselled travelling realise centre grey", "counseled traveling realize center gray"),
+    ],
+)
+def test_whisper_style(raw, plain):
+    assert normalize(raw, "whisper") == plain
+
+
+@given(st.text(max_size=40))
+def test_none_changes_nothing(text):
+    assert normalize(text, "none") == text
+
+
+@given(st.text(max_size=40))
+def test_english_is_idempotent_and_leaves_no_punctuation(text):
+    once = normalize(text, "english")
+    assert normalize(once, "english") == once
+    assert not set(once) & set('.,;:!?"()-')
+    assert once == " ".join(once.split())
+
+
+@given(st.text(max_size=60))
+def test_every_scheme_takes_any_text(text):
+    for scheme in SCHEMES:
+        assert isinstance(normalize(text, scheme), str)
+
+
+def test_an_unknown_scheme_names_the_known():
+    with pytest.raises(UnknownName, match="english"):
+        normalize("a", "englisch")
+
+
+def test_a_mismatch_of_case_or_punctuation_is_told():
+    raw, plain = ["He hoped, there.", "Stew for dinner."], ["HE HOPED THERE", "STEW FOR DINNER"]
+    assert "upper case" in (differs_in_style(raw, plain) or "")
+    assert "punctuation" in (differs_in_style(raw, plain) or "")
+    assert differs_in_style(raw, raw) is None
+    assert differs_in_style(plain, plain) is None
+    lowered = [normalize(text, "english") for text in raw]
+    assert differs_in_style(lowered, [normalize(text, "english") for text in plain]) is None
+
+
+def test_librispeech_sides_differ_until_normalised(real_data):
+    table = pl.read_parquet(real_data("asr/asr_librispeech_test_clean.parquet"))
+    outputs, references = table["hyp"].to_list(), table["ref"].to_list()
+    assert differs_in_style(outputs, references) is not None
+    english = [[normalize(text, "english") for text in side] for side in (outputs, references)]
+    assert differs_in_style(*english) is None
+    assert english[1] == [text.lower() for text in references]
