@@ -13,7 +13,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric
 from metassay.metrics.spec import parse_spec, split_list
 
-MODULES = ("bleu", "chrf", "error_rates")
+MODULES = ("bleu", "chrf", "error_rates", "sentinels")
 """The modules of this package that define metrics; each lists its classes in `METRICS`."""
 
 ALIASES = {"chrf++": ("chrf", {"word_order": 2})}

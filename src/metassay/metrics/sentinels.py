@@ -1,0 +1,89 @@
+"""Metrics that know nothing about quality: any result they share with a real metric is not about quality."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from metassay.metrics.base import Batch, Metric, Scores
+
+
+@dataclass(frozen=True)
+class _Sentinel(Metric):
+    """A metric for any task whose scores are not worth keeping."""
+
+    task: ClassVar[str] = "any"
+    needs: ClassVar[frozenset[str]] = frozenset({"output"})
+    cacheable: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class Length(_Sentinel):
+    """Words in the output, or documents in the ranking: longer is better."""
+
+    name: ClassVar[str] = "length"
+    summary: ClassVar[str] = "sentinel: words in the output"
+
+    def score(self, batch: Batch) -> Scores:
+        """Number of words."""
+        return np.array([_length(output) for output in batch.output], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Random(_Sentinel):
+    """A uniform number drawn from the text of the output: the same for equal outputs, else independent."""
+
+    seed: int = 0
+
+    name: ClassVar[str] = "random"
+    summary: ClassVar[str] = "sentinel: a number drawn from the text of the output"
+
+    def score(self, batch: Batch) -> Scores:
+        """A number in [0, 1)."""
+        return np.array([_uniform(self.seed, output) for output in batch.output], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Constant(_Sentinel):
+    """The same score for everything: every comparison is a tie."""
+
+    name: ClassVar[str] = "constant"
+    summary: ClassVar[str] = "sentinel: the same score for everything"
+
+    def score(self, batch: Batch) -> Scores:
+        """Zeros."""
+        return np.zeros(len(batch), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class RandomPerSystem(_Sentinel):
+    """A number drawn from the name of the system: it tells systems apart and knows nothing of outputs."""
+
+    seed: int = 0
+
+    name: ClassVar[str] = "random_per_system"
+    needs: ClassVar[frozenset[str]] = frozenset({"output", "system"})
+    summary: ClassVar[str] = "sentinel: a number drawn from the name of the system"
+
+    def score(self, batch: Batch) -> Scores:
+        """A number in [0, 1)."""
+        return np.array([_uniform(self.seed, system) for system in batch["system"]], dtype=np.float64)
+
+
+def _length(output: Any) -> int:
+    return len(output.split()) if isinstance(output, str) else len(output)
+
+
+def _uniform(seed: int, value: Any) -> float:
+    """A number in [0, 1) that depends on nothing but the seed and the value."""
+    text = value if isinstance(value, str) else "\0".join(map(str, value))
+    digest = hashlib.blake2b(
+        text.encode("utf-8", "surrogatepass"), digest_size=8, key=str(seed).encode()
+    ).digest()
+    return (int.from_bytes(digest, "little") >> 11) * 2.0**-53
+
+
+METRICS = (Length, Random, Constant, RandomPerSystem)

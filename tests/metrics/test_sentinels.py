@@ -1,0 +1,45 @@
+"""Sentinels: fixed values, and independence of everything they must not know."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from metassay.metrics.base import Batch
+from metassay.metrics.registry import parse_metric
+
+
+def test_length_counts_words_and_documents():
+    assert parse_metric("length").score(Batch.of(["", "one", " two  words "])).tolist() == [0, 1, 2]
+    assert parse_metric("length").score(Batch({"output": [["d1", "d2", "d3"], []]})).tolist() == [3, 0]
+
+
+def test_random_depends_on_the_text_alone():
+    batch = Batch.of(["a", "b", "a", "\ud800"])
+    scores = parse_metric("random").score(batch)
+    assert scores[0] == scores[2] != scores[1]
+    assert parse_metric("random").score(Batch.of(["b", "a"])).tolist() == [scores[1], scores[0]]
+    assert not np.array_equal(parse_metric("random(seed=1)").score(batch), scores)
+
+
+def test_random_is_uniform():
+    scores = parse_metric("random").score(Batch.of([f"output {i}" for i in range(2000)]))
+    assert kstest(scores, "uniform").pvalue > 0.01
+
+
+def test_constant_ties_everything():
+    assert set(parse_metric("constant").score(Batch.of(["a", "b c", ""]))) == {0.0}
+
+
+def test_random_per_system_tells_systems_apart_and_nothing_else():
+    batch = Batch({"output": ["x", "y", "x"], "system": ["A", "A", "B"]})
+    scores = parse_metric("random_per_system").score(batch)
+    assert scores[0] == scores[1] != scores[2]
+
+
+@pytest.mark.parametrize("name", ["length", "random", "constant", "random_per_system"])
+def test_sentinels_serve_any_task_and_are_not_cached(name):
+    metric = parse_metric(name)
+    assert metric.task == "any"
+    assert not metric.cacheable
