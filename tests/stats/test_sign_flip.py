@@ -1,0 +1,99 @@
+"""Sign-flip p-values against exact enumeration and a transcription of the definition."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from metassay.stats.sign_flip import (
+    difference_signs,
+    flip_p_values,
+    mtme_p_values,
+    normal_p_values,
+    sign_flip_test,
+)
+
+
+def exact_p(x: np.ndarray, y: np.ndarray) -> float:
+    """Every assignment of signs; one that equals the observed difference counts half."""
+    d = x - y
+    sums = [float(np.dot(signs, d)) for signs in itertools.product((1, -1), repeat=len(d))]
+    return float(np.mean([(s > d.sum() + 1e-9) + 0.5 * (abs(s - d.sum()) <= 1e-9) for s in sums]))
+
+
+@pytest.fixture
+def scores() -> np.ndarray:
+    return np.random.default_rng(5).normal(size=(4, 9)) + np.array([[0.0], [0.3], [0.6], [-0.2]])
+
+
+def test_random_flips_approach_the_exact_distribution(scores: np.ndarray) -> None:
+    exact = [exact_p(scores[i], scores[j]) for i, j in itertools.combinations(range(4), 2)]
+    drawn = flip_p_values(scores, np.random.default_rng(0), 40_000)
+    np.testing.assert_allclose(drawn, exact, atol=4 * 0.5 / np.sqrt(40_000))
+
+
+def test_ties_count_half_so_both_directions_add_to_one() -> None:
+    whole = np.random.default_rng(1).integers(0, 3, size=(5, 12)).astype(float)
+    there = flip_p_values(whole, np.random.default_rng(0), 500)
+    back = flip_p_values(whole[::-1], np.random.default_rng(0), 500)
+    first, second = np.triu_indices(5, 1)
+    position = {(i, j): k for k, (i, j) in enumerate(zip(first, second))}
+    reverse = [position[4 - j, 4 - i] for i, j in zip(first, second)]
+    np.testing.assert_array_equal(there + back[reverse], 1.0)
+
+
+def test_the_normal_limit_is_close_for_many_segments() -> None:
+    many = np.random.default_rng(2).normal(size=(3, 400)) + np.array([[0.0], [0.05], [0.1]])
+    np.testing.assert_allclose(
+        normal_p_values(many), flip_p_values(many, np.random.default_rng(0), 50_000), atol=0.01
+    )
+
+
+def test_the_normal_limit_is_the_normal_tail() -> None:
+    """d = (3, 4): 7 / 5 = 1.4; the tail of the standard normal beyond 1.4 is .0807567."""
+    assert normal_p_values(np.array([[3.0, 4.0], [0.0, 0.0]]))[0] == pytest.approx(0.0807567, abs=1e-7)
+
+
+def test_equal_systems_are_undecided() -> None:
+    same = np.tile(np.random.default_rng(3).normal(size=7), (2, 1))
+    assert normal_p_values(same)[0] == 0.5
+    assert flip_p_values(same, np.random.default_rng(0), 100)[0] == 0.5
+    assert mtme_p_values(same, 100)[0] == 1.0  # its >= counts every tie
+    assert difference_signs(same)[0] == 0
+
+
+def test_rounding_does_not_break_a_tie_of_means() -> None:
+    """.1 + .2 and .3 + 0 differ in the last bit of a double and are equal all the same."""
+    assert difference_signs(np.array([[0.1, 0.2], [0.3, 0.0]]))[0] == 0
+    assert difference_signs(np.array([[0.1, 0.2], [0.3, 0.001]]))[0] == -1
+
+
+def test_a_shift_common_to_all_systems_changes_nothing(scores: np.ndarray) -> None:
+    shifted = scores + 1e4 * np.arange(9)
+    np.testing.assert_allclose(normal_p_values(scores), normal_p_values(shifted), atol=1e-9)
+    np.testing.assert_array_equal(
+        flip_p_values(scores, np.random.default_rng(0), 999),
+        flip_p_values(shifted, np.random.default_rng(0), 999),
+    )
+
+
+def test_flips_do_not_depend_on_the_size_of_blocks(
+    scores: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = flip_p_values(scores, np.random.default_rng(0), 1000)
+    monkeypatch.setattr("metassay.stats.sign_flip.BLOCK", 7)
+    np.testing.assert_array_equal(flip_p_values(scores, np.random.default_rng(0), 1000), whole)
+
+
+def test_sign_flip_test_matches_scipy_exactly_enumerated() -> None:
+    differences = np.random.default_rng(4).normal(0.4, 1.0, size=(3, 10))
+    one, two = sign_flip_test(differences, np.random.default_rng(0), 20_000)
+    for row, p, p2 in zip(differences, one, two):
+        for alternative, found in (("greater", p), ("two-sided", p2)):
+            exact = stats.permutation_test(
+                (row,), np.sum, permutation_type="samples", n_resamples=np.inf, alternative=alternative
+            )
+            assert found == pytest.approx(exact.pvalue, abs=0.015)
