@@ -1,0 +1,93 @@
+"""Isotonic regression against scikit-learn, and what follows from its definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+
+from metassay.stats.isotonic import (
+    fit_isotonic,
+    fitted_group_means,
+    predict,
+    resampled_group_means,
+    sort_scores,
+)
+
+
+def official(x, y, weights, at):
+    return IsotonicRegression(out_of_bounds="clip").fit(x, y, sample_weight=weights).predict(at)
+
+
+@pytest.mark.parametrize("distinct", [3, 20, 10_000])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_fit_is_scikit_learns(seed, distinct):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, distinct, 300) / 7
+    y = 0.2 * x + rng.normal(size=300)
+    weights = rng.exponential(size=300)
+    scores = sort_scores(x)
+    at = rng.uniform(x.min() - 1, x.max() + 1, 500)
+    ours = predict(scores, fit_isotonic(scores, y, weights), at)
+    np.testing.assert_allclose(ours, official(x, y, weights, at), rtol=0, atol=1e-9)
+
+
+def test_values_a_resample_misses_are_interpolated_or_clipped_as_scikit_learn_does():
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=200).round(1), rng.normal(size=200)
+    weights = rng.integers(0, 2, 200).astype(float)
+    weights[np.argsort(x)[[0, 1, -1]]] = 0
+    scores = sort_scores(x)
+    ours = predict(scores, fit_isotonic(scores, y, weights), x)
+    np.testing.assert_allclose(ours, official(x, y, weights, x), rtol=0, atol=1e-9)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-5, 5), st.integers(-50, 50), st.integers(1, 4)), min_size=1, max_size=40)
+)
+def test_the_fit_rises_keeps_the_mean_and_leaves_a_rising_series_alone(points):
+    x, y, weights = (np.array(column, dtype=float) for column in zip(*points))
+    scores = sort_scores(x)
+    fitted = fit_isotonic(scores, y, weights)
+    assert (np.diff(fitted) >= 0).all()
+    at_points = predict(scores, fitted, x)
+    assert np.average(at_points, weights=weights) == pytest.approx(np.average(y, weights=weights), abs=1e-12)
+    np.testing.assert_allclose(fit_isotonic(scores, at_points, weights), fitted, rtol=0, atol=1e-12)
+
+
+def test_a_resample_is_the_fit_on_repeated_rows():
+    rng = np.random.default_rng(2)
+    n, clusters = 120, 15
+    x, y, weights = rng.integers(0, 40, n) / 3, rng.normal(size=n), rng.exponential(size=n)
+    group, cluster = rng.integers(0, 3, n), rng.integers(0, clusters, n)
+    counts = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=4).astype(np.uint32)
+    original, resampled = resampled_group_means(sort_scores(x), y, weights, group, 3, cluster, counts)
+    for b in range(4):
+        rows = np.repeat(np.arange(n), counts[b, cluster])
+        fit = IsotonicRegression(out_of_bounds="clip").fit(x[rows], y[rows], sample_weight=weights[rows])
+        for g in range(3):
+            mine, drawn = np.flatnonzero(group == g), rows[group[rows] == g]
+            assert original[b, g] == pytest.approx(np.average(fit.predict(x[mine]), weights=weights[mine]))
+            assert resampled[b, g] == pytest.approx(np.average(fit.predict(x[drawn]), weights=weights[drawn]))
+
+
+def test_a_group_that_a_resample_misses_has_no_mean():
+    x, y, one = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]), np.ones(3)
+    group = cluster = np.array([0, 1, 2])
+    counts = np.array([[2, 0, 1], [0, 0, 0]], dtype=np.uint32)
+    original, resampled = resampled_group_means(sort_scores(x), y, one, group, 3, cluster, counts)
+    np.testing.assert_array_equal(original, [[1.0, 2.5, 4.0], [np.nan] * 3])
+    np.testing.assert_array_equal(resampled, [[1.0, np.nan, 4.0], [np.nan] * 3])
+
+
+def test_group_means_average_the_pooled_fit():
+    means = fitted_group_means(
+        sort_scores([1.0, 2.0, 3.0, 4.0]),
+        np.array([0.0, 4.0, 2.0, 6.0]),
+        np.ones(4),
+        np.array([0, 0, 1, 1]),
+        2,
+    )
+    np.testing.assert_array_equal(means, [1.5, 4.5])
