@@ -1,0 +1,321 @@
+"""The word edits of `words.py` in compiled code, on all outputs at once: the same draws, the same texts.
+
+Texts travel as one array of code points. Each kernel writes the worse texts one after the other and notes
+where each ends; an output to which the edit does not apply gets length −1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from metassay.text.streams import INCREMENT, MULTIPLIERS, Keys
+
+OTHER, SPACE, LETTER = 0, 1, 2
+_STEP, _FIRST, _SECOND = np.uint64(INCREMENT), np.uint64(MULTIPLIERS[0]), np.uint64(MULTIPLIERS[1])
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.uint32]
+Kinds = NDArray[np.uint8]
+"""What kind of character each code point is, as far as the texts hold it."""
+
+
+def remove(texts: Sequence[str], keys: Keys, words_to_drop: Callable[[int], int]) -> list[str | None]:
+    """`Removal.apply` on every text."""
+    codes, offsets, kinds = _pack(texts)
+    most = int(np.diff(offsets).max(initial=0)) // 2 + 1
+    drops = np.fromiter((words_to_drop(n) for n in range(most + 1)), np.int64)
+    out, lengths = np.empty(codes.size, np.uint32), np.empty(len(texts), np.int64)
+    _remove_all(codes, offsets, kinds, keys, drops, out, lengths)
+    return _unpack(out, lengths)
+
+
+def insert(texts: Sequence[str], keys: Keys, words: Sequence[str], strength: int) -> list[str | None]:
+    """`Insertion.apply` on every text, with one word list."""
+    if not words:
+        return [None] * len(texts)
+    codes, offsets, kinds = _pack(texts)
+    word_codes, word_offsets, _ = _pack(words)
+    room = codes.size + len(texts) * strength * (int(np.diff(word_offsets).max()) + 1)
+    out, lengths = np.empty(room, np.uint32), np.empty(len(texts), np.int64)
+    _insert_all(codes, offsets, kinds, keys, word_codes, word_offsets, strength, out, lengths)
+    return _unpack(out, lengths)
+
+
+def swap(texts: Sequence[str], keys: Keys, strength: int) -> list[str | None]:
+    """`Swapping.apply` on every text."""
+    codes, offsets, kinds = _pack(texts)
+    out, lengths = np.empty(codes.size, np.uint32), np.empty(len(texts), np.int64)
+    _swap_all(codes, offsets, kinds, keys, strength, out, lengths)
+    return _unpack(out, lengths)
+
+
+def _pack(texts: Sequence[str]) -> tuple[Codes, Ints, Kinds]:
+    """Code points of all texts, where each text starts, and the kinds of characters."""
+    joined = "".join(texts)
+    codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
+    table = np.zeros(int(codes.max(initial=0)) + 1, np.uint8)
+    for character in set(joined):
+        table[ord(character)] = SPACE if character.isspace() else LETTER if character.isalnum() else OTHER
+    return codes, offsets, table
+
+
+def _unpack(out: Codes, lengths: Ints) -> list[str | None]:
+    ends = np.cumsum(np.maximum(lengths, 0))
+    text = out[: ends[-1] if ends.size else 0].tobytes().decode("utf-32-le", "surrogatepass")
+    spans = zip(lengths.tolist(), ends.tolist())
+    return [None if length < 0 else text[end - length : end] for length, end in spans]
+
+
+@njit(cache=True, nogil=True)
+def _draw(state: np.uint64, limit: int | np.int64) -> tuple[np.uint64, np.int64]:
+    """One step of `Stream.below`: the next state and a number below `limit`."""
+    state = state + _STEP
+    z = (state ^ (state >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    z ^= z >> np.uint64(31)
+    return state, np.int64(((z >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
+
+
+@njit(cache=True, nogil=True)
+def _find_words(codes: Codes, kinds: Kinds, start: int, stop: int, starts: Ints, ends: Ints) -> int:
+    """Fills in the word spans of one text, as `word_spans` finds them, and returns how many there are."""
+    count, i = 0, start
+    while i < stop:
+        while i < stop and kinds[codes[i]] == SPACE:
+            i += 1
+        begin, is_word = i, False
+        while i < stop and kinds[codes[i]] != SPACE:
+            is_word |= kinds[codes[i]] == LETTER
+            i += 1
+        if is_word:
+            starts[count], ends[count] = begin, i
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _copy(source: Codes, start: int, stop: int, out: Codes, at: int) -> int:
+    """Copies a stretch and returns the place after it."""
+    for i in range(start, stop):
+        out[at] = source[i]
+        at += 1
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _room(offsets: Ints) -> int:
+    """The most words any one text can have."""
+    longest = 0
+    for i in range(offsets.size - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    return longest // 2 + 2
+
+
+@njit(cache=True, nogil=True)
+def _remove_all(
+    codes: Codes,
+    offsets: Ints,
+    kinds: Kinds,
+    keys: Keys,
+    drops: Ints,
+    out: Codes,
+    lengths: Ints,
+) -> None:
+    room = _room(offsets)
+    starts, ends, order = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    dropped = np.zeros(room, np.bool_)
+    at = 0
+    for row in range(keys.size):
+        start, stop = offsets[row], offsets[row + 1]
+        count = _find_words(codes, kinds, start, stop, starts, ends)
+        if drops[count] == 0:
+            lengths[row] = -1
+            continue
+        for i in range(count):
+            order[i], dropped[i] = i, False
+        state = keys[row]
+        for i in range(drops[count]):
+            state, step = _draw(state, count - i)
+            order[i], order[i + step] = order[i + step], order[i]
+            dropped[order[i]] = True
+        begin = at
+        at = _drop_words(codes, kinds, start, stop, starts, ends, dropped, count, out, at)
+        lengths[row] = at - begin
+
+
+@njit(cache=True, nogil=True)
+def _drop_words(
+    codes: Codes,
+    kinds: Kinds,
+    start: int,
+    stop: int,
+    starts: Ints,
+    ends: Ints,
+    dropped: NDArray[np.bool_],
+    count: int,
+    out: Codes,
+    at: int,
+) -> int:
+    """`without` on one text: copies what stays and returns the place after it."""
+    begin, done, last = at, start, stop
+    while last > start and kinds[codes[last - 1]] == SPACE:
+        last -= 1
+    for i in range(count):
+        if not dropped[i]:
+            continue
+        at = _copy(codes, done, starts[i], out, at)
+        done = ends[i]
+        if done == last:
+            while at > begin and kinds[out[at - 1]] == SPACE:
+                at -= 1
+        else:
+            while kinds[codes[done]] == SPACE:
+                done += 1
+    return _copy(codes, done, stop, out, at)
+
+
+@njit(cache=True, nogil=True)
+def _insert_all(
+    codes: Codes,
+    offsets: Ints,
+    kinds: Kinds,
+    keys: Keys,
+    word_codes: Codes,
+    word_offsets: Ints,
+    strength: int,
+    out: Codes,
+    lengths: Ints,
+) -> None:
+    room, vocabulary = _room(offsets), word_offsets.size - 1
+    starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
+    places, drawn = np.empty(strength, np.int64), np.empty(strength, np.int64)
+    at = 0
+    for row in range(keys.size):
+        start, stop = offsets[row], offsets[row + 1]
+        count = _find_words(codes, kinds, start, stop, starts, ends)
+        if count == 0:
+            lengths[row] = -1
+            continue
+        state, begin, done = keys[row], at, start
+        open_end = np.int64(kinds[codes[stop - 1]] == LETTER)
+        for i in range(strength):
+            state, places[i] = _draw(state, count + open_end)
+            state, drawn[i] = _draw(state, vocabulary)
+        order = np.argsort(places, kind="mergesort")
+        for i in order:
+            inside = places[i] < count
+            place = starts[places[i]] if inside else stop
+            at = _copy(codes, done, place, out, at)
+            done = place
+            at = _put_word(word_codes, word_offsets[drawn[i]], word_offsets[drawn[i] + 1], inside, out, at)
+        at = _copy(codes, done, stop, out, at)
+        lengths[row] = at - begin
+
+
+@njit(cache=True, nogil=True)
+def _put_word(codes: Codes, start: int, stop: int, space_after: bool, out: Codes, at: int) -> int:
+    """Writes a word and the space that sets it off from the next word, or from the one before."""
+    if not space_after:
+        out[at] = 32
+        at += 1
+    at = _copy(codes, start, stop, out, at)
+    if space_after:
+        out[at] = 32
+        at += 1
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _same(codes: Codes, start: int, stop: int, other_start: int, other_stop: int) -> bool:
+    if stop - start != other_stop - other_start:
+        return False
+    length = stop - start
+    i = 0
+    while i < length and codes[start + i] == codes[other_start + i]:
+        i += 1
+    return i == length
+
+
+@njit(cache=True, nogil=True)
+def _pick_pair(
+    codes: Codes, starts: Ints, ends: Ints, free: Ints, others: Ints, size: int, state: np.uint64
+) -> tuple[np.uint64, int, int]:
+    """Two free words that differ, or −1 for the second where there are none."""
+    state, pick = _draw(state, size)
+    first, found = free[pick], 0
+    for k in range(size):
+        i = free[k]
+        if not _same(codes, starts[i], ends[i], starts[first], ends[first]):
+            others[found] = i
+            found += 1
+    if found == 0:
+        return state, first, -1
+    state, pick = _draw(state, found)
+    return state, first, others[pick]
+
+
+@njit(cache=True, nogil=True)
+def _pick_pairs(
+    codes: Codes,
+    starts: Ints,
+    ends: Ints,
+    order: Ints,
+    free: Ints,
+    others: Ints,
+    count: int,
+    strength: int,
+    state: np.uint64,
+) -> bool:
+    """Exchanges words in `order`, `strength` times; False where that cannot be done."""
+    size = count
+    for i in range(count):
+        order[i], free[i] = i, i
+    for _ in range(strength):
+        if size == 0:
+            return False
+        state, first, second = _pick_pair(codes, starts, ends, free, others, size, state)
+        if second < 0:
+            return False
+        order[first], order[second] = second, first
+        kept = 0
+        for k in range(size):
+            if free[k] not in (first, second):
+                free[kept] = free[k]
+                kept += 1
+        size = kept
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _swap_all(
+    codes: Codes,
+    offsets: Ints,
+    kinds: Kinds,
+    keys: Keys,
+    strength: int,
+    out: Codes,
+    lengths: Ints,
+) -> None:
+    room = _room(offsets)
+    starts, ends, order = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    free, others = np.empty(room, np.int64), np.empty(room, np.int64)
+    at = 0
+    for row in range(keys.size):
+        start, stop = offsets[row], offsets[row + 1]
+        count = _find_words(codes, kinds, start, stop, starts, ends)
+        if not _pick_pairs(codes, starts, ends, order, free, others, count, strength, keys[row]):
+            lengths[row] = -1
+            continue
+        begin, done = at, start
+        for i in range(count):
+            at = _copy(codes, done, starts[i], out, at)
+            at = _copy(codes, starts[order[i]], ends[order[i]], out, at)
+            done = ends[i]
+        at = _copy(codes, done, stop, out, at)
+        lengths[row] = at - begin

@@ -1,0 +1,83 @@
+"""Words as people who edit raw text see them: what stands between spaces, with its punctuation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+Span = tuple[int, int]
+
+_RUN = re.compile(r"\S+")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_EDGE = re.compile(r"^[\W_]+|[\W_]+$")
+_PLAIN = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+
+WITHOUT_SPACES = frozenset({"zh", "ja", "th", "lo", "km", "my", "bo", "dz", "yue"})
+"""Languages written without spaces between words, where edits of single words do not apply."""
+
+CAPITAL_NOUNS = frozenset({"de", "lb"})
+"""Languages that capitalise common nouns, so that a capital does not mark a name."""
+
+
+def word_spans(text: str) -> list[Span]:
+    """Start and end of every word: a maximal run of non-space that holds a letter or a digit.
+
+    Punctuation stays with the word it is attached to; a run of punctuation alone is no word.
+
+    >>> word_spans("Well – yes.")
+    [(0, 4), (7, 11)]
+    """
+    return [match.span() for match in _RUN.finditer(text) if _LETTER_OR_DIGIT.search(match[0])]
+
+
+def bare(word: str) -> str:
+    """The word without the punctuation around it.
+
+    >>> bare("“don't!”")
+    "don't"
+    """
+    return _EDGE.sub("", word)
+
+
+def replace_spans(text: str, edits: Iterable[tuple[Span, str]]) -> str:
+    """The text with each span (in order, not overlapping) replaced."""
+    parts, done = [], 0
+    for (start, end), new in edits:
+        parts += [text[done:start], new]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def without(text: str, spans: Sequence[Span]) -> str:
+    """The text without these words (spans in order), each dropped with the space after it.
+
+    When nothing follows, the space before goes instead, so that no double or trailing space appears.
+
+    >>> without("I saw it.", [(2, 5)]), without("I saw it.", [(6, 9)])
+    ('I it.', 'I saw')
+    """
+    parts, done, end_of_text = [], 0, len(text.rstrip())
+    for start, end in spans:
+        parts.append(text[done:start])
+        done = end
+        if end == end_of_text:
+            return "".join(parts).rstrip() + text[end:]
+        while text[done].isspace():
+            done += 1
+    return "".join([*parts, text[done:]])
+
+
+def word_list(texts: Iterable[str], language: str | None) -> list[str]:
+    """The distinct words of a collection, sorted, of at least two letters and without punctuation.
+
+    Words that only ever occur with a capital are names for the most part and are left out, unless the
+    language capitalises its nouns or nothing else is there (text all in capitals).
+    """
+    runs: set[str] = set()
+    for text in texts:
+        runs.update(text.split())
+    plain = {word for word in map(bare, runs) if len(word) > 1 and _PLAIN.fullmatch(word)}
+    lower = {word for word in plain if word == word.lower()}
+    if language in CAPITAL_NOUNS:
+        return sorted(lower | {w for w in plain if w == w.capitalize() and w.lower() not in lower})
+    return sorted(lower or plain)
