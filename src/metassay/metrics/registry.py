@@ -5,19 +5,43 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from metassay import plugins
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric
-from metassay.metrics.spec import parse_spec, split_list
+from metassay.metrics.spec import parse_spec, parse_value, split_list
 
-MODULES = ("bleu", "chrf", "error_rates", "sentinels")
+MODULES = ("bleu", "chrf", "error_rates", "sentinels", "ranking")
 """The modules of this package that define metrics; each lists its classes in `METRICS`."""
 
-ALIASES = {"chrf++": ("chrf", {"word_order": 2})}
+ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "chrf++": ("chrf", {"word_order": 2}),
+    "ap": ("map", {}),
+    "rr": ("recip_rank", {}),
+    "mrr": ("recip_rank", {}),
+    "setp": ("set_p", {}),
+    "setr": ("set_recall", {}),
+    "setap": ("set_map", {}),
+    "setf": ("set_f", {}),
+}
 """Other spellings of a metric with parameters."""
+CUT_ALIASES = {
+    "ap": ("map_cut", "k"),
+    "ndcg": ("ndcg_cut", "k"),
+    "p": ("p", "k"),
+    "r": ("recall", "k"),
+    "recall": ("recall", "k"),
+    "success": ("success", "k"),
+    "iprec": ("iprec_at_recall", "level"),
+    "rr": ("recip_rank", "depth"),
+    "mrr": ("recip_rank", "depth"),
+}
+"""`NAME@VALUE`, as ir_measures writes cut-offs: the metric, and the parameter that the value sets."""
+_CUT = re.compile(r"\s*(?P<name>[^\s()@]+)\s*(?P<inside>\(.*\))?\s*@\s*(?P<value>\d*\.?\d+)\s*")
+_SUFFIXED = re.compile(r"(?P<stem>.+)_(?P<value>\d*\.?\d+)")
 
 
 @functools.cache
@@ -36,14 +60,38 @@ def parse_metric(text: str | Metric) -> Metric:
     """The metric that a spec names: `parse_metric(str(metric)) == metric`."""
     if isinstance(text, Metric):
         return text
-    name, parameters = parse_spec(text)
-    if name in ALIASES:
-        name, implied = ALIASES[name]
-        parameters = implied | parameters
-    family = known_metrics().get(name)
+    cut = _CUT.fullmatch(text)
+    name, parameters = parse_spec(f"{cut['name']}{cut['inside'] or ''}" if cut else text)
+    family, implied = _cut_family(name, cut["value"]) if cut else _family(name)
     if family is None:
-        raise UnknownName("metric", text, known_metrics())
-    return _with_parameters(family, parameters)
+        raise UnknownName("metric", text, map(_shown, known_metrics().values()))
+    return _with_parameters(family, implied | parameters)
+
+
+def _family(name: str) -> tuple[type[Metric] | None, dict[str, Any]]:
+    """The metric class behind a name, and the parameters that the name implies: `p_5` is p with k = 5."""
+    known = known_metrics()
+    if name in ALIASES:
+        stem, implied = ALIASES[name]
+        return known[stem], implied
+    suffixed = _SUFFIXED.fullmatch(name)
+    if name in known or suffixed is None:
+        return known.get(name), {}
+    family = known.get(suffixed["stem"])
+    parameter = getattr(family, "suffix", "")
+    return (family, {parameter: parse_value(suffixed["value"])}) if parameter else (None, {})
+
+
+def _cut_family(name: str, value: str) -> tuple[type[Metric] | None, dict[str, Any]]:
+    if name not in CUT_ALIASES:
+        return None, {}
+    stem, parameter = CUT_ALIASES[name]
+    return known_metrics()[stem], {parameter: parse_value(value)}
+
+
+def _shown(family: type[Metric]) -> str:
+    parameter = getattr(family, "suffix", "")
+    return f"{family.name}_{parameter}" if parameter else family.name
 
 
 def parse_metrics(texts: str | Metric | Iterable[str | Metric]) -> tuple[Metric, ...]:

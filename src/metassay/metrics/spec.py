@@ -31,7 +31,7 @@ def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
         key, equals, value = part.partition("=")
         if not equals:
             raise InputError(f"{part!r} in {text!r} is not parameter=value.")
-        parameters[key.strip().lower()] = _parse_value(value.strip())
+        parameters[key.strip().lower()] = parse_value(value.strip())
     return match["name"].lower(), parameters
 
 
@@ -55,7 +55,8 @@ def _format_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) or value is None else str(value)
 
 
-def _parse_value(text: str) -> Any:
+def parse_value(text: str) -> Any:
+    """A parameter's value: int, float, bool, None or text."""
     words: dict[str, Any] = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]

@@ -1,0 +1,333 @@
+"""Ranking measures with the names and the semantics of trec_eval 10 (Buckley, Voorhees and others, NIST).
+
+A document is relevant from grade `rel` on (`-l` of trec_eval, 1 by default); `depth` cuts every list first
+(`-M`). With R relevant documents for a topic, of which the list holds some. Means over topics are taken
+elsewhere: judged topics that a system did not answer have an empty list there, hence 0 (`-c`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from metassay.data.rankings import RankedLists, lists_from_mappings
+from metassay.errors import InputError
+from metassay.metrics.base import Batch, Metric, Scores
+from metassay.metrics.kernels import ranking as kernels
+from metassay.metrics.spec import format_spec
+
+ORACLE = "trec_eval 10.0"
+
+
+def score_rankings(metrics: Sequence[RankingMetric], lists: RankedLists) -> Scores:
+    """Every measure of every list, in one pass: float64[lists, metrics]."""
+    longest = max(np.diff(lists.offsets).max(initial=0), np.diff(lists.judgements.offsets).max(initial=0))
+    return kernels.measure_lists(
+        lists.offsets,
+        lists.grades,
+        lists.topics,
+        lists.judgements.offsets,
+        lists.judgements.grades,
+        np.array([metric.measure for metric in metrics], dtype=np.int64),
+        np.array([metric.argument for metric in metrics], dtype=np.float64),
+        np.array([metric.relevant_from for metric in metrics], dtype=np.int64),
+        np.array([metric.depth or kernels.EVERYTHING for metric in metrics], dtype=np.int64),
+        np.log2(np.arange(2, longest + 2, dtype=np.float64)),
+    )
+
+
+def _positive(value: object) -> bool:
+    """Whether a parameter, which may come from text, is a whole number above 0."""
+    return isinstance(value, int) and value > 0
+
+
+@dataclass(frozen=True)
+class RankingMetric(Metric):
+    """A measure of ranked lists."""
+
+    task: ClassVar[str] = "ranking"
+    needs: ClassVar[frozenset[str]] = frozenset({"output", "qrels"})
+    oracle: ClassVar[str] = ORACLE
+    measure: ClassVar[int]
+    """Which function of the kernels computes it."""
+
+    suffix: ClassVar[str] = ""
+    """The parameter that is written at the end of the name, as the 10 of `ndcg_cut_10`."""
+
+    depth: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.depth is not None and not _positive(self.depth):
+            raise InputError(f"the depth of {self.name} is {self.depth}; it must be a whole number above 0.")
+
+    @property
+    def argument(self) -> float:
+        """The cut-off, recall level or weight; without one, no cut."""
+        return float(kernels.EVERYTHING)
+
+    @property
+    def relevant_from(self) -> int:
+        """The lowest grade that counts as relevant."""
+        return 1
+
+    @property
+    def suffix_text(self) -> str:
+        """The end of the name; empty where there is none."""
+        return str(getattr(self, self.suffix)) if self.suffix else ""
+
+    @property
+    def spec(self) -> str:
+        """The canonical text form, such as `ndcg_cut_10` or `p_5(rel=2)`."""
+        parameters = {key: value for key, value in self.parameters.items() if key != self.suffix}
+        return format_spec("_".join(filter(None, (self.name, self.suffix_text))), parameters)
+
+    def score(self, batch: Batch) -> Scores:
+        """The measure of each list, from `RankedLists` or from document ids and a mapping of grades each."""
+        lists = batch["output"]
+        if not isinstance(lists, RankedLists):
+            lists = lists_from_mappings(lists, batch["qrels"])
+        return np.ascontiguousarray(score_rankings([self], lists)[:, 0])
+
+
+@dataclass(frozen=True)
+class BinaryMetric(RankingMetric):
+    """A measure that knows relevant documents and others."""
+
+    rel: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _positive(self.rel):
+            raise InputError(f"{self.name}: rel is {self.rel}; it must be a whole number above 0.")
+
+    @property
+    def relevant_from(self) -> int:
+        """The lowest grade that counts as relevant."""
+        return self.rel
+
+
+@dataclass(frozen=True)
+class _Cut(RankingMetric):
+    """A measure of the first k documents; k is part of the name, as in `p_5`."""
+
+    suffix: ClassVar[str] = "k"
+    k: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _positive(self.k):
+            raise InputError(f"{self.name}_{self.k} must end in a whole number above 0.")
+
+    @property
+    def argument(self) -> float:
+        """The cut-off."""
+        return float(self.k)
+
+
+@dataclass(frozen=True)
+class CutBinaryMetric(_Cut, BinaryMetric):
+    """A measure of relevant documents among the first k."""
+
+
+class AveragePrecision(BinaryMetric):
+    """Mean over the R relevant documents of the precision at their rank; 0 for those not retrieved."""
+
+    name = "map"
+    measure = kernels.AVERAGE_PRECISION
+    summary = "average precision"
+
+
+class CutAveragePrecision(CutBinaryMetric):
+    """Average precision of the first k documents, still divided by R."""
+
+    name = "map_cut"
+    measure = kernels.AVERAGE_PRECISION
+    summary = "average precision of the first k"
+
+
+class RPrecision(BinaryMetric):
+    """Precision of the first R documents."""
+
+    name = "rprec"
+    measure = kernels.R_PRECISION
+    summary = "precision at the number of relevant documents"
+
+
+class ReciprocalRank(BinaryMetric):
+    """One over the rank of the first relevant document."""
+
+    name = "recip_rank"
+    measure = kernels.RECIPROCAL_RANK
+    summary = "reciprocal rank of the first relevant document"
+
+
+@dataclass(frozen=True)
+class InterpolatedPrecision(BinaryMetric):
+    """The highest precision at or after the rank where a share `level` of the R documents is reached.
+
+    The share is rounded to whole documents, halves up; trec_eval before version 10 rounded otherwise.
+    """
+
+    name = "iprec_at_recall"
+    measure = kernels.INTERPOLATED_PRECISION
+    summary = "interpolated precision at a recall level"
+    suffix: ClassVar[str] = "level"
+    level: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "level", float(self.level))
+        if not 0 <= self.level <= 1:
+            raise InputError(f"{self.name}_{self.level}: a recall level lies between 0 and 1.")
+
+    @property
+    def argument(self) -> float:
+        """The recall level."""
+        return self.level
+
+    @property
+    def suffix_text(self) -> str:
+        """Two digits as trec_eval prints them, more where they are needed."""
+        short = f"{self.level:.2f}"
+        return short if float(short) == self.level else str(self.level)
+
+
+class Precision(CutBinaryMetric):
+    """Relevant documents among the first k, divided by k even where fewer were retrieved."""
+
+    name = "p"
+    measure = kernels.PRECISION
+    summary = "precision of the first k"
+
+
+class RelativePrecision(CutBinaryMetric):
+    """Relevant documents among the first k, divided by the most there could be, min(k, R)."""
+
+    name = "relative_p"
+    measure = kernels.RELATIVE_PRECISION
+    summary = "precision of the first k over the best possible one"
+
+
+class Recall(CutBinaryMetric):
+    """Relevant documents among the first k, divided by R."""
+
+    name = "recall"
+    measure = kernels.RECALL
+    summary = "recall of the first k"
+
+
+class Success(CutBinaryMetric):
+    """1 where the first k hold a relevant document, else 0."""
+
+    name = "success"
+    measure = kernels.SUCCESS
+    summary = "whether the first k hold a relevant document"
+
+
+class NDCG(RankingMetric):
+    """Discounted cumulative gain over the best possible one (Järvelin and Kekäläinen, 2002).
+
+    The gain of a document is its grade, the discount log2(rank + 1).
+    """
+
+    name = "ndcg"
+    measure = kernels.NDCG
+    summary = "normalised discounted cumulative gain"
+
+
+class CutNDCG(_Cut):
+    """nDCG of the first k documents against the k best."""
+
+    name = "ndcg_cut"
+    measure = kernels.NDCG
+    summary = "normalised discounted cumulative gain of the first k"
+
+
+class BinaryPreference(BinaryMetric):
+    """Share of judged nonrelevant documents that follow each relevant one (Buckley and Voorhees, 2004)."""
+
+    name = "bpref"
+    measure = kernels.BPREF
+    summary = "preference of relevant over judged nonrelevant documents"
+
+
+class SetPrecision(BinaryMetric):
+    """Relevant documents in the list, divided by its length."""
+
+    name = "set_p"
+    measure = kernels.SET_PRECISION
+    summary = "precision of the whole list"
+
+
+class SetRelativePrecision(BinaryMetric):
+    """Relevant documents in the list, divided by the most there could be."""
+
+    name = "set_relative_p"
+    measure = kernels.SET_RELATIVE_PRECISION
+    summary = "precision of the whole list over the best possible one"
+
+
+class SetRecall(BinaryMetric):
+    """Relevant documents in the list, divided by R."""
+
+    name = "set_recall"
+    measure = kernels.SET_RECALL
+    summary = "recall of the whole list"
+
+
+class SetAveragePrecision(BinaryMetric):
+    """Precision of the whole list times its recall."""
+
+    name = "set_map"
+    measure = kernels.SET_AVERAGE_PRECISION
+    summary = "precision times recall of the whole list"
+
+
+@dataclass(frozen=True)
+class SetF(BinaryMetric):
+    """(β + 1) P R / (R + β P) for precision P and recall R of the whole list."""
+
+    name = "set_f"
+    measure = kernels.SET_F
+    summary = "F measure of the whole list"
+    beta: float = 1.0
+
+    @property
+    def argument(self) -> float:
+        """The weight of precision."""
+        return float(self.beta)
+
+
+METRICS = (
+    AveragePrecision,
+    CutAveragePrecision,
+    RPrecision,
+    ReciprocalRank,
+    InterpolatedPrecision,
+    Precision,
+    RelativePrecision,
+    Recall,
+    Success,
+    NDCG,
+    CutNDCG,
+    BinaryPreference,
+    SetPrecision,
+    SetRelativePrecision,
+    SetRecall,
+    SetAveragePrecision,
+    SetF,
+)
+CUTS = (5, 10, 15, 20, 30)
+PAPER = (
+    AveragePrecision(),
+    RPrecision(),
+    ReciprocalRank(),
+    *(InterpolatedPrecision(level=level) for level in (0.0, 0.1, 0.2, 0.3, 0.4)),
+    *(Precision(k=k) for k in CUTS),
+    *(Recall(k=k) for k in CUTS),
+    *(CutNDCG(k=k) for k in CUTS),
+)
+"""The 23 measures of Deviyani and Diaz (2025): the default set for rankings."""

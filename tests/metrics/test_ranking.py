@@ -1,0 +1,224 @@
+"""Ranking measures against trec_eval 10's own test suite, pytrec_eval, and the TREC-COVID leaderboard."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metassay.data.assemble import RawTable
+from metassay.data.assemble_rankings import assemble_rankings
+from metassay.data.rankings import lists_from_mappings, order_by_score, ranked_lists
+from metassay.data.readers.judgements import read_judgements
+from metassay.data.readers.trec import read_run
+from metassay.errors import InputError, UnknownName
+from metassay.metrics.base import Batch
+from metassay.metrics.ranking import METRICS, PAPER, score_rankings
+from metassay.metrics.registry import parse_metric, parse_metrics
+
+SUITE = {
+    "out.comment.test": ("results.comment.test", "qrels.comment.test", {}),
+    "out.test": ("results.test", "qrels.test", {}),
+    "out.test.a": ("results.test", "qrels.test", {}),
+    "out.test.aq": ("results.test", "qrels.test", {}),
+    "out.test.aqc": ("results.trunc", "qrels.test", {}),
+    "out.test.aqcM": ("results.trunc", "qrels.test", {"depth": 100}),
+    "out.test.aql": ("results.test", "qrels.rel_level", {"rel": 2}),
+    "out.test.meas_params": ("results.test", "qrels.test", {}),
+}
+"""Expected output, run, judgements, and our parameters for `-M` and `-l`."""
+NOT_OURS = re.compile(
+    r"runid|num_.*|gm_.*|infAP|11pt_avg.*|(bin)?G|ndcg_rel|Rndcg|rbp.*|unj_.*|utility.*|relstring.*|Rprec_mult.*"
+    r"|ndcg_1=3.*"
+)
+
+
+def ours(name: str, options: dict[str, int]):
+    """The measure with those options that it has, or None for one that is not among ours."""
+    if NOT_OURS.fullmatch(name):
+        return None
+    metric = parse_metric(name)
+    fields = {field.name for field in dataclasses.fields(metric)}
+    return dataclasses.replace(metric, **{key: value for key, value in options.items() if key in fields})
+
+
+def compared_values(folder, expected: str) -> int:
+    """Compare each value of an expected output with ours as printed; the number compared."""
+    run, qrels, options = SUITE[expected]
+    judged = read_judgements(str(folder / qrels))
+    complete = expected in {"out.test.aqc", "out.test.aqcM"}
+    data = assemble_rankings([RawTable(run, read_run(str(folder / run)))], judged, complete=complete)
+    lists = ranked_lists(data.outputs["item"], data.outputs["output"], judged)
+    rows = {item: row for row, item in enumerate(data.outputs["item"])}
+    count = 0
+    for line in (folder / expected).read_text().splitlines():
+        name, topic, value = (part.strip() for part in line.split("\t"))
+        metric = ours(name, options)
+        if metric is None:
+            continue
+        scores = score_rankings([metric], lists)[:, 0]
+        score = scores.mean() if topic == "all" else scores[rows[topic]]
+        assert f"{score:.4f}" == value, (expected, name, topic)
+        count += 1
+    return count
+
+
+def test_trec_eval_own_test_suite(real_data):
+    folder = real_data("trec_eval/out.test").parent
+    counts = {expected: compared_values(folder, expected) for expected in SUITE}
+    print("values compared with trec_eval 10:", counts, "in all", sum(counts.values()))
+    assert sum(counts.values()) >= 1000
+    assert min(counts.values()) >= 24
+
+
+def test_trec_covid_leaderboard(real_data):
+    runs = pl.read_parquet(real_data("trec_covid/runs_top100.parquet"))
+    judged = read_judgements(str(real_data("trec_covid/qrels-round1.txt")))
+    data = assemble_rankings([RawTable("runs_top100.parquet", runs)], judged)
+    lists = ranked_lists(data.outputs["item"], data.outputs["output"], judged)
+    metrics = parse_metrics("nDCG@10,P@5")
+    frame = pl.DataFrame(score_rankings(metrics, lists), schema=[str(m) for m in metrics])
+    means = data.outputs.select("system").hstack(frame).group_by("system").mean()
+    with real_data("trec_covid/leaderboard-round1.csv").open() as file:
+        board = {row["run"]: row for row in csv.DictReader(file)}
+    assert len(board) == means.height == 143
+    for row in means.iter_rows(named=True):
+        official = board[row["system"]]
+        assert f"{row['ndcg_cut_10']:.4f}" == official["ndcg@10"], row["system"]
+        assert f"{row['p_5']:.4f}" == official["p@5"], row["system"]
+
+
+def runs_and_judgements(seed: int, topics: int = 60, depth: int = 40):
+    """A run and judgements with ties in scores, unjudged documents and topics without relevant ones."""
+    rng = np.random.default_rng(seed)
+    run, qrels = {}, {}
+    for topic in range(topics):
+        retrieved = rng.choice(80, size=rng.integers(1, depth), replace=False)
+        judged = rng.choice(80, size=rng.integers(1, 50), replace=False)
+        run[f"t{topic}"] = {f"d{d}": float(rng.integers(0, 12)) / 3 for d in retrieved}
+        grades = rng.integers(0, 4, len(judged)) * (topic % 9 > 0)
+        qrels[f"t{topic}"] = {f"d{d}": int(g) for d, g in zip(judged, grades)}
+    return run, qrels
+
+
+def arrays(run, qrels):
+    rows = [("x", topic, doc, score) for topic, own in run.items() for doc, score in own.items()]
+    judged = [(topic, doc, grade) for topic, own in qrels.items() for doc, grade in own.items()]
+    return order_by_score(
+        pl.DataFrame(rows, schema=["system", "item", "document", "score"], orient="row"),
+        pl.DataFrame(judged, schema=["item", "document", "grade"], orient="row"),
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_measure_equals_pytrec_eval_on_random_runs(seed):
+    """But for interpolated precision, which trec_eval 10 rounds otherwise (see the test below)."""
+    run, qrels = runs_and_judgements(seed)
+    index, lists = arrays(run, qrels)
+    cuts = "5,10,15,20,30"
+    official = pytrec_eval.RelevanceEvaluator(
+        qrels,
+        {"map", "Rprec", "recip_rank", "bpref", "ndcg", "set_P", "set_recall", "set_map", "set_F"}
+        | {f"{family}.{cuts}" for family in ("P", "recall", "ndcg_cut", "map_cut", "success", "relative_P")},
+    ).evaluate(run)
+    for name in official["t1"]:
+        scores = score_rankings([parse_metric(name)], lists)[:, 0]
+        expected = [official[topic][name] for topic in index["item"]]
+        np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=0, err_msg=name)
+
+
+def test_interpolated_precision_rounds_half_up():
+    """Five relevant documents: recall 0.1 needs round(0.5) = 1 of them, 0.3 needs round(1.5) = 2."""
+    lists = lists_from_mappings([["n1", "a", "n2", "b", "c"]], [dict.fromkeys("abcde", 1)])
+    scores = score_rankings(parse_metrics("iprec_at_recall_0,iprec@.1,iprec@.3,iprec@.9,iprec@1"), lists)
+    np.testing.assert_allclose(scores[0], [3 / 5, 3 / 5, 3 / 5, 0, 0])
+
+
+@pytest.mark.parametrize("metric", [*(metric() for metric in METRICS), *PAPER], ids=str)
+def test_specs_round_trip_and_are_lower_case(metric):
+    assert parse_metric(str(metric)) == metric
+    assert parse_metric(str(metric).upper()) == metric
+    assert str(metric) == str(metric).lower()
+
+
+def test_the_paper_has_23_measures():
+    assert len({str(metric) for metric in PAPER}) == 23
+
+
+@pytest.mark.parametrize(
+    ("spelling", "spec"),
+    [
+        ("nDCG@10", "ndcg_cut_10"),
+        ("nDCG", "ndcg"),
+        ("P@5", "p_5"),
+        ("P(rel=2)@5", "p_5(rel=2)"),
+        ("R@20", "recall_20"),
+        ("AP", "map"),
+        ("AP(rel=2)", "map(rel=2)"),
+        ("AP@100", "map_cut_100"),
+        ("RR", "recip_rank"),
+        ("RR@10", "recip_rank(depth=10)"),
+        ("IPrec@0.1", "iprec_at_recall_0.10"),
+        ("iprec_at_recall_.25", "iprec_at_recall_0.25"),
+        ("Success@1", "success_1"),
+        ("Bpref", "bpref"),
+        ("SetF", "set_f"),
+        ("Rprec", "rprec"),
+    ],
+)
+def test_other_spellings(spelling, spec):
+    assert str(parse_metric(spelling)) == spec
+
+
+@pytest.mark.parametrize("text", ["ndcg_cut_0", "p_1.5", "iprec_at_recall_1.5", "map(rel=0)", "map(depth=0)"])
+def test_parameters_out_of_range_are_refused(text):
+    with pytest.raises(InputError):
+        parse_metric(text)
+
+
+def test_an_unknown_measure_offers_the_nearest():
+    with pytest.raises(UnknownName, match="ndcg_cut_k"):
+        parse_metric("ndgc_cut_10")
+    with pytest.raises(UnknownName):
+        parse_metric("map_7@3")
+
+
+def test_a_batch_of_document_ids_scores_as_the_arrays_do():
+    run, qrels = runs_and_judgements(7)
+    index, lists = arrays(run, qrels)
+    batch = Batch({"output": list(lists), "qrels": [qrels[item] for item in index["item"]]})
+    for metric in PAPER:
+        np.testing.assert_array_equal(metric.score(batch), score_rankings([metric], lists)[:, 0])
+        np.testing.assert_array_equal(metric.score(batch), metric.score(Batch({"output": lists})))
+
+
+def test_an_empty_list_and_a_topic_without_relevant_documents_score_zero():
+    lists = lists_from_mappings([[], ["a", "b"], ["a"]], [{"a": 1}, {"a": 0}, {}])
+    assert not score_rankings([metric() for metric in METRICS], lists).any()
+
+
+def test_slices_and_reordering_keep_documents_and_grades_together():
+    lists = lists_from_mappings([["a", "b", "c"], ["c", "x"]], [{"a": 2, "c": 1}] * 2)
+    assert list(lists) == [("a", "b", "c"), ("c", "x")]
+    assert lists.grades.tolist() == [2, -1, 1, 1, -1]
+    assert list(lists[1:]) == [("c", "x")]
+    backwards = lists.reordered(np.array([2, 1, 0, 4, 3]))
+    assert list(backwards) == [("c", "b", "a"), ("x", "c")]
+    assert backwards.grades.tolist() == [1, -1, 2, -1, 1]
+    assert backwards.to_series().to_list() == [["c", "b", "a"], ["x", "c"]]
+
+
+@given(st.lists(st.sampled_from([-1.5, -0.0, 0.0, 1e-46, 0.1, 0.1 + 1e-12, 2.0]), min_size=1, max_size=12))
+def test_order_is_float32_score_then_document_both_descending(scores):
+    rows = [("x", "t", f"d{i:02}", score) for i, score in enumerate(scores)]
+    table = pl.DataFrame(rows, schema=["system", "item", "document", "score"], orient="row")
+    _, lists = order_by_score(table, pl.DataFrame({"item": ["t"], "document": ["d00"], "grade": [1]}))
+    expected = sorted(rows, key=lambda row: (float(np.float32(row[3])) + 0.0, row[2]), reverse=True)
+    assert list(lists[0]) == [row[2] for row in expected]
