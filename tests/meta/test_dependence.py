@@ -199,7 +199,7 @@ def test_a_group_missing_from_a_resample_does_not_spoil_the_rest():
 def test_a_group_missing_from_every_resample_is_named():
     human = np.zeros((3, 500))
     human[1, 1:] = np.nan
-    with pytest.raises(InputError, match="^1 has so few outputs that none of 1 resamples"):
+    with pytest.raises(InputError, match=r"^1 has so few outputs that none of 1 resamples"):
         system_dependence(human, np.zeros((3, 500)), bootstraps=1, seed=1)
 
 
