@@ -1,0 +1,49 @@
+"""The command line: parse, call one workflow, print."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+DEFECT = "This is a defect of metassay, not of your data. Please report it with the lines above (see CONTRIBUTING)."
+INTERRUPTED = "Interrupted. Finished parts are kept: run the same command with the same --out to go on."
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 our defect, 2 bad input or usage, 130 interrupted."""
+    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit status."""
+    from metassay.cli.app import command, usage_errors
+    from metassay.errors import MetassayError
+
+    try:
+        status = command().main(arguments, prog_name="metassay", standalone_mode=False)
+    except usage_errors() as error:
+        error.show()
+        return int(error.exit_code)
+    except MetassayError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except (KeyboardInterrupt, EOFError):
+        print(INTERRUPTED, file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141
+    except Exception as error:  # noqa: BLE001 - the last door: everything unforeseen is ours
+        return _defect(error)
+    return status if isinstance(status, int) else 0
+
+
+def _defect(error: Exception) -> int:
+    import traceback
+
+    if type(error).__name__ == "Abort":
+        print(INTERRUPTED, file=sys.stderr)
+        return 130
+    traceback.print_exception(error)
+    print(DEFECT, file=sys.stderr)
+    return 1

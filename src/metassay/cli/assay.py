@@ -1,0 +1,93 @@
+"""`metassay assay`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from metassay.cli.options import DataOptions, OutputOptions
+from metassay.cli.printing import note, print_table, progress, say
+
+
+def run_assay(
+    data: DataOptions,
+    output: OutputOptions,
+    *,
+    metrics: Annotated[str | None, typer.Option(help="Comma-separated; default those of the task.")] = None,
+    metric_file: Annotated[list[str], typer.Option(help="Your own metric.", metavar="FILE.py:NAME")] = [],  # noqa: B006
+    context: Annotated[
+        list[str],
+        typer.Option(help="A column, a crossing a+b, buckets mqm:250; repeatable.", metavar="CONTEXT"),
+    ] = [],  # noqa: B006
+    perturbations: Annotated[
+        str | None, typer.Option(help="Comma-separated; default those of the task.")
+    ] = None,
+    per_output: Annotated[int, typer.Option(help="Perturbations per output.")] = 4,
+    cluster: Annotated[
+        str | None, typer.Option(help="Column of the independent unit; default the item.")
+    ] = None,
+    ties: Annotated[str, typer.Option(help="A tie is wrong (strict) or half right (half).")] = "strict",
+    agreement: Annotated[str, typer.Option(help="tau_ap_b, weighted_tau or kendall.")] = "tau_ap_b",
+    normalize: Annotated[str | None, typer.Option(help="Speech text: english, whisper or none.")] = None,
+    preprocess: Annotated[str, typer.Option(help="none, paper or paper-asymmetric.")] = "none",
+    keep_references: Annotated[
+        bool, typer.Option("--keep-references", help="Keep systems that are references.")
+    ] = False,
+    strict_resources: Annotated[
+        bool, typer.Option("--strict-resources", help="A missing dictionary is an error.")
+    ] = False,
+    resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 1000,
+    permutations: Annotated[int, typer.Option(help="Permutations of H1.")] = 999,
+) -> None:
+    """Perturb, score and judge: local accuracy per context, both hypotheses, a recommendation, a report."""
+    from metassay.workflows.assay import AUTOMATIC, assay
+    from metassay.workflows.preparing import named_metrics
+
+    dataset = data.read()
+    with progress(output) as show:
+        result = assay(
+            dataset,
+            metrics=named_metrics(metrics, metric_file),
+            contexts=context or None,
+            perturbations=perturbations,
+            seed=output.seed,
+            workers=output.workers,
+            out=output.out or (None if output.json else AUTOMATIC),
+            per_output=per_output,
+            cluster=cluster,
+            ties=ties,
+            agreement=agreement,
+            normalize=normalize,
+            preprocess=preprocess,
+            keep_references=keep_references,
+            strict_resources=strict_resources,
+            resamples=resamples,
+            permutations=permutations,
+            progress=show,
+        )
+    if output.json:
+        print(result.to_json())
+    else:
+        show_assay(result.to_dict(), result.folder)
+
+
+def show_assay(found: dict[str, Any], folder: Any) -> None:
+    """The answer first, then the table it rests on, then where to read more."""
+    for column, contexts in found["recommendation"].items():
+        say("", f"By {column}:", *(f"  {entry['why']}" for entry in contexts.values() if entry.get("why")))
+    rows = [
+        {name: row[name] for name in ("metric", "accuracy", "low", "high", "ties", "pairs")}
+        for row in found["global"]
+    ]
+    print_table(rows, title="How often each metric preferred the better output")
+    for column, part in found["contexts"].items():
+        if part["h1"]:
+            names = ("metric", "chi2", "dof", "p", "cramers_v", "p_permutation")
+            print_table(
+                [{name: row[name] for name in names} for row in part["h1"]],
+                title=f"Is accuracy the same in every context of {column}? (H1; small p: no)",
+            )
+    note([*found["notes"], *found["warnings"]])
+    if folder is not None:
+        say(f"Report: {folder / 'report.html'}")

@@ -1,0 +1,185 @@
+"""From raw tables to a `Dataset`: roles, keys, references, and every check that names its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from metassay.data import cells
+from metassay.data.columns import FIXED_TEXT, Roles, recognise
+from metassay.data.dataset import Dataset
+from metassay.data.readers.files import plain_name
+from metassay.errors import InputError, Place
+
+FILE, ROW = "_file", "_row"
+REFERENCE_RULES = ("per-item", "per-output")
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A table as it stands in a file."""
+
+    file: str
+    frame: pl.DataFrame
+
+
+def assemble(
+    tables: Sequence[RawTable],
+    *,
+    task: str,
+    columns: Mapping[str, str] | None = None,
+    references: str = "per-item",
+    language: str | None = None,
+) -> Dataset:
+    """One data set of texts from one or more tables, every cell checked."""
+    if references not in REFERENCE_RULES:
+        raise InputError(
+            f"unknown rule for references {references!r}.", remedy=f"Known: {', '.join(REFERENCE_RULES)}."
+        )
+    parts = [_canonical(table, columns) for table in tables]
+    human = tuple(dict.fromkeys(name for _, names in parts for name in names))
+    frame = _stack([part for part, _ in parts])
+    frame, left_out = _without_gaps(frame)
+    _check_duplicates(frame)
+    notes = _check_references(frame, references)
+    frame = frame.drop(FILE, ROW)
+    return Dataset(task, frame, human=human, language=language, left_out=left_out, notes=tuple(notes))
+
+
+def _canonical(table: RawTable, columns: Mapping[str, str] | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The table with our column names, and the names of its human scores."""
+    frame, file = table.frame, table.file
+    roles = recognise(frame.columns, given=columns, file=file)
+    made: dict[str, pl.Series] = {
+        "item": _item(frame, roles, file),
+        "system": _system(frame, roles, file),
+        "output": cells.texts(frame[roles.output], file),
+    }
+    if roles.source is not None:
+        made["source"] = cells.texts(frame[roles.source], file)
+    if roles.references:
+        made["references"] = _reference_lists(frame, roles.references, file)
+    for name in roles.human:
+        made[name] = cells.scores(frame[name], file)
+    for name in _metadata(frame, roles):
+        made.setdefault(name, frame[name])
+    made[FILE] = pl.Series([file]).new_from_index(0, frame.height)
+    made[ROW] = pl.int_range(1, frame.height + 1, eager=True)
+    return pl.DataFrame([series.alias(name) for name, series in made.items()]), roles.human
+
+
+def _metadata(frame: pl.DataFrame, roles: Roles) -> list[str]:
+    """Columns without a role; nested ones cannot be contexts and are passed over."""
+    taken = {roles.item, roles.output, roles.system, roles.source, *roles.references, *roles.human}
+    plain = [name for name, kind in frame.schema.items() if not kind.is_nested()]
+    return [name for name in plain if name not in taken and name not in FIXED_TEXT]
+
+
+def _item(frame: pl.DataFrame, roles: Roles, file: str) -> pl.Series:
+    parts = [cells.ids(frame[name], file) for name in (*roles.key_prefixes, roles.item)]
+    if len(parts) == 1:
+        return parts[0]
+    return pl.DataFrame([part.alias(str(i)) for i, part in enumerate(parts)]).select(
+        pl.concat_str(pl.all(), separator="/")
+    )["0"]
+
+
+def _system(frame: pl.DataFrame, roles: Roles, file: str) -> pl.Series:
+    if roles.system is not None:
+        column = frame[roles.system]
+        if column.dtype == pl.String and (gap := (column.is_null() | (column == ""))).any():
+            raise InputError(
+                "the system is missing.",
+                place=Place(file, int(gap.fill_null(value=True).arg_max() or 0) + 1, roles.system),
+                remedy="Every row needs one: fill it in or delete the row.",
+            )
+        return cells.ids(column, file)
+    if file == "standard input":
+        raise InputError(
+            "there is no system column, and standard input has no name to use instead.",
+            place=Place(file=file),
+            remedy="Add a column system, or name one with --column system=COLUMN.",
+        )
+    return pl.Series([plain_name(file)]).new_from_index(0, frame.height)
+
+
+def _reference_lists(frame: pl.DataFrame, names: Sequence[str], file: str) -> pl.Series:
+    """For each row the list of its references; missing and empty ones do not count."""
+    streams = []
+    for name in names:
+        column = frame[name]
+        if column.dtype == pl.List(pl.String):
+            streams.append([[text for text in own or () if text] for own in column])
+        else:
+            streams.append([[text] if text else [] for text in cells.texts(column, file)])
+    merged = [[text for own in row for text in own] for row in zip(*streams)]
+    return pl.Series("references", merged, dtype=pl.List(pl.String))
+
+
+def _stack(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """All parts under each other; metadata that differ in type become text."""
+    kinds: dict[str, set[pl.DataType]] = {}
+    for part in parts:
+        for name, kind in part.schema.items():
+            kinds.setdefault(name, set()).add(kind)
+    mixed = [name for name, seen in kinds.items() if len(seen - {pl.Null()}) > 1]
+    return pl.concat(
+        [
+            part.with_columns(pl.col([name for name in mixed if name in part.columns]).cast(pl.String))
+            for part in parts
+        ],
+        how="diagonal_relaxed",
+    )
+
+
+def _without_gaps(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The rows that have an output and a reference; the others counted."""
+    left_out: dict[str, int] = {}
+    kept = frame.filter(pl.col("output").is_not_null())
+    if kept.height < frame.height:
+        left_out["no output"] = frame.height - kept.height
+    if "references" not in kept.columns:
+        return kept, left_out
+    rated = kept.filter(pl.col("references").list.len().fill_null(0) > 0)
+    if rated.height < kept.height:
+        left_out["no reference"] = kept.height - rated.height
+    return rated, left_out
+
+
+def _check_duplicates(frame: pl.DataFrame) -> None:
+    again = frame.filter(pl.struct("item", "system").is_duplicated())
+    if again.is_empty():
+        return
+    first = again.row(0, named=True)
+    second = again.filter((pl.col("item") == first["item"]) & (pl.col("system") == first["system"])).row(
+        1, named=True
+    )
+    other = "" if first[FILE] == second[FILE] else f" of {first[FILE]}"
+    raise InputError(
+        f"item {first['item']} of system {first['system']} was already given in row {first[ROW]}{other}.",
+        place=Place(second[FILE], second[ROW]),
+        remedy="A system has one output per item; a column year, lp or testset keeps the ids of files apart.",
+    )
+
+
+def _check_references(frame: pl.DataFrame, rule: str) -> list[str]:
+    """Refuse items whose references differ between rows, or count them."""
+    if "references" not in frame.columns:
+        return ["There are no references: only metrics that do without can be used."]
+    joined = frame.select("item", FILE, ROW, key=pl.col("references").list.join("\x1f"))
+    varying = joined.group_by("item").agg(pl.col("key").n_unique().alias("n")).filter(pl.col("n") > 1)
+    if varying.is_empty():
+        return []
+    if rule == "per-output":
+        return [f"The references of {varying.height} items differ between rows; each row keeps its own."]
+    item = varying["item"].sort()[0]
+    rows = joined.filter(pl.col("item") == item)
+    other = rows.filter(pl.col("key") != rows["key"][0]).row(0, named=True)
+    raise InputError(
+        f"the reference of item {item} differs from that in row {rows[ROW][0]} "
+        f"({varying.height} such {'item' if varying.height == 1 else 'items'} in all).",
+        place=Place(other[FILE], other[ROW], "references"),
+        remedy="Use --references per-output if each row should keep its own.",
+    )

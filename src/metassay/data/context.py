@@ -1,0 +1,168 @@
+"""`Context`: subsets of the outputs, named by the values of one or more columns.
+
+A context is asked for by a short text:
+
+    system            any column
+    year+domain       a crossing
+    mqm:250           equal-frequency buckets of a number, within a language pair (`human:250` likewise)
+    length:10         buckets of the output's length in words (in documents for rankings)
+    mqm:-25..-5..0    ranges with the given bounds
+
+or by a Python function from a row (a dict) to a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metassay.data.dataset import Dataset
+from metassay.errors import InputError, UnknownName
+
+RowLabel = Callable[[dict[str, Any]], str | None]
+
+
+@dataclass(frozen=True)
+class Context:
+    """Which context each output is in: `values[codes[i]]`, or none where the code is −1."""
+
+    name: str
+    values: tuple[str, ...]
+    codes: NDArray[np.int32]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def varies(self) -> bool:
+        """Whether there is anything to compare."""
+        return len(self.values) > 1
+
+
+def make_context(dataset: Dataset, wanted: str | RowLabel) -> Context:
+    """The context that a text or a function asks for."""
+    if callable(wanted):
+        name = getattr(wanted, "__name__", "function")
+        labels = [wanted(row) for row in dataset.outputs.iter_rows(named=True)]
+        return _coded(name, [None if label is None else str(label) for label in labels])
+    crossed = [_labels(dataset, part.strip()) for part in wanted.split("+")]
+    joined = [
+        None if None in row else "+".join(map(str, row)) for row in zip(*(labels for labels, _ in crossed))
+    ]
+    notes = tuple(note for _, own in crossed for note in own)
+    context = _coded(wanted, joined)
+    return Context(context.name, context.values, context.codes, (*notes, *context.notes))
+
+
+def default_contexts(dataset: Dataset) -> tuple[str, ...]:
+    """`system`, and `domain` where the data has it."""
+    return ("system", "domain") if "domain" in dataset.metadata else ("system",)
+
+
+def _labels(dataset: Dataset, part: str) -> tuple[list[str | None], tuple[str, ...]]:
+    column, colon, how = part.partition(":")
+    if not colon:
+        known = ("system", *dataset.metadata, *dataset.human)
+        found = next((name for name in known if name.lower() == column.lower()), None)
+        if found is None:
+            raise UnknownName("context", column, known)
+        return dataset.outputs[found].cast(pl.String).to_list(), ()
+    numbers = _numbers(dataset, column)
+    if ".." in how:
+        return _ranges(numbers, how, part), ()
+    if not how.isdecimal() or int(how) < 1:
+        raise InputError(
+            f"{part!r} does not say how to cut {column}.",
+            remedy=f"Write {column}:20 for 20 buckets, or {column}:0..10..20 for ranges.",
+        )
+    return _buckets(numbers, int(how), _pairs(dataset), column)
+
+
+def _numbers(dataset: Dataset, column: str) -> NDArray[np.float64]:
+    """A numeric column as float64, NaN where missing; `human` is the only human score, `length` the words."""
+    if column == "human" and column not in dataset.outputs.columns:
+        if len(dataset.human) != 1:
+            listing = ", ".join(dataset.human) or "none"
+            raise InputError(f"'human' is not one column here (human scores: {listing}).")
+        column = dataset.human[0]
+    if column == "length" and column not in dataset.outputs.columns:
+        outputs = dataset.outputs["output"]
+        lengths = outputs.list.len() if outputs.dtype.is_nested() else outputs.str.count_matches(r"\S+")
+        return lengths.cast(pl.Float64).to_numpy()
+    if column not in dataset.outputs.columns:
+        raise UnknownName("context", column, (*dataset.metadata, *dataset.human, "length"))
+    numbers = dataset.outputs[column].cast(pl.Float64, strict=False)
+    if numbers.null_count() == len(numbers):
+        raise InputError(f"column {column} holds no numbers to cut into buckets.")
+    return numbers.fill_null(float("nan")).to_numpy()
+
+
+def _pairs(dataset: Dataset) -> list[str]:
+    """The language pair of each row: human scores are never pooled over language pairs."""
+    lp = next((name for name in dataset.outputs.columns if name.lower() == "lp"), None)
+    return [""] * len(dataset) if lp is None else dataset.outputs[lp].cast(pl.String).fill_null("").to_list()
+
+
+def _buckets(
+    numbers: NDArray[np.float64], count: int, groups: Sequence[str], column: str
+) -> tuple[list[str | None], tuple[str, ...]]:
+    """`count` buckets of equal frequency within each group; equal numbers never straddle two buckets."""
+    labels: list[str | None] = [None] * len(numbers)
+    names = sorted(set(groups))
+    group_of = np.array(groups)
+    notes = []
+    for name in names:
+        rows = np.flatnonzero((group_of == name) & ~np.isnan(numbers))
+        values = numbers[rows]
+        below = np.searchsorted(np.sort(values), values)
+        bucket = below * count // max(len(values), 1)
+        prefix = f"{name}+" if len(names) > 1 else ""
+        for code in np.unique(bucket):
+            inside = values[bucket == code]
+            label = f"{prefix}[{inside.min():g},{inside.max():g}]"
+            for row in rows[bucket == code]:
+                labels[row] = label
+        where = f" of {name}" if len(names) > 1 else ""
+        notes.append(
+            f"{column}{where}: {len(np.unique(bucket))} buckets of {count} asked for, since scores tie."
+        )
+    return labels, tuple(notes)
+
+
+def _ranges(numbers: NDArray[np.float64], how: str, part: str) -> list[str | None]:
+    try:
+        bounds = np.array([float(bound) for bound in how.split("..")])
+    except ValueError:
+        raise InputError(f"{part!r} has bounds that are not numbers.") from None
+    if len(bounds) < 2 or (np.diff(bounds) <= 0).any():
+        raise InputError(f"{part!r} needs two or more bounds that increase.")
+    codes = np.searchsorted(bounds, numbers, side="right") - 1
+    codes[numbers == bounds[-1]] = len(bounds) - 2
+    inside = (codes >= 0) & (codes < len(bounds) - 1) & ~np.isnan(numbers)
+    names = [f"[{low:g},{high:g}]" for low, high in pairwise(bounds)]
+    return [names[code] if ok else None for code, ok in zip(codes, inside)]
+
+
+def _coded(name: str, labels: Sequence[str | None]) -> Context:
+    values = sorted({label for label in labels if label is not None}, key=_natural)
+    index = {value: code for code, value in enumerate(values)}
+    codes = np.array([-1 if label is None else index[label] for label in labels], dtype=np.int32)
+    outside = int((codes < 0).sum())
+    notes = (f"{outside} outputs have no value of {name} and are in no context of it.",) if outside else ()
+    return Context(name, tuple(values), codes, notes)
+
+
+def _natural(value: str) -> tuple[tuple[int, float, str], ...]:
+    """Numbers inside labels sort as numbers: year 9 before 10, bucket [-5,-1] before [-1,0]."""
+    key: list[tuple[int, float, str]] = []
+    for part in value.replace("[", "+").split("+"):
+        first = part.split(",")[0].rstrip("]")
+        try:
+            key.append((0, float(first), part))
+        except ValueError:
+            key.append((1, 0.0, part))
+    return tuple(key)

@@ -1,0 +1,51 @@
+"""Systems that are their own reference: found by their texts, never by their names."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from metassay.data.columns import KEY_PREFIXES
+from metassay.data.dataset import Dataset
+
+SHARE = 0.99
+"""A system that equals the scoring reference in this share of its rows or more is that reference."""
+REASON = "system is its own reference"
+
+
+def own_references(dataset: Dataset) -> tuple[str, ...]:
+    """The systems, as `system` or `group/system` where there are several test sets, that are references."""
+    return tuple(sorted(_rows(dataset)["name"].unique()))
+
+
+def without_own_references(dataset: Dataset) -> Dataset:
+    """The data set without systems that are their own reference, each named in a note.
+
+    Judged per test set (year, language pair): a human translation that scores as a system against another
+    reference stays.
+    """
+    rows = _rows(dataset)
+    if rows.is_empty():
+        return dataset
+    names = ", ".join(sorted(rows["name"].unique()))
+    gone = pl.Series([False] * len(dataset)).scatter(rows["row"], True)
+    kept = dataset.where(~gone, reason=REASON)
+    return kept.with_notes(
+        f"Left out, since their outputs are the reference itself: {names}. Keep them with --keep-references."
+    )
+
+
+def _rows(dataset: Dataset) -> pl.DataFrame:
+    """`row, name` of all outputs of such systems."""
+    outputs = dataset.outputs
+    if "references" not in outputs.columns or outputs["output"].dtype != pl.String:
+        return pl.DataFrame(schema={"row": pl.UInt32, "name": pl.String})
+    group = [name for name in outputs.columns if name.lower() in KEY_PREFIXES]
+    several = outputs.select(group).n_unique() > 1 if group else False
+    label = pl.concat_str([*group, "system"], separator="/") if several else pl.col("system")
+    same = pl.col("references").list.contains(pl.col("output")).fill_null(value=False)
+    return (
+        outputs.with_row_index("row")
+        .with_columns(same.alias("_same"), label.alias("name"))
+        .filter(pl.col("_same").mean().over([*group, "system"]) >= SHARE)
+        .select("row", "name")
+    )

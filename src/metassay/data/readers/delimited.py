@@ -1,0 +1,116 @@
+"""CSV and TSV, with quoting (`minimal`) or without (`none`: WMT files are written both ways)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from metassay.errors import InputError, Place
+
+QUOTINGS = ("minimal", "none")
+_TRY_NONE = "Files such as WMT's are written without quoting: try --quoting none."
+
+
+def parse_delimited(text: str, *, delimiter: str, quoting: str, file: str) -> pl.DataFrame:
+    """A table of text columns. Rows end at LF alone, so that U+2028 and bare CR stay in the text."""
+    if quoting not in QUOTINGS:
+        raise InputError(f"unknown quoting {quoting!r}.", remedy=f"Known: {', '.join(QUOTINGS)}.")
+    rows = _unquoted(text, delimiter) if quoting == "none" else _quoted(text, delimiter, file)
+    if rows and rows[0][-1].endswith("\r"):
+        for row in rows:
+            row[-1] = row[-1].removesuffix("\r")
+    header = [name.strip() for name in rows[0]]
+    _check_header(header, file)
+    body = rows[1:]
+    if not body:
+        raise InputError("the file has a header and no rows.", place=Place(file=file))
+    for number, row in enumerate(body, start=1):
+        if len(row) != len(header):
+            raise _ragged(len(row), header, number, file, quoting=quoting, delimiter=delimiter)
+    columns = list(zip(*body, strict=True))
+    return pl.DataFrame(
+        {name: pl.Series(name, column, dtype=pl.String) for name, column in zip(header, columns)}
+    )
+
+
+def _unquoted(text: str, delimiter: str) -> list[list[str]]:
+    return [line.split(delimiter) for line in text.removesuffix("\n").split("\n")]
+
+
+def _quoted(text: str, delimiter: str, file: str) -> list[list[str]]:
+    """Rows of a file with minimal quoting; lines without a quote at a field's start take a short cut."""
+    rows: list[list[str]] = []
+    lines = iter(text.removesuffix("\n").split("\n"))
+    opening = f'{delimiter}"'
+    for line in lines:
+        if not line.startswith('"') and opening not in line:
+            rows.append(line.split(delimiter))
+            continue
+        record = line
+        while (row := _split_record(record, delimiter, file, len(rows))) is None:
+            following = next(lines, None)
+            if following is None:
+                raise InputError(
+                    "a quote is opened and never closed.",
+                    place=Place(file=file, row=len(rows)),
+                    remedy=_TRY_NONE,
+                )
+            record = f"{record}\n{following}"
+        rows.append(row)
+    return rows
+
+
+def _split_record(record: str, delimiter: str, file: str, row: int) -> list[str] | None:
+    """The fields of a record, or None when a quoted field goes on in the next line."""
+    fields: list[str] = []
+    start = 0
+    while True:
+        if not record.startswith('"', start):
+            end = record.find(delimiter, start)
+            if end < 0:
+                return [*fields, record[start:]]
+            fields.append(record[start:end])
+        else:
+            closing = _closing_quote(record, start + 1)
+            if closing is None:
+                return None
+            end = closing + 1
+            fields.append(record[start + 1 : closing].replace('""', '"'))
+            rest = record[end:]
+            if rest in ("", "\r"):
+                return fields if not rest else [*fields[:-1], fields[-1] + rest]
+            if not rest.startswith(delimiter):
+                raise InputError(
+                    "text follows a closing quote.",
+                    place=Place(file=file, row=row, column=str(len(fields))),
+                    remedy=_TRY_NONE,
+                )
+        start = end + 1
+
+
+def _closing_quote(record: str, start: int) -> int | None:
+    position = record.find('"', start)
+    while position >= 0:
+        if not record.startswith('"', position + 1):
+            return position
+        position = record.find('"', position + 2)
+    return None
+
+
+def _check_header(header: list[str], file: str) -> None:
+    for name in header:
+        if not name:
+            raise InputError("a column has no name.", place=Place(file=file, line=1))
+        if header.count(name) > 1:
+            raise InputError("this name heads two columns.", place=Place(file=file, line=1, column=name))
+
+
+def _ragged(
+    found: int, header: list[str], row: int, file: str, *, quoting: str, delimiter: str
+) -> InputError:
+    remedy = None
+    if quoting == "none":
+        remedy = "If the file quotes its fields, try --quoting minimal."
+    elif delimiter == "\t":
+        remedy = _TRY_NONE
+    what = f"{found} {'field' if found == 1 else 'fields'} where the header has {len(header)}."
+    return InputError(what, place=Place(file=file, row=row), remedy=remedy)

@@ -1,0 +1,53 @@
+"""Which format a file is in, and its raw table: columns as written, before anyone asks what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from metassay.data.readers.delimited import parse_delimited
+from metassay.data.readers.files import checked_text, ending, read_bytes
+from metassay.data.readers.jsonlines import parse_json_lines
+from metassay.data.readers.parquet import parse_parquet
+from metassay.errors import InputError, Place
+
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+JSON_LINES = (".jsonl", ".ndjson", ".jsonlines")
+PARQUET = (".parquet", ".pq")
+ENDINGS = (*DELIMITERS, *JSON_LINES, *PARQUET)
+PARQUET_MAGIC = b"PAR1"
+
+
+def read_table(path: str, *, quoting: str = "minimal") -> pl.DataFrame:
+    """The table in a CSV, TSV, JSON lines or Parquet file (each also gzip or zstd), or from `-`.
+
+    The format follows from the name; for standard input and other names, from the first bytes.
+    """
+    content = read_bytes(path)
+    name = "standard input" if path == "-" else path
+    kind = ending(path)
+    if kind in PARQUET or (kind not in ENDINGS and content.startswith(PARQUET_MAGIC)):
+        frame = parse_parquet(content, file=name)
+    else:
+        frame = _parser(kind)(checked_text(content, name), name, quoting)
+    if not frame.columns:
+        raise InputError("the table has no columns.", place=Place(file=name))
+    return frame
+
+
+def is_table(path: Path) -> bool:
+    """Whether the name says that a file is a table we read."""
+    return ending(str(path)) in ENDINGS
+
+
+def _parser(kind: str) -> Callable[[str, str, str], pl.DataFrame]:
+    def parse(text: str, file: str, quoting: str) -> pl.DataFrame:
+        if kind in JSON_LINES or (kind not in DELIMITERS and text.lstrip().startswith("{")):
+            return parse_json_lines(text, file=file)
+        header = text.split("\n", 1)[0]
+        delimiter = DELIMITERS.get(kind) or ("\t" if "\t" in header else ",")
+        return parse_delimited(text, delimiter=delimiter, quoting=quoting, file=file)
+
+    return parse

@@ -1,0 +1,44 @@
+"""Speech text: the same normalisation on both sides before anything is measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.text.normalize import differs_in_style, normalize
+
+
+def normalised(dataset: Dataset, scheme: str | None = None) -> Dataset:
+    """Outputs and references under a scheme of `text.normalize`: by default `english` for speech."""
+    scheme = scheme or default_scheme(dataset.task)
+    outputs = dataset.outputs
+    if dataset.task == "ranking":
+        return dataset
+    if scheme == "none":
+        return _warned(dataset)
+    texts = (
+        pl.concat([outputs["output"], outputs["references"].explode()]) if "references" in outputs else None
+    )
+    distinct = (outputs["output"] if texts is None else texts).unique()
+    table = {text: normalize(text, scheme) for text in distinct if text is not None}
+    changed = [pl.Series("output", [table[text] for text in outputs["output"]], dtype=pl.String)]
+    if "references" in outputs.columns:
+        lists = [[table[text] for text in own] for own in outputs["references"]]
+        changed.append(pl.Series("references", lists, dtype=pl.List(pl.String)))
+    return replace(dataset, outputs=outputs.with_columns(changed))
+
+
+def default_scheme(task: str) -> str:
+    """`english` for speech, `none` elsewhere."""
+    return "english" if task == "asr" else "none"
+
+
+def _warned(dataset: Dataset) -> Dataset:
+    """A note where the two sides are written in different styles, which makes errors of every word."""
+    if dataset.task != "asr" or "references" not in dataset.outputs.columns:
+        return dataset
+    references = [own[0] for own in dataset.outputs["references"]]
+    difference = differs_in_style(dataset.outputs["output"].to_list(), references)
+    return dataset if difference is None else dataset.with_notes(difference)

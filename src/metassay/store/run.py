@@ -1,0 +1,156 @@
+"""The run folder: one folder that says what was done, with what, and what came out.
+
+manifest.json     configuration, seeds, metric signatures, versions, hash of the input, counts
+outputs.parquet   what was read
+pairs.parquet     outputs and their worse copies
+scores/           finished parts of scores, immutable
+results/          tables and JSON
+report.html
+timings.json      alone outside the promise of identical bytes
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metassay.errors import InputError, Place
+from metassay.metrics.base import Metric
+from metassay.store.files import write_bytes, write_frame, write_json
+
+MANIFEST = "manifest.json"
+
+
+class RunFolder:
+    """A folder that belongs to one configuration on one input; doing the same again resumes it."""
+
+    def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
+        self.path = path
+        self.identity = dict(identity)
+
+    @classmethod
+    def open(cls, path: str | Path, identity: Mapping[str, Any]) -> RunFolder:
+        """An empty or absent folder is used, one of the same identity is resumed, any other is refused."""
+        folder = Path(path)
+        if (folder / MANIFEST).is_file():
+            _check_same(folder, identity)
+        elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InputError(
+                "this exists and is no run folder.",
+                place=Place(file=str(path)),
+                remedy="Choose another --out.",
+            )
+        run = cls(folder, identity)
+        try:
+            if not (folder / MANIFEST).is_file():
+                run.write_manifest({"state": "running"})
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise InputError(
+                f"cannot be written ({reason}).", place=Place(file=str(path)), remedy="Choose another --out."
+            ) from None
+        return run
+
+    @classmethod
+    def existing(cls, path: str | Path) -> RunFolder:
+        """A folder that an earlier run left."""
+        manifest = read_manifest(Path(path))
+        return cls(Path(path), manifest.get("identity", {}))
+
+    def write_manifest(self, rest: Mapping[str, Any]) -> None:
+        """What was done; `identity` decides whether a later run may resume this one."""
+        write_json(self.path / MANIFEST, {"schema_version": 1, "identity": self.identity, **rest})
+
+    def write_json(self, name: str, content: Any) -> None:
+        """A JSON file in the folder."""
+        write_json(self.path / name, content)
+
+    def write_frame(self, name: str, frame: pl.DataFrame) -> None:
+        """A Parquet file in the folder."""
+        write_frame(self.path / name, frame)
+
+    def write_text(self, name: str, content: str) -> None:
+        """A text file in the folder."""
+        write_bytes(self.path / name, content.encode())
+
+    def read_json(self, name: str) -> Any:
+        """A JSON file of the folder."""
+        file = self.path / name
+        try:
+            return json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(
+                "the run has not finished.", place=Place(file=str(file)), remedy="Run the same command again."
+            ) from None
+        except ValueError as error:
+            raise InputError(f"this is not JSON ({error}).", place=Place(file=str(file))) from None
+
+    @property
+    def parts(self) -> ScoreParts:
+        """The finished scores in this folder."""
+        return ScoreParts(self.path / "scores")
+
+
+class ScoreParts:
+    """Finished scores, a file per metric and batch; a file that is there is whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def load(self, metric: Metric, number: int) -> dict[bytes, float]:
+        """The scores of a part, by key; empty where it is not finished."""
+        file = self._file(metric, number)
+        if not file.is_file():
+            return {}
+        frame = pl.read_parquet(file)
+        return dict(zip(frame["key"].to_list(), frame["score"].to_list()))
+
+    def save(self, metric: Metric, number: int, scores: dict[bytes, float]) -> None:
+        """Keep a finished part, sorted by key."""
+        ordered = sorted(scores.items())
+        frame = pl.DataFrame(
+            {"key": [key for key, _ in ordered], "score": [score for _, score in ordered]},
+            schema={"key": pl.Binary, "score": pl.Float64},
+        )
+        write_frame(self._file(metric, number), frame)
+
+    def _file(self, metric: Metric, number: int) -> Path:
+        name = re.sub(r"[^a-z0-9_.-]+", "-", metric.spec.lower()).strip("-")
+        signature = hashlib.blake2b(metric.signature.encode(), digest_size=4).hexdigest()
+        return self.folder / f"part-{name}-{signature}-{number:05d}.parquet"
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a run folder, or an error that says it is none."""
+    file = folder / MANIFEST
+    if not file.is_file():
+        raise InputError(
+            "this is no run folder (it has no manifest.json).",
+            place=Place(file=str(folder)),
+            remedy="Make one with: metassay assay DATA --out FOLDER",
+        )
+    try:
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"this is not JSON ({error}).", place=Place(file=str(file))) from None
+    if not isinstance(manifest, dict):
+        raise InputError("a JSON object was expected.", place=Place(file=str(file)))
+    return manifest
+
+
+def _check_same(folder: Path, identity: Mapping[str, Any]) -> None:
+    before = read_manifest(folder).get("identity")
+    if before == json.loads(json.dumps(identity)):
+        return
+    differing = [key for key in identity if not isinstance(before, dict) or before.get(key) != identity[key]]
+    raise InputError(
+        f"this folder holds another run (its {', '.join(differing) or 'settings'} differ).",
+        place=Place(file=str(folder)),
+        remedy="Choose another --out, or delete that folder.",
+    )

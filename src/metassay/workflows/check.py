@@ -1,0 +1,110 @@
+"""`check`: what was recognised, left out and missing, and what an assay would cost."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.data.own_references import own_references
+from metassay.engine.local import default_workers, score_rows
+from metassay.metrics.base import Metric
+from metassay.perturb.registry import default_perturbations
+from metassay.workflows.preparing import (
+    MetricChoice,
+    as_dataset,
+    chosen_metrics,
+    normalisation,
+    prepared,
+    scoring_frame,
+)
+from metassay.workflows.read import Paths
+from metassay.workflows.results import SCHEMA_VERSION, Result
+
+PROBE_ROWS = 256
+"""So many outputs are scored to learn what a metric costs."""
+
+
+@dataclass(frozen=True)
+class CheckResult(Result):
+    """What a data set holds."""
+
+    content: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of `metassay check`."""
+        return self.content
+
+    def to_frame(self) -> pl.DataFrame:
+        """The systems, with their numbers of outputs."""
+        return pl.DataFrame(self.content["systems"])
+
+
+def check(
+    dataset: Dataset | Paths,
+    *,
+    metrics: MetricChoice = None,
+    normalize: str | None = None,
+    workers: int | None = None,
+) -> CheckResult:
+    """Look at the data before measuring anything; scores a few outputs to estimate an assay's time."""
+    data = as_dataset(dataset)
+    outputs = data.outputs
+    chosen = chosen_metrics(data, metrics)
+    counts = Counter(outputs["system"])
+    languages = Counter(language or "unknown" for language in data.languages)
+    return CheckResult({
+        "schema_version": SCHEMA_VERSION,
+        "task": data.task,
+        "items": len(data.items),
+        "outputs": len(data),
+        "systems": [{"system": name, "outputs": counts[name]} for name in data.systems],
+        "languages": dict(sorted(languages.items())),
+        "references": _references(data),
+        "human": {name: len(data) - outputs[name].null_count() for name in data.human},
+        "contexts": {name: outputs[name].n_unique() for name in ("system", *data.metadata)},
+        "missing": {name: n for name in outputs.columns if (n := outputs[name].null_count())},
+        "empty_outputs": _empty(outputs["output"]),
+        "own_references": list(own_references(data)),
+        "left_out": dict(data.left_out),
+        "normalize": normalisation(data, normalize),
+        "estimate": _estimate(data, chosen, normalize, default_workers(workers)),
+        "notes": list(data.notes),
+    })  # fmt: skip
+
+
+def _references(data: Dataset) -> dict[str, int]:
+    """How many outputs have how many references."""
+    if "references" not in data.outputs.columns:
+        return {}
+    return {str(n): count for n, count in sorted(Counter(data.outputs["references"].list.len()).items())}
+
+
+def _empty(outputs: pl.Series) -> int:
+    if outputs.dtype.is_nested():
+        return int((outputs.list.len() == 0).sum())
+    return int((outputs.str.strip_chars() == "").sum())
+
+
+def _estimate(
+    data: Dataset, metrics: Sequence[Metric], normalize: str | None, workers: int
+) -> dict[str, Any]:
+    """Seconds that scoring would take: outputs and worse copies, from a sample of outputs scored now."""
+    kept = prepared(data, normalize=normalize, keep_references=False)
+    methods = len(default_perturbations(data.task))
+    rows = len(kept) * (1 + methods)
+    if not metrics:
+        return {"rows": rows, "metrics": {}, "seconds": None}
+    sample = scoring_frame(kept).sample(min(PROBE_ROWS, len(kept)), seed=0)
+    score_rows(metrics, sample, workers=1)
+    seconds = {}
+    for metric in metrics:
+        started = time.perf_counter()
+        score_rows([metric], sample, workers=1)
+        seconds[metric.spec] = round((time.perf_counter() - started) / sample.height * rows, 3)
+    return {"rows": rows, "metrics": seconds, "seconds": round(sum(seconds.values()) / workers, 1)}

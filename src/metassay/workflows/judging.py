@@ -1,0 +1,104 @@
+"""From a data set to judgements: make outputs worse, score both sides, see which side each metric prefers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metassay.data.context import Context
+from metassay.data.dataset import Dataset
+from metassay.engine.local import Parts, Progress, score_rows
+from metassay.meta.judgements import Contexts, Judgements, judge
+from metassay.metrics.base import Metric
+from metassay.perturb.pairs import Pairs
+from metassay.workflows.preparing import clusters, scoring_frame
+
+KEY = ["item", "system"]
+
+
+@dataclass(frozen=True)
+class JudgedPairs:
+    """Pairs with the scores of both sides, oriented to higher is better: float64[metrics, pairs]."""
+
+    pairs: Pairs
+    rows: NDArray[np.int64]
+    """For each pair, the row of its output in the data set."""
+    better: NDArray[np.float64]
+    worse: NDArray[np.float64]
+    judgements: Judgements
+    seconds: dict[str, float]
+    notes: tuple[str, ...] = ()
+
+    def chosen(self, sample: Pairs) -> NDArray[np.bool_]:
+        """Which of the pairs are in a sample of them."""
+        key = [*KEY, "perturbation"]
+        marked = self.pairs.frame.select(key).join(
+            sample.frame.select(key).with_columns(pl.lit(value=True).alias("chosen")),
+            on=key,
+            how="left",
+            maintain_order="left",
+        )
+        return marked["chosen"].fill_null(value=False).to_numpy()
+
+    def in_context(self, context: Context, chosen: NDArray[np.bool_]) -> Contexts:
+        """The context of each chosen pair: that of its output."""
+        return Contexts(context.name, context.values, context.codes[self.rows[chosen]])
+
+
+def judge_pairs(
+    dataset: Dataset,
+    pairs: Pairs,
+    metrics: Sequence[Metric],
+    *,
+    cluster: str | None = None,
+    workers: int | None = None,
+    parts: Parts | None = None,
+    progress: Progress | None = None,
+) -> JudgedPairs:
+    """Score every output that has pairs, and every worse copy, with every metric."""
+    rows = _rows(dataset, pairs)
+    scored_rows, position = np.unique(rows, return_inverse=True)
+    base = scoring_frame(dataset)
+    outputs = base[scored_rows].with_columns(_first_output(pairs, position, len(scored_rows)))
+    copies = base[rows].with_columns(pairs.frame["worse"].alias("output"))
+    scored = score_rows(
+        metrics, pl.concat([outputs, copies]), workers=workers, parts=parts, progress=progress
+    )
+    oriented = np.array([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
+    better, worse = oriented[:, : len(scored_rows)][:, position], oriented[:, len(scored_rows) :]
+    tolerance = np.array([metric.tie_tolerance for metric in metrics])
+    methods = tuple(sorted(pairs.frame["perturbation"].unique()))
+    cluster_codes, notes = clusters(dataset, cluster)
+    judgements = Judgements(
+        metrics=tuple(metric.spec for metric in metrics),
+        methods=methods,
+        outcome=judge(better, worse, tolerance),
+        item=_item_codes(dataset)[rows],
+        output=rows.astype(np.int32),
+        cluster=cluster_codes[rows],
+        method=np.searchsorted(np.array(methods), pairs.frame["perturbation"].to_numpy()).astype(np.int32),
+    )
+    return JudgedPairs(pairs, rows, better, worse, judgements, scored.seconds, notes)
+
+
+def _rows(dataset: Dataset, pairs: Pairs) -> NDArray[np.int64]:
+    """The row of each pair's output in the data set."""
+    index = dataset.outputs.select(KEY).with_row_index("row")
+    joined = pairs.frame.select(KEY).join(index, on=KEY, how="left", maintain_order="left")
+    return joined["row"].cast(pl.Int64).to_numpy()
+
+
+def _first_output(pairs: Pairs, position: NDArray[np.int64], count: int) -> pl.Series:
+    """The text of each output as it is scored: after preprocessing."""
+    first = np.zeros(count, dtype=np.int64)
+    first[position[::-1]] = np.arange(len(position))[::-1]
+    return pairs.frame["output"][first].alias("output")
+
+
+def _item_codes(dataset: Dataset) -> NDArray[np.int32]:
+    codes = {item: code for code, item in enumerate(dataset.items)}
+    return np.array([codes[item] for item in dataset.outputs["item"]], dtype=np.int32)

@@ -1,0 +1,91 @@
+"""`perturb`: outputs beside versions of them that are worse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.engine.local import Progress, default_workers
+from metassay.perturb.pairs import Pairs, make_pairs
+from metassay.store.run import RunFolder
+from metassay.workflows.preparing import as_dataset, normalisation, prepared, versions
+from metassay.workflows.read import Paths
+from metassay.workflows.results import SCHEMA_VERSION, Result
+
+
+@dataclass(frozen=True)
+class PerturbResult(Result):
+    """The pairs, and how often each perturbation applied."""
+
+    dataset: Dataset
+    pairs: Pairs
+    folder: Path | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of `metassay perturb`."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "task": self.dataset.task,
+            "outputs": len(self.dataset),
+            "pairs": len(self.pairs),
+            "left_out": dict(self.dataset.left_out),
+            "perturbations": [
+                {"perturbation": name, "pairs": count.pairs, "applied": count.applied,
+                 "not_applicable": count.not_applicable, "unchanged": count.unchanged}
+                for name, count in sorted(self.pairs.counts.items())
+            ],
+            "notes": [*self.dataset.notes, *self.pairs.notes],
+        }  # fmt: skip
+
+    def to_frame(self) -> pl.DataFrame:
+        """`item, system, perturbation, output, worse`."""
+        return self.pairs.frame
+
+
+def perturb(
+    dataset: Dataset | Paths,
+    *,
+    perturbations: str | Sequence[str] | None = None,
+    per_output: int | None = 4,
+    seed: int = 0,
+    workers: int | None = None,
+    out: str | Path | None = None,
+    normalize: str | None = None,
+    preprocess: str = "none",
+    keep_references: bool = True,
+    strict_resources: bool = False,
+    progress: Progress | None = None,
+) -> PerturbResult:
+    """Make each output worse in several ways; with `out`, leaves `pairs.parquet` there."""
+    data = prepared(as_dataset(dataset), normalize=normalize, keep_references=keep_references)
+    configuration = {
+        "perturbations": perturbations if isinstance(perturbations, str | None) else list(perturbations),
+        "per_output": per_output,
+        "normalize": normalisation(data, normalize),
+        "preprocess": preprocess,
+        "keep_references": keep_references,
+        "seed": seed,
+    }
+    identity = {"command": "perturb", "configuration": configuration, "input": data.content_hash}
+    run = None if out is None else RunFolder.open(out, identity)
+    pairs = make_pairs(
+        data,
+        perturbations=perturbations,
+        per_output=per_output,
+        seed=seed,
+        preprocess=preprocess,
+        workers=default_workers(workers),
+        strict_resources=strict_resources,
+        progress=None if progress is None else lambda done, total: progress("perturbing", done, total),
+    )
+    result = PerturbResult(data, pairs, None if run is None else run.path)
+    if run is not None:
+        run.write_frame("pairs.parquet", pairs.frame)
+        run.write_json("resources.json", dict(pairs.resources))
+        run.write_manifest({"state": "finished", "versions": versions(), "result": result.to_dict()})
+    return result

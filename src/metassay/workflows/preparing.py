@@ -1,0 +1,110 @@
+"""What several verbs do before their own work: take a path or a data set, normalise, drop own references."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+import metassay
+from metassay.data.columns import KEY_PREFIXES
+from metassay.data.dataset import Dataset
+from metassay.data.own_references import without_own_references
+from metassay.data.speech import default_scheme, normalised
+from metassay.errors import UnknownName
+from metassay.metrics.base import Metric
+from metassay.metrics.registry import parse_metrics
+from metassay.plugins import from_file
+from metassay.workflows.read import Paths, read
+
+MetricChoice = str | Metric | Sequence[str | Metric] | None
+DEFAULT_METRICS = {
+    "mt": ("bleu", "chrf"),
+    "asr": ("wer",),
+    "ranking": (),
+}
+
+
+def as_dataset(data: Dataset | Paths) -> Dataset:
+    """A data set as it is; a path or paths, read."""
+    return data if isinstance(data, Dataset) else read(data)
+
+
+def prepared(dataset: Dataset, *, normalize: str | None, keep_references: bool) -> Dataset:
+    """Speech normalised on both sides; systems that are their own reference left out."""
+    dataset = dataset if keep_references else without_own_references(dataset)
+    return normalised(dataset, normalize)
+
+
+def chosen_metrics(dataset: Dataset, metrics: MetricChoice) -> tuple[Metric, ...]:
+    """The metrics asked for; by default those of the data's task."""
+    return parse_metrics(DEFAULT_METRICS[dataset.task] if metrics is None else metrics)
+
+
+def named_metrics(named: str | None, files: Sequence[str]) -> list[str | Metric] | None:
+    """Metrics by name and metrics in the user's own files (`FILE.py:NAME`); None where there are neither."""
+    own = [from_file(location) for location in files]
+    made = [metric() if isinstance(metric, type) else metric for metric in own]
+    return [*([] if named is None else [named]), *made] or None
+
+
+def normalisation(dataset: Dataset, normalize: str | None) -> str:
+    """The scheme that `prepared` uses."""
+    return normalize or default_scheme(dataset.task)
+
+
+def scoring_frame(dataset: Dataset, outputs: pl.DataFrame | None = None) -> pl.DataFrame:
+    """What metrics may read of each output, with its language."""
+    frame = dataset.outputs if outputs is None else outputs
+    names = [name for name in ("item", "system", "output", "references", "source") if name in frame.columns]
+    return frame.select(names).with_columns(pl.Series("language", dataset.languages, dtype=pl.String))
+
+
+def clusters(dataset: Dataset, column: str | None) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """The independent unit of each output as codes: the item, or a column within its test set.
+
+    Outputs without a value of the column are their item's cluster; a note says for how many.
+    """
+    outputs = dataset.outputs
+    if column is None or column == "item":
+        return _codes(outputs["item"]), ()
+    if column not in outputs.columns:
+        raise UnknownName("cluster column", column, ("item", *dataset.metadata))
+    prefixes = [name for name in outputs.columns if name.lower() in KEY_PREFIXES and name != column]
+    joined = pl.concat_str([*prefixes, column], separator="/").cast(pl.String)
+    labels = outputs.select(
+        pl.when(pl.col(column).is_null())
+        .then("item:" + pl.col("item"))
+        .otherwise("cluster:" + joined)
+        .alias("label")
+    )["label"]
+    missing = outputs[column].null_count()
+    note = f"{missing} outputs have no {column}: for them the item is the independent unit."
+    return _codes(labels), ((note,) if missing else ())
+
+
+def groups(dataset: Dataset) -> pl.Series:
+    """The test set of each output, as `2023/en-de`; empty text where the data has no such columns."""
+    names = [name for name in dataset.outputs.columns if name.lower() in KEY_PREFIXES]
+    names.sort(key=lambda name: KEY_PREFIXES.index(name.lower()))
+    if not names:
+        return pl.Series("group", [""]).new_from_index(0, len(dataset))
+    return dataset.outputs.select(pl.concat_str(names, separator="/").alias("group"))["group"]
+
+
+def versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", "scipy")) -> dict[str, Any]:
+    """The versions that a result depends on."""
+    return {
+        "metassay": metassay.__version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in packages},
+    }
+
+
+def _codes(labels: pl.Series) -> NDArray[np.int32]:
+    return labels.rank("dense").cast(pl.Int32).to_numpy() - np.int32(1)

@@ -1,0 +1,22 @@
+"""`report`: the report of a run, made again from what the run left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from metassay.report.html import render
+from metassay.store.run import RunFolder, read_manifest
+from metassay.workflows.run_files import EXAMPLES, REPORT, RESULT, report_content
+
+
+def report(run: str | Path) -> Path:
+    """Write `report.html` of a finished run anew and return its path."""
+    folder = RunFolder.existing(run)
+    folder.write_text(REPORT, render(run_content(folder)))
+    return folder.path / REPORT
+
+
+def run_content(folder: RunFolder) -> dict[str, Any]:
+    """Everything that a finished run says."""
+    return report_content(folder.read_json(RESULT), folder.read_json(EXAMPLES), read_manifest(folder.path))

@@ -1,0 +1,79 @@
+"""Contexts: columns, crossings, buckets, ranges and functions."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from metassay.data.context import default_contexts, make_context
+from metassay.data.dataset import Dataset
+from metassay.errors import InputError, UnknownName
+from metassay.workflows.read import read
+
+
+@pytest.fixture
+def data() -> Dataset:
+    n = 12
+    frame = pl.DataFrame(
+        {
+            "item": [f"{i:02d}" for i in range(n)],
+            "system": ["a", "b"] * (n // 2),
+            "output": ["w " * (i + 1) for i in range(n)],
+            "year": [2022] * 6 + [2023] * 6,
+            "domain": ["news", "chat", None] * 4,
+            "mqm": [0.0] * 6 + [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0],
+        }
+    )
+    return Dataset("mt", frame, human=("mqm",))
+
+
+def test_a_column_and_its_gaps(data) -> None:
+    context = make_context(data, "domain")
+    assert context.values == ("chat", "news")
+    assert context.codes.tolist() == [1, 0, -1] * 4
+    assert context.notes == ("4 outputs have no value of domain and are in no context of it.",)
+
+
+def test_a_crossing_joins_in_the_order_asked(data) -> None:
+    assert make_context(data, "year+system").values == ("2022+a", "2022+b", "2023+a", "2023+b")
+    assert make_context(data, "system+year").values[0] == "a+2022"
+
+
+def test_equal_scores_share_a_bucket(data) -> None:
+    context = make_context(data, "mqm:4")
+    assert context.values == ("[-6,-4]", "[-3,-1]", "[0,0]")
+    assert make_context(data, "human:4").values == context.values
+
+
+def test_buckets_hold_equal_numbers_where_nothing_ties(data) -> None:
+    context = make_context(data, "length:3")
+    assert np.bincount(context.codes).tolist() == [4, 4, 4]
+    assert context.values == ("[1,4]", "[5,8]", "[9,12]")
+
+
+def test_ranges_and_functions(data) -> None:
+    assert make_context(data, "mqm:-6..-3..0").values == ("[-6,-3]", "[-3,0]")
+    context = make_context(data, lambda row: row["system"].upper() if row["year"] == 2022 else None)
+    assert context.values == ("A", "B")
+
+
+@pytest.mark.parametrize("wanted", ["mqm:none", "mqm:0", "mqm:3..1", "domain:5"])
+def test_bad_requests(data, wanted) -> None:
+    with pytest.raises(InputError):
+        make_context(data, wanted)
+
+
+def test_unknown_columns_offer_the_nearest(data) -> None:
+    with pytest.raises(UnknownName, match="Did you mean domain"):
+        make_context(data, "domian")
+
+
+def test_defaults(data) -> None:
+    assert default_contexts(data) == ("system", "domain")
+
+
+def test_real_quality_buckets_are_few_since_scores_pile_up(real_data) -> None:
+    for pair in ("en-de", "zh-en", "en-ru"):
+        context = make_context(read(real_data(f"wmt22/wmt22_{pair}.parquet")), "mqm:250")
+        assert 19 <= len(context.values) <= 33
