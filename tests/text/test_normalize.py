@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metassay.errors import UnknownName
@@ -66,6 +66,7 @@ def test_english_is_idempotent_and_leaves_no_punctuation(text):
     assert once == " ".join(once.split())
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_every_scheme_takes_any_text(text):
     for scheme in SCHEMES:

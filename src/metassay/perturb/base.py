@@ -54,6 +54,11 @@ class Perturbation(ABC, Generic[T]):
         """The dictionary or package that it lacks for a language, and how to get it; None: nothing."""
         return None
 
+    @classmethod
+    def defaults(cls) -> tuple[Perturbation[T], ...]:
+        """What is at work when no perturbation is named: one of each, or several copies of a lone method."""
+        return (cls(),)
+
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults."""

@@ -1,0 +1,73 @@
+"""Orders of worsened rankings in compiled code: the draws of `Stream`, for all lists at once.
+
+An order says for each entry of the new lists which entry of the old ones stands there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from metassay.text.streams import INCREMENT, MULTIPLIERS, Keys
+
+Ints = NDArray[np.int64]
+_STEP, _FIRST, _SECOND = np.uint64(INCREMENT), np.uint64(MULTIPLIERS[0]), np.uint64(MULTIPLIERS[1])
+
+
+@njit(cache=True, nogil=True)
+def _draw(state: np.uint64) -> np.uint64:
+    """The upper half of the next SplitMix64 number."""
+    value = (state ^ (state >> np.uint64(30))) * _FIRST
+    value = (value ^ (value >> np.uint64(27))) * _SECOND
+    return (value ^ (value >> np.uint64(31))) >> np.uint64(32)
+
+
+@njit(cache=True, nogil=True)
+def _restarted(state: np.uint64, copy: int) -> np.uint64:
+    """The state of the stream for a further copy: the number drawn last becomes the key."""
+    for _ in range(copy - 1):
+        state += _STEP
+        high = _draw(state)
+        state += _STEP
+        state = (high << np.uint64(32)) | _draw(state)
+    return state
+
+
+@njit(cache=True, nogil=True)
+def _sample(order: Ints, size: int, count: int, state: np.uint64) -> None:
+    """Draw `count` different numbers below `size` into the front of `order` (partial Fisher–Yates)."""
+    for place in range(size):
+        order[place] = place
+    for place in range(count):
+        state += _STEP
+        other = place + np.int64((_draw(state) * np.uint64(size - place)) >> np.uint64(32))
+        order[place], order[other] = order[other], order[place]
+
+
+@njit(cache=True, nogil=True)
+def swapped_orders(offsets: Ints, keys: Keys, swaps: Ints, copy: int) -> Ints:
+    """`RankSwapping.order` for every list; `swaps[i]` pairs of entries of list i change places."""
+    order = np.arange(offsets[-1])
+    drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
+    for i in range(len(keys)):
+        start, size = offsets[i], offsets[i + 1] - offsets[i]
+        _sample(drawn, size, 2 * swaps[i], _restarted(keys[i], copy))
+        for swap in range(swaps[i]):
+            one, other = start + drawn[2 * swap], start + drawn[2 * swap + 1]
+            order[one], order[other] = order[other], order[one]
+    return order
+
+
+@njit(cache=True, nogil=True)
+def shuffled_orders(offsets: Ints, keys: Keys, top: int, copy: int) -> Ints:
+    """`Shuffle.order` for every list: the first `top` entries in random order."""
+    order = np.arange(offsets[-1])
+    drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
+    for i in range(len(keys)):
+        start = offsets[i]
+        size = min(offsets[i + 1] - start, top)
+        _sample(drawn, size, size, _restarted(keys[i], copy))
+        for place in range(size):
+            order[start + place] = start + drawn[place]
+    return order
