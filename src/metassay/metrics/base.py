@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from metassay.errors import InputError
 from metassay.metrics.spec import format_spec
 
 Scores = NDArray[np.float64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Batch:
     fields: Mapping[str, Sequence[Any]]
     language: str | None = None
     size: int = field(init=False)
+    _derived: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if "output" not in self.fields:
@@ -75,6 +77,13 @@ class Batch:
     def references(self) -> Sequence[Sequence[str]]:
         """For each output, its references."""
         return self["references"]
+
+    def derived(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What `compute` returns, kept under `key`, so that metrics of one family share their work."""
+        if key not in self._derived:
+            self._derived[key] = compute()
+        found: T = self._derived[key]
+        return found
 
     def map_distinct(self, function: Callable[[str, tuple[str, ...]], Sequence[float]]) -> Scores:
         """`function(output, references)` for each row, computed once for each distinct pair: [n, s]."""

@@ -16,6 +16,10 @@ from metassay.metrics.kernels.bleu_score import (
     SMOOTH_NONE,
     bleu_scores,
 )
+from metassay.metrics.kernels.ngrams import shared_ngrams
+from metassay.metrics.pairing import Index, Pairing, pairing
+from metassay.metrics.tokens import batch_words
+from metassay.text.tokenizers import BLEU_TOKENIZERS
 
 _SMOOTHINGS = {"none": SMOOTH_NONE, "floor": SMOOTH_FLOOR, "add-k": SMOOTH_ADD_K, "exp": SMOOTH_EXP}
 _DEFAULT_VALUES = {"none": 0.0, "floor": 0.1, "add-k": 1.0, "exp": 0.0}
@@ -44,6 +48,8 @@ class Bleu(StatisticsMetric):
     summary: ClassVar[str] = "n-gram precision with a brevity penalty (sacrebleu)"
 
     def __post_init__(self) -> None:
+        if self.tokenizer not in BLEU_TOKENIZERS:
+            raise UnknownName("tokenizer", self.tokenizer, BLEU_TOKENIZERS)
         if self.smoothing not in _SMOOTHINGS:
             raise UnknownName("smoothing", self.smoothing, _SMOOTHINGS)
         if self.order < 1:
@@ -51,16 +57,23 @@ class Bleu(StatisticsMetric):
 
     def statistics(self, batch: Batch) -> Scores:
         """Lengths, matches and totals of each output."""
-        from sacrebleu.metrics.bleu import BLEU
-
-        official = BLEU(
-            tokenize=self.tokenizer, lowercase=self.lowercase, max_ngram_order=self.order, force=True
+        pairs = pairing(batch)
+        tokens = batch_words(batch, self.tokenizer, lowercase=self.lowercase)
+        matches = shared_ngrams(
+            tokens.ids,
+            tokens.offsets,
+            pairs.outputs,
+            pairs.sets,
+            pairs.set_offsets,
+            pairs.set_members,
+            self.order,
         )
-        return batch.map_distinct(
-            lambda output, references: official._extract_corpus_statistics(  # noqa: SLF001
-                [output], [[reference] for reference in references]
-            )[0]
-        )
+        lengths = np.diff(tokens.offsets)
+        output_lengths = lengths[pairs.outputs]
+        totals = np.maximum(output_lengths[:, None] - np.arange(self.order), 0)
+        reference_lengths = _closest_lengths(output_lengths, lengths, pairs)
+        columns = [output_lengths[:, None], reference_lengths[:, None], matches, totals]
+        return np.hstack(columns).astype(np.float64)[pairs.rows]
 
     def from_statistics(self, statistics: Scores) -> Scores:
         """Corpus BLEU."""
@@ -75,6 +88,18 @@ class Bleu(StatisticsMetric):
         value = _DEFAULT_VALUES[self.smoothing] if self.smooth_value is None else float(self.smooth_value)
         scores = bleu_scores(rows, _SMOOTHINGS[self.smoothing], value, effective_order)
         return np.asarray(scores).reshape(np.shape(statistics)[:-1])
+
+
+def _closest_lengths(output_lengths: Index, lengths: Index, pairs: Pairing) -> Index:
+    """For each pair, the length of the reference closest to the output's; of two as close, the shorter."""
+    if len(pairs.set_members) == len(pairs.set_offsets) - 1:
+        only: Index = lengths[pairs.set_members[pairs.sets]]
+        return only
+    closest = np.empty(len(output_lengths), dtype=np.int64)
+    for pair, (own, k) in enumerate(zip(output_lengths, pairs.sets)):
+        of_references = lengths[pairs.set_members[pairs.set_offsets[k] : pairs.set_offsets[k + 1]]]
+        closest[pair] = min(of_references, key=lambda length: (abs(own - length), length))
+    return closest
 
 
 METRICS = (Bleu,)

@@ -10,6 +10,11 @@ import numpy as np
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Scores, StatisticsMetric
 from metassay.metrics.kernels.chrf_score import chrf_scores
+from metassay.metrics.kernels.ngrams import shared_ngrams
+from metassay.metrics.kernels.packing import Tokens
+from metassay.metrics.kernels.tokenize import CHRF_WORDS
+from metassay.metrics.pairing import Couples, pairing
+from metassay.metrics.tokens import batch_characters, batch_split
 
 
 @dataclass(frozen=True)
@@ -39,21 +44,17 @@ class Chrf(StatisticsMetric):
 
     def statistics(self, batch: Batch) -> Scores:
         """Counts of each output, order by order."""
-        from sacrebleu.metrics.chrf import CHRF
-
-        official = CHRF(
-            char_order=self.char_order,
-            word_order=self.word_order,
-            beta=self.beta,  # type: ignore[arg-type]
-            lowercase=self.lowercase,
-            whitespace=self.whitespace,
-            eps_smoothing=self.eps_smoothing,
+        couples = pairing(batch).couples()
+        characters = batch_characters(
+            batch, lowercase=self.lowercase, with_spaces=self.whitespace, stripped=False
         )
-        return batch.map_distinct(
-            lambda output, references: official._extract_corpus_statistics(  # noqa: SLF001
-                [output], [[reference] for reference in references]
-            )[0]
-        )
+        counts = [_counts(characters, couples, self.char_order)]
+        if self.word_order > 0:
+            words = batch_split(batch, CHRF_WORDS, lowercase=self.lowercase)
+            counts.append(_counts(words, couples, self.word_order))
+        statistics = np.concatenate(counts, axis=1).reshape(len(couples.outputs), -1)
+        best = couples.best(statistics, self.from_statistics(statistics))
+        return best[pairing(batch).rows]
 
     def from_statistics(self, statistics: Scores) -> Scores:
         """F-score of the counts."""
@@ -61,6 +62,19 @@ class Chrf(StatisticsMetric):
         rows = np.ascontiguousarray(statistics, dtype=np.float64).reshape(-1, width)
         scores = chrf_scores(rows, float(self.beta), self.eps_smoothing)
         return np.asarray(scores).reshape(np.shape(statistics)[:-1])
+
+
+def _counts(tokens: Tokens, couples: Couples, order: int) -> Scores:
+    """n-grams of the output, of the reference, in common: [couples, order, 3]."""
+    alone = np.arange(len(tokens.offsets))
+    common = shared_ngrams(
+        tokens.ids, tokens.offsets, couples.outputs, couples.references, alone, alone[:-1].copy(), order
+    )
+    lengths = np.diff(tokens.offsets)
+    reference = np.maximum(lengths[couples.references][:, None] - np.arange(order), 0)
+    output = np.maximum(lengths[couples.outputs][:, None] - np.arange(order), 0)
+    # where the reference is too short for an order, the official leaves the output out of it, too
+    return np.stack([np.where(reference > 0, output, 0), reference, common], axis=2).astype(np.float64)
 
 
 METRICS = (Chrf,)

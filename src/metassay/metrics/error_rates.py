@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from rapidfuzz.distance import Levenshtein
+from numpy.typing import NDArray
 
+from metassay.errors import InputError
 from metassay.metrics.base import Batch, Scores, StatisticsMetric
-
-
-def _word_edits(output: str, references: tuple[str, ...]) -> Sequence[float]:
-    """Hits, substitutions, deletions, insertions."""
-    reference, words = references[0].split(), output.split()
-    counts = {"replace": 0, "delete": 0, "insert": 0}
-    for edit in Levenshtein.editops(reference, words):
-        counts[edit.tag] += 1
-    hits = len(reference) - counts["replace"] - counts["delete"]
-    return (hits, counts["replace"], counts["delete"], counts["insert"])
+from metassay.metrics.kernels.edits import DELETIONS, HITS, INSERTIONS, SUBSTITUTIONS, edit_counts
+from metassay.metrics.kernels.packing import Tokens
+from metassay.metrics.kernels.tokenize import JIWER_WORDS
+from metassay.metrics.pairing import Couples, pairing
+from metassay.metrics.tokens import batch_characters, batch_split
 
 
 @dataclass(frozen=True)
-class WordErrorRate(StatisticsMetric):
+class _ErrorRate(StatisticsMetric):
+    """A rate computed from hits H, substitutions S, deletions D and insertions I of words."""
+
+    task: ClassVar[str] = "asr"
+    higher_is_better: ClassVar[bool] = False
+    oracle: ClassVar[str] = "jiwer 4.0.0"
+
+    def statistics(self, batch: Batch) -> Scores:
+        """Hits, substitutions, deletions and insertions of each output."""
+        return batch.derived("word edits", lambda: _edits(batch, batch_split(batch, JIWER_WORDS)))
+
+
+@dataclass(frozen=True)
+class WordErrorRate(_ErrorRate):
     """Edits needed per reference word: (S + D + I) / (H + S + D).
 
     Equals `jiwer.wer` but for an empty reference, where jiwer returns the number of insertions and there is
@@ -31,21 +39,122 @@ class WordErrorRate(StatisticsMetric):
     """
 
     name: ClassVar[str] = "wer"
-    task: ClassVar[str] = "asr"
-    higher_is_better: ClassVar[bool] = False
-    oracle: ClassVar[str] = "jiwer 4.0.0"
     summary: ClassVar[str] = "word error rate (jiwer)"
-
-    def statistics(self, batch: Batch) -> Scores:
-        """Hits, substitutions, deletions and insertions of each output."""
-        return batch.map_distinct(_word_edits)
 
     def from_statistics(self, statistics: Scores) -> Scores:
         """Edits per reference word."""
+        return _edit_rate(statistics)
+
+
+@dataclass(frozen=True)
+class MatchErrorRate(_ErrorRate):
+    """Share of matches that are wrong: (S + D + I) / (H + S + D + I); 0 for nothing against nothing."""
+
+    name: ClassVar[str] = "mer"
+    summary: ClassVar[str] = "match error rate (jiwer)"
+
+    def from_statistics(self, statistics: Scores) -> Scores:
+        """Edits per match."""
         hits, substitutions, deletions, insertions = np.moveaxis(statistics, -1, 0)
-        words = hits + substitutions + deletions
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(words > 0, (substitutions + deletions + insertions) / words, np.nan)
+        edits = substitutions + deletions + insertions
+        rate: Scores = edits / np.maximum(hits + edits, 1)
+        return rate
 
 
-METRICS = (WordErrorRate,)
+@dataclass(frozen=True)
+class WordInformationPreserved(_ErrorRate):
+    """Hits per reference word × hits per output word; 1 for nothing against nothing."""
+
+    name: ClassVar[str] = "wip"
+    higher_is_better: ClassVar[bool] = True
+    summary: ClassVar[str] = "word information preserved (jiwer)"
+
+    def from_statistics(self, statistics: Scores) -> Scores:
+        """H / (H + S + D) · H / (H + S + I)."""
+        return _preserved(statistics)
+
+
+@dataclass(frozen=True)
+class WordInformationLost(_ErrorRate):
+    """1 − word information preserved."""
+
+    name: ClassVar[str] = "wil"
+    summary: ClassVar[str] = "word information lost (jiwer)"
+
+    def from_statistics(self, statistics: Scores) -> Scores:
+        """1 − WIP."""
+        lost: Scores = 1 - _preserved(statistics)
+        return lost
+
+
+@dataclass(frozen=True)
+class CharacterErrorRate(_ErrorRate):
+    """Edits needed per reference character, inner spaces included: (S + D + I) / (H + S + D).
+
+    Equals `jiwer.cer` but for an empty reference: undefined (NaN).
+    """
+
+    name: ClassVar[str] = "cer"
+    summary: ClassVar[str] = "character error rate (jiwer)"
+
+    def statistics(self, batch: Batch) -> Scores:
+        """Hits, substitutions, deletions and insertions of characters."""
+        characters = batch_characters(batch, lowercase=False, with_spaces=True, stripped=True)
+        return _edits(batch, characters)
+
+    def from_statistics(self, statistics: Scores) -> Scores:
+        """Edits per reference character."""
+        return _edit_rate(statistics)
+
+
+def _edits(batch: Batch, tokens: Tokens) -> Scores:
+    pairs = pairing(batch)
+    if len(pairs.set_members) != len(pairs.set_offsets) - 1:
+        raise InputError(
+            "error rates are defined for one reference; some outputs have several.",
+            remedy="Keep one reference for each output.",
+        )
+    couples = pairs.couples()
+    counts = edit_counts(tokens.ids, tokens.offsets, tokens.size, couples.outputs, couples.references)
+    for couple in np.flatnonzero(counts[:, HITS] < 0):
+        counts[couple] = _divided_counts(tokens, couples, int(couple))
+    return counts.astype(np.float64)[pairs.rows]
+
+
+def _divided_counts(tokens: Tokens, couples: Couples, couple: int) -> NDArray[np.int64]:
+    """The counts of two very long sequences, whose alignment rapidfuzz finds in parts."""
+    from rapidfuzz.distance import Levenshtein
+
+    reference, output = (
+        tokens.ids[tokens.offsets[k] : tokens.offsets[k + 1]].tolist()
+        for k in (couples.references[couple], couples.outputs[couple])
+    )
+    counts = np.zeros(4, dtype=np.int64)
+    kinds = {"replace": SUBSTITUTIONS, "delete": DELETIONS, "insert": INSERTIONS}
+    for edit in Levenshtein.editops(reference, output):
+        counts[kinds[edit.tag]] += 1
+    counts[HITS] = len(reference) - counts[SUBSTITUTIONS] - counts[DELETIONS]
+    return counts
+
+
+def _edit_rate(statistics: Scores) -> Scores:
+    hits, substitutions, deletions, insertions = np.moveaxis(statistics, -1, 0)
+    length = hits + substitutions + deletions
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(length > 0, (substitutions + deletions + insertions) / length, np.nan)
+
+
+def _preserved(statistics: Scores) -> Scores:
+    hits, substitutions, deletions, insertions = np.moveaxis(statistics, -1, 0)
+    reference, output = hits + substitutions + deletions, hits + substitutions + insertions
+    share = (hits / np.maximum(reference, 1)) * (hits / np.maximum(output, 1))
+    return np.where((reference == 0) & (output == 0), 1.0, share)
+
+
+METRICS = (
+    WordErrorRate,
+    MatchErrorRate,
+    WordInformationLost,
+    WordInformationPreserved,
+    CharacterErrorRate,
+)

@@ -14,7 +14,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric
 from metassay.metrics.spec import parse_spec, parse_value, split_list
 
-MODULES = ("bleu", "chrf", "error_rates", "sentinels", "ranking")
+MODULES = ("bleu", "chrf", "error_rates", "ter", "sentinels", "ranking")
 """The modules of this package that define metrics; each lists its classes in `METRICS`."""
 
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {

@@ -1,4 +1,4 @@
-"""The score of chrF from its sufficient statistics, in the order of operations of sacrebleu, so that ties stay ties."""
+"""The score of chrF from its statistics, in the order of operations of sacrebleu, so that ties stay ties."""
 
 from __future__ import annotations
 

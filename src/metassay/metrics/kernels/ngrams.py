@@ -1,0 +1,146 @@
+"""How many n-grams two token sequences share, for n = 1 … order.
+
+The n-grams of the references form a trie in a hash table: an n-gram is known by its slot, and found from the
+slot of its first n − 1 tokens and its last token. So keys are exact for any alphabet, and an n-gram of the
+output is looked up only if its beginning was found.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from metassay.metrics.kernels.packing import Ids, Offsets
+
+Keys = NDArray[np.uint64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+_ONE = np.uint64(1)
+_FREE = np.uint64(0)
+
+
+@njit(cache=True, nogil=True)
+def shared_ngrams(
+    ids: Ids,
+    offsets: Offsets,
+    outputs: Offsets,
+    sets: Offsets,
+    set_offsets: Offsets,
+    set_members: Offsets,
+    order: int,
+) -> NDArray[np.int64]:
+    """Clipped matches [pairs, order]: an n-gram counts as often as in the reference that has it most.
+
+    `outputs` and `set_members` name sequences; `sets` names the set of references of each pair, and equal
+    sets should be neighbours, for each is prepared anew.
+    """
+    matches = np.zeros((len(outputs), order), np.int64)
+    capacity, longest = 1, 1
+    for k in range(len(set_offsets) - 1):
+        capacity = max(capacity, _capacity(offsets, set_members[set_offsets[k] : set_offsets[k + 1]], order))
+    for k in range(len(offsets) - 1):
+        longest = max(longest, offsets[k + 1] - offsets[k])
+    all_keys = np.zeros(capacity, np.uint64)
+    all_available, all_left = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32)
+    places, prefixes = np.zeros(longest, np.uint32), np.zeros(longest, np.uint32)
+    current = np.int64(-1)
+    keys, available, left = all_keys, all_available, all_left
+    for p in range(len(outputs)):
+        if sets[p] != current:
+            current = sets[p]
+            members = set_members[set_offsets[current] : set_offsets[current + 1]]
+            capacity = _capacity(offsets, members, order)
+            keys, available, left = all_keys[:capacity], all_available[:capacity], all_left[:capacity]
+            keys[:] = _FREE
+            available[:] = 0
+            for m in range(len(members)):
+                left[:] = 0
+                _enter(
+                    ids[offsets[members[m]] : offsets[members[m] + 1]], order, keys, available, left, prefixes
+                )
+        left[:] = available
+        output = ids[offsets[outputs[p]] : offsets[outputs[p] + 1]]
+        _match(output, order, keys, left, places, prefixes, matches[p])
+    return matches
+
+
+@njit(cache=True, nogil=True)
+def _capacity(offsets: Offsets, members: Offsets, order: int) -> int:
+    """The size of a table, a power of two, that the n-grams of these sequences fill at most by half."""
+    entries = 0
+    for m in range(len(members)):
+        entries += order * (offsets[members[m] + 1] - offsets[members[m]])
+    capacity = 64
+    while capacity < 2 * entries + 2:
+        capacity *= 2
+    return capacity
+
+
+@njit(cache=True, nogil=True)
+def _enter(
+    reference: Ids, order: int, keys: Keys, available: Ids, counted: Ids, prefixes: NDArray[np.uint32]
+) -> None:
+    """Adds a reference to the trie and raises `available` to its counts; `counted` must be 0."""
+    mask = np.uint64(len(keys) - 1)
+    shift = _shift(len(keys))
+    length = len(reference)
+    prefixes[:length] = 0
+    for n in range(order):
+        for i in range(length - n):
+            key = ((np.uint64(prefixes[i]) << _HALF) | np.uint64(reference[i + n])) + _ONE
+            slot = (key * _GOLDEN) >> shift
+            while keys[slot] != key and keys[slot] != _FREE:
+                slot = (slot + _ONE) & mask
+            keys[slot] = key
+            counted[slot] += 1
+            available[slot] = max(available[slot], counted[slot])
+            prefixes[i] = slot + _ONE
+
+
+@njit(cache=True, nogil=True)
+def _match(
+    output: Ids,
+    order: int,
+    keys: Keys,
+    left: Ids,
+    places: NDArray[np.uint32],
+    prefixes: NDArray[np.uint32],
+    matches: NDArray[np.int64],
+) -> None:
+    """Counts the matches of one output, using up what is `left` of each n-gram."""
+    mask = np.uint64(len(keys) - 1)
+    shift = _shift(len(keys))
+    length = len(output)
+    alive = length
+    for i in range(length):
+        places[i], prefixes[i] = i, 0
+    for n in range(order):
+        found, kept = 0, 0
+        for a in range(alive):
+            end = np.uint64(places[a]) + np.uint64(n)
+            if end >= np.uint64(length):
+                break
+            key = ((np.uint64(prefixes[a]) << _HALF) | np.uint64(output[end])) + _ONE
+            slot = (key * _GOLDEN) >> shift
+            while keys[slot] != key and keys[slot] != _FREE:
+                slot = (slot + _ONE) & mask
+            if keys[slot] != _FREE:
+                if left[slot] > 0:
+                    left[slot] -= 1
+                    found += 1
+                places[kept], prefixes[kept] = places[a], slot + _ONE
+                kept += 1
+        alive = kept
+        matches[n] = found
+
+
+@njit(cache=True, nogil=True)
+def _shift(capacity: int) -> np.uint64:
+    """What is left of a 64-bit product after this shift lies below the capacity, a power of two."""
+    shift = np.uint64(64)
+    while capacity > 1:
+        capacity >>= 1
+        shift -= _ONE
+    return shift

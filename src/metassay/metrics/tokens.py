@@ -1,0 +1,71 @@
+"""Token sequences of a batch, made once for all metrics that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from metassay.metrics.base import Batch
+from metassay.metrics.kernels.packing import Packed, Tokens, pack, unpack
+from metassay.metrics.kernels.tokenize import AT_SPACES, character_ids, token_ids
+from metassay.metrics.pairing import pairing
+from metassay.text.tokenizers import Scheme, bleu_scheme, plain_classes
+
+SPACES = Scheme(plain_classes)
+"""Split at white space and nothing else."""
+
+
+def tokenized(texts: Sequence[str], scheme: Scheme, splitting: int = AT_SPACES) -> tuple[Tokens, Packed]:
+    """The texts as token sequences, and the words that the integers stand for."""
+    packed = pack(scheme.prepared(texts))
+    passes = np.array(scheme.passes, dtype=np.int64).reshape(-1, 3)
+    ids, offsets, pool, starts = token_ids(
+        *packed, scheme.classes(), passes, scheme.padded, scheme.stripped_left, splitting
+    )
+    return Tokens(ids, offsets, len(starts) - 1), Packed(pool[: starts[-1]], starts)
+
+
+def batch_words(batch: Batch, name: str, *, lowercase: bool = False) -> Tokens:
+    """The texts of the batch under a tokeniser that sacrebleu knows by name."""
+
+    def tokenize() -> Tokens:
+        return tokenized(batch_texts(batch, lowercase=lowercase), bleu_scheme(name))[0]
+
+    return batch.derived(("words", name, lowercase), tokenize)
+
+
+def batch_split(batch: Batch, splitting: int, *, lowercase: bool = False) -> Tokens:
+    """The texts of the batch, split in one of the ways of `kernels.tokenize`."""
+
+    def tokenize() -> Tokens:
+        return tokenized(batch_texts(batch, lowercase=lowercase), SPACES, splitting)[0]
+
+    return batch.derived(("split", splitting, lowercase), tokenize)
+
+
+def batch_characters(batch: Batch, *, lowercase: bool, with_spaces: bool, stripped: bool) -> Tokens:
+    """The texts of the batch as sequences of characters."""
+
+    def tokenize() -> Tokens:
+        packed = pack(batch_texts(batch, lowercase=lowercase))
+        ids, offsets = character_ids(*packed, plain_classes(), with_spaces, stripped)
+        return Tokens(ids, offsets, int(ids.max(initial=0)) + 1)
+
+    return batch.derived(("characters", lowercase, with_spaces, stripped), tokenize)
+
+
+def batch_texts(batch: Batch, *, lowercase: bool) -> Sequence[str]:
+    """The distinct texts of the batch, in lower case on request."""
+    texts = pairing(batch).texts
+    if not lowercase:
+        return texts
+    return batch.derived("lowercase", lambda: [text.lower() for text in texts])
+
+
+def mapped(tokens: Tokens, words: Packed, function: Callable[[str], str]) -> Tokens:
+    """The same sequences after each distinct word was replaced by `function` of it."""
+    index: dict[str, int] = {}
+    numbers = [index.setdefault(function(word), len(index)) for word in unpack(words)]
+    table = np.array(numbers, dtype=np.int32)
+    return Tokens(table[tokens.ids] if len(table) else tokens.ids, tokens.offsets, len(index))

@@ -1,0 +1,202 @@
+"""Tokenisers as data: classes of characters, and passes that put spaces around some of them.
+
+The tokenisers that sacrebleu knows as `13a`, `intl`, `zh`, `char` and `none` are short lists of passes. A
+pass scans from left to right, and what it matched is not matched again, as in a substitution by regular
+expression. Afterwards the text is split at white space.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.errors import InputError, UnknownName
+
+SPACE, DIGIT, NOT_DIGIT, STOP, DASH, SYMBOL, HAN = (1 << bit for bit in range(7))
+"""Classes of characters, as bits; STOP and SYMBOL differ by tokeniser."""
+ANY = DIGIT | NOT_DIGIT
+
+ISOLATE, PART_SECOND, PART_FIRST = range(3)
+"""Kinds of pass: `(a)` → ` a `; `(a)(b)` → `a b `; `(a)(b)` → ` a b`."""
+
+CODE_POINTS = 0x110000
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A tokeniser: passes over classes of characters, then a split at white space."""
+
+    classes: Callable[[], NDArray[np.uint8]]
+    passes: tuple[tuple[int, int, int], ...] = ()
+    """(kind, class of the first character, class of the second)."""
+    padded: bool = False
+    """Whether a space is put before and after the text first."""
+    stripped_left: bool = False
+    """Whether white space is taken off the beginning of the text; off the end it always is."""
+    prepare: Callable[[str], str] | None = None
+    """What is done to a text that contains one of `triggers`, before everything else."""
+    triggers: tuple[str, ...] = ()
+
+    def prepared(self, texts: Iterable[str]) -> list[str]:
+        """The texts, prepared where they need it."""
+        texts = list(texts)
+        if self.prepare is None:
+            return texts
+        if not self.triggers:
+            return [self.prepare(text) for text in texts]
+        together = "\0".join(texts)
+        present = [trigger for trigger in self.triggers if trigger in together]
+        if not present:
+            return texts
+        return [self.prepare(t) if any(trigger in t for trigger in present) else t for t in texts]
+
+
+@functools.cache
+def western_classes() -> NDArray[np.uint8]:
+    """Classes for `13a` and `zh`: ASCII digits, period and comma, dash, other ASCII marks, Han."""
+    classes = _spaces() | np.uint8(NOT_DIGIT)
+    classes[ord("0") : ord("9") + 1] = DIGIT
+    classes[[ord("."), ord(",")]] |= STOP
+    classes[ord("-")] |= DASH
+    for first, last in (" &", "(+", "//", ":@", "[`", "{~"):
+        classes[ord(first) : ord(last) + 1] |= SYMBOL
+    for first_code, last_code in _HAN_RANGES:
+        classes[first_code : last_code + 1] |= HAN
+    return classes
+
+
+@functools.cache
+def international_classes() -> NDArray[np.uint8]:
+    """Classes for `intl`: Unicode numbers, punctuation and symbols, in the version of the `regex` package."""
+    import regex  # type: ignore[import-untyped]
+
+    classes = _spaces()
+    everything = "".join(map(chr, range(CODE_POINTS)))
+    for pattern, bit in ((r"\p{N}", DIGIT), (r"\P{N}", NOT_DIGIT), (r"\p{P}", STOP), (r"\p{S}", SYMBOL)):
+        for match in regex.finditer(pattern + "+", everything):
+            classes[match.start() : match.end()] |= bit
+    return classes
+
+
+@functools.cache
+def plain_classes() -> NDArray[np.uint8]:
+    """White space and everything else."""
+    return _spaces() | np.uint8(NOT_DIGIT)
+
+
+def _spaces() -> NDArray[np.uint8]:
+    classes = np.zeros(CODE_POINTS, dtype=np.uint8)
+    classes[[code for code in range(0x3001) if chr(code).isspace()]] = SPACE
+    return classes
+
+
+_HAN_RANGES = (
+    (0x3400, 0x4DB5),
+    (0x4E00, 0x9FBB),
+    (0xF900, 0xFA2D),
+    (0xFA30, 0xFA6A),
+    (0xFA70, 0xFAD9),
+    # The official tokeniser means U+20000–2A6D6 and U+2F800–2FA1D, but writes them with four digits, so that
+    # they read as U+2000 or U+2F80 followed by a digit: these are the single characters that lie between.
+    (0x2001, 0x2A6D),
+    (0x2F81, 0x2FA1),
+    (0xFF00, 0xFFEF),
+    (0x2E80, 0x2EFF),
+    (0x3000, 0x303F),
+    (0x31C0, 0x31EF),
+    (0x2F00, 0x2FDF),
+    (0x2FF0, 0x2FFF),
+    (0x3100, 0x312F),
+    (0x31A0, 0x31BF),
+    (0xFE10, 0xFE1F),
+    (0xFE30, 0xFE4F),
+    (0x2600, 0x27BF),
+    (0x3200, 0x33FF),
+)
+
+_WESTERN_PASSES = (
+    (ISOLATE, SYMBOL, 0),
+    (PART_SECOND, NOT_DIGIT, STOP),
+    (PART_FIRST, STOP, NOT_DIGIT),
+    (PART_SECOND, DIGIT, DASH),
+)
+
+_ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
+
+
+def _joined_and_unescaped(text: str) -> str:
+    """Line breaks joined and XML entities resolved, as NIST's mteval script does."""
+    text = text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
+    return text
+
+
+_SCHEMES = {
+    "13a": Scheme(
+        western_classes,
+        _WESTERN_PASSES,
+        padded=True,
+        prepare=_joined_and_unescaped,
+        triggers=("<skipped>", "\n", "&"),
+    ),
+    "zh": Scheme(western_classes, ((ISOLATE, HAN, 0), *_WESTERN_PASSES), stripped_left=True),
+    "intl": Scheme(
+        international_classes,
+        ((PART_SECOND, NOT_DIGIT, STOP), (PART_FIRST, STOP, NOT_DIGIT), (ISOLATE, SYMBOL, 0)),
+    ),
+    "char": Scheme(plain_classes, ((ISOLATE, ANY, 0),)),
+    "none": Scheme(plain_classes),
+}
+
+_OFFICIAL = ("ja-mecab", "ko-mecab", "flores101", "flores200")
+"""Tokenisers that sacrebleu runs on a morphological analyser or a sentence-piece model."""
+
+BLEU_TOKENIZERS = (*_SCHEMES, *_OFFICIAL)
+
+
+@functools.cache
+def bleu_scheme(name: str) -> Scheme:
+    """The tokeniser that sacrebleu knows by this name."""
+    if name in _SCHEMES:
+        return _SCHEMES[name]
+    if name in _OFFICIAL:
+        return Scheme(plain_classes, prepare=_official_tokenizer(name))
+    raise UnknownName("tokenizer", name, BLEU_TOKENIZERS)
+
+
+def _official_tokenizer(name: str) -> Callable[[str], str]:
+    """A tokeniser of sacrebleu itself, for those that need a dictionary or a model file."""
+    from sacrebleu.metrics.bleu import _get_tokenizer
+
+    _require_model(name)
+    try:
+        tokenizer = _get_tokenizer(name)()
+    except (ImportError, RuntimeError) as error:
+        package = {"ja-mecab": "sacrebleu[ja]", "ko-mecab": "sacrebleu[ko]"}.get(name, "sentencepiece")
+        raise InputError(
+            f"the tokenizer {name} needs a package that is not installed.",
+            remedy=f"Install it with: pip install '{package}'",
+        ) from error
+    return lambda text: str(tokenizer(text.rstrip()))
+
+
+def _require_model(name: str) -> None:
+    """Models are never fetched from the network: the user puts the file where sacrebleu looks for it."""
+    if not name.startswith("flores"):
+        return
+    from pathlib import Path
+
+    from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
+    from sacrebleu.utils import SACREBLEU_DIR
+
+    file = Path(SACREBLEU_DIR) / "models" / Path(SPM_MODELS[name]["url"]).name
+    if not file.is_file():
+        raise InputError(
+            f"the tokenizer {name} needs its model file, which is not there.",
+            remedy=f"Put it at {file} (from {SPM_MODELS[name]['url']}).",
+        )
