@@ -37,7 +37,7 @@ def soft_pairwise_accuracy(
     """SPA of one metric: agreement with people about which system is better and how surely.
 
     `method`: `normal` (the limit of many permutations, deterministic), `permutation` (seeded; people and
-    metric share the permutations) or `mtme` (bit for bit what mt-metrics-eval computes for systems in this order).
+    metric share the permutations) or `mtme` (what mt-metrics-eval computes for systems in this order).
     """
     human, metric = complete_segments(human, metric)
     both = np.stack([human, metric])

@@ -1,0 +1,51 @@
+"""Compiled correlations against scipy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from metassay.stats.correlation import correlate, system_agreement
+
+ORACLES = {
+    "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
+    "spearman": lambda x, y: stats.spearmanr(x, y).statistic,
+    "kendall": lambda x, y: stats.kendalltau(x, y).statistic,
+    "kendall_c": lambda x, y: stats.kendalltau(x, y, variant="c").statistic,
+}
+
+
+@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("coarse", [False, True])
+def test_short_vectors_equal_scipy(name: str, coarse: bool) -> None:
+    rng = np.random.default_rng(1)
+    human, metrics = rng.normal(size=9), rng.normal(size=(40, 9))
+    if coarse:
+        human, metrics = np.round(human), np.round(metrics * 1.5)
+    expected = [ORACLES[name](human, metric) for metric in metrics]
+    np.testing.assert_allclose(system_agreement(name, human, metrics), expected, atol=1e-12)
+    np.testing.assert_allclose([correlate(name, human, m) for m in metrics], expected, atol=1e-12)
+
+
+def test_pairwise_accuracy_counts_pairs_with_the_same_sign() -> None:
+    assert system_agreement("pa", np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])) == pytest.approx(
+        2 / 3
+    )
+    assert system_agreement("pa", np.array([1.0, 1.0, 3.0]), np.array([2.0, 2.0, 1.0])) == pytest.approx(
+        1 / 3
+    )
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_a_vector_that_never_varies_has_no_correlation(name: str) -> None:
+    constant = np.full(5, 0.1 + 0.2)
+    assert np.isnan(system_agreement(name, np.arange(5.0), constant))
+    assert np.isnan(correlate(name, np.arange(5.0), constant))
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(ValueError, match="Did you mean pearson"):
+        system_agreement("pearsson", np.arange(3.0), np.arange(3.0))
+    with pytest.raises(ValueError, match="unknown correlation"):
+        correlate("cosine", np.arange(3.0), np.arange(3.0))
