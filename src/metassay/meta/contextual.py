@@ -1,0 +1,257 @@
+"""Contextual meta-evaluation of metrics: from judgements of pairs to the metric to trust in each context."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from metassay.errors import InputError, UnknownName
+from metassay.meta.confounding import Confounding, confounding
+from metassay.meta.context_column import Column, Method, Whole, study_column, study_whole
+from metassay.meta.contextual_tables import (
+    Row,
+    accuracy_rows,
+    choice_entries,
+    h2_entry,
+    method_mix,
+    plain,
+    robustness_rows,
+)
+from metassay.meta.judgements import Contexts, Judgements, single_valued
+from metassay.meta.local_accuracy import sort_pairs, whole
+from metassay.meta.robustness import net_spread, pareto, robust_accuracy
+from metassay.meta.selection import GLOBAL, Evidence
+from metassay.meta.shared_errors import phi_coefficients
+from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
+from metassay.stats.rank_matrix import STATISTICS
+
+FloatArray = NDArray[np.float64]
+
+_SPLITS = 100
+_MOST_CONFOUNDING_CONTEXTS = 300
+
+
+@dataclass(frozen=True)
+class ContextualResult:
+    """What `assay_pairs` found; `to_dict` gives it as plain values, None where something is undefined."""
+
+    metrics: tuple[str, ...]
+    ranked: tuple[int, ...]
+    methods: tuple[str, ...]
+    whole: Whole
+    columns: Mapping[str, Column]
+    evidence: Mapping[str, Evidence]
+    confounding: Confounding
+    phi: FloatArray
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> Row:
+        """`contexts`, `global`, `confounding`, `recommendation` and more, ready for JSON."""
+        sentinels = [m for m in range(len(self.metrics)) if m not in self.ranked]
+        confounded = self.confounding.rows()
+        for row, entry in enumerate(confounded):
+            entry["sentinel"] = row in sentinels
+        result: Row = plain(
+            {
+                "contexts": {name: self._column(name, sentinels) for name in self.columns},
+                "global": self._whole(self.ranked),
+                "sentinels": self._whole(sentinels),
+                "confounding": confounded,
+                "recommendation": {
+                    name: choice_entries(evidence) for name, evidence in self.evidence.items()
+                },
+                "pareto": self._pareto(),
+                "phi": {"metrics": [self.metrics[m] for m in self.ranked], "matrix": self.phi},
+                "warnings": self.warnings,
+            }
+        )
+        return result
+
+    def _whole(self, rows: Sequence[int]) -> list[Row]:
+        found = self.whole
+        return accuracy_rows(self.metrics, rows, found.estimates, found.standardised, [found.finding])
+
+    def _column(self, name: str, sentinels: Sequence[int]) -> Row:
+        column, evidence = self.columns[name], self.evidence[name]
+        details = (column.estimates, column.standardised, column.findings)
+        h1 = column.h1
+        return {
+            "local_accuracy": accuracy_rows(self.metrics, self.ranked, *details),
+            "h1": None if h1 is None else h1.rows(),
+            "h1_exchanges": None if h1 is None else h1.exchanges,
+            "h2": h2_entry(column, evidence),
+            "method_mix": method_mix(column, self.methods),
+            "robustness": robustness_rows(column, evidence, self.ranked),
+            "sentinels": accuracy_rows(self.metrics, sentinels, *details),
+        }
+
+    def _pareto(self) -> list[str] | None:
+        """The metrics that no other beats in both accuracy and cost; None without costs."""
+        evidence = next(iter(self.evidence.values()), None)
+        if evidence is None or not evidence.cost:
+            return None
+        cost = np.array([evidence.cost.get(metric, np.nan) for metric in evidence.metrics])
+        kept = pareto(evidence.accuracy[:, 0], cost)
+        return [metric for metric, keep in zip(evidence.metrics, kept) if keep]
+
+
+def assay_pairs(
+    judgements: Judgements,
+    contexts: Sequence[Contexts],
+    *,
+    ties: str = "strict",
+    agreement: str = "tau_ap_b",
+    seed: int = 0,
+    resamples: int = 1000,
+    permutations: int = 999,
+    confounding: Judgements | None = None,
+    costs: Mapping[str, float] | None = None,
+    criteria: Mapping[str, Mapping[str, float]] | None = None,
+    sentinels: Collection[str] = (),
+    radius: float = 0.1,
+    workers: int = 1,
+) -> ContextualResult:
+    """Local accuracy, both hypotheses, confounding and a recommendation for every column of contexts.
+
+    `confounding` are judgements with all applicable methods of every output, of the same metrics and with the
+    same codes of outputs; without it, `judgements` serve. `costs` are seconds per 1,000 outputs and
+    `criteria` the user's own numbers per metric (higher is better); both only order a top group. `sentinels`
+    are metrics that check the assay: reported, but not ranked or recommended. `radius` bounds how far the mix
+    of contexts may shift in the robust accuracy. Results depend on `seed`, never on `workers` or on the order
+    of the pairs.
+    """
+    _check(judgements, contexts, agreement, sentinels)
+    ranked = np.array(
+        [m for m, name in enumerate(judgements.metrics) if name not in sentinels], dtype=np.int64
+    )
+    method = Method(
+        ties=ties,
+        agreement=agreement,
+        permutations=permutations,
+        workers=workers,
+        ranked=ranked,
+        bootstrap=ClusterBootstrap(_generator(seed, "bootstrap"), resamples),
+        halves=ClusterHalves(_generator(seed, "halves"), _SPLITS),
+    )
+    pairs, columns = sort_pairs(judgements, contexts)
+    preferences = {"cost": costs or {}, "criteria": criteria or {}}
+    with threadpool_limits(1):  # one thread per context instead: the same bytes on any number of workers
+        overall = study_whole(pairs, whole(pairs), method)
+        found = {
+            each.name: study_column(pairs, each, overall, method, _generator(seed, "exchange", each.name))
+            for each in columns
+        }
+        confounded = _confounding(confounding, pairs, columns, method, _generator(seed, "combinations"))
+        phi = phi_coefficients(pairs)[np.ix_(ranked, ranked)]
+    return ContextualResult(
+        metrics=judgements.metrics,
+        ranked=tuple(ranked.tolist()),
+        methods=judgements.methods,
+        whole=overall,
+        columns=found,
+        evidence={
+            name: _evidence(judgements.metrics, overall, column, method, radius, preferences)
+            for name, column in found.items()
+        },
+        confounding=confounded,
+        phi=phi,
+        warnings=tuple(_warnings(found, ranked)),
+    )
+
+
+def _check(
+    judgements: Judgements, contexts: Sequence[Contexts], agreement: str, sentinels: Collection[str]
+) -> None:
+    if agreement not in STATISTICS:
+        raise UnknownName("rank agreement", agreement, STATISTICS)
+    if not set(judgements.metrics) - set(sentinels):
+        raise InputError("there is no metric to assay.")
+    for each in contexts:
+        if each.codes.shape != (judgements.pairs,):
+            raise InputError(f"contexts of {each.name} need one code for each pair.")
+        if GLOBAL in each.values:
+            remedy = "That name means all outputs together: rename the value."
+            raise InputError(f"a context of {each.name} is called {GLOBAL!r}.", remedy=remedy)
+        if not single_valued(judgements.output, each.codes):
+            raise InputError(f"an output lies in two contexts of {each.name}.")
+
+
+def _generator(seed: int, *purpose: str) -> np.random.Generator:
+    """Random numbers of their own for every purpose: adding a column changes no other."""
+    return np.random.default_rng([seed, *(crc32(word.encode()) for word in purpose)])
+
+
+def _confounding(
+    every_method: Judgements | None,
+    pairs: Judgements,
+    columns: Sequence[Contexts],
+    method: Method,
+    rng: np.random.Generator,
+) -> Confounding:
+    """Confounding, averaged over the first column's contexts if they are not too many, else on the whole."""
+    few = bool(columns) and 1 < len(columns[0].values) <= _MOST_CONFOUNDING_CONTEXTS
+    contexts = columns[0] if few else whole(pairs)
+    if every_method is not None:
+        size = 1 + max(int(pairs.output.max()), int(every_method.output.max()))
+        context_of = np.full(size, -1, dtype=np.int32)
+        context_of[pairs.output] = contexts.codes
+        contexts = Contexts(contexts.name, contexts.values, context_of[every_method.output])
+        pairs, (contexts,) = sort_pairs(every_method, [contexts])
+    return confounding(
+        pairs, contexts, ties=method.ties, bootstrap=method.bootstrap, rng=rng, workers=method.workers
+    )
+
+
+def _evidence(
+    metrics: tuple[str, ...],
+    overall: Whole,
+    column: Column,
+    method: Method,
+    radius: float,
+    preferences: Mapping[str, Mapping[str, Any]],
+) -> Evidence:
+    ranked, estimates = method.ranked, column.estimates
+    findings = [overall.finding, *column.findings]
+    low = np.stack([finding.low for finding in findings], axis=1)[ranked]
+    shares = estimates.tally.items().max(axis=0).astype(np.float64)
+    lows = np.where(np.isnan(low[:, 1:]), np.inf, low[:, 1:])
+    worst = lows.min(axis=1, initial=np.inf)
+    return Evidence(
+        metrics=tuple(metrics[m] for m in ranked),
+        contexts=(GLOBAL, *column.contexts.values),
+        accuracy=np.concatenate([overall.estimates.accuracy, estimates.accuracy], axis=1)[ranked],
+        low=low,
+        high=np.stack([finding.high for finding in findings], axis=1)[ranked],
+        top=np.stack([finding.top for finding in findings], axis=1),
+        spread=net_spread(estimates.accuracy[ranked], estimates.variance[ranked]),
+        robust=robust_accuracy(estimates.accuracy[ranked], shares, radius),
+        worst_case=np.where(np.isinf(worst), np.nan, worst),
+        cost=preferences["cost"],
+        criteria=preferences["criteria"],
+    )
+
+
+def _warnings(columns: Mapping[str, Column], ranked: NDArray[np.int64]) -> list[str]:
+    warnings = []
+    for name, column in columns.items():
+        if len(column.contexts.values) < 2:
+            warnings.append(f"{name} has one value only: there are no contexts to compare.")
+        alone = [
+            value
+            for c, value in enumerate(column.contexts.values)
+            if column.estimates.clusters[ranked, c].max() < 2
+        ]
+        if alone:
+            listed = ", ".join(alone[:5]) + (" …" if len(alone) > 5 else "")
+            warnings.append(
+                f"{name}: no interval for {len(alone)} contexts with a single cluster ({listed})."
+            )
+    if len(ranked) < 2:
+        warnings.append("One metric has no order: H2 needs at least two.")
+    return warnings

@@ -1,0 +1,141 @@
+"""Findings about contexts as plain dictionaries and lists, the shape in which they are stored and shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.meta.context_column import Column, ContextFinding, Estimates
+from metassay.meta.selection import GLOBAL, Evidence, recommend, robust_choice
+from metassay.stats.multiplicity import holm
+
+FloatArray = NDArray[np.float64]
+Row = dict[str, Any]
+
+
+def plain(value: Any) -> Any:
+    """The same value without numpy types; what is undefined (NaN) becomes None."""
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value
+
+
+def accuracy_rows(
+    metrics: Sequence[str],
+    rows: Sequence[int],
+    estimates: Estimates,
+    standardised: FloatArray,
+    findings: Sequence[ContextFinding],
+) -> list[Row]:
+    """One entry per context and metric of `rows`, by context, then metric."""
+    sums = estimates.tally
+    micro, ties = sums.micro(), sums.tie_share()
+    items, outputs, pairs = sums.items(), sums.outputs(), sums.pairs()
+    return [
+        {
+            "context": context,
+            "metric": metrics[m],
+            "accuracy": estimates.accuracy[m, c],
+            "low": findings[c].low[m],
+            "high": findings[c].high[m],
+            "micro": micro[m, c],
+            "standardised": standardised[m, c],
+            "ties": ties[m, c],
+            "items": items[m, c],
+            "outputs": outputs[m, c],
+            "pairs": pairs[m, c],
+            "clusters": estimates.clusters[m, c],
+        }
+        for c, context in enumerate(sums.values)
+        for m in rows
+    ]
+
+
+def h2_entry(column: Column, evidence: Evidence) -> Row | None:
+    """H2 of a column: matrix with the whole first, intervals, ceilings, tests, and clusters of contexts."""
+    h2 = column.h2
+    if h2 is None:
+        return None
+    p_global = h2.p_global.copy()
+    p_global[0] = np.nan  # the whole does not differ from itself
+    return {
+        "statistic": h2.statistic,
+        "contexts": [GLOBAL, *(column.contexts.values[c] for c in h2.order)],
+        "matrix": h2.matrix,
+        "low": h2.low,
+        "high": h2.high,
+        "ceiling": h2.ceiling,
+        "p_global": p_global,
+        "p_global_holm": holm(p_global),
+        "clusters": _context_clusters(column, evidence),
+    }
+
+
+def _context_clusters(column: Column, evidence: Evidence) -> list[Row]:
+    """Groups of contexts that order the metrics alike, and the metrics that may be best in all of a group."""
+    h2 = column.h2
+    if h2 is None or len(h2.matrix) == 1:
+        return []
+    preference = recommend(evidence)[GLOBAL].metrics
+    inner = h2.matrix[1:, 1:]
+    groups = []
+    for group in range(int(h2.group.max()) + 1):
+        places = np.flatnonzero(h2.group == group)
+        columns = 1 + h2.order[places]  # the evidence has the whole first
+        serving = {evidence.metrics[m] for m in np.flatnonzero(evidence.top[:, columns].all(axis=1))}
+        between = inner[np.ix_(places, places)][np.triu_indices(len(places), 1)]
+        between = between[~np.isnan(between)]
+        groups.append(
+            {
+                "contexts": [column.contexts.values[c] for c in h2.order[places]],
+                "agreement": between.mean() if len(between) else np.nan,
+                "metrics": [metric for metric in preference if metric in serving],
+            }
+        )
+    return groups
+
+
+def robustness_rows(column: Column, evidence: Evidence, ranked: Sequence[int]) -> list[Row]:
+    """Per metric: how much its accuracy varies between contexts, its worst context, its robust accuracy."""
+    low = np.array([finding.low for finding in column.findings])[:, ranked]
+    worst = np.where(np.isnan(low), np.inf, low).argmin(axis=0)
+    return [
+        {
+            "metric": metric,
+            "stability": evidence.spread[m],
+            "worst_case": evidence.worst_case[m],
+            "worst_context": column.contexts.values[worst[m]],
+            "robust_accuracy": evidence.robust[m],
+        }
+        for m, metric in enumerate(evidence.metrics)
+    ]
+
+
+def method_mix(column: Column, methods: Sequence[str]) -> Row:
+    """The share of every method among the pairs of each context."""
+    return {value: dict(zip(methods, column.mix[c])) for c, value in enumerate(column.contexts.values)}
+
+
+def choice_entries(evidence: Evidence) -> Row:
+    """The recommendation for every context and the whole, which also names the most robust metric."""
+    entries: Row = {
+        context: {
+            "metrics": list(found.metrics),
+            "top_group": list(found.top_group),
+            "choice": found.choice,
+            "why": found.why,
+        }
+        for context, found in recommend(evidence).items()
+    }
+    entries[GLOBAL]["robust_choice"] = robust_choice(evidence)
+    return entries

@@ -1,0 +1,144 @@
+"""What every metric said of every pair of a better and a worse output, and the contexts the pairs lie in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.errors import InputError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int32]
+OutcomeArray = NDArray[np.int8]
+
+RIGHT, TIE, WRONG, MISSING = 1, 0, -1, -2
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """Outcomes of metrics on pairs: right, tie, wrong, or missing where a score is undefined.
+
+    `outcome` is [metrics, pairs]. Of each pair, `output` is the better output, `item` the input it answers,
+    `cluster` the independent unit that holds the item, `method` how the worse output was made; they are codes
+    into sorted lists that the caller keeps, so that results do not depend on the order of the pairs.
+    An output belongs to one item, an item to one cluster. `weights` are positive, one per output (repeated
+    on its pairs); None weighs all alike.
+    """
+
+    metrics: tuple[str, ...]
+    methods: tuple[str, ...]
+    outcome: OutcomeArray
+    item: IntArray
+    output: IntArray
+    cluster: IntArray
+    method: IntArray
+    weights: FloatArray | None = None
+    pairs: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outcome", np.ascontiguousarray(self.outcome, dtype=np.int8))
+        for name in ("item", "output", "cluster", "method"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.int32))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", np.ascontiguousarray(self.weights, dtype=np.float64))
+        object.__setattr__(self, "pairs", self.item.shape[0])
+        self._check_shapes()
+        self._check_values()
+
+    def _check_shapes(self) -> None:
+        if len(set(self.metrics)) < len(self.metrics):
+            raise InputError("a metric is named twice.")
+        if self.outcome.shape != (len(self.metrics), self.pairs):
+            expected = f"{len(self.metrics)} metrics × {self.pairs} pairs"
+            raise InputError(f"outcomes have shape {self.outcome.shape}, not {expected}.")
+        columns = [self.output, self.cluster, self.method]
+        if any(column.shape != (self.pairs,) for column in columns):
+            raise InputError("item, output, cluster and method need one code for each pair.")
+        if self.weights is not None and self.weights.shape != (self.pairs,):
+            raise InputError("weights need one number for each pair.")
+
+    def _check_values(self) -> None:
+        if self.pairs == 0:
+            raise InputError("there are no pairs to judge.", remedy="No perturbation applied to any output.")
+        if self.outcome.size and (self.outcome.min() < MISSING or self.outcome.max() > RIGHT):
+            raise InputError("an outcome is none of right, tie, wrong and missing.")
+        if min(self.item.min(), self.output.min(), self.cluster.min(), self.method.min()) < 0:
+            raise InputError("codes of items, outputs, clusters and methods start at 0.")
+        if self.method.max() >= len(self.methods):
+            raise InputError("a pair has a method without a name.")
+        if self.weights is not None and not (np.isfinite(self.weights) & (self.weights > 0)).all():
+            raise InputError("weights must be positive and finite.")
+        if not single_valued(self.output, self.item):
+            raise InputError("an output belongs to two items.")
+        if not single_valued(self.item, self.cluster):
+            remedy = "A cluster is an item, or a group of whole items such as a document."
+            raise InputError("an item belongs to two clusters.", remedy=remedy)
+
+    def select(self, metrics: NDArray[np.int64]) -> Judgements:
+        """The same pairs with the metrics at the given places."""
+        names = tuple(self.metrics[m] for m in metrics)
+        return replace(self, metrics=names, outcome=self.outcome[metrics])
+
+    def take(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> Judgements:
+        """The same metrics on the chosen pairs, in the order chosen."""
+        return Judgements(
+            metrics=self.metrics,
+            methods=self.methods,
+            outcome=self.outcome[:, chosen],
+            item=self.item[chosen],
+            output=self.output[chosen],
+            cluster=self.cluster[chosen],
+            method=self.method[chosen],
+            weights=None if self.weights is None else self.weights[chosen],
+        )
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """A way to divide the pairs: `codes` index `values`, one per pair; -1 for a pair in no context.
+
+    A context is a set of outputs, so all pairs of an output lie in the same one.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    codes: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "codes", np.ascontiguousarray(self.codes, dtype=np.int32))
+        if len(set(self.values)) < len(self.values):
+            raise InputError(f"contexts of {self.name} are not distinct.")
+        outside = self.codes.size and (self.codes.min() < -1 or self.codes.max() >= len(self.values))
+        if self.codes.ndim != 1 or outside:
+            raise InputError(f"a pair has a context of {self.name} without a name.")
+
+
+def judge(better: FloatArray, worse: FloatArray, tie_tolerance: FloatArray) -> OutcomeArray:
+    """Outcomes from scores oriented to higher-is-better, [metrics, pairs] each.
+
+    A difference of at most the metric's tolerance is a tie; a score that is NaN makes the pair missing.
+
+    >>> judge(np.array([[1.0, 0.5, np.nan]]), np.array([[0.0, 0.5, 1.0]]), np.array([0.0])).tolist()
+    [[1, 0, -2]]
+    """
+    better, worse = np.asarray(better, dtype=np.float64), np.asarray(worse, dtype=np.float64)
+    tolerance = np.asarray(tie_tolerance, dtype=np.float64)
+    if better.shape != worse.shape or better.ndim != 2 or tolerance.shape != better.shape[:1]:
+        raise InputError("scores need the shape metrics × pairs on both sides, and one tolerance per metric.")
+    if np.isinf(better).any() or np.isinf(worse).any():
+        raise InputError("a score is infinite.")
+    outcome = np.empty(better.shape, dtype=np.int8)
+    for row in range(len(better)):  # one metric at a time keeps memory at one row of differences
+        difference = better[row] - worse[row]
+        outcome[row] = (difference > tolerance[row]).astype(np.int8) - (difference < -tolerance[row])
+        outcome[row][np.isnan(difference)] = MISSING
+    return outcome
+
+
+def single_valued(keys: IntArray, values: IntArray) -> bool:
+    """Whether each key goes with one value only."""
+    seen = np.zeros(int(keys.max()) + 1, dtype=np.int32)
+    seen[keys] = values
+    return bool((seen[keys] == values).all())

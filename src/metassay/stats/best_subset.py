@@ -1,0 +1,57 @@
+"""Which of several means may be the best? Selecting a subset that holds the best with given confidence."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
+
+FloatArray = NDArray[np.float64]
+
+
+def may_be_best(
+    estimate: FloatArray, resamples: FloatArray, clusters: int, level: float = 0.95
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Whether each of n estimates [n] may be the largest, and the p-value of the test that it is.
+
+    For candidate m, the largest standardised lead over it, T = max over j of (a_j - a_m) / s_jm, is compared
+    with the distribution that the same maximum has around the truth in the paired resamples [n, resamples].
+    Were m the best, no true lead would be positive, so m is dropped wrongly in at most 1 - level of cases,
+    whichever estimate happens to lead: the maximum pays for picking the best of many (Gupta, 1965; Hsu,
+    1981). Spreads are stretched by t / z · √(n / (n - 1)) for n clusters. An estimate that is NaN is out;
+    with a single cluster nothing can be told apart and all others stay in.
+    """
+    p = np.zeros(len(estimate))
+    known = ~np.isnan(estimate)
+    if clusters < 2:
+        p[known] = 1.0
+        return known, p
+    draws = resamples[known]
+    draws = np.ascontiguousarray(draws[:, ~np.isnan(draws).any(axis=0)] - estimate[known, None])
+    half = (1 + level) / 2
+    stretch = stdtrit(clusters - 1.0, half) / ndtri(half) * np.sqrt(clusters / (clusters - 1))
+    p[known] = _leads_exceeded(estimate[known], draws * stretch, 0.5 / clusters)
+    return known & (p > 1 - level), p
+
+
+@njit(cache=True, nogil=True)
+def _leads_exceeded(estimate: FloatArray, draws: FloatArray, floor: float) -> FloatArray:
+    """For each candidate, the share of draws whose largest lead over it is at least the observed one.
+
+    Spreads below `floor`, half an observation, are those of means that happen never to differ.
+    """
+    count, resamples = draws.shape
+    shares = np.ones(count)
+    for m in range(count):
+        observed, worst = 0.0, np.zeros(resamples)
+        for j in range(count):
+            if j == m:
+                continue
+            lead = draws[j] - draws[m]
+            spread = max(lead.std(), floor)
+            observed = max(observed, (estimate[j] - estimate[m]) / spread)
+            worst = np.maximum(worst, lead / spread)
+        if observed > 0:
+            shares[m] = (1 + (worst >= observed).sum()) / (1 + resamples)
+    return shares

@@ -1,0 +1,84 @@
+"""Intervals for proportions estimated from clustered observations."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+FloatArray = NDArray[np.float64]
+
+_FEW = 10  # below this many effective successes or failures a percentile interval collapses
+
+
+def cluster_interval(
+    estimate: FloatArray,
+    resamples: FloatArray,
+    variance: FloatArray,
+    clusters: NDArray[np.int64],
+    level: float = 0.95,
+) -> tuple[FloatArray, FloatArray]:
+    """Low and high ends for estimates [n] with bootstrap resamples [n, resamples] over clusters.
+
+    The percentile interval, widened about the estimate for small numbers of clusters; near 0 and 1, where
+    it collapses, the Wilson interval. NaN for a single cluster: its spread is unknown.
+    """
+    few = effective_size(estimate, variance, clusters) * np.minimum(estimate, 1 - estimate) < _FEW
+    low, high = widened_percentiles(estimate, resamples, clusters, level)
+    wilson_low, wilson_high = wilson(estimate, variance, clusters, level)
+    low, high = np.where(few, wilson_low, low), np.where(few, wilson_high, high)
+    undefined = np.isnan(estimate) | (clusters < 2)
+    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+
+def effective_size(estimate: FloatArray, variance: FloatArray, clusters: NDArray[np.int64]) -> FloatArray:
+    """Independent observations that would be as precise: p (1 - p) / variance.
+
+    Where all observations agree the spread says nothing, and every cluster counts as one observation.
+    """
+    binomial = estimate * (1 - estimate)
+    known = (variance > 0) & (binomial > 0)
+    return np.where(known, np.divide(binomial, variance, where=known, out=np.ones_like(estimate)), clusters)
+
+
+def wilson(
+    estimate: FloatArray, variance: FloatArray, clusters: NDArray[np.int64], level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Wilson's score interval with the effective sample size, and Student's t for the number of clusters."""
+    size = effective_size(estimate, variance, clusters)
+    t = _student(clusters, level)
+    centre = (estimate + t**2 / (2 * size)) / (1 + t**2 / size)
+    half = t / (1 + t**2 / size) * np.sqrt(estimate * (1 - estimate) / size + t**2 / (4 * size**2))
+    return np.maximum(centre - half, 0), np.minimum(centre + half, 1)
+
+
+def widened_percentiles(
+    estimate: FloatArray, resamples: FloatArray, clusters: NDArray[np.int64], level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Percentiles of the resamples, stretched about the estimate by t / z · √(n / (n - 1)) for n clusters.
+
+    A bootstrap over n clusters is too narrow by about that factor (Hesterberg, 2015).
+    """
+    low, high = percentiles(resamples, level)
+    normal = _student(np.array(10**9), level)
+    stretch = _student(clusters, level) / normal * np.sqrt(clusters / np.maximum(clusters - 1, 1))
+    low, high = estimate + (low - estimate) * stretch, estimate + (high - estimate) * stretch
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def percentiles(resamples: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """The ends of the central `level` of each row, NaN left out; NaN for a row without values."""
+    ordered = np.sort(resamples, axis=-1)  # NaN last
+    last = np.maximum((~np.isnan(ordered)).sum(axis=-1) - 1, 0)
+    ends = []
+    for share in ((1 - level) / 2, (1 + level) / 2):
+        place = share * last
+        below = np.floor(place).astype(np.int64)
+        lower = np.take_along_axis(ordered, below[..., None], axis=-1)[..., 0]
+        upper = np.take_along_axis(ordered, np.ceil(place).astype(np.int64)[..., None], axis=-1)[..., 0]
+        ends.append(lower + (place - below) * (upper - lower))
+    return ends[0], ends[1]
+
+
+def _student(clusters: NDArray[np.int64], level: float) -> FloatArray:
+    return np.asarray(stdtrit(np.maximum(clusters - 1, 1).astype(np.float64), (1 + level) / 2))
