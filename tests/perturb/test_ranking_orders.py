@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metassay.data.assemble import RawTable
+from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
 from metassay.data.rankings import lists_from_mappings, order_by_score
 from metassay.data.readers.judgements import read_judgements
@@ -18,9 +20,11 @@ from metassay.metrics.ranking import NDCG, PAPER, score_rankings
 from metassay.metrics.ranking_validity import gain_change
 from metassay.perturb.pairs import make_pairs
 from metassay.perturb.ranking import COPIES, RankSwapping, Reordering, Shuffle
+from metassay.perturb.ranking_pairs import RankedPairs
 from metassay.perturb.registry import default_perturbations, parse_perturbation
 from metassay.perturb.view import View
-from metassay.text.streams import Stream, output_keys
+from metassay.perturb.views import make_views
+from metassay.text.streams import Stream, named_keys, output_keys
 
 METHODS = [
     RankSwapping(),
@@ -142,3 +146,37 @@ def test_no_measure_prefers_a_clearly_worse_copy(real_data):
     clear = gain_change(lists, copies).clear
     assert clear.mean() > 0.3
     assert (score_rankings(PAPER, copies)[clear] <= score_rankings(PAPER, lists)[clear]).all()
+
+
+def trec_covid(real_data, topics: int) -> Dataset:
+    runs = pl.read_parquet(real_data("trec_covid/runs_top100.parquet")).filter(pl.col("topic") <= topics)
+    judged = read_judgements(str(real_data("trec_covid/qrels-round1.txt")))
+    judged = judged.filter(pl.col("item").cast(pl.Int32) <= topics)
+    return assemble_rankings([RawTable("runs.parquet", runs)], judged)
+
+
+def test_pairs_by_index_equal_pairs_one_list_at_a_time(real_data):
+    dataset = trec_covid(real_data, 2)
+    methods = [RankSwapping(), RankSwapping(copy=2), Shuffle()]
+    fast = make_pairs(dataset, perturbations=methods, seed=4)
+    assert isinstance(fast, RankedPairs)
+    views = make_views(dataset, methods, preprocess="none", seed=4, workers=1)
+    for method in methods:
+        slow = [
+            method.apply(view, Stream(int(key)))
+            for view, key in zip(views.views, named_keys(views.keys, method.name))
+        ]
+        rows = fast.frame.filter(perturbation=method.spec).select("item", "system", "worse")
+        found = {(item, system): tuple(worse) for item, system, worse in rows.iter_rows()}
+        index = dataset.outputs.select("item", "system").rows()
+        expected = {key: slow[view] for key, view in zip(index, views.row) if slow[view] is not None}
+        assert found == expected
+    assert list(fast.copies) == [tuple(worse) for worse in fast.frame["worse"]]
+    assert [tuple(fast.lists[row]) for row in fast.rows] == [tuple(own) for own in fast.frame["output"]]
+
+
+def test_sampled_ranked_pairs_keep_arrays_and_frame_together(real_data):
+    pairs = make_pairs(trec_covid(real_data, 2), per_output=2)
+    assert pairs.frame.group_by("item", "system").len()["len"].unique().to_list() == [2]
+    assert list(pairs.copies) == [tuple(worse) for worse in pairs.frame["worse"]]
+    assert len(pairs.rows) == len(pairs) == sum(count.pairs for count in pairs.counts.values())

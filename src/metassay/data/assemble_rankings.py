@@ -38,7 +38,7 @@ def assemble_rankings(
     _refuse_repeated(frame)
     frame, left_out, notes = _judged(frame, qrels)
     index, lists = order_by_score(frame, qrels)
-    outputs = index.with_columns(lists.to_series())
+    outputs = index.with_columns(lists.to_series().cast(pl.List(pl.String)))
     missing = _unanswered(index, qrels)
     if missing.height:
         notes.append(_unanswered_note(missing, complete=complete))

@@ -77,10 +77,17 @@ class RankedLists(Sequence[tuple[str, ...]]):
         return replace(self, documents=self.documents[order], grades=self.grades[order])
 
     def to_series(self) -> pl.Series:
-        """The lists of document ids as a column."""
-        values = self.names.gather(self.documents).to_arrow()
-        lists = pa.LargeListArray.from_arrays(pa.array(self.offsets), values)
-        return pl.Series("output", pl.from_arrow(lists), dtype=pl.List(pl.String))
+        """The lists of document ids as a column, each id stored once."""
+        coded = pa.DictionaryArray.from_arrays(pa.array(self.documents), self.names.to_arrow())
+        return pl.Series(
+            "output", pl.from_arrow(pa.LargeListArray.from_arrays(pa.array(self.offsets), coded))
+        )
+
+    @property
+    def has_relevant(self) -> NDArray[np.bool_]:
+        """Which lists hold a relevant document (grade 1 or more)."""
+        before = np.concatenate([[0], np.cumsum(self.grades > 0)])
+        return np.asarray(before[self.offsets[1:]] > before[self.offsets[:-1]])
 
 
 def ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame) -> RankedLists:

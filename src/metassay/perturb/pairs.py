@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.perturb.base import Perturbation
 from metassay.perturb.preprocess import check_preprocessing
+from metassay.perturb.ranking import Reordering
 from metassay.perturb.registry import default_perturbations, parse_perturbations
 from metassay.perturb.views import Views, make_views
 from metassay.text.streams import named_keys
@@ -58,7 +59,7 @@ class Pairs:
     def __len__(self) -> int:
         return self.frame.height
 
-    def sample(self, per_output: int | None = PER_OUTPUT) -> Pairs:
+    def sample(self, per_output: int | None = PER_OUTPUT) -> Self:
         """The same pairs, with at most this many methods per output, chosen at random; None keeps all.
 
         Which of two methods is preferred depends on (seed, item, text, their names) alone: another method
@@ -72,14 +73,15 @@ class Pairs:
         ranked = self.frame.with_columns(pl.Series("priority", self.priorities)).with_columns(
             rank.alias("rank")
         )
-        kept = ranked["rank"] <= per_output
-        frame = self.frame.filter(kept)
-        return replace(
-            self,
-            frame=frame,
-            counts=_with_pairs(self.counts, frame),
-            priorities=self.priorities[kept.to_numpy()],
-        )
+        return self.where((ranked["rank"] <= per_output).to_numpy())
+
+    def where(self, kept: NDArray[np.bool_]) -> Self:
+        """The pairs marked, one mark per row."""
+        if kept.all():
+            return self
+        frame = self.frame.filter(pl.Series(kept))
+        counts = _with_pairs(self.counts, frame)
+        return replace(self, frame=frame, counts=counts, priorities=self.priorities[kept])
 
 
 def make_pairs(
@@ -107,6 +109,10 @@ def make_pairs(
         if perturbations is not None
         else default_perturbations(dataset.task)
     )
+    if methods and all(isinstance(method, Reordering) for method in methods):
+        from metassay.perturb.ranking_pairs import ranked_pairs
+
+        return ranked_pairs(dataset, methods, seed=seed).sample(per_output)
     views = make_views(dataset, methods, preprocess=preprocess, seed=seed, workers=workers)
     notes: dict[str, None] = {}
     columns: dict[str, list[Any]] = {}
