@@ -13,7 +13,7 @@ from metassay import plugins
 from metassay.errors import InputError, UnknownName
 from metassay.perturb.base import Perturbation
 
-MODULES = ("words",)
+MODULES = ("ranking", "words", "synonym", "pronoun", "negation_removal", "phonetic")
 """The modules of this package that define perturbations; each lists its classes in `PERTURBATIONS`."""
 
 AnyPerturbation = Perturbation[Any]
@@ -36,7 +36,8 @@ def known_perturbations() -> dict[str, type[AnyPerturbation]]:
 
 def default_perturbations(task: str) -> tuple[AnyPerturbation, ...]:
     """Those at work for a task when none is named."""
-    return tuple(p() for p in known_perturbations().values() if p.default and task in p.tasks)
+    wanted = [p for p in known_perturbations().values() if p.default and task in p.tasks]
+    return tuple(perturbation for p in wanted for perturbation in p.defaults())
 
 
 def parse_perturbation(text: str | AnyPerturbation) -> AnyPerturbation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 Span = tuple[int, int]
 
@@ -81,3 +81,47 @@ def word_list(texts: Iterable[str], language: str | None) -> list[str]:
     if language in CAPITAL_NOUNS:
         return sorted(lower | {w for w in plain if w == w.capitalize() and w.lower() not in lower})
     return sorted(lower or plain)
+
+
+_TERM = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_SENTENCE_START = re.compile(r"(?:^|[.!?…:;]|[\"“„«»(\[–—-])\s*$")
+
+
+def terms(text: str) -> list[re.Match[str]]:
+    """Words as a dictionary knows them, in order: letters, with apostrophes and hyphens inside.
+
+    >>> [term[0] for term in terms("Don't buy 3 well-known “brands”.")]
+    ["Don't", 'buy', 'well-known', 'brands']
+    """
+    return list(_TERM.finditer(text))
+
+
+def with_next(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """The terms of a text, each with the one after it in lower case (nothing at the end)."""
+    found = _TERM.finditer(text)
+    term = next(found, None)
+    while term is not None:
+        following = next(found, None)
+        yield term, "" if following is None else following[0].lower()
+        term = following
+
+
+def starts_sentence(text: str, place: int) -> bool:
+    """Whether a word at this place may have its capital from standing first."""
+    return _SENTENCE_START.search(text[max(place - 8, 0) : place]) is not None or place == 0
+
+
+def with_case_of(model: str, word: str) -> str:
+    """The word in the casing of another: capitals throughout, a first capital, or as it is.
+
+    >>> with_case_of("John", "mike"), with_case_of("NATO", "uno"), with_case_of("car", "Auto")
+    ('Mike', 'UNO', 'Auto')
+    """
+    if len(model) > 1 and model.isupper():
+        return word.upper()
+    return word[:1].upper() + word[1:] if model[:1].isupper() else word
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list written as running text."""
+    return frozenset(text.split())

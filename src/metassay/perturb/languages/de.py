@@ -1,0 +1,102 @@
+"""German word lists."""
+
+from __future__ import annotations
+
+from metassay.text.words import word_set
+
+FUNCTION_WORDS = word_set(
+    """
+    der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner keines
+    dieser diese dieses diesen diesem jener jene jenes jeder jede jedes jeden jedem mancher manche
+    solcher solche welcher welche welches ich du er sie es wir ihr mich dich ihn uns euch ihnen mir dir
+    ihm sich mein dein sein unser euer man wer was wem wen wessen etwas nichts jemand niemand alle alles
+    allen aller beide einige mehrere viele wenige viel wenig mehr weniger und oder aber denn sondern
+    doch dass ob weil da wenn als wie während bevor nachdem damit obwohl falls sowie sowohl in an auf
+    aus bei mit nach seit von vor zu zum zur im am beim vom ins ans für gegen ohne um durch über unter
+    neben zwischen hinter bis wegen trotz statt laut pro per ab außer gegenüber entlang innerhalb
+    außerhalb nicht nie niemals nein ja noch schon nur auch so sehr hier dort dann nun jetzt wo wohin
+    woher wann warum wieso sein bin bist ist sind seid war waren wäre haben habe hat hatte hätte werden
+    wird wurde würde worden geworden können kann konnte könnte müssen muss sollen soll wollen will
+    dürfen darf mögen mag möchte lassen lässt gehen geht machen macht kommen kommt geben gibt stehen
+    steht halten hält stellen stellt setzen setzt nehmen nimmt bringen bringt ziehen legen finden sehen
+    wissen tun eins zwei drei vier fünf sechs sieben acht neun zehn hundert tausend million erste zweite
+    dritte letzte nächste andere anderer anderes anderen selbst selber eben mal bitte danke hallo zwar
+    also dabei dazu daher dafür davon daran darauf darüber dadurch dagegen daraus darin wieder weiter
+    weg hin her los gerade einmal bereits ganz gar wohl etwa fast allein eigen eigene eigenen einzige
+    ganze ganzen gut guten gute gerne lage leute deutsch deutsche deutschen deutscher unten oben links
+    rechts immer irgendein lieber meist meiste meisten
+    """
+)
+
+ADVERBS_IN_EN = word_set(
+    """
+    gestern extern intern modern offen selten eben neben gegen wegen zusammen trocken eigen golden
+    """
+)
+"""Words that end like infinitives and are none."""
+
+GENDERS = {
+    "f": ("ung", "heit", "keit", "schaft", "ion", "tät", "enz", "anz", "ik", "ur", "ei", "e"),
+    "n": ("chen", "lein", "ment", "tum", "um"),
+    "m": ("ismus", "ling", "ist", "ent", "ant", "or"),
+}
+"""Endings that give a noun's gender away."""
+
+NOT_FEMININE = word_set(
+    """
+    Ende Auge Interesse Name Kunde Käse Junge Kollege Experte Zeuge Erbe Gedanke Glaube Wille Buchstabe
+    Friede Deutsche Beamte Angestellte Verwandte Franzose Russe Chinese Grieche Pole Däne Schwede Türke
+    Hase Affe Löwe Bote Pate Neffe Riese Sklave Soziologe Biologe Psychologe Pädagoge Stratege Genosse
+    Insasse Knabe Bube Rabe Falke Ochse Finanzwesen
+    """
+)
+"""Nouns in -e that are not feminine; besides these, all that start with Ge-."""
+
+PLURALS = GENDERS["f"]
+"""Feminine endings whose plural takes -en (-n after -e)."""
+
+ADJECTIVE_ENDINGS = ("e", "en", "er", "es", "em")
+
+PRONOUNS = (
+    ("er", "sie", "es"),
+    ("ich", "er", "sie", "wir"),
+    ("wir", "sie", "Sie"),
+    ("du", "ich", "er", "wir"),
+    ("mich", "dich", "ihn", "uns", "euch"),
+    ("mir", "dir", "ihm", "ihnen", "uns", "euch", "Ihnen"),
+    ("mein", "dein", "sein", "ihr", "unser", "Ihr"),
+    ("meine", "deine", "seine", "ihre", "unsere", "Ihre"),
+    ("meinen", "deinen", "seinen", "ihren", "unseren", "Ihren"),
+    ("meiner", "deiner", "seiner", "ihrer", "unserer", "Ihrer"),
+    ("meinem", "deinem", "seinem", "ihrem", "unserem", "Ihrem"),
+    ("meines", "deines", "seines", "ihres", "unseres", "Ihres"),
+)
+"""Pronouns that can stand in each other's place: subjects by the verb they take, objects, possessives."""
+
+_ROWS = {"ich": 1, "wir": 2, "du": 3, "uns": 4, "euch": 4}
+
+
+def pronoun_class(previous: str, pronoun: str, following: str) -> int:  # noqa: ARG001
+    """Which row of `PRONOUNS` a pronoun belongs to; "sein" and "ihr" only where a noun follows."""
+    if pronoun in {"sein", "ihr", "Ihr"}:
+        return 6 if following[:1].isupper() else -1
+    if pronoun == "Sie":
+        return 2
+    return _ROWS.get(pronoun, next((row for row, words in enumerate(PRONOUNS) if pronoun in words), -1))
+
+
+NEGATION_REMOVAL = (
+    (r"\b(?:nicht nur|nicht zuletzt|nicht wahr|warum nicht|oder nicht|ob nicht)\b", None),
+    (r"\b(?:immer )?noch nicht\b", "schon"),
+    (r"\b(?:nicht|nie|niemals) mehr ", ""),
+    (r" (?:nicht|nie|niemals) mehr\b", ""),
+    (r"\b(?:gar |überhaupt )?(?:nicht|nie|niemals) ", ""),
+    (r" (?:nicht|nie|niemals)\b", ""),
+    (r"\bkeine (?=(?:[a-zäöüß]+en )?[A-ZÄÖÜ]\w*(?:ungen|heiten|keiten|ionen|täten|en|er|s)\b)", ""),
+    (r"\bk(?=ein(?:e|en|em|er|es)?\b)", ""),
+    (r"\bnichts\b", "etwas"),
+    (r"\bniemand(?=en\b|em\b|\b)", "jemand"),
+    (r"\bnirgends\b|\bnirgendwo\b", "überall"),
+)
+"""Negations and what stands in their place; None protects a phrase that looks like one and is not."""
+NEGATION_SIGNS = r"\b(?:nicht|nie|niemals|nichts|niemand\w*|nirgend\w+|kein(?:e|en|em|er|es)?)\b"
