@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-DEFECT = "This is a defect of metassay, not of your data. Please report it with the lines above (see CONTRIBUTING)."
+DEFECT = "This is a defect of metassay, not of your data. Please report it, with the lines above."
 INTERRUPTED = "Interrupted. Finished parts are kept: run the same command with the same --out to go on."
 
 

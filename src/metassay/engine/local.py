@@ -10,17 +10,16 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from metassay.engine.batches import cuts, keys, to_batch
+from metassay.engine.batches import Rows, key
 from metassay.errors import InputError, MetricFailure
-from metassay.metrics.base import Metric
+from metassay.metrics.base import Metric, Scores
 
 Progress = Callable[[str, int, int], None]
 """Called with (stage, done, total)."""
-Piece = tuple[NDArray[np.float64], float]
-"""The scores of one batch, and the seconds they took."""
+Piece = dict[str, tuple[Scores, float]]
+"""Of one batch, the scores of each metric and the seconds they took."""
 
 
 class Parts(Protocol):
@@ -39,7 +38,7 @@ class Parts(Protocol):
 class Scored:
     """Scores per metric, in the order of the rows, and the seconds each metric took."""
 
-    scores: dict[str, NDArray[np.float64]]
+    scores: dict[str, Scores]
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -54,41 +53,31 @@ def default_workers(workers: int | None) -> int:
 
 def score_rows(
     metrics: Sequence[Metric],
-    frame: pl.DataFrame,
+    rows: Rows,
     *,
     workers: int | None = None,
     parts: Parts | None = None,
     progress: Progress | None = None,
 ) -> Scored:
-    """Every metric on every row of `frame` (`output`, `language`, and what the metrics need)."""
+    """Every metric on every row. Metrics share a batch, so that those of a family share their work."""
     for metric in metrics:
-        check_needs(metric, frame)
-    pieces = list(cuts(frame))
-    jobs = [(metric, number, piece) for metric in metrics for number, piece in pieces]
-    found: dict[tuple[str, int], Piece] = {}
+        rows.check(metric)
+    pieces = list(rows.cuts())
     with ThreadPoolExecutor(default_workers(workers)) as pool:
-        futures = {pool.submit(_score_piece, *job, parts): job for job in jobs}
+        futures = {
+            pool.submit(_score_piece, metrics, number, piece, parts): number
+            for number, piece in enumerate(pieces)
+        }
+        found: dict[int, Piece] = {}
         for done, future in enumerate(_finished(futures), start=1):
-            metric, number, _ = futures[future]
-            found[metric.spec, number] = future.result()
+            found[futures[future]] = future.result()
             if progress is not None:
-                progress("scoring", done, len(jobs))
-    empty = np.empty(0)
+                progress("scoring", done, len(pieces))
+    ordered = [found[number] for number in range(len(pieces))]
     return Scored(
-        {m.spec: np.concatenate([empty, *(found[m.spec, n][0] for n, _ in pieces)]) for m in metrics},
-        {m.spec: sum(found[m.spec, n][1] for n, _ in pieces) for m in metrics},
+        {m.spec: np.concatenate([np.empty(0), *(piece[m.spec][0] for piece in ordered)]) for m in metrics},
+        {m.spec: sum(piece[m.spec][1] for piece in ordered) for m in metrics},
     )
-
-
-def check_needs(metric: Metric, frame: pl.DataFrame) -> None:
-    """Refuse a metric that reads a field which the data does not have."""
-    columns = {"source": "src", "references": "ref", "qrels": "--qrels"}
-    for name in sorted(metric.needs):
-        if name not in frame.columns:
-            raise InputError(
-                f"{metric} needs {name}, and the data has none.",
-                remedy=f"Add a column {columns.get(name, name)}, or choose other metrics.",
-            )
 
 
 def _finished(futures: Iterable[Future[Piece]]) -> Iterator[Future[Piece]]:
@@ -103,29 +92,52 @@ def _finished(futures: Iterable[Future[Piece]]) -> Iterator[Future[Piece]]:
             future.cancel()
 
 
-def _score_piece(metric: Metric, number: int, piece: pl.DataFrame, parts: Parts | None) -> Piece:
-    """Scores of one piece: each distinct key once, kept or found in `parts`."""
-    started = time.perf_counter()
-    row_keys = keys(piece, metric)
-    kept = parts.load(metric, number) if parts is not None and metric.cacheable else {}
-    first = {key: row for row, key in reversed(list(enumerate(row_keys)))}
-    missing = sorted(row for key, row in first.items() if key not in kept)
-    if missing:
-        fresh = score_checked(metric, piece[missing])
-        kept = kept | {row_keys[row]: score for row, score in zip(missing, fresh.tolist())}
-        if parts is not None and metric.cacheable:
-            defined = {key: score for key, score in kept.items() if not np.isnan(score)}
-            parts.save(metric, number, defined)
-    return np.array([kept[key] for key in row_keys]), time.perf_counter() - started
+def _score_piece(metrics: Sequence[Metric], number: int, rows: Rows, parts: Parts | None) -> Piece:
+    """Scores of one piece: each distinct content once, kept or found in `parts`."""
+    found: Piece = {}
+    for needs in dict.fromkeys(metric.needs for metric in metrics):
+        digests = rows.digests(needs)
+        first = {digest: row for row, digest in reversed(list(enumerate(digests)))}
+        chosen = np.array(sorted(first.values()), dtype=np.int64)
+        place = {digests[row]: position for position, row in enumerate(chosen)}
+        back = np.array([place[digest] for digest in digests], dtype=np.int64)
+        distinct = _Distinct(rows.take(chosen), [digests[row] for row in chosen], needs)
+        for metric in metrics:
+            if metric.needs == needs:
+                started = time.perf_counter()
+                scores = distinct.score(metric, number, parts if metric.cacheable else None)
+                found[metric.spec] = scores[back], time.perf_counter() - started
+    return found
 
 
-def score_checked(metric: Metric, piece: pl.DataFrame) -> NDArray[np.float64]:
+class _Distinct:
+    """The distinct rows of a piece, and the batch that metrics with the same needs share."""
+
+    def __init__(self, rows: Rows, digests: list[bytes], needs: frozenset[str]) -> None:
+        self.rows, self.digests, self.needs = rows, digests, needs
+        self._batch = rows.batch(needs)
+
+    def score(self, metric: Metric, number: int, parts: Parts | None) -> Scores:
+        if parts is None:
+            return checked(metric, metric.score(self._batch), self.rows)
+        keys = [key(metric, digest) for digest in self.digests]
+        kept = parts.load(metric, number)
+        missing = [row for row, own in enumerate(keys) if own not in kept]
+        if missing:
+            partial = self.rows if len(missing) == len(keys) else self.rows.take(missing)
+            batch = self._batch if partial is self.rows else partial.batch(self.needs)
+            fresh = checked(metric, metric.score(batch), partial)
+            kept = kept | {keys[row]: score for row, score in zip(missing, fresh.tolist())}
+            parts.save(metric, number, {own: score for own, score in kept.items() if not np.isnan(score)})
+        return np.array([kept[own] for own in keys])
+
+
+def checked(metric: Metric, scores: NDArray[np.float64], rows: Rows) -> Scores:
     """Scores as float64[n]; an infinity is an error of the metric, reported with the item."""
-    scores = np.asarray(metric.score(to_batch(piece, metric)), dtype=np.float64)
-    if scores.shape != (piece.height,):
-        raise MetricFailure(f"{metric} returned {scores.shape} scores for {piece.height} outputs.")
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.shape != (len(rows),):
+        raise MetricFailure(f"{metric} returned {scores.shape} scores for {len(rows)} outputs.")
     if np.isinf(scores).any():
-        row = int(np.isinf(scores).argmax())
-        item = piece["item"][row] if "item" in piece.columns else row
+        item = rows.frame["item"][int(np.isinf(scores).argmax())] if "item" in rows.frame.columns else "?"
         raise MetricFailure(f"{metric} is infinite on item {item}.")
     return scores

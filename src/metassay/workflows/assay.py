@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.meta.contextual import ContextualResult, assay_pairs
 from metassay.metrics.base import Metric
+from metassay.metrics.spec import split_list
 from metassay.perturb.pairs import Pairs, make_pairs
 from metassay.store.run import RunFolder
 from metassay.workflows.examples import wrong_pairs
@@ -27,6 +28,7 @@ from metassay.workflows.preparing import (
     chosen_metrics,
     normalisation,
     prepared,
+    sentinels_beside,
     versions,
 )
 from metassay.workflows.read import Paths
@@ -45,13 +47,16 @@ class AssayResult(Result):
     """Local accuracies, both hypotheses, confounding and a recommendation, for one data set."""
 
     dataset: Dataset
-    metrics: tuple[Metric, ...]
+    settings: Settings
     pairs: Pairs
     judged: JudgedPairs
     contextual: ContextualResult
-    configuration: Mapping[str, Any]
-    warnings: tuple[str, ...]
     folder: Path | None = None
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that were assayed."""
+        return self.settings.metrics
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of `metassay assay`."""
@@ -75,8 +80,8 @@ class AssayResult(Result):
                  "unchanged": count.unchanged}
                 for name, count in sorted(self.pairs.counts.items())
             ],
-            "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes],
-            "warnings": [*contextual.get("warnings", ()), *self.warnings],
+            "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.settings.notes],
+            "warnings": [*contextual["warnings"], *_size_warnings(contextual["contexts"])],
         }  # fmt: skip
 
     def to_frame(self) -> pl.DataFrame:
@@ -95,7 +100,7 @@ class AssayResult(Result):
             "state": "finished",
             "versions": versions(),
             "metrics": {metric.spec: metric.signature for metric in self.metrics},
-            "seed": self.configuration["seed"],
+            "seed": self.settings.seed,
             "counts": {
                 "items": len(self.dataset.items),
                 "systems": len(self.dataset.systems),
@@ -104,6 +109,38 @@ class AssayResult(Result):
                 "left_out": dict(self.dataset.left_out),
             },
         }
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an assay is made: everything that decides its results, but the data."""
+
+    metrics: tuple[Metric, ...]
+    contexts: tuple[Context, ...]
+    perturbations: tuple[str, ...] | None
+    per_output: int
+    cluster: str | None
+    ties: str
+    agreement: str
+    normalize: str
+    preprocess: str
+    keep_references: bool
+    resamples: int
+    permutations: int
+    seed: int
+
+    @property
+    def notes(self) -> list[str]:
+        """What making the contexts left to say."""
+        return [note for context in self.contexts for note in context.notes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as plain values, for the manifest."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain["metrics"] = [metric.signature for metric in self.metrics]
+        plain["contexts"] = [context.name for context in self.contexts]
+        plain["perturbations"] = None if self.perturbations is None else list(self.perturbations)
+        return plain
 
 
 def assay(
@@ -133,70 +170,84 @@ def assay(
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     """
     data = prepared(as_dataset(dataset), normalize=normalize, keep_references=keep_references)
-    chosen = chosen_metrics(data, metrics)
-    made = _contexts(data, contexts)
-    configuration = {
-        "task": data.task,
-        "metrics": [metric.signature for metric in chosen],
-        "contexts": [context.name for context in made],
-        "perturbations": perturbations if isinstance(perturbations, str | None) else list(perturbations),
-        "per_output": per_output,
-        "cluster": cluster,
-        "ties": ties,
-        "agreement": agreement,
-        "normalize": normalisation(data, normalize),
-        "preprocess": preprocess,
-        "keep_references": keep_references,
-        "resamples": resamples,
-        "permutations": permutations,
-        "seed": seed,
-    }
-    identity = {"command": "assay", "configuration": configuration, "input": data.content_hash}
-    run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
-    threads = default_workers(workers)
-    every = make_pairs(
-        data,
-        perturbations=perturbations,
-        per_output=None,
-        seed=seed,
-        preprocess=preprocess,
-        workers=threads,
-        strict_resources=strict_resources,
-        progress=None if progress is None else lambda done, total: progress("perturbing", done, total),
-    )
-    sample = every.sample(per_output)
-    judged = judge_pairs(
-        data,
-        every,
-        chosen,
+    settings = Settings(
+        metrics=chosen_metrics(data, metrics),
+        contexts=_contexts(data, contexts),
+        perturbations=_names(perturbations),
+        per_output=per_output,
         cluster=cluster,
-        workers=threads,
-        parts=None if run is None else run.parts,
-        progress=progress,
-    )
-    kept = judged.chosen(sample)
-    if progress is not None:
-        progress("judging", 0, 1)
-    contextual = assay_pairs(
-        judged.judgements.take(kept),
-        [judged.in_context(context, kept) for context in made],
         ties=ties,
         agreement=agreement,
-        seed=seed,
+        normalize=normalisation(data, normalize),
+        preprocess=preprocess,
+        keep_references=keep_references,
         resamples=resamples,
         permutations=permutations,
-        confounding=judged.judgements,
-        workers=threads,
+        seed=seed,
     )
-    warnings = tuple(note for context in made for note in context.notes)
-    result = AssayResult(
-        data, chosen, sample, judged, contextual, configuration, warnings, None if run is None else run.path
-    )
-    if progress is not None:
-        progress("judging", 1, 1)
+    identity = {"command": "assay", "configuration": settings.to_dict(), "input": data.content_hash}
+    run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
+    how = _How(default_workers(workers), run, progress, strict_resources)
+    result = _carry_out(data, settings, how)
     if run is not None:
         write_run(run, result)
     return result
+
+
+@dataclass(frozen=True)
+class _How:
+    """What may differ between two runs of the same assay."""
+
+    workers: int
+    run: RunFolder | None
+    progress: Progress | None
+    strict_resources: bool
+
+    def tell(self, stage: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(stage, done, total)
+
+
+def _carry_out(data: Dataset, settings: Settings, how: _How) -> AssayResult:
+    """Make worse, score, judge."""
+    every = make_pairs(
+        data,
+        perturbations=settings.perturbations,
+        per_output=None,
+        seed=settings.seed,
+        preprocess=settings.preprocess,
+        workers=how.workers,
+        strict_resources=how.strict_resources,
+        progress=lambda done, total: how.tell("perturbing", done, total),
+    )
+    sentinels = sentinels_beside(settings.metrics)
+    judged = judge_pairs(
+        data,
+        every,
+        (*settings.metrics, *sentinels),
+        cluster=settings.cluster,
+        workers=how.workers,
+        parts=None if how.run is None else how.run.parts,
+        progress=how.tell,
+    )
+    sample = every.sample(settings.per_output)
+    kept = judged.chosen(sample)
+    how.tell("judging", 0, 1)
+    contextual = assay_pairs(
+        judged.judgements.take(kept),
+        [judged.in_context(context, kept) for context in settings.contexts],
+        ties=settings.ties,
+        agreement=settings.agreement,
+        seed=settings.seed,
+        resamples=settings.resamples,
+        permutations=settings.permutations,
+        confounding=judged.judgements,
+        sentinels=[metric.spec for metric in sentinels],
+        workers=how.workers,
+    )
+    how.tell("judging", 1, 1)
+    folder = None if how.run is None else how.run.path
+    return AssayResult(data, settings, sample, judged, contextual, folder)
 
 
 def run_name(identity: Mapping[str, Any]) -> str:
@@ -205,8 +256,8 @@ def run_name(identity: Mapping[str, Any]) -> str:
     return AUTOMATIC.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
 
 
-def _contexts(data: Dataset, wanted: Sequence[ContextRequest] | None) -> list[Context]:
-    made = [make_context(data, context) for context in wanted or default_contexts(data)]
+def _contexts(data: Dataset, wanted: Sequence[ContextRequest] | None) -> tuple[Context, ...]:
+    made = tuple(make_context(data, context) for context in wanted or default_contexts(data))
     if not any(context.varies for context in made):
         names = ", ".join(context.name for context in made)
         raise InputError(
@@ -214,3 +265,24 @@ def _contexts(data: Dataset, wanted: Sequence[ContextRequest] | None) -> list[Co
             remedy=f"Columns that could serve: {', '.join(('system', *data.metadata))}.",
         )
     return made
+
+
+def _names(perturbations: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    if perturbations is None or isinstance(perturbations, str):
+        return None if perturbations is None else tuple(split_list(perturbations))
+    return tuple(perturbations)
+
+
+def _size_warnings(contexts: Mapping[str, Any]) -> list[str]:
+    """A warning per column that has contexts with few items."""
+    warnings = []
+    for name, part in contexts.items():
+        sizes = {row["context"]: row["items"] for row in part["local_accuracy"]}
+        small = [context for context, items in sizes.items() if items < SMALLEST_CONTEXT]
+        if small:
+            listed = ", ".join(small[:5]) + (" …" if len(small) > 5 else "")
+            warnings.append(
+                f"{name}: {len(small)} contexts have fewer than {SMALLEST_CONTEXT} items ({listed}): "
+                "their accuracies are mostly noise."
+            )
+    return warnings

@@ -12,6 +12,7 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.data.own_references import own_references
+from metassay.engine.batches import Rows
 from metassay.engine.local import default_workers, score_rows
 from metassay.metrics.base import Metric
 from metassay.perturb.registry import default_perturbations
@@ -21,7 +22,7 @@ from metassay.workflows.preparing import (
     chosen_metrics,
     normalisation,
     prepared,
-    scoring_frame,
+    scoring_rows,
 )
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
@@ -97,14 +98,15 @@ def _estimate(
     """Seconds that scoring would take: outputs and worse copies, from a sample of outputs scored now."""
     kept = prepared(data, normalize=normalize, keep_references=False)
     methods = len(default_perturbations(data.task))
-    rows = len(kept) * (1 + methods)
+    texts = len(kept) * (1 + methods)
     if not metrics:
-        return {"rows": rows, "metrics": {}, "seconds": None}
-    sample = scoring_frame(kept).sample(min(PROBE_ROWS, len(kept)), seed=0)
+        return {"rows": texts, "metrics": {}, "seconds": None}
+    rows = scoring_rows(kept)
+    sample = Rows(rows.frame.sample(min(PROBE_ROWS, len(kept)), seed=0), rows.qrels)
     score_rows(metrics, sample, workers=1)
     seconds = {}
     for metric in metrics:
         started = time.perf_counter()
         score_rows([metric], sample, workers=1)
-        seconds[metric.spec] = round((time.perf_counter() - started) / sample.height * rows, 3)
-    return {"rows": rows, "metrics": seconds, "seconds": round(sum(seconds.values()) / workers, 1)}
+        seconds[metric.spec] = round((time.perf_counter() - started) / len(sample) * texts, 3)
+    return {"rows": texts, "metrics": seconds, "seconds": round(sum(seconds.values()) / workers, 1)}

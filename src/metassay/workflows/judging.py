@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
+from metassay.engine.batches import Rows
 from metassay.engine.local import Parts, Progress, score_rows
 from metassay.meta.judgements import Contexts, Judgements, judge
 from metassay.metrics.base import Metric
 from metassay.perturb.pairs import Pairs
-from metassay.workflows.preparing import clusters, scoring_frame
+from metassay.workflows.preparing import clusters, scoring_rows
 
 KEY = ["item", "system"]
 
@@ -62,12 +63,11 @@ def judge_pairs(
     """Score every output that has pairs, and every worse copy, with every metric."""
     rows = _rows(dataset, pairs)
     scored_rows, position = np.unique(rows, return_inverse=True)
-    base = scoring_frame(dataset)
-    outputs = base[scored_rows].with_columns(_first_output(pairs, position, len(scored_rows)))
-    copies = base[rows].with_columns(pairs.frame["worse"].alias("output"))
-    scored = score_rows(
-        metrics, pl.concat([outputs, copies]), workers=workers, parts=parts, progress=progress
-    )
+    base = scoring_rows(dataset)
+    outputs = base.frame[scored_rows].with_columns(_first_output(pairs, position, len(scored_rows)))
+    copies = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
+    both = Rows(pl.concat([outputs, copies]), base.qrels)
+    scored = score_rows(metrics, both, workers=workers, parts=parts, progress=progress)
     oriented = np.array([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
     better, worse = oriented[:, : len(scored_rows)][:, position], oriented[:, len(scored_rows) :]
     tolerance = np.array([metric.tie_tolerance for metric in metrics])

@@ -16,9 +16,11 @@ from metassay.data.columns import KEY_PREFIXES
 from metassay.data.dataset import Dataset
 from metassay.data.own_references import without_own_references
 from metassay.data.speech import default_scheme, normalised
+from metassay.engine.batches import FIELDS, Rows
 from metassay.errors import UnknownName
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metrics
+from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.plugins import from_file
 from metassay.workflows.read import Paths, read
 
@@ -46,6 +48,12 @@ def chosen_metrics(dataset: Dataset, metrics: MetricChoice) -> tuple[Metric, ...
     return parse_metrics(DEFAULT_METRICS[dataset.task] if metrics is None else metrics)
 
 
+def sentinels_beside(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """The metrics that know nothing, but for those that were asked for as metrics."""
+    asked = {metric.spec for metric in metrics}
+    return tuple(sentinel for kind in SENTINELS if (sentinel := kind()).spec not in asked)
+
+
 def named_metrics(named: str | None, files: Sequence[str]) -> list[str | Metric] | None:
     """Metrics by name and metrics in the user's own files (`FILE.py:NAME`); None where there are neither."""
     own = [from_file(location) for location in files]
@@ -58,11 +66,11 @@ def normalisation(dataset: Dataset, normalize: str | None) -> str:
     return normalize or default_scheme(dataset.task)
 
 
-def scoring_frame(dataset: Dataset, outputs: pl.DataFrame | None = None) -> pl.DataFrame:
+def scoring_rows(dataset: Dataset) -> Rows:
     """What metrics may read of each output, with its language."""
-    frame = dataset.outputs if outputs is None else outputs
-    names = [name for name in ("item", "system", "output", "references", "source") if name in frame.columns]
-    return frame.select(names).with_columns(pl.Series("language", dataset.languages, dtype=pl.String))
+    names = [name for name in FIELDS if name in dataset.outputs.columns]
+    languages = pl.Series("language", dataset.languages, dtype=pl.String)
+    return Rows(dataset.outputs.select(names).with_columns(languages), dataset.qrels)
 
 
 def clusters(dataset: Dataset, column: str | None) -> tuple[NDArray[np.int32], tuple[str, ...]]:

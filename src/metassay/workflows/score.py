@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.engine.batches import cuts, to_batch
-from metassay.engine.local import Progress, check_needs, default_workers, score_rows
+from metassay.engine.batches import Rows
+from metassay.engine.local import Progress, default_workers, score_rows
 from metassay.errors import InputError, Place
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.workflows.preparing import (
@@ -21,7 +21,7 @@ from metassay.workflows.preparing import (
     chosen_metrics,
     groups,
     prepared,
-    scoring_frame,
+    scoring_rows,
 )
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
@@ -69,8 +69,8 @@ def score(
     unknown = [name for name in aggregate if name not in AGGREGATES]
     if unknown:
         raise InputError(f"unknown aggregation {unknown[0]!r}.", remedy=f"Known: {', '.join(AGGREGATES)}.")
-    frame = scoring_frame(data)
-    scored = score_rows(chosen, frame, workers=default_workers(workers), progress=progress)
+    texts = scoring_rows(data)
+    scored = score_rows(chosen, texts, workers=default_workers(workers), progress=progress)
     segments = pl.concat(
         data.outputs.select("item", "system").with_columns(
             pl.lit(metric.spec).alias("metric"),
@@ -83,7 +83,7 @@ def score(
     rows = [
         row
         for metric in chosen
-        for row in _systems(data, metric, frame, scored.scores[metric.spec], aggregate)
+        for row in _systems(data, metric, texts, scored.scores[metric.spec], aggregate)
     ]
     return ScoreResult(segments, rows, [], data.notes)
 
@@ -109,9 +109,9 @@ def write_table(frame: pl.DataFrame, path: str | Path) -> None:
 
 
 def _systems(
-    data: Dataset, metric: Metric, frame: pl.DataFrame, scores: Scores, aggregate: Sequence[str]
+    data: Dataset, metric: Metric, texts: Rows, scores: Scores, aggregate: Sequence[str]
 ) -> list[dict[str, Any]]:
-    statistics = _statistics(metric, frame) if isinstance(metric, StatisticsMetric) else None
+    statistics = _statistics(metric, texts) if isinstance(metric, StatisticsMetric) else None
     group = groups(data)
     several = group.n_unique() > 1
     rows = []
@@ -127,9 +127,8 @@ def _systems(
     return rows
 
 
-def _statistics(metric: StatisticsMetric, frame: pl.DataFrame) -> Scores:
-    check_needs(metric, frame)
-    return np.concatenate([metric.statistics(to_batch(piece, metric)) for _, piece in cuts(frame)])
+def _statistics(metric: StatisticsMetric, rows: Rows) -> Scores:
+    return np.concatenate([metric.statistics(piece.batch(metric.needs)) for piece in rows.cuts()])
 
 
 def _mean(scores: Scores) -> float | None:

@@ -1,0 +1,113 @@
+"""Scoring over batches: order, distinct rows, kept parts, and metrics that misbehave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+
+from metassay.engine import batches
+from metassay.engine.batches import Rows
+from metassay.engine.local import score_rows
+from metassay.errors import InputError, MetricFailure
+from metassay.metrics.base import Metric
+from metassay.metrics.registry import parse_metrics
+from metassay.store.run import ScoreParts
+
+
+def rows(texts, references=None, language=None) -> Rows:
+    columns = {"item": [str(i) for i in range(len(texts))], "system": ["s"] * len(texts), "output": texts}
+    if references is not None:
+        columns["references"] = [[reference] for reference in references]
+    languages = pl.Series("language", language or [None] * len(texts), dtype=pl.String)
+    return Rows(pl.DataFrame(columns).with_columns(languages))
+
+
+@dataclass(frozen=True)
+class Counting(Metric):
+    """The length of the text; remembers what it was asked."""
+
+    name: ClassVar[str] = "counting"
+    task: ClassVar[str] = "any"
+    needs: ClassVar[frozenset[str]] = frozenset({"output"})
+    asked: ClassVar[list[list[str]]] = []
+
+    def score(self, batch):
+        self.asked.append(list(batch.output))
+        return np.array([np.nan if text == "undefined" else float(len(text)) for text in batch.output])
+
+
+@pytest.fixture
+def counting() -> Counting:
+    Counting.asked.clear()
+    return Counting()
+
+
+def test_each_distinct_text_is_scored_once_and_comes_back_in_order(counting) -> None:
+    scored = score_rows([counting], rows(["aa", "b", "aa", "", "b"]), workers=1)
+    assert scored.scores["counting"].tolist() == [2, 1, 2, 0, 1]
+    assert counting.asked == [["aa", "b", ""]]
+
+
+def test_batches_do_not_mix_languages_nor_change_results(counting, monkeypatch) -> None:
+    monkeypatch.setattr(batches, "BATCH_ROWS", 2)
+    data = rows(["a", "bb", "ccc", "dddd", "e"], language=["de", "de", "de", "ru", "ru"])
+    scored = score_rows([counting], data, workers=2)
+    assert scored.scores["counting"].tolist() == [1, 2, 3, 4, 1]
+    assert sorted(counting.asked) == [["a", "bb"], ["ccc"], ["dddd", "e"]]
+
+
+def test_kept_parts_are_not_scored_again_and_undefined_scores_are_not_kept(counting, tmp_path) -> None:
+    data, parts = rows(["a", "undefined", "bb"]), ScoreParts(tmp_path)
+    first = score_rows([counting], data, workers=1, parts=parts)
+    again = score_rows([counting], data, workers=1, parts=parts)
+    np.testing.assert_array_equal(first.scores["counting"], again.scores["counting"])
+    assert counting.asked == [["a", "undefined", "bb"], ["undefined"]]
+
+
+def test_a_key_depends_on_every_field_that_is_needed_and_on_no_position() -> None:
+    one = rows(["x", "y"], ["r", "s"])
+    turned = rows(["y", "x"], ["s", "r"])
+    needs = frozenset({"output", "references"})
+    assert one.digests(needs) == turned.digests(needs)[::-1]
+    assert one.digests(needs)[0] != rows(["x"], ["R"]).digests(needs)[0]
+    assert rows(["ab"], ["c"]).digests(needs) != rows(["a"], ["bc"]).digests(needs)
+
+
+def test_real_metrics_agree_with_sacrebleu_through_the_engine() -> None:
+    import sacrebleu
+
+    texts, references = ["the cat sat", "a dog", ""], ["the cat sat down", "the dog ran", "x"]
+    scored = score_rows(parse_metrics("bleu,chrf"), rows(texts, references), workers=2).scores
+    assert scored["bleu"] == pytest.approx(
+        [sacrebleu.sentence_bleu(t, [r]).score for t, r in zip(texts, references)]
+    )
+    assert scored["chrf"] == pytest.approx(
+        [sacrebleu.sentence_chrf(t, [r]).score for t, r in zip(texts, references)]
+    )
+
+
+def test_a_metric_without_its_field_is_refused() -> None:
+    with pytest.raises(InputError, match="bleu needs references, and the data has none"):
+        score_rows(parse_metrics("bleu"), rows(["a"]))
+
+
+@dataclass(frozen=True)
+class Infinite(Counting):
+    name: ClassVar[str] = "infinite"
+
+    def score(self, batch):
+        return np.array([np.inf if text == "bad" else 0.0 for text in batch.output])
+
+
+def test_an_infinite_score_is_an_error_that_names_the_item() -> None:
+    with pytest.raises(MetricFailure, match="infinite is infinite on item 1"):
+        score_rows([Infinite()], rows(["a", "bad"]))
+
+
+def test_zero_workers_cannot_work(counting) -> None:
+    with pytest.raises(InputError, match="0 workers cannot work"):
+        score_rows([counting], rows(["a"]), workers=0)
