@@ -1,1 +1,1 @@
-"""Vega-Lite specifications as plain dictionaries."""
+"""Vega-Lite specifications as plain dictionaries; the page brings the JavaScript that draws them."""

@@ -1,0 +1,200 @@
+"""The JSON object of an assay, read once into types that the rest of the report can rely on."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+SENTINELS = frozenset({"length", "random", "constant", "random_per_system"})
+GLOBAL = "global"
+_BUCKET = re.compile(r"^[\[(]\s*(-?\d+(?:\.\d+)?(?:e-?\d+)?)\s*,")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How often one metric is right in one context."""
+
+    metric: str
+    context: str
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    row: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The metrics to use in one context: best first, those that share the top, and the reason."""
+
+    metrics: tuple[str, ...]
+    top_group: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Rank agreement of the metrics between contexts; `matrix` may be cut to one row, global's."""
+
+    statistic: str
+    contexts: tuple[str, ...]
+    matrix: Sequence[Sequence[float | None]]
+    low: Sequence[Sequence[float | None]]
+    high: Sequence[Sequence[float | None]]
+    ceiling: tuple[float | None, ...]
+
+    def cell(self, i: int, j: int, of: str = "matrix") -> float | None:
+        """The value at row i, column j, or None where it was not computed."""
+        rows: Sequence[Sequence[float | None]] = getattr(self, of)
+        return rows[i][j] if i < len(rows) and j < len(rows[i]) else None
+
+
+@dataclass(frozen=True)
+class Column:
+    """All that was found for one context column."""
+
+    name: str
+    contexts: tuple[str, ...]
+    estimates: Mapping[tuple[str, str], Estimate]
+    h1: tuple[Mapping[str, Any], ...]
+    agreement: Agreement | None
+    choices: Mapping[str, Choice]
+
+    def of(self, metric: str) -> list[Estimate]:
+        """The metric's estimates that are defined, in the order of `contexts`."""
+        found = (self.estimates.get((context, metric)) for context in self.contexts)
+        return [estimate for estimate in found if estimate and estimate.accuracy is not None]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """An assay's results: metrics best first, sentinels apart, one `Column` per context column."""
+
+    task: str
+    overall: Mapping[str, Estimate]
+    columns: tuple[Column, ...]
+    result: Mapping[str, Any]
+    sentinels: frozenset[str]
+
+    @cached_property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics under assay, best first by global accuracy."""
+        return tuple(name for name in self.ordered if name not in self.sentinels)
+
+    @cached_property
+    def ordered(self) -> tuple[str, ...]:
+        """Metrics under assay, then sentinels; each best first, then by name."""
+
+        def rank(name: str) -> tuple[bool, float, str]:
+            accuracy = self.overall[name].accuracy
+            return name in self.sentinels, math.inf if accuracy is None else -accuracy, name
+
+        return tuple(sorted(self.overall, key=rank))
+
+    @property
+    def best(self) -> Estimate | None:
+        """The best metric over all outputs, if any accuracy is defined."""
+        defined = (self.overall[name] for name in self.metrics)
+        return next((estimate for estimate in defined if estimate.accuracy is not None), None)
+
+
+def find(result: Mapping[str, Any]) -> Findings:
+    """Read an assay's JSON object; keys it does not know are left in `Findings.result`."""
+    overall = {str(row["metric"]): _estimate(row, GLOBAL) for row in _rows(result.get("global"))}
+    columns = tuple(
+        _column(str(name), column or {}, _mapping(result.get("recommendation")).get(name))
+        for name, column in _mapping(result.get("contexts")).items()
+    )
+    for column in columns:
+        for _, metric in column.estimates:
+            overall.setdefault(metric, Estimate(metric, GLOBAL, None, None, None, {}))
+    marked = {str(row["metric"]) for row in _rows(result.get("metrics")) if row.get("sentinel")}
+    named = {name for name in overall if name.split("(")[0] in SENTINELS}
+    return Findings(
+        task=str(result.get("task", "")),
+        overall=overall,
+        columns=columns,
+        result=result,
+        sentinels=frozenset(marked | named),
+    )
+
+
+def _column(name: str, column: Mapping[str, Any], recommendation: Any) -> Column:
+    rows = [_estimate(row, str(row.get("context"))) for row in _rows(column.get("local_accuracy"))]
+    estimates = {(row.context, row.metric): row for row in rows if row.context != GLOBAL}
+    choices = {
+        str(context): Choice(
+            metrics=tuple(map(str, choice.get("metrics") or ())),
+            top_group=tuple(map(str, choice.get("top_group") or ())),
+            why=str(choice.get("why") or ""),
+        )
+        for context, choice in _mapping(recommendation).items()
+    }
+    return Column(
+        name=name,
+        contexts=_ordered_contexts(estimates.values()),
+        estimates=estimates,
+        h1=tuple(_rows(column.get("h1"))),
+        agreement=_agreement(column.get("h2")),
+        choices=choices,
+    )
+
+
+def _ordered_contexts(estimates: Iterable[Estimate]) -> tuple[str, ...]:
+    """Numbers and buckets in their own order; names by falling mean accuracy of the metrics."""
+    accuracies: dict[str, list[float]] = {}
+    for estimate in estimates:
+        values = accuracies.setdefault(estimate.context, [])
+        if estimate.accuracy is not None and estimate.metric.split("(")[0] not in SENTINELS:
+            values.append(estimate.accuracy)
+    positions = {context: _position(context) for context in accuracies}
+    numeric = {context: at for context, at in positions.items() if at is not None}
+    if len(numeric) == len(positions):
+        return tuple(sorted(numeric, key=lambda context: (numeric[context], context)))
+    means = {context: sum(values) / len(values) if values else 0.0 for context, values in accuracies.items()}
+    return tuple(sorted(means, key=lambda context: (-means[context], context)))
+
+
+def _position(context: str) -> float | None:
+    bucket = _BUCKET.match(context)
+    try:
+        position = float(bucket.group(1) if bucket else context)
+    except ValueError:
+        return None
+    return position if math.isfinite(position) else None
+
+
+def _agreement(h2: Any) -> Agreement | None:
+    if not h2 or not h2.get("matrix"):
+        return None
+    matrix = [[_float(value) for value in row] for row in h2["matrix"]]
+    return Agreement(
+        statistic=str(h2.get("statistic", "")),
+        contexts=tuple(map(str, h2.get("contexts") or ())),
+        matrix=matrix,
+        low=[[_float(value) for value in row] for row in h2.get("low") or ()],
+        high=[[_float(value) for value in row] for row in h2.get("high") or ()],
+        ceiling=tuple(_float(value) for value in h2.get("ceiling") or ()),
+    )
+
+
+def _estimate(row: Mapping[str, Any], context: str) -> Estimate:
+    accuracy, low, high = (_float(row.get(key)) for key in ("accuracy", "low", "high"))
+    return Estimate(str(row["metric"]), context, accuracy, low, high, row)
+
+
+def _float(value: Any) -> float | None:
+    if value is None or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _rows(value: Any) -> list[Mapping[str, Any]]:
+    return list(value or ())
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value or {}

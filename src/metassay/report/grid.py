@@ -1,0 +1,95 @@
+"""Tables of the page: what each column is called, how its cells read, and what sorts and exports them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from metassay.report.answer import brief
+from metassay.report.findings import Estimate
+from metassay.report.wording import NOTHING, count, number, percent, probability
+
+Kind = Literal["name", "text", "percent", "count", "number", "probability", "verdict"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A table column: its key in the rows, its heading, how its cells read; `hint` explains the heading."""
+
+    key: str
+    label: str
+    kind: Kind = "text"
+    hint: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether cells align right."""
+        return self.kind not in {"name", "text", "verdict"}
+
+    def show(self, row: Mapping[str, Any]) -> str:
+        """What a person reads in the cell."""
+        value = row.get(self.key)
+        if isinstance(value, Estimate):
+            return brief(value)
+        if value is None or value == "":
+            return NOTHING
+        return _SHOW[self.kind](value)
+
+    def raw(self, row: Mapping[str, Any]) -> str:
+        """What sorts the column and goes into the CSV."""
+        value = row.get(self.key)
+        if isinstance(value, Estimate):
+            value = value.accuracy
+        if isinstance(value, tuple | list):
+            value = " ".join(map(str, value))
+        return "" if value is None else str(value)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table to show, sort and download; `left` counts rows that were not put on the page."""
+
+    name: str
+    caption: str
+    fields: tuple[Field, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    left: int = 0
+
+
+def grid(
+    name: str,
+    caption: str,
+    fields: Sequence[Field],
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    at_most: int = 2000,
+) -> Grid:
+    """A table without the columns that hold nothing, cut to `at_most` rows."""
+    held = tuple(
+        field for field in fields if any(row.get(field.key) not in {None, ""} for row in _hashable(rows))
+    )
+    return Grid(name, caption, held, tuple(rows[:at_most]), left=max(0, len(rows) - at_most))
+
+
+def _hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {key: value if isinstance(value, str | None) else True for key, value in row.items()} for row in rows
+    ]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+_SHOW = {
+    "name": _text,
+    "text": _text,
+    "verdict": _text,
+    "percent": lambda value: percent(value, digits=1),
+    "count": count,
+    "number": number,
+    "probability": probability,
+}

@@ -1,0 +1,199 @@
+"""Results of assays to make reports of: realistic in shape, with effects that the report must name."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+METHODS = {"removal": 2410, "insertion": 2466, "swapping": 2398, "pronoun": 702}
+SKILL = {
+    "chrf": 0.9,
+    "bleu": 0.84,
+    "ter": 0.8,
+    "rouge_l": 0.82,
+    "length": 0.5,
+    "random": 0.5,
+    "constant": 0.0,
+}
+
+
+def make_result(
+    *,
+    task: str = "mt",
+    metrics: tuple[str, ...] = tuple(SKILL),
+    columns: dict[str, list[str]] | None = None,
+    seed: int = 7,
+    text: Callable[[str], str] = str,
+) -> dict[str, Any]:
+    """An assay's result; `text` is applied to every name and text in it."""
+    rng = random.Random(seed)
+    names = columns or {
+        "system": ["Online-A", "Online-B", "Lan-Bridge", "JDExplore", "PROMT", "Quartz", "apertium", "noise"],
+        "domain": ["news", "ecommerce", "social", "conversation"],
+    }
+    base = {metric: SKILL.get(metric, rng.uniform(0.6, 0.95)) for metric in metrics}
+    contexts = {
+        text(column): _column(rng, base, [text(value) for value in values], text)
+        for column, values in names.items()
+    }
+    return {
+        "schema_version": 1,
+        "task": task,
+        "items": 2037,
+        "outputs": 16296,
+        "pairs": 63870,
+        "left_out": {text("systems that are their own reference"): 1, text("rows without a reference"): 12},
+        "named_left_out": {text("systems that are their own reference"): [text("refA")]},
+        "perturbations": {text(name): pairs for name, pairs in METHODS.items()},
+        "contexts": contexts,
+        "global": [_row(rng, text(metric), None, accuracy, 63870) for metric, accuracy in base.items()],
+        "confounding": [_confounding(rng, metric, accuracy, text) for metric, accuracy in base.items()],
+        "recommendation": {
+            column: {
+                context: _choice(rows["local_accuracy"], context)
+                for context in dict.fromkeys(row["context"] for row in rows["local_accuracy"])
+            }
+            for column, rows in contexts.items()
+        },
+        "examples": [_example(rng, metric, text) for metric in metrics for _ in range(2)],
+        "metrics": [
+            {"metric": text(m), "signature": text(f"{m}|v1|sacrebleu:2.6.0"), "higher_is_better": m != "ter"}
+            for m in metrics
+        ],
+        "manifest": {"versions": {"metassay": "0.1.0", "numpy": "2.4"}, "seed": 1, "inputs": [text("a.csv")]},
+        "warnings": [text("3 contexts have fewer than 30 items")],
+        "validity": [
+            {
+                "perturbation": text(n),
+                "applied": a,
+                "not_applicable": 11,
+                "unchanged": 2,
+                "mean_edit_distance": 1.2,
+            }
+            for n, a in METHODS.items()
+        ],
+    }
+
+
+def _row(rng: random.Random, metric: str, context: str | None, accuracy: float, pairs: int) -> dict[str, Any]:
+    half = 0.0 if accuracy in {0.0, 1.0} else 0.9 / pairs**0.5
+    row = {
+        "metric": metric,
+        "accuracy": accuracy,
+        "low": max(0.0, accuracy - half),
+        "high": min(1.0, accuracy + half),
+        "micro": accuracy,
+        "standardised": min(1.0, accuracy + rng.uniform(-0.01, 0.01)) if accuracy else 0.0,
+        "ties": rng.uniform(0, 0.1),
+        "items": pairs // 8,
+        "outputs": pairs // 4,
+        "pairs": pairs,
+    }
+    return row if context is None else {"context": context, **row}
+
+
+def _column(rng: random.Random, base: dict[str, float], values: list[str], text: Callable[[str], str]) -> Any:
+    rows = []
+    for position, value in enumerate(values):
+        for metric, accuracy in base.items():
+            # The best metric loses its lead in the last context.
+            drop = 0.13 if metric == "chrf" and position == len(values) - 1 else 0.0
+            local = accuracy if accuracy == 0.0 else min(0.999, accuracy - drop + rng.gauss(0, 0.025))
+            rows.append(_row(rng, text(metric), value, local, rng.randint(600, 4000)))
+    if len(values) < 2:
+        return {"local_accuracy": rows, "h1": None, "h2": None}
+    return {"local_accuracy": rows, "h1": _h1(rng, base, len(values), text), "h2": _h2(rng, values)}
+
+
+def _h1(rng: random.Random, base: dict[str, float], contexts: int, text: Callable[[str], str]) -> list[Any]:
+    rows = []
+    for n, metric in enumerate(base):
+        p = rng.random() ** 3 if n % 2 else rng.random() * 1e-6
+        v = rng.uniform(0.02, 0.2)
+        row = {
+            "metric": text(metric),
+            "chi2": rng.uniform(5, 60),
+            "dof": contexts - 1,
+            "p": p,
+            "cramers_v": v,
+        }
+        rows.append({**row, "p_permutation": p, "p_cmh": min(1, p * 1.2), "p_holm": min(1, p * 3)})
+    return rows
+
+
+def _h2(rng: random.Random, values: list[str]) -> dict[str, Any]:
+    contexts = ["global", *values]
+    size = len(contexts)
+    matrix = [[1.0] * size for _ in range(size)]
+    for i in range(size):
+        for j in range(i):
+            matrix[i][j] = matrix[j][i] = round(rng.uniform(0.3, 1), 3)
+    low = [[max(-1.0, value - 0.2) for value in row] for row in matrix]
+    high = [[min(1.0, value + 0.1) for value in row] for row in matrix]
+    ceiling = [round(rng.uniform(0.8, 0.97), 3) for _ in contexts]
+    return {
+        "statistic": "tau_ap_b",
+        "contexts": contexts,
+        "matrix": matrix,
+        "low": low,
+        "high": high,
+        "ceiling": ceiling,
+    }
+
+
+def _confounding(
+    rng: random.Random, metric: str, accuracy: float, text: Callable[[str], str]
+) -> dict[str, Any]:
+    by_method = {text(name): min(1.0, max(0.0, accuracy + rng.gauss(0, 0.06))) for name in METHODS}
+    if metric == "length":
+        by_method = dict(zip(by_method, (1.0, 0.0, 0.0, 0.4), strict=True))
+    if metric == "constant":
+        by_method = dict.fromkeys(by_method, 0.0)
+    flag = metric in {"length", "rouge_l"}
+    return {
+        "metric": text(metric),
+        "variance": 0.24 if flag else 0.004,
+        "low": 0.2 if flag else 0.002,
+        "high": 0.27 if flag else 0.007,
+        "flag": flag,
+        "by_method": by_method,
+        "by_k": [],
+    }
+
+
+def _choice(rows: list[dict[str, Any]], context: str) -> dict[str, Any]:
+    local = sorted((r for r in rows if r["context"] == context), key=lambda r: -r["accuracy"])
+    top = [r["metric"] for r in local if r["high"] >= local[0]["low"]]
+    why = f"{top[0]} is the most accurate here, and the more stable over contexts"
+    return {"metrics": [r["metric"] for r in local], "top_group": top, "why": why}
+
+
+def _example(rng: random.Random, metric: str, text: Callable[[str], str]) -> dict[str, Any]:
+    score = rng.uniform(20, 60)
+    return {
+        "metric": text(metric),
+        "context": text("news"),
+        "item": text(f"2022/es-en/{rng.randint(1, 900)}"),
+        "system": text("apertium"),
+        "perturbation": text("swapping"),
+        "source": text("La alcaldesa no quiso decir cuándo abrirá el puente nuevo."),
+        "output": text("The mayor did not want to say when the new bridge will open."),
+        "worse": text("The mayor did not want to say when the bridge new will open."),
+        "references": [text("The mayor would not say when the new bridge is going to open.")],
+        "score": score,
+        "score_worse": score + rng.choice([0.0, 1.7]),
+    }
+
+
+@pytest.fixture
+def result() -> dict[str, Any]:
+    return make_result()
+
+
+@pytest.fixture
+def results() -> Callable[..., dict[str, Any]]:
+    """The function that makes results."""
+    return make_result
