@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
+INTERRUPT = 130
 DEFECT = "This is a defect of metassay, not of your data. Please report it, with the lines above."
 INTERRUPTED = "Interrupted. Finished parts are kept: run the same command with the same --out to go on."
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 our defect, 2 bad input or usage, 130 interrupted."""
-    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+    status = run(sys.argv[1:] if arguments is None else list(arguments))
+    if status == INTERRUPT:
+        sys.stdout.flush()
+        os._exit(status)  # threads may be busy for minutes; whatever is finished is already on disk
+    sys.exit(status)
 
 
 def run(arguments: list[str]) -> int:
@@ -27,23 +33,21 @@ def run(arguments: list[str]) -> int:
     except MetassayError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    except (KeyboardInterrupt, EOFError):
-        print(INTERRUPTED, file=sys.stderr)
-        return 130
+    except KeyboardInterrupt:
+        status = INTERRUPT
     except BrokenPipeError:
         sys.stderr.close()
         return 141
     except Exception as error:  # noqa: BLE001 - the last door: everything unforeseen is ours
         return _defect(error)
+    if status == INTERRUPT:
+        print(INTERRUPTED, file=sys.stderr, flush=True)
     return status if isinstance(status, int) else 0
 
 
 def _defect(error: Exception) -> int:
     import traceback
 
-    if type(error).__name__ == "Abort":
-        print(INTERRUPTED, file=sys.stderr)
-        return 130
     traceback.print_exception(error)
     print(DEFECT, file=sys.stderr)
     return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Annotated, Any
 
@@ -37,6 +38,7 @@ def _metassay(
     pass
 
 
+@functools.cache
 def command() -> Any:
     """The whole command line as one command object."""
     from metassay.cli.options import expanded

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -63,7 +64,7 @@ def score_rows(
     for metric in metrics:
         rows.check(metric)
     pieces = list(rows.cuts())
-    with ThreadPoolExecutor(default_workers(workers)) as pool:
+    with _threads(default_workers(workers)) as pool:
         futures = {
             pool.submit(_score_piece, metrics, number, piece, parts): number
             for number, piece in enumerate(pieces)
@@ -80,16 +81,24 @@ def score_rows(
     )
 
 
-def _finished(futures: Iterable[Future[Piece]]) -> Iterator[Future[Piece]]:
-    """Futures as they finish; at the first failure, or an interrupt, those not begun are dropped."""
-    waiting = set(futures)
+@contextmanager
+def _threads(count: int) -> Iterator[ThreadPoolExecutor]:
+    """A pool that waits for its threads when all went well, and for none of them on an error or interrupt."""
+    pool = ThreadPoolExecutor(count)
     try:
-        while waiting:
-            done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
-            yield from done
-    finally:
-        for future in waiting:
-            future.cancel()
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _finished(futures: Iterable[Future[Piece]]) -> Iterator[Future[Piece]]:
+    """Futures as they finish; the short waits let an interrupt through."""
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+        yield from done
 
 
 def _score_piece(metrics: Sequence[Metric], number: int, rows: Rows, parts: Parts | None) -> Piece:

@@ -1,0 +1,5 @@
+"""`python -m metassay`."""
+
+from metassay.cli import main
+
+main()

@@ -1,0 +1,284 @@
+"""The command line as people and scripts use it: exit codes, one JSON object, errors of one or two lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import polars as pl
+import pytest
+
+from metassay.cli import run
+from metassay.sample import sample_path
+from metassay.schemas import schema
+
+HEADER = "seg_id,system,domain,hyp,ref\n"
+TEXTS = (
+    "the cat sat on the mat",
+    "a dog ran over the hill",
+    "we saw two red birds today",
+    "rain fell all night long",
+)
+
+
+def table(rows: int = 12) -> str:
+    lines = []
+    for item in range(rows):
+        reference = f"{TEXTS[item % 4]} number {item}"
+        for system, cut in (("a", 0), ("b", 1), ("c", 2)):
+            output = " ".join(reference.split()[cut:]) + " indeed"
+            lines.append(f"{item},{system},{'news' if item % 2 else 'chat'},{output},{reference}")
+    return HEADER + "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def data(tmp_path) -> Path:
+    path = tmp_path / "data.csv"
+    path.write_text(table())
+    return path
+
+
+def metassay(capfd, *arguments: str | Path) -> tuple[int, str, str]:
+    status = run([str(argument) for argument in arguments])
+    captured = capfd.readouterr()
+    return status, captured.out, captured.err
+
+
+def as_json(capfd, *arguments: str | Path) -> dict:
+    status, out, err = metassay(capfd, *arguments, "--json", "--quiet")
+    assert status == 0, err
+    found = json.loads(out)
+    assert out.count("\n") == 1
+    assert next(iter(found)) == "schema_version"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (
+            "assay",
+            ["--metrics", "bleu,chrf", "--context", "system", "--context", "domain", "--resamples", "50"],
+        ),
+        ("assay", ["--metrics", "chrF++", "--context", "system+domain", "--permutations", "19"]),
+        ("score", ["--metrics", "bleu,chrf(word_order=2),ter"]),
+        ("perturb", []),
+        ("check", []),
+    ],
+)
+def test_json_follows_its_schema(capfd, data, command, options) -> None:
+    found = as_json(capfd, command, data, *options, "--language", "en")
+    jsonschema.validate(found, schema(command))
+
+
+def test_json_and_no_out_write_nothing(capfd, data, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    as_json(capfd, "assay", data, "--metrics", "bleu", "--perturbations", "removal")
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+
+
+def test_without_out_the_folder_is_named_after_the_run_and_found_again(
+    capfd, data, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        status, out, _ = metassay(capfd, "assay", data, "--metrics", "bleu", "--perturbations", "removal")
+        assert status == 0
+        assert "report.html" in out
+    folders = list(tmp_path.glob("metassay-run-*"))
+    assert len(folders) == 1
+
+
+def test_metric_names_print_canonically(capfd, data) -> None:
+    found = as_json(capfd, "score", data, "--metrics", "BLEU,chrF++,chrf(word_order=1,beta=3)")
+    assert {row["metric"] for row in found["systems"]} == {
+        "bleu",
+        "chrf(word_order=2)",
+        "chrf(word_order=1,beta=3)",
+    }
+
+
+def test_segment_scores_go_to_any_table_format(capfd, data, tmp_path) -> None:
+    frames = []
+    for name, reader in (("s.parquet", pl.read_parquet), ("s.csv", pl.read_csv), ("s.jsonl", pl.read_ndjson)):
+        as_json(capfd, "score", data, "--metrics", "bleu", "--per-segment", tmp_path / name)
+        frames.append(reader(tmp_path / name))
+    assert frames[0].columns == ["item", "system", "metric", "score"]
+    assert frames[0].height == 36
+    for frame in frames[1:]:
+        assert frame["score"].to_list() == pytest.approx(frames[0]["score"].to_list())
+    status, _, err = metassay(capfd, "score", data, "--per-segment", tmp_path / "s.xlsx")
+    assert status == 2
+    assert "cannot tell the format from the ending '.xlsx'" in err
+
+
+def test_plain_text_files_as_with_sacrebleu(capfd, tmp_path) -> None:
+    (tmp_path / "ref.txt").write_text("a b c\nd e f\n")
+    (tmp_path / "one.txt").write_text("a b c\nd e\n")
+    (tmp_path / "two.txt").write_text("a\nd e f\n")
+    options = [
+        "--reference",
+        tmp_path / "ref.txt",
+        "--hypothesis",
+        tmp_path / "one.txt",
+        tmp_path / "two.txt",
+    ]
+    found = as_json(capfd, "score", "--metrics", "chrf", *options)
+    assert [row["system"] for row in found["systems"]] == ["one", "two"]
+
+
+def test_a_metric_of_the_users_own_file(capfd, data, tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from dataclasses import dataclass\n"
+        "import numpy as np\n"
+        "from metassay.metrics.base import Metric\n"
+        "@dataclass(frozen=True)\n"
+        "class Vowels(Metric):\n"
+        "    name = 'vowels'\n"
+        "    task = 'any'\n"
+        "    needs = frozenset({'output'})\n"
+        "    def score(self, batch):\n"
+        "        return np.array([sum(c in 'aeiou' for c in text) for text in batch.output], dtype=float)\n"
+    )
+    found = as_json(
+        capfd, "assay", data, "--metric-file", f"{tmp_path}/mine.py:Vowels", "--perturbations", "removal"
+    )
+    assert [row["metric"] for row in found["global"]] == ["vowels"]
+
+
+ERRORS = {
+    "no file": (["check", "absent.csv"], "absent.csv: there is no such file."),
+    "unknown metric": (["score", "DATA", "--metrics", "blue"], "unknown metric 'blue'. Did you mean bleu?"),
+    "unknown parameter": (["score", "DATA", "--metrics", "chrf(word=2)"], "unknown parameter of chrf 'word'"),
+    "metric twice": (["score", "DATA", "--metrics", "bleu,BLEU"], "bleu is asked for twice."),
+    "unknown context": (["assay", "DATA", "--context", "domian"], "unknown context 'domian'. Did you mean domain?"),
+    "no context varies": (["assay", "DATA", "--systems", "a", "--context", "system"], "no requested context varies"),
+    "unknown perturbation": (["assay", "DATA", "--perturbations", "remove"], "'remove'"),
+    "bad assignment": (["check", "DATA", "--where", "domain"], "--where 'domain' is not NAME=VALUE."),
+    "no data": (["check"], "no data was named."),
+    "not a run": (["report", "DATA"], "this is no run folder"),
+    "unknown list": (["list", "metric"], "unknown list 'metric'. Did you mean metrics?"),
+    "unknown option": (["check", "DATA", "--bogus"], "No such option: --bogus"),
+    "unknown task": (["check", "DATA", "--task", "nmt"], "unknown task 'nmt'. Did you mean mt?"),
+    "no workers": (["score", "DATA", "--workers", "0"], "0 workers cannot work."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_go_to_standard_error_with_exit_2(capfd, data, case) -> None:
+    arguments, expected = ERRORS[case]
+    status, out, err = metassay(capfd, *(str(data) if a == "DATA" else a for a in arguments))
+    assert status == 2
+    assert out == ""
+    assert expected in err
+    assert "Traceback" not in err
+
+
+def test_an_output_folder_of_another_run_is_refused(capfd, data, tmp_path) -> None:
+    options = [
+        "assay",
+        data,
+        "--metrics",
+        "bleu",
+        "--perturbations",
+        "removal",
+        "--out",
+        tmp_path / "run",
+        "--quiet",
+    ]
+    assert metassay(capfd, *options)[0] == 0
+    status, _, err = metassay(capfd, *options, "--seed", "7")
+    assert status == 2
+    assert "this folder holds another run (its configuration differ)" in err
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("mine")
+    status, _, err = metassay(capfd, *options[:-3], "--out", tmp_path / "other")
+    assert status == 2
+    assert "no run folder" in err
+
+
+def test_a_defect_of_ours_is_exit_1_and_says_so(capfd, data, monkeypatch) -> None:
+    from metassay.workflows import check
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("surprise")
+
+    monkeypatch.setattr(check, "check", broken)
+    status, _, err = metassay(capfd, "check", data)
+    assert status == 1
+    assert "surprise" in err
+    assert "This is a defect of metassay" in err
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from metassay.cli import run; run(['--help']);"
+        "heavy = {'numpy', 'polars', 'scipy', 'numba', 'sacrebleu', 'pyarrow'} & set(sys.modules);"
+        "sys.exit(f'imported: {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for command in ("check", "demo", "assay", "score", "perturb", "report", "list"):
+        assert f"\n  {command} " in done.stdout
+
+
+def test_version(capfd) -> None:
+    import metassay as package
+
+    assert metassay(capfd, "--version") == (0, f"metassay {package.__version__}\n", "")
+
+
+@pytest.mark.parametrize("kind", ["metrics", "perturbations", "readers", "resources"])
+def test_lists(capfd, kind) -> None:
+    status, out, _ = metassay(capfd, "list", kind, "--json")
+    assert status == 0
+    assert json.loads(out)[kind]
+    assert metassay(capfd, "list", kind)[0] == 0
+
+
+def test_an_interrupted_run_exits_130_and_goes_on_to_the_same_bytes(tmp_path) -> None:
+    """SIGINT while a slow metric scores; the second call finishes from the parts that were kept."""
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "from dataclasses import dataclass\n"
+        "import os, time\n"
+        "import numpy as np\n"
+        "from metassay.metrics.base import Metric\n"
+        "@dataclass(frozen=True)\n"
+        "class Slow(Metric):\n"
+        "    name = 'slow'\n"
+        "    task = 'any'\n"
+        "    needs = frozenset({'output'})\n"
+        "    def score(self, batch):\n"
+        "        open(os.environ['STARTED'], 'a').write('x')\n"
+        "        time.sleep(float(os.environ.get('NAP', '0')))\n"
+        "        return np.array([len(text) for text in batch.output], dtype=float)\n"
+    )
+    command = [
+        sys.executable, "-m", "metassay", "assay", str(sample_path("mt")), "--metric-file", f"{slow}:Slow",
+        "--metrics", "bleu", "--perturbations", "removal", "--resamples", "50", "--permutations", "19", "--quiet", "--out",
+    ]  # fmt: skip
+    started = tmp_path / "started"
+    environment = os.environ | {"STARTED": str(started)}
+    with subprocess.Popen(
+        [*command, str(tmp_path / "a")], env=environment | {"NAP": "30"}, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not started.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted" in err
+    assert list((tmp_path / "a" / "scores").glob("part-bleu-*"))
+    for folder in ("a", "b"):
+        subprocess.run([*command, str(tmp_path / folder)], env=environment, check=True, capture_output=True)
+    for file in sorted((tmp_path / "b").rglob("*")):
+        if file.is_file() and file.name != "timings.json":
+            assert file.read_bytes() == (tmp_path / "a" / file.relative_to(tmp_path / "b")).read_bytes(), file
