@@ -61,14 +61,12 @@ class RankedLists(Sequence[tuple[str, ...]]):
 
     def take(self, rows: Ints) -> RankedLists:
         """The lists in these rows, in this order."""
-        lengths = np.diff(self.offsets)[rows]
-        offsets = _offsets(lengths)
-        entries = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        offsets = _offsets(np.diff(self.offsets)[rows])
         return replace(
             self,
             offsets=offsets,
-            documents=self.documents[entries],
-            grades=self.grades[entries],
+            documents=_gather(self.documents, self.offsets, rows, offsets),
+            grades=_gather(self.grades, self.offsets, rows, offsets),
             topics=self.topics[rows],
         )
 
@@ -93,9 +91,13 @@ class RankedLists(Sequence[tuple[str, ...]]):
 def ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame) -> RankedLists:
     """Lists of document ids, best first, one per item given, with judgements `item, document, grade`."""
     lengths = outputs.list.len().to_numpy().astype(np.int64)
-    documents = outputs.filter(pl.Series(lengths > 0)).explode().cast(pl.String)
-    topics = _topic_codes(items, qrels)
-    return _graded(_offsets(lengths), documents, topics, qrels)
+    listed = outputs.filter(pl.Series(lengths > 0)).explode()
+    if listed.dtype != pl.String:
+        listed = listed.cast(pl.String)
+    (documents, judged), names = _codes(listed, qrels["document"])
+    topics = qrels["item"].unique().sort()
+    judgements = _Judged(_places(qrels["item"], topics), judged, _grades(qrels), len(topics), len(names))
+    return judgements.lists(_offsets(lengths), documents, _places(items, topics), names)
 
 
 def lists_from_mappings(outputs: Sequence[Sequence[str]], qrels: Sequence[Mapping[str, int]]) -> RankedLists:
@@ -122,19 +124,17 @@ def order_by_score(table: pl.DataFrame, qrels: pl.DataFrame) -> tuple[pl.DataFra
     Returns a table `system, item`, one row per list and sorted, and the lists. Every item must be judged.
     """
     (systems,), system_names = _codes(table["system"])
-    (items,), item_names = _codes(table["item"])
-    (documents,), document_names = _codes(table["document"])
-    lists = systems.astype(np.int64) * len(item_names) + items
-    order = _order(lists, table["score"].to_numpy().astype(np.float32), documents)
-    keys, lengths = np.unique(lists[order], return_counts=True)
-    index = pl.DataFrame(
-        {
-            "system": system_names.gather(keys // len(item_names)),
-            "item": item_names.gather(keys % len(item_names)),
-        }
-    )
-    topics = _topic_codes(index["item"], qrels)
-    return index, _graded(_offsets(lengths), document_names.gather(documents[order]), topics, qrels)
+    (documents, judged), names = _codes(table["document"], qrels["document"])
+    topics = qrels["item"].unique().sort()
+    keys = systems.astype(np.int64) * len(topics) + _places(table["item"], topics)
+    order = _order(keys, table["score"].to_numpy().astype(np.float32), documents)
+    keys = keys[order]
+    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    own_system, own_topic = np.divmod(keys[starts], len(topics))
+    index = pl.DataFrame({"system": system_names.gather(own_system), "item": topics.gather(own_topic)})
+    judgements = _Judged(_places(qrels["item"], topics), judged, _grades(qrels), len(topics), len(names))
+    offsets = np.append(starts, len(keys)).astype(np.int64)
+    return index, judgements.lists(offsets, documents[order], own_topic, names)
 
 
 def _order(lists: Ints, scores: NDArray[np.float32], documents: Codes) -> Ints:
@@ -151,39 +151,32 @@ def _order(lists: Ints, scores: NDArray[np.float32], documents: Codes) -> Ints:
     return order
 
 
-def _graded(offsets: Ints, documents: pl.Series, topics: Ints, qrels: pl.DataFrame) -> RankedLists:
-    """Lists with the grade of each document looked up once."""
-    (listed, judged), names = _codes(documents, qrels["document"])
-    judged_topics = _topic_codes(qrels["item"], qrels)
-    grades = qrels["grade"].to_numpy().astype(np.int32)
-    count = qrels["item"].n_unique()
-    by_document = np.lexsort((judged, judged_topics))
-    found = _look_up(
-        offsets,
-        listed,
-        topics,
-        _offsets(np.bincount(judged_topics, minlength=count)),
-        judged[by_document],
-        grades[by_document],
-    )
-    return RankedLists(offsets, listed, found, topics, _judgements(judged_topics, grades, count), names)
+class _Judged:
+    """Judgements in arrays: for each, the topic, the document and the grade, grouped by topic."""
+
+    def __init__(self, topics: Ints, documents: Codes, grades: Codes, count: int, names: int) -> None:
+        small = topics.astype(np.uint16) if count <= 65_536 else topics  # radix sort, where it is possible
+        order = np.argsort(small, kind="stable")
+        self.offsets = _offsets(np.bincount(topics, minlength=count))
+        self.documents, self.grades, self.names = documents[order], grades[order], names
+
+    def lists(self, offsets: Ints, documents: Codes, topics: Ints, names: pl.Series) -> RankedLists:
+        """Lists of these documents with the grade of each looked up."""
+        grades = _look_up(offsets, documents, topics, self.offsets, self.documents, self.grades, self.names)
+        ideal, starts = _highest_first(self.offsets, self.grades)
+        return RankedLists(offsets, documents, grades, topics, Judgements(starts, ideal), names)
 
 
-def _judgements(topics: Ints, grades: Codes, count: int) -> Judgements:
-    valid = grades >= 0
-    topics, grades = topics[valid], grades[valid]
-    order = np.lexsort((-grades, topics))
-    return Judgements(_offsets(np.bincount(topics, minlength=count)), grades[order])
-
-
-def _topic_codes(items: pl.Series, qrels: pl.DataFrame) -> Ints:
-    """The place of each item among the judged items, in byte order."""
-    judged = qrels["item"].unique().sort()
-    codes = items.cast(pl.Enum(judged), strict=False).to_physical()
+def _places(items: pl.Series, topics: pl.Series) -> Ints:
+    """The place of each item among the judged ones."""
+    codes = items.cast(pl.Enum(topics), strict=False).to_physical()
     if codes.has_nulls():
-        unknown = items.filter(codes.is_null())[0]
-        raise InputError(f"there are no judgements for item {unknown}.")
+        raise InputError(f"there are no judgements for item {items.filter(codes.is_null())[0]}.")
     return codes.to_numpy().astype(np.int64)
+
+
+def _grades(qrels: pl.DataFrame) -> Codes:
+    return qrels["grade"].to_numpy().astype(np.int32)
 
 
 def _codes(*columns: pl.Series) -> tuple[tuple[Codes, ...], pl.Series]:
@@ -205,19 +198,47 @@ def _look_up(
     judged_offsets: Ints,
     judged_documents: Codes,
     judged_grades: Codes,
+    names: int,
 ) -> Codes:
-    """The grade of each listed document by binary search among its topic's judgements; unjudged is −1."""
-    grades = np.empty(len(documents), np.int32)
+    """The grade of each listed document; −1 where its topic has none, or a negative one."""
+    found = np.empty(len(documents), np.int32)
+    grade = np.empty(names, np.int32)
+    known_for = np.full(names, -1, np.int64)  # the topic that a document's entry in `grade` belongs to
     for i in range(len(topics)):
-        start, end = judged_offsets[topics[i]], judged_offsets[topics[i] + 1]
+        topic = topics[i]
+        if i == 0 or topics[i - 1] != topic:
+            for entry in range(judged_offsets[topic], judged_offsets[topic + 1]):
+                grade[judged_documents[entry]] = judged_grades[entry]
+                known_for[judged_documents[entry]] = topic
         for entry in range(offsets[i], offsets[i + 1]):
-            low, high = start, end
-            while low < high:
-                middle = (low + high) // 2
-                if judged_documents[middle] < documents[entry]:
-                    low = middle + 1
-                else:
-                    high = middle
-            found = low < end and judged_documents[low] == documents[entry]
-            grades[entry] = max(judged_grades[low], UNJUDGED) if found else UNJUDGED
-    return grades
+            document = documents[entry]
+            found[entry] = max(grade[document], UNJUDGED) if known_for[document] == topic else UNJUDGED
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _highest_first(offsets: Ints, grades: Codes) -> tuple[Codes, Ints]:
+    """The grades of each topic that are not negative, highest first, and where each topic starts."""
+    ordered = np.empty(len(grades), np.int32)
+    starts = np.zeros(len(offsets), np.int64)
+    end = 0
+    for topic in range(len(offsets) - 1):
+        own = np.sort(grades[offsets[topic] : offsets[topic + 1]])
+        for place in range(len(own) - 1, -1, -1):
+            if own[place] < 0:
+                break
+            ordered[end] = own[place]
+            end += 1
+        starts[topic + 1] = end
+    return ordered[:end].copy(), starts
+
+
+@njit(cache=True, nogil=True)
+def _gather(values: Codes, offsets: Ints, rows: Ints, new_offsets: Ints) -> Codes:
+    """The entries of the lists in these rows, one list after the other."""
+    gathered = np.empty(new_offsets[-1], np.int32)
+    for i in range(len(rows)):
+        start, new = offsets[rows[i]], new_offsets[i]
+        for place in range(new_offsets[i + 1] - new):
+            gathered[new + place] = values[start + place]
+    return gathered

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from metassay.text.streams import INCREMENT, MULTIPLIERS, Keys
 
 Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
 _STEP, _FIRST, _SECOND = np.uint64(INCREMENT), np.uint64(MULTIPLIERS[0]), np.uint64(MULTIPLIERS[1])
 
 
@@ -71,3 +72,23 @@ def shuffled_orders(offsets: Ints, keys: Keys, top: int, copy: int) -> Ints:
         for place in range(size):
             order[start + place] = start + drawn[place]
     return order
+
+
+@njit(cache=True, nogil=True)
+def place_copies(
+    offsets: Ints,
+    order: Ints,
+    rows: Ints,
+    starts: Ints,
+    documents: Codes,
+    grades: Codes,
+    new_documents: Codes,
+    new_grades: Codes,
+) -> None:
+    """Write list `rows[i]` in its new order to the entries from `starts[i]` on."""
+    for i in range(len(rows)):
+        first = offsets[rows[i]]
+        for place in range(offsets[rows[i] + 1] - first):
+            old = order[first + place]
+            new_documents[starts[i] + place] = documents[old]
+            new_grades[starts[i] + place] = grades[old]

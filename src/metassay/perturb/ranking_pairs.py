@@ -16,6 +16,7 @@ from metassay.errors import InputError
 from metassay.perturb.base import Perturbation
 from metassay.perturb.pairs import Pairs, PerturbationCount
 from metassay.perturb.ranking import Reordering
+from metassay.perturb.ranking_kernels import place_copies
 from metassay.text.streams import Keys, named_keys, output_keys
 
 Ints = NDArray[np.int64]
@@ -85,20 +86,14 @@ def _moved(offsets: Ints, order: Ints) -> NDArray[np.bool_]:
 
 def _copies(lists: RankedLists, orders: Sequence[Ints], rows: Ints, which: Ints) -> RankedLists:
     """List `rows[i]` in the order of method `which[i]`, for all i."""
-    copies = lists.take(rows)
-    lengths = np.diff(copies.offsets)
-    entries = np.empty(copies.offsets[-1], dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(np.diff(lists.offsets)[rows])]).astype(np.int64)
+    documents, grades = (np.empty(offsets[-1], np.int32) for _ in range(2))
     for method, order in enumerate(orders):
-        mine = np.repeat(which == method, lengths)
-        entries[mine] = _own_entries(lists.offsets, order, rows[which == method])
-    return replace(copies, documents=lists.documents[entries], grades=lists.grades[entries])
-
-
-def _own_entries(offsets: Ints, order: Ints, rows: Ints) -> Ints:
-    lengths = np.diff(offsets)[rows]
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    places = np.arange(starts[-1]) + np.repeat(offsets[rows] - starts[:-1], lengths)
-    return np.asarray(order[places], dtype=np.int64)
+        mine = np.flatnonzero(which == method)
+        place_copies(
+            lists.offsets, order, rows[mine], offsets[mine], lists.documents, lists.grades, documents, grades
+        )
+    return replace(lists, offsets=offsets, documents=documents, grades=grades, topics=lists.topics[rows])
 
 
 def _priorities(keys: Keys, methods: Sequence[Reordering], rows: Ints, which: Ints) -> Keys:
