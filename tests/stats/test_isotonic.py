@@ -57,6 +57,18 @@ def test_the_fit_rises_keeps_the_mean_and_leaves_a_rising_series_alone(points):
     np.testing.assert_allclose(fit_isotonic(scores, at_points, weights), fitted, rtol=0, atol=1e-12)
 
 
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False)))
+def test_scores_are_sorted_as_numpy_sorts_them(values):
+    x = np.array(values, dtype=float)
+    np.testing.assert_array_equal(sort_scores(x).order, np.argsort(x, kind="stable"))
+
+
+def test_scores_that_differ_by_rounding_are_one_knot_but_small_ones_are_not():
+    assert len(sort_scores([0.1 + 0.2, 0.3]).knots) == 1
+    assert len(sort_scores([1e-30, 2e-30]).knots) == 2
+    assert len(sort_scores([0.3, 0.3 + 2e-15]).knots) == 2
+
+
 def test_a_resample_is_the_fit_on_repeated_rows():
     rng = np.random.default_rng(2)
     n, clusters = 120, 15

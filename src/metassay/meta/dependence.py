@@ -27,14 +27,16 @@ CONFIDENCE = 0.95
 class SystemDependence:
     """What one metric does to each system.
 
-    `deviations` are the ED in row order, `low` and `high` the 95 % interval of `sysdep`, `deviations_low` and
-    `deviations_high` those of the ED, `replicates[b]` the ED of resample b. Without bootstrap these are None.
+    `deviations` are the ED in row order, `single` those of one fit to all data. `low` and `high` are the 95 %
+    interval of `sysdep`, `deviations_low` and `deviations_high` those of the ED, `replicates[b]` the ED of
+    resample b: without bootstrap None.
     """
 
     sysdep: float
     low: float | None
     high: float | None
     deviations: FloatArray
+    single: FloatArray
     deviations_low: FloatArray | None = None
     deviations_high: FloatArray | None = None
     replicates: FloatArray | None = None
@@ -74,7 +76,7 @@ def measure(cells: Cells, counts: Counts) -> SystemDependence:
     """System dependence of cells on resamples drawn beforehand; metrics that share resamples are paired."""
     single = expected_deviations(cells)
     if not len(counts):
-        return SystemDependence(float(spread(single)), None, None, single)
+        return SystemDependence(float(spread(single)), None, None, single, single)
     pooled, replicated = resampled_group_means(
         cells.sorted_metric, cells.human, cells.weight, cells.group, cells.groups, cells.cluster, counts
     )
@@ -86,7 +88,14 @@ def measure(cells: Cells, counts: Counts) -> SystemDependence:
     low, high = spread_interval(deviations, errors)
     half = np.nanquantile(np.abs(errors), CONFIDENCE, axis=0)
     return SystemDependence(
-        float(spread(deviations)), low, high, deviations, deviations - half, deviations + half, replicates
+        float(spread(deviations)),
+        low,
+        high,
+        deviations,
+        single,
+        deviations - half,
+        deviations + half,
+        replicates,
     )
 
 

@@ -46,7 +46,7 @@ def constant_sysdep(cells: Cells) -> float:
 def leave_one_out(cells: Cells) -> FloatArray:
     """SysDep without each group in turn, refitted; NaN where fewer than two groups are left.
 
-    max − min can only grow with the number of systems: one odd system may be all of it.
+    A range grows with the number of systems it is taken over, and one odd system may be all of it.
     """
     if cells.groups < 3:
         return np.full(cells.groups, np.nan)
