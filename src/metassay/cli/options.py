@@ -68,6 +68,21 @@ class DataOptions:
         None
     )
 
+    qrels: Annotated[
+        str | None, _option("--qrels", text="Rankings: judgements, or a log of ratings.", panel=DATA)
+    ] = None
+    complete: Annotated[
+        bool,
+        _option(
+            "--complete/--incomplete",
+            text="Rankings: judged topics without a list count as 0, or are left out.",
+            panel=DATA,
+        ),
+    ] = True
+    relevant_from: Annotated[
+        float, _option("--relevant-from", text="Ratings: relevant from here on.", panel=DATA)
+    ] = 4.0
+
     def read(self) -> Dataset:
         """The data set that the options name."""
         from metassay.workflows.read import read, read_plain
@@ -90,6 +105,9 @@ class DataOptions:
             quoting=self.quoting,
             references=self.references,
             language=self.language,
+            qrels=self.qrels,
+            complete=self.complete,
+            relevant_from=self.relevant_from,
         )
 
 
@@ -121,6 +139,21 @@ def assignments(texts: Sequence[str], option: str) -> dict[str, str]:
         if not equals or not name or not value:
             raise InputError(f"{option} {text!r} is not NAME=VALUE.")
         found[name.strip()] = value
+    return found
+
+
+def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
+    """`["licence:bleu=1,comet=0"]` as numbers per metric, one entry a criterion."""
+    found: dict[str, dict[str, float]] = {}
+    for text in texts:
+        name, colon, rest = text.partition(":")
+        numbers = assignments([part for part in rest.split(",") if part], "--criterion")
+        try:
+            found[name] = {metric: float(number) for metric, number in numbers.items()}
+        except ValueError:
+            colon = ""
+        if not colon or not numbers:
+            raise InputError(f"--criterion {text!r} is not NAME:METRIC=NUMBER,….")
     return found
 
 

@@ -63,12 +63,15 @@ def print_table(rows: Sequence[Mapping[str, Any]], *, title: str | None = None) 
     """A table that fits the terminal, or is wide and plain off it."""
     from rich import box
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     if not rows:
         return
     console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False)
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    if title is not None:
+        console.print(f"\n{escape(title)}", style="bold")
+    table = Table(box=box.SIMPLE_HEAD)
     for name in rows[0]:
         numeric = all(isinstance(row.get(name), int | float | None) for row in rows)
         table.add_column(name.replace("_", " "), justify="right" if numeric else "left", overflow="fold")

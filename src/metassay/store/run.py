@@ -63,9 +63,13 @@ class RunFolder:
         manifest = read_manifest(Path(path))
         return cls(Path(path), manifest.get("identity", {}))
 
-    def write_manifest(self, rest: Mapping[str, Any]) -> None:
+    def manifest(self, rest: Mapping[str, Any]) -> dict[str, Any]:
         """What was done; `identity` decides whether a later run may resume this one."""
-        write_json(self.path / MANIFEST, {"schema_version": 1, "identity": self.identity, **rest})
+        return {"schema_version": 1, "identity": self.identity, **rest}
+
+    def write_manifest(self, rest: Mapping[str, Any]) -> None:
+        """Put the manifest in its place."""
+        write_json(self.path / MANIFEST, self.manifest(rest))
 
     def write_json(self, name: str, content: Any) -> None:
         """A JSON file in the folder."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +11,7 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.data.own_references import own_references
-from metassay.engine.batches import Rows
-from metassay.engine.local import default_workers, score_rows
+from metassay.engine.local import default_workers, measured_cost
 from metassay.metrics.base import Metric
 from metassay.perturb.registry import default_perturbations
 from metassay.workflows.preparing import (
@@ -26,9 +24,6 @@ from metassay.workflows.preparing import (
 )
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
-
-PROBE_ROWS = 256
-"""So many outputs are scored to learn what a metric costs."""
 
 
 @dataclass(frozen=True)
@@ -97,16 +92,7 @@ def _estimate(
 ) -> dict[str, Any]:
     """Seconds that scoring would take: outputs and worse copies, from a sample of outputs scored now."""
     kept = prepared(data, normalize=normalize, keep_references=False)
-    methods = len(default_perturbations(data.task))
-    texts = len(kept) * (1 + methods)
-    if not metrics:
-        return {"rows": texts, "metrics": {}, "seconds": None}
-    rows = scoring_rows(kept)
-    sample = Rows(rows.frame.sample(min(PROBE_ROWS, len(kept)), seed=0), rows.qrels)
-    score_rows(metrics, sample, workers=1)
-    seconds = {}
-    for metric in metrics:
-        started = time.perf_counter()
-        score_rows([metric], sample, workers=1)
-        seconds[metric.spec] = round((time.perf_counter() - started) / len(sample) * texts, 3)
+    texts = len(kept) * (1 + len(default_perturbations(data.task)))
+    cost = measured_cost(metrics, scoring_rows(kept))
+    seconds = {metric: round(per_1000 * texts / 1000, 3) for metric, per_1000 in cost.items()}
     return {"rows": texts, "metrics": seconds, "seconds": round(sum(seconds.values()) / workers, 1)}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 RESULT = "results/assay.json"
 EXAMPLES = "results/examples.json"
 REPORT = "report.html"
+TIMINGS = "timings.json"
 
 
 def write_run(run: RunFolder, result: AssayResult) -> None:
@@ -28,8 +29,10 @@ def write_run(run: RunFolder, result: AssayResult) -> None:
     run.write_json(EXAMPLES, result.examples())
     run.write_frame("results/local_accuracy.parquet", result.to_frame())
     run.write_frame("results/judgements.parquet", judgements_frame(result))
-    run.write_text(REPORT, render(report_content(content, result.examples(), result.manifest())))
-    run.write_json("timings.json", {"seconds": result.judged.seconds})
+    run.write_text(
+        REPORT, render(report_content(content, result.examples(), run.manifest(result.manifest())))
+    )
+    run.write_json(TIMINGS, {"seconds": result.judged.seconds, "seconds_per_1000_outputs": result.cost()})
     run.write_manifest(result.manifest())
 
 

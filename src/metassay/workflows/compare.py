@@ -1,0 +1,68 @@
+"""`compare`: what changed between runs, and whether by more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metassay.errors import InputError
+from metassay.meta.drift import compare_series
+from metassay.store.run import MANIFEST, RunFolder
+from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.run_files import RESULT
+
+
+@dataclass(frozen=True)
+class CompareResult(Result):
+    """Each run against the one before it."""
+
+    runs: tuple[str, ...]
+    comparisons: list[dict[str, Any]]
+
+    @property
+    def changed(self) -> bool:
+        """Whether any accuracy, order or recommendation changed by more than chance."""
+        return any(comparison["changed"] for comparison in self.comparisons)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of `metassay compare`."""
+        pairs = zip(self.runs, self.runs[1:], self.comparisons)
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "runs": list(self.runs),
+            "changed": self.changed,
+            "comparisons": [{"before": before, "after": after, **found} for before, after, found in pairs],
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """Moved accuracies: one row per comparison, column, context and metric."""
+        rows = [
+            {"before_run": entry["before"], "after_run": entry["after"], **row}
+            for entry in self.to_dict()["comparisons"]
+            for row in entry["accuracies"]
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def compare(*runs: str | Path) -> CompareResult:
+    """Compare finished assays in the order given; a folder of runs stands for all in it, by name."""
+    folders = _folders(runs)
+    if len(folders) < 2:
+        raise InputError(
+            "there is one run only.", remedy="Name two or more runs, or a folder that holds them."
+        )
+    results = [RunFolder.existing(folder).read_json(RESULT) for folder in folders]
+    tasks = sorted({result["task"] for result in results})
+    if len(tasks) > 1:
+        raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")
+    return CompareResult(tuple(str(folder) for folder in folders), compare_series(results))
+
+
+def _folders(runs: Sequence[str | Path]) -> list[Path]:
+    if len(runs) == 1 and not (Path(runs[0]) / MANIFEST).is_file() and Path(runs[0]).is_dir():
+        return sorted(path.parent for path in Path(runs[0]).glob(f"*/{MANIFEST}"))
+    return [Path(run) for run in runs]

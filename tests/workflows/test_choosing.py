@@ -1,0 +1,84 @@
+"""Recommending from a run, and comparing runs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from metassay.cli import run as command
+from metassay.errors import InputError, UnknownName
+from metassay.sample import sample_path
+from metassay.workflows.assay import assay
+from metassay.workflows.compare import compare
+from metassay.workflows.read import read
+from metassay.workflows.recommend import recommend
+from metassay.workflows.report import report
+
+FAST = {"resamples": 60, "permutations": 39, "perturbations": "removal,insertion,swapping"}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    dataset = read(sample_path("mt"))
+    assay(dataset, metrics="bleu,chrf,length", seed=1, out=folder / "1", **FAST)
+    assay(dataset, metrics="bleu,chrf,length", seed=2, out=folder / "2", **FAST)
+    swapped = FAST | {"perturbations": "removal"}
+    assay(dataset, metrics="bleu,chrf,length", seed=1, out=folder / "3", **swapped)
+    return folder
+
+
+def test_a_recommendation_read_back_equals_the_one_in_the_result(runs) -> None:
+    """Without criteria and with one metric per top group, cost has nothing to decide."""
+    stored = json.loads((runs / "1" / "results" / "assay.json").read_text())
+    found = recommend(runs / "1").to_dict()
+    for column, entries in stored["recommendation"].items():
+        for context, entry in entries.items():
+            again = found["recommendation"][column][context]
+            assert again["metrics"] == entry["metrics"]
+            assert set(again["top_group"]) == set(entry["top_group"])
+    assert set(found["cost"]) == {"bleu", "chrf", "length"}
+    assert "length" in found["pareto"]
+
+
+def test_criteria_and_contexts_are_checked(runs) -> None:
+    with pytest.raises(InputError, match="criterion licence names comet"):
+        recommend(runs / "1", criteria={"licence": {"comet": 1.0}})
+    with pytest.raises(UnknownName, match="Did you mean domain"):
+        recommend(runs / "1", context="domian")
+    assert list(recommend(runs / "1", context="domain").evidence) == ["domain"]
+
+
+def test_a_run_does_not_differ_from_itself(runs) -> None:
+    same = compare(runs / "1", runs / "1")
+    assert not same.changed
+    assert {row["difference"] for row in same.comparisons[0]["accuracies"]} == {0.0}
+
+
+def test_another_seed_changes_nothing_and_other_errors_do(runs, capfd) -> None:
+    assert not compare(runs / "1", runs / "2").changed
+    moved = compare(runs / "1", runs / "3")
+    assert moved.changed
+    row = next(
+        r for r in moved.comparisons[0]["accuracies"] if (r["column"], r["metric"]) == ("global", "length")
+    )
+    assert row["after"] == 1
+    assert row["moved"]
+    arguments = ["compare", str(runs / "1"), str(runs / "3"), "--fail-on", "change"]
+    assert command(arguments) == 3
+    assert "length gained accuracy over all contexts: " in capfd.readouterr().out
+    assert command([*arguments[:3], "--json"]) == 0
+    assert command(["compare", str(runs / "1"), str(runs / "2"), "--fail-on", "change"]) == 0
+
+
+def test_a_folder_of_runs_is_compared_in_the_order_of_names(runs) -> None:
+    assert [name[-1] for name in compare(runs).runs] == ["1", "2", "3"]
+    with pytest.raises(InputError, match="one run only"):
+        compare(runs / "1")
+
+
+def test_a_report_is_made_again_with_the_same_bytes(runs) -> None:
+    before = (runs / "1" / "report.html").read_bytes()
+    (runs / "1" / "report.html").unlink()
+    assert report(runs / "1").read_bytes() == before
