@@ -147,6 +147,21 @@ def study_column(
     )
 
 
+def study_intervals(
+    judgements: Judgements, contexts: Contexts, method: Method
+) -> tuple[Estimates, FloatArray, FloatArray]:
+    """Local accuracies of sorted pairs with the ends of their intervals, [metrics, contexts], and no more."""
+    estimates = Estimates.of(tally(judgements, contexts, ties=method.ties))
+
+    def interval(context: int) -> tuple[FloatArray, FloatArray]:
+        return _interval(estimates, context, _resample(estimates.tally, context, method))
+
+    with ThreadPoolExecutor(method.workers) as pool:
+        ends = list(pool.map(interval, range(len(contexts.values))))
+    low, high = (np.stack(side, axis=1) for side in zip(*ends))
+    return estimates, low, high
+
+
 def standardised(by_method: Tally, judgements: Judgements, contexts: int) -> FloatArray:
     """Accuracy per method, averaged with the shares of the methods among all pairs, [metrics, contexts].
 
@@ -169,6 +184,11 @@ def _resample(sums: Tally, context: int, method: Method) -> FloatArray:
     return method.bootstrap.ratios(sums.credit[:, part], sums.size[:, part], sums.cluster[part])
 
 
+def _interval(estimates: Estimates, context: int, resamples: FloatArray) -> tuple[FloatArray, FloatArray]:
+    clusters, variance = estimates.clusters[:, context], estimates.variance[:, context]
+    return cluster_interval(estimates.accuracy[:, context], resamples, variance, clusters)
+
+
 def _study(
     estimates: Estimates,
     context: int,
@@ -181,7 +201,7 @@ def _study(
     """Intervals, top group and order of one context; `overall` is the whole's estimates and resamples."""
     ranked, whole, whole_resamples = method.ranked, *overall
     accuracy, clusters = estimates.accuracy[:, context], estimates.clusters[:, context]
-    low, high = cluster_interval(accuracy, resamples, estimates.variance[:, context], clusters)
+    low, high = _interval(estimates, context, resamples)
     drawn = resamples[ranked]
     top, _ = may_be_best(accuracy[ranked], drawn, int(clusters[ranked].max(initial=0)))
     agreement = compare_with_global(

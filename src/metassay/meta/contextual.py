@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -25,6 +24,7 @@ from metassay.meta.contextual_tables import (
 )
 from metassay.meta.judgements import Contexts, Judgements, single_valued
 from metassay.meta.local_accuracy import sort_pairs, whole
+from metassay.meta.prediction import Metadata, enclosing
 from metassay.meta.robustness import net_spread, pareto, robust_accuracy
 from metassay.meta.selection import GLOBAL, Evidence
 from metassay.meta.shared_errors import phi_coefficients
@@ -49,6 +49,7 @@ class ContextualResult:
     evidence: Mapping[str, Evidence]
     confounding: Confounding
     phi: FloatArray
+    metadata: Mapping[str, Metadata]
     warnings: tuple[str, ...]
 
     def to_dict(self) -> Row:
@@ -85,7 +86,7 @@ class ContextualResult:
             "local_accuracy": accuracy_rows(self.metrics, self.ranked, *details),
             "h1": None if h1 is None else h1.rows(),
             "h1_exchanges": None if h1 is None else h1.exchanges,
-            "h2": h2_entry(column, evidence),
+            "h2": h2_entry(column, evidence, self.metadata[name]),
             "method_mix": method_mix(column, self.methods),
             "robustness": robustness_rows(column, evidence, self.ranked),
             "sentinels": accuracy_rows(self.metrics, sentinels, *details),
@@ -114,6 +115,8 @@ def assay_pairs(
     costs: Mapping[str, float] | None = None,
     criteria: Mapping[str, Mapping[str, float]] | None = None,
     sentinels: Collection[str] = (),
+    metadata: Mapping[str, Metadata] | None = None,
+    minimum_items: int = 20,
     radius: float = 0.1,
     workers: int = 1,
 ) -> ContextualResult:
@@ -122,31 +125,22 @@ def assay_pairs(
     `confounding` are judgements with all applicable methods of every output, of the same metrics and with the
     same codes of outputs; without it, `judgements` serve. `costs` are seconds per 1,000 outputs and
     `criteria` the user's own numbers per metric (higher is better); both only order a top group. `sentinels`
-    are metrics that check the assay: reported, but not ranked or recommended. `radius` bounds how far the mix
-    of contexts may shift in the robust accuracy. Results depend on `seed`, never on `workers` or on the order
-    of the pairs.
+    are metrics that check the assay: reported, but not ranked or recommended. `metadata` says more about the
+    contexts of a column, {column: {field: values in the order of the contexts}}; other columns that enclose
+    its contexts are added. Contexts of fewer than `minimum_items` are warned of. `radius` bounds how far the
+    mix of contexts may shift in the robust accuracy. Results depend on `seed`, never on `workers` or on the
+    order of the pairs.
     """
     _check(judgements, contexts, agreement, sentinels)
     ranked = np.array(
         [m for m, name in enumerate(judgements.metrics) if name not in sentinels], dtype=np.int64
     )
-    method = Method(
-        ties=ties,
-        agreement=agreement,
-        permutations=permutations,
-        workers=workers,
-        ranked=ranked,
-        bootstrap=ClusterBootstrap(_generator(seed, "bootstrap"), resamples),
-        halves=ClusterHalves(_generator(seed, "halves"), _SPLITS),
-    )
+    bootstrap = ClusterBootstrap(_generator(seed, "bootstrap"), resamples)
+    halves = ClusterHalves(_generator(seed, "halves"), _SPLITS)
+    method = Method(ties, agreement, permutations, workers, ranked, bootstrap, halves)
     pairs, columns = sort_pairs(judgements, contexts)
-    preferences = {"cost": costs or {}, "criteria": criteria or {}}
     with threadpool_limits(1):  # one thread per context instead: the same bytes on any number of workers
-        overall = study_whole(pairs, whole(pairs), method)
-        found = {
-            each.name: study_column(pairs, each, overall, method, _generator(seed, "exchange", each.name))
-            for each in columns
-        }
+        overall, found = _study(pairs, columns, method, seed)
         confounded = _confounding(confounding, pairs, columns, method, _generator(seed, "combinations"))
         phi = phi_coefficients(pairs)[np.ix_(ranked, ranked)]
     return ContextualResult(
@@ -156,13 +150,36 @@ def assay_pairs(
         whole=overall,
         columns=found,
         evidence={
-            name: _evidence(judgements.metrics, overall, column, method, radius, preferences)
+            name: _evidence(pairs.metrics, overall, column, method, radius, costs or {}, criteria or {})
             for name, column in found.items()
         },
         confounding=confounded,
         phi=phi,
-        warnings=tuple(_warnings(found, ranked)),
+        metadata=_metadata(columns, metadata or {}),
+        warnings=tuple(_warnings(found, ranked, minimum_items)),
     )
+
+
+def _study(
+    pairs: Judgements, columns: Sequence[Contexts], method: Method, seed: int
+) -> tuple[Whole, dict[str, Column]]:
+    """The whole, and every column."""
+    overall = study_whole(pairs, whole(pairs), method)
+    return overall, {
+        each.name: study_column(pairs, each, overall, method, _generator(seed, "exchange", each.name))
+        for each in columns
+    }
+
+
+def _metadata(columns: Sequence[Contexts], given: Mapping[str, Metadata]) -> dict[str, Metadata]:
+    """What is known about each column's contexts: other columns that enclose them, and what was given."""
+    return {
+        each.name: {
+            **enclosing(each, [other for other in columns if other is not each]),
+            **given.get(each.name, {}),
+        }
+        for each in columns
+    }
 
 
 def _check(
@@ -214,7 +231,8 @@ def _evidence(
     column: Column,
     method: Method,
     radius: float,
-    preferences: Mapping[str, Mapping[str, Any]],
+    costs: Mapping[str, float],
+    criteria: Mapping[str, Mapping[str, float]],
 ) -> Evidence:
     ranked, estimates = method.ranked, column.estimates
     findings = [overall.finding, *column.findings]
@@ -232,26 +250,30 @@ def _evidence(
         spread=net_spread(estimates.accuracy[ranked], estimates.variance[ranked]),
         robust=robust_accuracy(estimates.accuracy[ranked], shares, radius),
         worst_case=np.where(np.isinf(worst), np.nan, worst),
-        cost=preferences["cost"],
-        criteria=preferences["criteria"],
+        cost=costs,
+        criteria=criteria,
     )
 
 
-def _warnings(columns: Mapping[str, Column], ranked: NDArray[np.int64]) -> list[str]:
+def _warnings(columns: Mapping[str, Column], ranked: NDArray[np.int64], minimum_items: int) -> list[str]:
     warnings = []
     for name, column in columns.items():
-        if len(column.contexts.values) < 2:
+        values, estimates = column.contexts.values, column.estimates
+        if len(values) < 2:
             warnings.append(f"{name} has one value only: there are no contexts to compare.")
-        alone = [
-            value
-            for c, value in enumerate(column.contexts.values)
-            if column.estimates.clusters[ranked, c].max() < 2
-        ]
+        clusters, items = estimates.clusters[ranked].max(axis=0), estimates.tally.items()[ranked].max(axis=0)
+        alone = [value for value, count in zip(values, clusters) if count < 2]
+        small = [value for value, count in zip(values, items) if count < minimum_items]
         if alone:
-            listed = ", ".join(alone[:5]) + (" …" if len(alone) > 5 else "")
-            warnings.append(
-                f"{name}: no interval for {len(alone)} contexts with a single cluster ({listed})."
-            )
+            warnings.append(f"{name}: no interval where there is a single cluster ({_some(alone)}).")
+        if small:
+            warnings.append(f"{name}: fewer than {minimum_items} items in {_some(small)}.")
     if len(ranked) < 2:
         warnings.append("One metric has no order: H2 needs at least two.")
     return warnings
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more

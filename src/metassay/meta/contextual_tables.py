@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay.meta.agreement import OrderChange
 from metassay.meta.context_column import Column, ContextFinding, Estimates
+from metassay.meta.prediction import Metadata, predict_agreement
 from metassay.meta.selection import GLOBAL, Evidence, recommend, robust_choice
 from metassay.stats.multiplicity import holm
 
@@ -61,7 +64,7 @@ def accuracy_rows(
     ]
 
 
-def h2_entry(column: Column, evidence: Evidence) -> Row | None:
+def h2_entry(column: Column, evidence: Evidence, metadata: Metadata) -> Row | None:
     """H2 of a column: matrix with the whole first, intervals, ceilings, tests, and clusters of contexts."""
     h2 = column.h2
     if h2 is None:
@@ -78,7 +81,17 @@ def h2_entry(column: Column, evidence: Evidence) -> Row | None:
         "p_global": p_global,
         "p_global_holm": holm(p_global),
         "clusters": _context_clusters(column, evidence),
+        "prediction": _prediction(h2, metadata),
     }
+
+
+def _prediction(h2: OrderChange, metadata: Metadata) -> Row | None:
+    """How well metadata predict the agreement of two contexts; None where there is nothing to learn from."""
+    if len(h2.matrix) == 1:
+        return None
+    ordered = {name: [values[c] for c in h2.order] for name, values in metadata.items()}
+    predicted = predict_agreement(h2.matrix[1:, 1:], ordered)
+    return None if predicted is None else asdict(predicted)
 
 
 def _context_clusters(column: Column, evidence: Evidence) -> list[Row]:

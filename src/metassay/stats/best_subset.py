@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
+
+from metassay.stats.proportion import few_clusters_stretch
 
 FloatArray = NDArray[np.float64]
 
@@ -19,8 +20,8 @@ def may_be_best(
     with the distribution that the same maximum has around the truth in the paired resamples [n, resamples].
     Were m the best, no true lead would be positive, so m is dropped wrongly in at most 1 - level of cases,
     whichever estimate happens to lead: the maximum pays for picking the best of many (Gupta, 1965; Hsu,
-    1981). Spreads are stretched by t / z · √(n / (n - 1)) for n clusters. An estimate that is NaN is out;
-    with a single cluster nothing can be told apart and all others stay in.
+    1981). Spreads are stretched for small numbers of clusters. An estimate that is NaN is out; with a single
+    cluster nothing can be told apart and all others stay in.
     """
     p = np.zeros(len(estimate))
     known = ~np.isnan(estimate)
@@ -29,8 +30,7 @@ def may_be_best(
         return known, p
     draws = resamples[known]
     draws = np.ascontiguousarray(draws[:, ~np.isnan(draws).any(axis=0)] - estimate[known, None])
-    half = (1 + level) / 2
-    stretch = stdtrit(clusters - 1.0, half) / ndtri(half) * np.sqrt(clusters / (clusters - 1))
+    stretch = float(few_clusters_stretch(np.array(clusters), level))
     p[known] = _leads_exceeded(estimate[known], draws * stretch, 0.5 / clusters)
     return known & (p > 1 - level), p
 

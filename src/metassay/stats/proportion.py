@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 FloatArray = NDArray[np.float64]
 
-_FEW = 10  # below this many effective successes or failures a percentile interval collapses
+_FEW = 30  # below this many effective successes or failures a percentile interval is too narrow
 
 
 def cluster_interval(
@@ -26,7 +26,8 @@ def cluster_interval(
     few = effective_size(estimate, variance, clusters) * np.minimum(estimate, 1 - estimate) < _FEW
     low, high = widened_percentiles(estimate, resamples, clusters, level)
     wilson_low, wilson_high = wilson(estimate, variance, clusters, level)
-    low, high = np.where(few, wilson_low, low), np.where(few, wilson_high, high)
+    low = np.minimum(np.where(few, wilson_low, low), estimate)
+    high = np.maximum(np.where(few, wilson_high, high), estimate)
     undefined = np.isnan(estimate) | (clusters < 2)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
@@ -55,13 +56,12 @@ def wilson(
 def widened_percentiles(
     estimate: FloatArray, resamples: FloatArray, clusters: NDArray[np.int64], level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Percentiles of the resamples, stretched about the estimate by t / z · √(n / (n - 1)) for n clusters.
+    """Percentiles of the resamples, stretched about the estimate by Student's t over the normal quantile.
 
-    A bootstrap over n clusters is too narrow by about that factor (Hesterberg, 2015).
+    A bootstrap over few clusters is too narrow by about that factor (Hesterberg, 2015).
     """
     low, high = percentiles(resamples, level)
-    normal = _student(np.array(10**9), level)
-    stretch = _student(clusters, level) / normal * np.sqrt(clusters / np.maximum(clusters - 1, 1))
+    stretch = few_clusters_stretch(clusters, level)
     low, high = estimate + (low - estimate) * stretch, estimate + (high - estimate) * stretch
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
@@ -78,6 +78,11 @@ def percentiles(resamples: FloatArray, level: float = 0.95) -> tuple[FloatArray,
         upper = np.take_along_axis(ordered, np.ceil(place).astype(np.int64)[..., None], axis=-1)[..., 0]
         ends.append(lower + (place - below) * (upper - lower))
     return ends[0], ends[1]
+
+
+def few_clusters_stretch(clusters: NDArray[np.int64], level: float = 0.95) -> FloatArray:
+    """By how much an interval must be wider because n clusters, not unlimited ones, give its spread."""
+    return np.asarray(_student(clusters, level) / ndtri((1 + level) / 2))
 
 
 def _student(clusters: NDArray[np.int64], level: float) -> FloatArray:
