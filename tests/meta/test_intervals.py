@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metassay.meta.intervals import _resamples, bootstrap_values, percentile_interval
+from metassay.meta.intervals import bootstrap_values, percentile_interval, weighted_values
 from metassay.meta.meta_metrics import Judged, meta_values, parse_meta
 
 
@@ -24,11 +24,12 @@ def test_a_resample_equals_repeating_the_drawn_segments(judged: Judged, name: st
     (meta,) = parse_meta(name)
     units = np.arange(24) // 3 if clustered else None
     judged = Judged(judged.human, judged.metrics, units)
-    found = bootstrap_values(meta, judged, draws=7, seed=1)
+    size = 24 if units is None else 8
+    weights = np.random.default_rng(1).multinomial(size, np.full(size, 1 / size), size=7)
+    found = weighted_values(meta, judged, [weights.astype(float)])
     assert found is not None
     assert found.shape == (3, 7)
-    (weights,) = _resamples(judged, 7, 1)
-    for draw, counts in enumerate(weights.astype(int)):
+    for draw, counts in enumerate(weights):
         drawn, copies = np.repeat(np.arange(24), counts if units is None else counts[units]), None
         if units is not None:  # each copy of a document is a unit of its own
             drawn = np.concatenate([np.tile(np.arange(3 * u, 3 * u + 3), t) for u, t in enumerate(counts)])

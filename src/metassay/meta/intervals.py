@@ -6,7 +6,7 @@ their resamples differ from those of permutations by less than Monte-Carlo error
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -19,16 +19,45 @@ BLOCK = 100
 """Resamples made at once: bounds memory, and is fixed so that results never depend on it."""
 
 
-def bootstrap_values(meta: MetaMetric, judged: Judged, *, draws: int, seed: int) -> FloatArray | None:
-    """The meta-metric of each metric on each resample, `[metrics, draws]`; None where there is no shortcut.
+def bootstrap_values(
+    meta: MetaMetric, judged: Judged, *, draws: int, seed: int, stream: int = 0, size: int | None = None
+) -> FloatArray | None:
+    """The meta-metric of each metric on each resample, `[metrics, draws]`; None where it takes too long.
 
-    Kendall's tau over all cells is the one without: it would have to be sorted anew each time.
+    A resample has as many units as the data, or `size`.
+    """
+    units = judged.human.shape[1] if judged.units is None else int(judged.units.max()) + 1
+    share = np.full(units, 1.0 / units)
+
+    def resample(rng: np.random.Generator, count: int) -> FloatArray:
+        return rng.multinomial(size or units, share, size=count).astype(np.float64)
+
+    return weighted_values(meta, judged, _blocks(resample, draws, seed, (stream, 1)))
+
+
+def subsampled_values(
+    meta: MetaMetric, judged: Judged, *, segments: int, draws: int, seed: int, stream: int = 0
+) -> FloatArray | None:
+    """The meta-metric of each metric on random subsets of the segments, `[metrics, draws]`."""
+
+    def subset(rng: np.random.Generator, count: int) -> FloatArray:
+        order = np.argsort(rng.random((count, judged.human.shape[1])), axis=1)
+        return (order < segments).astype(np.float64)
+
+    alone = Judged(judged.human, judged.metrics)
+    return weighted_values(meta, alone, _blocks(subset, draws, seed, (stream, 2)))
+
+
+def weighted_values(meta: MetaMetric, judged: Judged, blocks: Iterable[FloatArray]) -> FloatArray | None:
+    """The meta-metric of each metric under blocks of weights `[draws, units]`; None where it takes too long.
+
+    That is so for Kendall's tau and Spearman's rho over all cells, which would be sorted anew each time.
     """
     if meta.level == SEGMENT and meta.name != "pearson":
         return None
     by_item = values_by_item(meta, judged) if meta.level == ITEM else None
     values = []
-    for weights in _resamples(judged, draws, seed):
+    for weights in blocks:
         if by_item is not None:
             values.append(_item_values(judged, by_item, weights))
         elif meta.level == SEGMENT:
@@ -43,17 +72,18 @@ def bootstrap_values(meta: MetaMetric, judged: Judged, *, draws: int, seed: int)
 
 def percentile_interval(values: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """Percentile interval over the last axis; NaN where some resample is undefined."""
+    low: FloatArray
+    high: FloatArray
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=-1)
     return low, high
 
 
-def _resamples(judged: Judged, draws: int, seed: int) -> Iterator[FloatArray]:
-    """Blocks of weights `[resamples, units]`: how often each unit was drawn."""
-    units = judged.human.shape[1] if judged.units is None else int(judged.units.max()) + 1
+def _blocks(
+    draw: Callable[[np.random.Generator, int], FloatArray], draws: int, seed: int, key: tuple[int, ...]
+) -> Iterator[FloatArray]:
     for block, start in enumerate(range(0, draws, BLOCK)):
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1, block)))
-        share = np.full(units, 1.0 / units)
-        yield rng.multinomial(units, share, size=min(BLOCK, draws - start)).astype(np.float64)
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*key, block)))
+        yield draw(rng, min(BLOCK, draws - start))
 
 
 def _soft_accuracies(judged: Judged, weights: FloatArray) -> FloatArray:

@@ -46,6 +46,8 @@ class Procedure:
     permutations: int = 1000
     seed: int = 0
     workers: int | None = None
+    stream: int = 0
+    """Data sets that are averaged need draws of their own: each takes another stream."""
 
     def __post_init__(self) -> None:
         if self.test not in TESTS:
@@ -97,7 +99,9 @@ def metric_differences(meta: MetaMetric, judged: Judged, procedure: Procedure) -
     first, second = np.triu_indices(len(values), 1)
     observed = values[first] - values[second]
     if procedure.test == "bootstrap":
-        drawn = bootstrap_values(meta, judged, draws=procedure.draws, seed=procedure.seed)
+        drawn = bootstrap_values(
+            meta, judged, draws=procedure.draws, seed=procedure.seed, stream=procedure.stream
+        )
         if drawn is None:
             return None
         return Differences(observed, (drawn[first] - drawn[second]).astype(np.float32), resampled=True)
@@ -143,7 +147,12 @@ def _all_draws(
     """Every block of swaps, shared out over threads; BLAS stays on one thread so that bytes never change."""
     drawn = np.empty((procedure.draws, pairs), dtype=np.float32)
     blocks = blocks_of_swaps(
-        procedure.test, draws=procedure.draws, systems=systems, segments=units, seed=procedure.seed
+        procedure.test,
+        draws=procedure.draws,
+        systems=systems,
+        segments=units,
+        seed=procedure.seed,
+        stream=procedure.stream,
     )
 
     def work(block: tuple[int, Swaps]) -> None:
@@ -163,7 +172,8 @@ def _item_flips(meta: MetaMetric, judged: Judged, procedure: Procedure) -> NDArr
     defined = ~np.isnan(differences)
     count = np.maximum(defined.sum(axis=1), 1)
     per_unit = judged.per_unit(np.where(defined, differences, 0.0))
-    null = sign_flip_null(per_unit, np.random.default_rng(procedure.seed), procedure.draws)
+    rng = np.random.default_rng(np.random.SeedSequence(procedure.seed, spawn_key=(procedure.stream,)))
+    null = sign_flip_null(per_unit, rng, procedure.draws)
     drawn: NDArray[np.float32] = (null / count[:, None]).astype(np.float32)
     return drawn
 

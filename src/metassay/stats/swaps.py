@@ -56,13 +56,13 @@ class Swaps:
 
 
 def blocks_of_swaps(
-    how: str, *, draws: int, systems: int, segments: int, seed: int
+    how: str, *, draws: int, systems: int, segments: int, seed: int, stream: int = 0
 ) -> Iterator[tuple[int, Swaps]]:
-    """All draws in blocks, each with the index of its first draw."""
+    """All draws in blocks, each with the index of its first draw; streams are independent of each other."""
     if how not in SWAPS:
         raise UnknownName("kind of swap", how, SWAPS)
     for block, start in enumerate(range(0, draws, BLOCK)):
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(block,)))
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream, block)))
         yield start, _draw(how, rng, min(BLOCK, draws - start), systems, segments)
 
 

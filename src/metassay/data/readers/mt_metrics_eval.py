@@ -1,0 +1,179 @@
+"""The folders that users of mt-metrics-eval have on disk, as one table of scores per language pair.
+
+    TESTSET/documents/LP.docs                     domain and document of each segment
+    TESTSET/human-scores/LP.NAME.seg.score        system and score, `None` where unrated
+    TESTSET/metric-scores/LP/METRIC-REF.seg.score the same for a metric; REF is the reference used, or `src`
+    TESTSET/references, system-outputs            the texts
+
+A score file lists the segments of one system after those of another; line n of a system is segment n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from metassay.data import cells
+from metassay.data.readers.files import read_text
+from metassay.errors import InputError, Place, UnknownName
+
+STANDARD_REFERENCES = {
+    ("wmt21.news", "en-de"): "refC",
+    ("wmt21.news", "zh-en"): "refB",
+    ("wmt23", "he-en"): "refB",
+}
+"""The shared tasks' standard reference where it is not `refA`."""
+SOURCE_ONLY = "src"
+HUMAN_NAMES = {"da-sqm": "da_sqm", "wmt-z": "da"}
+
+
+@dataclass(frozen=True)
+class ScoreTree:
+    """The scores of one language pair: a row per system and segment, and what could not be used."""
+
+    frame: pl.DataFrame
+    notes: tuple[str, ...]
+
+
+def is_score_tree(folder: str | Path) -> bool:
+    """Whether a folder is a test set in this layout, or holds some."""
+    return bool(_test_sets(Path(folder)))
+
+
+def read_score_trees(folder: str | Path, *, reference: Sequence[str] = ()) -> list[ScoreTree]:
+    """All language pairs that have human and metric scores; `reference` names references to use instead."""
+    found = []
+    test_sets = _test_sets(Path(folder))
+    for test_set in test_sets:
+        for scores in sorted(path for path in (test_set / "metric-scores").iterdir() if path.is_dir()):
+            if list((test_set / "human-scores").glob(f"{scores.name}.*.seg.score")):
+                tree = _read_pair(test_set, scores.name, reference)
+                if len(test_sets) > 1:
+                    tree = ScoreTree(tree.frame.with_columns(testset=pl.lit(test_set.name)), tree.notes)
+                found.append(tree)
+    if not found:
+        raise InputError(
+            "no language pair has human and metric scores per segment.", place=Place(str(folder))
+        )
+    return found
+
+
+def _test_sets(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    candidates = [folder, *sorted(path for path in folder.iterdir() if path.is_dir())]
+    return [
+        path for path in candidates if (path / "metric-scores").is_dir() and (path / "human-scores").is_dir()
+    ]
+
+
+def _read_pair(test_set: Path, lp: str, wanted: Sequence[str]) -> ScoreTree:
+    base = _segments(test_set / "documents" / f"{lp}.docs", lp)
+    people = {
+        path.name.removeprefix(f"{lp}.").removesuffix(".seg.score"): path
+        for path in sorted((test_set / "human-scores").glob(f"{lp}.*.seg.score"))
+    }
+    available = {path.name.removesuffix(".seg.score"): path for path in _files(test_set, lp, "seg")}
+    chosen = _references(test_set, lp, available, wanted)
+    used = {
+        name: path for name, path in available.items() if name.rpartition("-")[2] in {*chosen, SOURCE_ONLY}
+    }
+    frames = [_scores(path, HUMAN_NAMES.get(name, name), base.height) for name, path in people.items()]
+    frames += [_scores(path, name, base.height) for name, path in used.items()]
+    frame = frames[0]
+    for other in frames[1:]:
+        frame = frame.join(other, on=["system", "seg_id"], how="full", coalesce=True)
+    frame = base.join(frame.sort("system", "seg_id"), on="seg_id").sort("system", "seg_id")
+    notes = [f"{lp}: metrics that use {', '.join(chosen)} or the source alone."]
+    if only := _system_scores_only(test_set, lp, available, chosen):
+        notes.append(f"{lp}: not rankable by segment, since they have system scores only: {', '.join(only)}.")
+    frame, left_out = _without_own_references(frame, test_set, lp, chosen)
+    if left_out:
+        notes.append(f"{lp}: left out, since they are the reference itself: {', '.join(left_out)}.")
+    return ScoreTree(frame, tuple(notes))
+
+
+def _segments(path: Path, lp: str) -> pl.DataFrame:
+    """Segment, domain and document, from the `.docs` file."""
+    lines = _lines(path)
+    parts = [line.split("\t") for line in lines]
+    for number, part in enumerate(parts, start=1):
+        if len(part) < 2:
+            raise InputError("domain and document were expected.", place=Place(str(path), line=number))
+    return pl.DataFrame(
+        {
+            "lp": [lp] * len(parts),
+            "seg_id": list(range(1, len(parts) + 1)),
+            "domain": [part[0] for part in parts],
+            "doc_id": [part[1] for part in parts],
+        }
+    )
+
+
+def _scores(path: Path, name: str, segments: int) -> pl.DataFrame:
+    """`system, seg_id` and the scores under `name`."""
+    systems, values = [], []
+    for number, line in enumerate(_lines(path), start=1):
+        system, tab, value = line.partition("\t")
+        if not tab:
+            raise InputError(
+                "a system, a tab and a score were expected.", place=Place(str(path), line=number)
+            )
+        systems.append(system)
+        values.append(value)
+    frame = pl.DataFrame({"system": systems, name: cells.scores(pl.Series(name, values), str(path))})
+    counts = frame["system"].value_counts()
+    wrong = counts.filter(pl.col("count") != segments)
+    if not wrong.is_empty():
+        system, count = wrong.sort("system").row(0)
+        raise InputError(
+            f"system {system} has {count} scores, but the test set has {segments} segments.",
+            place=Place(str(path)),
+        )
+    return frame.with_columns(seg_id=pl.int_range(1, pl.len() + 1).over("system"))
+
+
+def _files(test_set: Path, lp: str, level: str) -> list[Path]:
+    return sorted((test_set / "metric-scores" / lp).glob(f"*.{level}.score"))
+
+
+def _references(test_set: Path, lp: str, available: dict[str, Path], wanted: Sequence[str]) -> list[str]:
+    known = sorted({name.rpartition("-")[2] for name in available} - {SOURCE_ONLY})
+    for name in wanted:
+        if name not in known:
+            raise UnknownName("reference", name, known)
+    if wanted or not known:
+        return list(wanted)
+    standard = STANDARD_REFERENCES.get((test_set.name, lp), "refA")
+    return [standard if standard in known else known[0]]
+
+
+def _system_scores_only(
+    test_set: Path, lp: str, available: dict[str, Path], chosen: Sequence[str]
+) -> list[str]:
+    names = [path.name.removesuffix(".sys.score") for path in _files(test_set, lp, "sys")]
+    kept = {*chosen, SOURCE_ONLY}
+    return [name for name in names if name not in available and name.rpartition("-")[2] in kept]
+
+
+def _without_own_references(
+    frame: pl.DataFrame, test_set: Path, lp: str, chosen: Sequence[str]
+) -> tuple[pl.DataFrame, list[str]]:
+    """Leave out systems whose text is a scoring reference: found by the texts, never by the names."""
+    references = [
+        _lines(path) for name in chosen if (path := test_set / "references" / f"{lp}.{name}.txt").exists()
+    ]
+    own = []
+    for path in sorted((test_set / "system-outputs" / lp).glob("*.txt")):
+        outputs = _lines(path)
+        shares = [sum(map(str.__eq__, outputs, text)) / len(outputs) for text in references]
+        if shares and max(shares) >= 0.99:
+            own.append(path.stem)
+    return frame.filter(~pl.col("system").is_in(own)), own
+
+
+def _lines(path: Path) -> list[str]:
+    return read_text(str(path)).removesuffix("\n").split("\n")
