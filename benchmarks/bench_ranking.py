@@ -124,7 +124,8 @@ def end_to_end(users: int, rng: np.random.Generator) -> None:
     print(
         f"{SYSTEMS} systems × {users} users × 4 copies × {len(PAPER)} measures, {len(pairs)} pairs: "
         f"{done - started:.1f} s (order {read - started:.1f}, worsen {made - read:.1f}, "
-        f"score {scored - made:.1f}, judge {done - scored:.1f}); accuracy of map by system {accuracy.min():.2f} to {accuracy.max():.2f}"
+        f"score {scored - made:.1f}, judge {done - scored:.1f}); "
+        f"accuracy of map by system {accuracy.min():.2f} to {accuracy.max():.2f}"
     )
 
 

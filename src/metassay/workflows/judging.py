@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.engine.batches import Rows
-from metassay.engine.local import Parts, Progress, score_rows
+from metassay.engine.local import Parts, Progress, Scored, score_rows
+from metassay.engine.rankings import score_lists
+from metassay.errors import InputError
 from metassay.meta.judgements import Contexts, Judgements, judge
 from metassay.metrics.base import Metric
 from metassay.perturb.pairs import Pairs
+from metassay.perturb.ranking_pairs import RankedPairs
 from metassay.workflows.preparing import clusters, scoring_rows
 
 KEY = ["item", "system"]
@@ -62,14 +65,10 @@ def judge_pairs(
 ) -> JudgedPairs:
     """Score every output that has pairs, and every worse copy, with every metric."""
     rows = _rows(dataset, pairs)
-    scored_rows, position = np.unique(rows, return_inverse=True)
-    base = scoring_rows(dataset)
-    outputs = base.frame[scored_rows].with_columns(_first_output(pairs, position, len(scored_rows)))
-    copies = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
-    both = Rows(pl.concat([outputs, copies]), base.qrels)
-    scored = score_rows(metrics, both, workers=workers, parts=parts, progress=progress)
-    oriented = np.array([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
-    better, worse = oriented[:, : len(scored_rows)][:, position], oriented[:, len(scored_rows) :]
+    if isinstance(pairs, RankedPairs):
+        scored, better, worse = _score_ranked(dataset, pairs, metrics, workers)
+    else:
+        scored, better, worse = _score_texts(dataset, pairs, rows, metrics, workers, parts, progress)
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
     methods = tuple(sorted(pairs.frame["perturbation"].unique()))
     cluster_codes, notes = clusters(dataset, cluster)
@@ -83,6 +82,41 @@ def judge_pairs(
         method=np.searchsorted(np.array(methods), pairs.frame["perturbation"].to_numpy()).astype(np.int32),
     )
     return JudgedPairs(pairs, rows, better, worse, judgements, scored.seconds, notes)
+
+
+def _score_texts(
+    dataset: Dataset,
+    pairs: Pairs,
+    rows: NDArray[np.int64],
+    metrics: Sequence[Metric],
+    workers: int | None,
+    parts: Parts | None,
+    progress: Progress | None,
+) -> tuple[Scored, NDArray[np.float64], NDArray[np.float64]]:
+    """Scores of both sides, each output scored once: [metrics, pairs], higher is better."""
+    scored_rows, position = np.unique(rows, return_inverse=True)
+    base = scoring_rows(dataset)
+    outputs = base.frame[scored_rows].with_columns(_first_output(pairs, position, len(scored_rows)))
+    copies = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
+    both = Rows(pl.concat([outputs, copies]), base.qrels)
+    scored = score_rows(metrics, both, workers=workers, parts=parts, progress=progress)
+    oriented = np.array([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
+    return scored, oriented[:, : len(scored_rows)][:, position], oriented[:, len(scored_rows) :]
+
+
+def _score_ranked(
+    dataset: Dataset, pairs: RankedPairs, metrics: Sequence[Metric], workers: int | None
+) -> tuple[Scored, NDArray[np.float64], NDArray[np.float64]]:
+    """The same for rankings, from grades alone: nothing is worth keeping that takes seconds to score."""
+    if dataset.qrels is None:
+        raise InputError("rankings cannot be scored without relevance judgements.", remedy="Pass --qrels.")
+    lists = score_lists(metrics, pairs.lists, dataset.outputs, dataset.qrels, workers=workers)
+    copies = score_lists(metrics, pairs.copies, pairs.frame, dataset.qrels, workers=workers)
+    better, worse = (
+        np.array([metric.oriented(side.scores[metric.spec]) for metric in metrics])
+        for side in (lists, copies)
+    )
+    return copies, better[:, pairs.rows], worse
 
 
 def _rows(dataset: Dataset, pairs: Pairs) -> NDArray[np.int64]:

@@ -28,7 +28,6 @@ MetricChoice = str | Metric | Sequence[str | Metric] | None
 DEFAULT_METRICS = {
     "mt": ("bleu", "chrf"),
     "asr": ("wer",),
-    "ranking": (),
 }
 
 
@@ -45,6 +44,10 @@ def prepared(dataset: Dataset, *, normalize: str | None, keep_references: bool) 
 
 def chosen_metrics(dataset: Dataset, metrics: MetricChoice) -> tuple[Metric, ...]:
     """The metrics asked for; by default those of the data's task."""
+    if metrics is None and dataset.task == "ranking":
+        from metassay.metrics.ranking import PAPER
+
+        return PAPER
     return parse_metrics(DEFAULT_METRICS[dataset.task] if metrics is None else metrics)
 
 

@@ -10,9 +10,13 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data.assemble import RawTable, assemble
+from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
 from metassay.data.join import join_columns
+from metassay.data.readers import trec
+from metassay.data.readers.judgements import read_judgements
 from metassay.data.readers.plain import read_parallel
+from metassay.data.readers.recommender import THRESHOLD
 from metassay.data.readers.tables import is_table, read_table
 from metassay.errors import InputError, Place, UnknownName
 
@@ -34,13 +38,18 @@ def read(
     join: Paths | None = None,
     quoting: str = "minimal",
     language: str | None = None,
+    qrels: str | os.PathLike[str] | None = None,
+    complete: bool = True,
+    relevant_from: float = THRESHOLD,
 ) -> Dataset:
-    """Read tables of outputs: CSV, TSV, JSON lines, Parquet, each also compressed, or `-`.
+    """Read tables of outputs: CSV, TSV, JSON lines, Parquet, each also compressed, or `-`; and TREC runs.
 
     `columns` maps a role to a column (`{"item": "seg_id"}`); `where` keeps rows with the given values;
     `references="per-output"` lets each row keep its own; `join` adds columns of other files by shared keys.
+    Rankings need `qrels`, a file of judgements or of ratings (relevant from `relevant_from` on); judged
+    topics that a run does not answer count as 0, or with `complete=False` are left out of its means.
     """
-    tables = [_table(path, quoting) for path in expand(path_or_paths)]
+    tables = [_table(path, quoting, task) for path in expand(path_or_paths)]
     notes: list[str] = []
     for file in [] if join is None else expand(join):
         other = read_table(file, quoting=quoting)
@@ -49,6 +58,16 @@ def read(
             tables[index] = RawTable(table.file, frame)
             notes.append(note)
     task = task or guess_task(tables[0].frame.columns)
+    if task == "ranking":
+        if qrels is None:
+            raise InputError(
+                "rankings need relevance judgements.",
+                place=Place(file=tables[0].file),
+                remedy="Name the file that holds them with --qrels FILE.",
+            )
+        judged = read_judgements(os.fspath(qrels), threshold=relevant_from)
+        dataset = assemble_rankings(tables, judged, columns=columns, complete=complete)
+        return _select(dataset.with_notes(*notes), where, systems, exclude_systems)
     dataset = assemble(tables, task=task, columns=columns, references=references, language=language)
     return _select(dataset.with_notes(*notes), where, systems, exclude_systems)
 
@@ -79,7 +98,7 @@ def expand(path_or_paths: Paths) -> list[str]:
         if not Path(path).is_dir():
             files.append(path)
             continue
-        inside = sorted(str(file) for file in Path(path).iterdir() if file.is_file() and is_table(file))
+        inside = sorted(str(file) for file in Path(path).iterdir() if file.is_file() and _is_data(file))
         if not inside:
             raise InputError("this folder holds no table.", place=Place(file=path))
         files.extend(inside)
@@ -94,7 +113,14 @@ def guess_task(columns: Sequence[str]) -> str:
     return "asr" if names & _SPEECH else "mt"
 
 
-def _table(path: str, quoting: str) -> RawTable:
+def _is_data(file: Path) -> bool:
+    return is_table(file) or trec.sniff(str(file))
+
+
+def _table(path: str, quoting: str, task: str | None = None) -> RawTable:
+    """The table in a file; a run of a ranking, where it looks like one or must be one."""
+    if path != "-" and not is_table(Path(path)) and (task == "ranking" or trec.sniff(path)):
+        return RawTable(path, trec.read_run(path))
     return RawTable("standard input" if path == "-" else path, read_table(path, quoting=quoting))
 
 

@@ -122,6 +122,8 @@ def _systems(
         corpus = None
         if statistics is not None and isinstance(metric, StatisticsMetric) and "corpus" in aggregate:
             corpus = _plain(metric.from_statistics(statistics[chosen].sum(axis=0)))
+        if data.task == "ranking" and "corpus" in aggregate:
+            corpus = _mean(scores[chosen])  # the mean over judged topics is what trec_eval prints as `all`
         segment = _mean(scores[chosen]) if "segment" in aggregate else None
         rows.append(row | {"corpus": corpus, "segment": segment, "bootstrap": None})
     return rows

@@ -1,0 +1,131 @@
+"""Rankings through the verbs and the command line: scores, assays, and the error line of each bad file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import metassay
+from metassay.cli import run as command_line
+from metassay.errors import InputError
+
+GOOD = "q1 Q0 a 1 3 bm25\nq1 Q0 b 2 2 bm25\nq1 Q0 c 3 1 bm25\nq2 Q0 a 1 3 bm25\n"
+OTHER = "q1 Q0 c 1 3 dense\nq1 Q0 a 2 2 dense\nq2 Q0 b 1 1 dense\n"
+QRELS = "q1 0 a 1\nq1 0 c 2\nq2 0 b 1\nq3 0 z 1\n"
+
+
+@pytest.fixture
+def run(capfd):
+    """The command line: exit status, standard output, standard error."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = command_line(list(arguments))
+        captured = capfd.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "one.run").write_text(GOOD)
+    (tmp_path / "runs" / "two.gz").write_bytes(gzip.compress(OTHER.encode()))
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    return tmp_path
+
+
+def test_a_folder_of_runs_is_scored(folder):
+    result = metassay.score(
+        metassay.read(folder / "runs", qrels=folder / "qrels.txt"), metrics="map,RR,P@1,success_5"
+    )
+    table = {(row["system"], row["metric"]): row for row in result.to_dict()["systems"]}
+    assert table["bm25", "map"]["corpus"] == pytest.approx((1 + 2 / 3) / 2 / 3)
+    assert table["dense", "recip_rank"]["segment"] == pytest.approx((1 + 1) / 3)
+    assert table["dense", "p_1"]["corpus"] == table["dense", "p_1"]["segment"]
+
+
+def test_unanswered_topics_are_left_out_on_request(folder):
+    data = metassay.read(folder / "runs", qrels=folder / "qrels.txt", complete=False)
+    systems = metassay.score(data, metrics="recip_rank").to_dict()["systems"]
+    assert {row["system"]: row["segment"] for row in systems} == {"bm25": 0.5, "dense": 1.0}
+
+
+def test_the_command_prints_trec_eval_s_numbers(run, real_data, tmp_path):
+    folder = real_data("trec_eval/out.test.aqcM").parent
+    written = tmp_path / "topics.csv"
+    status, out, err = run(
+        "score", str(folder / "results.trunc"), "--task", "ranking", "--qrels", str(folder / "qrels.test"),
+        "--metrics", "map(depth=100),P_5(depth=100),bpref(depth=100)", "--per-segment", str(written), "--json",
+    )  # fmt: skip
+    assert status == 0, err
+    ours = {row["metric"].partition("(")[0]: row["corpus"] for row in json.loads(out)["systems"]}
+    official = {}
+    for line in (folder / "out.test.aqcM").read_text().splitlines():
+        name, topic, value = (part.strip() for part in line.split("\t"))
+        official[name.lower(), topic] = value
+    assert {name: f"{value:.4f}" for name, value in ours.items()} == {
+        name: official[name, "all"] for name in ours
+    }
+    for item, _, metric, score in pl.read_csv(written, schema_overrides={"item": pl.String}).iter_rows():
+        assert f"{score:.4f}" == official[metric.partition("(")[0], item]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("q1 Q0 a 1 nan t\n", 1),
+        ("q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n", 2),
+        ("# comment\nq9 Q0 a 1 2 t\n", 2),
+        ("q1 Q0 a 1 2 t\nq1 Q0 b 2 1\n", 2),
+    ],
+)
+def test_bad_runs_exit_with_file_and_line(run, folder, text, line):
+    path = folder / "bad.run"
+    path.write_text(text)
+    status, _, err = run(
+        "score", str(path), "--task", "ranking", "--qrels", str(folder / "qrels.txt"), "--metrics", "map"
+    )
+    assert status == 2
+    assert f"{path}, line {line}: " in err
+    assert "Traceback" not in err
+
+
+def test_an_empty_run_and_float_grades_exit_with_the_file(run, folder):
+    (folder / "empty.run").write_text("")
+    (folder / "floats.txt").write_text("q1 0 a 1\nq1 0 b 0.5\n")
+    good, qrels = str(folder / "runs"), str(folder / "qrels.txt")
+    empty = run("score", str(folder / "empty.run"), "--task", "ranking", "--qrels", qrels)
+    floats = run("score", good, "--qrels", str(folder / "floats.txt"))
+    assert (empty[0], floats[0]) == (2, 2)
+    assert f"{folder / 'empty.run'}: the file is empty." in empty[2]
+    assert f"{folder / 'floats.txt'}, line 2: the grade '0.5' is not a whole number." in floats[2]
+
+
+def test_rankings_without_judgements_say_what_is_missing(folder):
+    with pytest.raises(InputError, match="--qrels"):
+        metassay.read(folder / "runs")
+
+
+def test_an_assay_of_rankings(real_data):
+    runs = pl.read_parquet(real_data("trec_covid/runs_top100.parquet"))
+    some = runs["run"].unique().sort()[:6].to_list()
+    data = metassay.read(
+        real_data("trec_covid/runs_top100.parquet"),
+        qrels=real_data("trec_covid/qrels-round1.txt"),
+        systems=some,
+    )
+    result = metassay.assay(data, metrics=None, contexts=["system"], resamples=100, permutations=99)
+    found = result.to_dict()
+    assert len(found["global"]) == 23
+    assert found["pairs"] == sum(found["perturbations"].values())
+    accuracy = {row["metric"]: row["accuracy"] for row in found["global"]}
+    assert accuracy["p_10"] == accuracy["recall_10"]  # they differ by a factor that both sides share
+    assert accuracy["map"] > accuracy["recip_rank"]
+    again = metassay.assay(data, contexts=["system"], resamples=100, permutations=99, workers=1)
+    assert again.to_dict() == found
+    np.testing.assert_array_equal(again.judged.worse, result.judged.worse)
