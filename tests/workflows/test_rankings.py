@@ -129,3 +129,20 @@ def test_an_assay_of_rankings(real_data):
     again = metassay.assay(data, contexts=["system"], resamples=100, permutations=99, workers=1)
     assert again.to_dict() == found
     np.testing.assert_array_equal(again.judged.worse, result.judged.worse)
+
+
+def test_pairs_that_did_not_get_worse_are_told_and_can_be_dropped(real_data):
+    data = metassay.read(
+        real_data("trec_covid/runs_top100.parquet"),
+        qrels=real_data("trec_covid/qrels-round1.txt"),
+        systems=["run1", "BBGhelani1", "udel_fang_run3"],
+    )
+    quick = {"metrics": "ndcg,recip_rank", "contexts": ["system"], "resamples": 50, "permutations": 49}
+    every = metassay.assay(data, **quick).to_dict()
+    assert any("lost discounted gain" in note for note in every["notes"])
+    validity = every["validity"]
+    kinds = ("worse", "equal", "better")
+    assert sum(row[kind] for row in validity for kind in kinds) == every["pairs"]
+    valid = metassay.assay(data, valid_pairs=True, **quick).to_dict()
+    assert valid["pairs"] == sum(row["worse"] for row in validity)
+    assert valid["global"][0] | {"accuracy": 1.0, "metric": "ndcg"} == valid["global"][0]

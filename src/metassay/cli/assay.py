@@ -37,8 +37,16 @@ def run_assay(
     strict_resources: Annotated[
         bool, typer.Option("--strict-resources", help="A missing dictionary is an error.")
     ] = False,
+    valid_pairs: Annotated[
+        bool, typer.Option("--valid-pairs", help="Rankings: drop copies that did not lose gain.")
+    ] = False,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 1000,
     permutations: Annotated[int, typer.Option(help="Permutations of H1.")] = 999,
+    min_items: Annotated[int, typer.Option(help="Contexts with fewer items get a warning.")] = 20,
+    weights: Annotated[str | None, typer.Option(help="A column of weights, or density.")] = None,
+    pairs: Annotated[str, typer.Option(help="perturbed, or human: pairs from human scores.")] = "perturbed",
+    human: Annotated[str | None, typer.Option(help="The human score, where there are several.")] = None,
+    min_gap: Annotated[float, typer.Option(help="Human pairs: scores differ by more than this.")] = 0.0,
 ) -> None:
     """Perturb, score and judge: local accuracy per context, both hypotheses, a recommendation, a report."""
     from metassay.workflows.assay import AUTOMATIC, assay
@@ -62,8 +70,14 @@ def run_assay(
             preprocess=preprocess,
             keep_references=keep_references,
             strict_resources=strict_resources,
+            valid_pairs=valid_pairs,
             resamples=resamples,
             permutations=permutations,
+            minimum_items=min_items,
+            weights=weights,
+            pairs=pairs,
+            human=human,
+            minimum_gap=min_gap,
             progress=show,
         )
     if output.json:

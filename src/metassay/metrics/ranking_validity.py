@@ -35,13 +35,17 @@ class GainChange:
         """Pairs whose label is right: the gain fell."""
         return self.change < 0
 
+    def take(self, chosen: NDArray[np.bool_]) -> GainChange:
+        """The pairs marked."""
+        return GainChange(self.change[chosen], self.clear[chosen])
+
     def counts(self) -> dict[str, int]:
         """Pairs by what became of the gain."""
         return {
             "worse": int((self.change < 0).sum()),
             "equal": int((self.change == 0).sum()),
             "better": int((self.change > 0).sum()),
-            "clearly worse": int(self.clear.sum()),
+            "clearly_worse": int(self.clear.sum()),
         }
 
 

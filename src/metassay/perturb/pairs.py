@@ -55,6 +55,8 @@ class Pairs:
     """What was collected from the data set, by language and perturbation; JSON-able, to keep in the run."""
     priorities: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64), repr=False)
     """One per row: the methods with the smallest are sampled first."""
+    validity: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By method, how many copies are known to be worse, equal or better, where that can be told."""
 
     def __len__(self) -> int:
         return self.frame.height

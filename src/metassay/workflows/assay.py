@@ -14,13 +14,14 @@ import polars as pl
 from metassay.data.context import Context, RowLabel, default_contexts, make_context
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers, measured_cost
-from metassay.errors import InputError
+from metassay.errors import InputError, UnknownName
 from metassay.meta.contextual import ContextualResult, assay_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.spec import split_list
 from metassay.perturb.pairs import Pairs, make_pairs
 from metassay.store.run import RunFolder
 from metassay.workflows.examples import wrong_pairs
+from metassay.workflows.human_pairs import human_column, human_pairs
 from metassay.workflows.judging import JudgedPairs, judge_pairs
 from metassay.workflows.preparing import (
     MetricChoice,
@@ -35,12 +36,13 @@ from metassay.workflows.preparing import (
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.run_files import write_run
+from metassay.workflows.weights import context_metadata, output_weights
+from metassay.workflows.valid_pairs import checked
 
 ContextRequest = str | RowLabel
 AUTOMATIC = "metassay-run-<hash>"
 """As `out`: a folder named after what the run is, so that the same run finds it again."""
-SMALLEST_CONTEXT = 30
-"""Contexts with fewer items get a warning: their accuracies are mostly noise."""
+PAIRS = ("perturbed", "human")
 
 
 @dataclass(frozen=True)
@@ -78,11 +80,11 @@ class AssayResult(Result):
             ],
             "validity": [
                 {"perturbation": name, "applied": count.applied, "not_applicable": count.not_applicable,
-                 "unchanged": count.unchanged}
+                 "unchanged": count.unchanged, **self.pairs.validity.get(name, {})}
                 for name, count in sorted(self.pairs.counts.items())
             ],
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.settings.notes],
-            "warnings": [*contextual["warnings"], *_size_warnings(contextual["contexts"])],
+            "warnings": contextual["warnings"],
         }  # fmt: skip
 
     def to_frame(self) -> pl.DataFrame:
@@ -130,8 +132,14 @@ class Settings:
     normalize: str
     preprocess: str
     keep_references: bool
+    valid_pairs: bool
     resamples: int
     permutations: int
+    minimum_items: int
+    weights: str | None
+    pairs: str
+    human: str | None
+    minimum_gap: float
     seed: int
 
     @property
@@ -165,15 +173,26 @@ def assay(
     preprocess: str = "none",
     keep_references: bool = False,
     strict_resources: bool = False,
+    valid_pairs: bool = False,
     resamples: int = 1000,
     permutations: int = 999,
+    minimum_items: int = 20,
+    weights: str | None = None,
+    pairs: str = "perturbed",
+    human: str | None = None,
+    minimum_gap: float = 0.0,
     progress: Progress | None = None,
 ) -> AssayResult:
     """Measure how often each metric prefers an output over a worsened copy of it, per context.
 
     `contexts` are columns, crossings (`year+domain`), buckets (`mqm:250`) or functions from a row to a label.
+    `valid_pairs` drops rankings whose worse copy did not lose gain.
+    `weights` names a column of positive numbers, or is `density`: typical outputs of a context count more.
+    With `pairs="human"` the pairs are two systems' outputs for an item, the better one by human score.
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     """
+    if pairs not in PAIRS:
+        raise UnknownName("kind of pairs", pairs, PAIRS)
     data = prepared(as_dataset(dataset), normalize=normalize, keep_references=keep_references)
     settings = Settings(
         metrics=chosen_metrics(data, metrics),
@@ -186,8 +205,14 @@ def assay(
         normalize=normalisation(data, normalize),
         preprocess=preprocess,
         keep_references=keep_references,
+        valid_pairs=valid_pairs,
         resamples=resamples,
         permutations=permutations,
+        minimum_items=minimum_items,
+        weights=weights,
+        pairs=pairs,
+        human=human_column(data, human) if pairs == "human" else human,
+        minimum_gap=minimum_gap,
         seed=seed,
     )
     identity = {"command": "assay", "configuration": settings.to_dict(), "input": data.content_hash}
@@ -215,27 +240,19 @@ class _How:
 
 def _carry_out(data: Dataset, settings: Settings, how: _How) -> AssayResult:
     """Make worse, score, judge."""
-    every = make_pairs(
-        data,
-        perturbations=settings.perturbations,
-        per_output=None,
-        seed=settings.seed,
-        preprocess=settings.preprocess,
-        workers=how.workers,
-        strict_resources=how.strict_resources,
-        progress=lambda done, total: how.tell("perturbing", done, total),
-    )
+    every = _pairs(data, settings, how)
+    sample = every if settings.pairs == "human" else every.sample(settings.per_output)
     sentinels = sentinels_beside(settings.metrics)
     judged = judge_pairs(
         data,
         every,
         (*settings.metrics, *sentinels),
         cluster=settings.cluster,
+        weights=output_weights(data, settings.weights, settings.contexts),
         workers=how.workers,
         parts=None if how.run is None else how.run.parts,
         progress=how.tell,
     )
-    sample = every.sample(settings.per_output)
     kept = judged.chosen(sample)
     how.tell("judging", 0, 1)
     contextual = assay_pairs(
@@ -248,11 +265,29 @@ def _carry_out(data: Dataset, settings: Settings, how: _How) -> AssayResult:
         permutations=settings.permutations,
         confounding=judged.judgements,
         sentinels=[metric.spec for metric in sentinels],
+        metadata={context.name: context_metadata(data, context) for context in settings.contexts},
+        minimum_items=settings.minimum_items,
         workers=how.workers,
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
     return AssayResult(data, settings, sample, judged, contextual, folder)
+
+
+def _pairs(data: Dataset, settings: Settings, how: _How) -> Pairs:
+    """All pairs: chosen by people, or every applicable perturbation of every output."""
+    if settings.human is not None and settings.pairs == "human":
+        return human_pairs(data, settings.human, settings.minimum_gap)
+    return make_pairs(
+        data,
+        perturbations=settings.perturbations,
+        per_output=None,
+        seed=settings.seed,
+        preprocess=settings.preprocess,
+        workers=how.workers,
+        strict_resources=how.strict_resources,
+        progress=lambda done, total: how.tell("perturbing", done, total),
+    )
 
 
 def run_name(identity: Mapping[str, Any]) -> str:
@@ -276,18 +311,3 @@ def _names(perturbations: str | Sequence[str] | None) -> tuple[str, ...] | None:
     if perturbations is None or isinstance(perturbations, str):
         return None if perturbations is None else tuple(split_list(perturbations))
     return tuple(perturbations)
-
-
-def _size_warnings(contexts: Mapping[str, Any]) -> list[str]:
-    """A warning per column that has contexts with few items."""
-    warnings = []
-    for name, part in contexts.items():
-        sizes = {row["context"]: row["items"] for row in part["local_accuracy"]}
-        small = [context for context, items in sizes.items() if items < SMALLEST_CONTEXT]
-        if small:
-            listed = ", ".join(small[:5]) + (" …" if len(small) > 5 else "")
-            warnings.append(
-                f"{name}: {len(small)} contexts have fewer than {SMALLEST_CONTEXT} items ({listed}): "
-                "their accuracies are mostly noise."
-            )
-    return warnings
