@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import importlib.metadata
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import jiwer
 import polars as pl
 import pytest
+import pytrec_eval
 import sacrebleu
 
 from metassay.errors import UnknownName
@@ -36,7 +41,7 @@ def debian_version(package: str) -> str:
 
 
 def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="mt"):
+    with pytest.raises(UnknownName, match="ranking"):
         sample_path("summarisation")
 
 
@@ -103,7 +108,115 @@ def test_the_script_makes_the_translations_again(mt: pl.DataFrame, tmp_path: Pat
     assert pl.read_parquet(tmp_path / "mt.parquet").equals(mt)
 
 
-def test_the_readme_describes_every_system(mt: pl.DataFrame) -> None:
+@pytest.fixture(scope="module")
+def asr() -> pl.DataFrame:
+    return pl.read_parquet(sample_path("asr"))
+
+
+def word_error_rate(rows: pl.DataFrame) -> float:
+    plain = rows.with_columns(pl.col("ref", "hyp").str.to_lowercase().str.replace_all(r"[^\w' ]+", " "))
+    return jiwer.wer(plain["ref"].to_list(), plain["hyp"].to_list())
+
+
+def test_the_utterances_are_a_full_table(asr: pl.DataFrame) -> None:
+    assert asr.columns == ["utt_id", "speaker_id", "gender", "accent", "domain", "system", "ref", "hyp"]
+    assert asr.null_count().row(0) == (0,) * 8
+    items, systems = asr["utt_id"].n_unique(), asr["system"].n_unique()
+    assert items >= 150
+    assert systems >= 4
+    assert asr.select("utt_id", "system").n_unique() == asr.height == items * systems
+    assert asr.group_by("speaker_id").agg(pl.col("utt_id").n_unique())["utt_id"].to_list() == [18] * 9
+    assert asr.group_by("utt_id").agg(pl.col("ref", "speaker_id").n_unique())["ref"].max() == 1
+    assert not asr["ref"].str.contains(r"[0-9]").any()
+
+
+def test_the_recognisers_differ_in_quality(asr: pl.DataFrame) -> None:
+    wer = {system: word_error_rate(rows) for (system,), rows in asr.group_by("system")}
+    assert wer["rehearsed"] < 0.15
+    assert wer["rehearsed"] < wer["general"] < wer["noisy"] < 0.7
+    assert wer["general"] < wer["hasty"] < 0.7
+    accents = {accent: word_error_rate(rows) for (accent,), rows in asr.group_by("accent")}
+    assert accents["american"] < accents["british"]
+
+
+def pocketsphinx_version() -> str:
+    try:
+        return importlib.metadata.version("pocketsphinx")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    pocketsphinx_version() != "5.1.1" or not debian_version("espeak-ng").startswith("1.51+"),
+    reason="needs pocketsphinx 5.1.1 and espeak-ng 1.51",
+)
+def test_the_script_makes_the_speech_again(asr: pl.DataFrame, tmp_path: Path) -> None:
+    rebuild("asr", tmp_path)
+    assert pl.read_parquet(tmp_path / "asr.parquet").equals(asr)
+
+
+def read_qrels() -> dict[str, dict[str, int]]:
+    qrels: dict[str, dict[str, int]] = {}
+    for line in (sample_path("ranking") / "qrels.txt").read_text(encoding="utf-8").splitlines():
+        topic, _, document, grade = line.split()
+        qrels.setdefault(topic, {})[document] = int(grade)
+    return qrels
+
+
+def read_runs() -> dict[str, dict[str, dict[str, float]]]:
+    runs: dict[str, dict[str, dict[str, float]]] = {}
+    for file in sorted((sample_path("ranking") / "runs").glob("*.run.gz")):
+        for line in gzip.decompress(file.read_bytes()).decode().splitlines():
+            topic, _, document, _, score, tag = line.split()
+            assert tag == file.name.removesuffix(".run.gz")
+            runs.setdefault(tag, {}).setdefault(topic, {})[document] = float(score)
+    return runs
+
+
+def test_every_ranker_answers_every_query() -> None:
+    topics = pl.read_csv(
+        sample_path("ranking") / "topics.tsv", separator="\t", schema_overrides={"topic": pl.String}
+    )
+    documents = pl.read_csv(sample_path("ranking") / "documents.tsv", separator="\t")
+    runs = read_runs()
+    assert topics.height == topics["text"].n_unique() >= 60
+    assert len(runs) >= 6
+    for run in runs.values():
+        assert set(run) == set(topics["topic"])
+        assert {len(ranking) for ranking in run.values()} == {30}
+        assert {document for ranking in run.values() for document in ranking} <= set(documents["docid"])
+
+
+def test_every_query_has_an_answer_and_a_wrong_document() -> None:
+    grades = [set(judged.values()) for judged in read_qrels().values()]
+    assert len(grades) >= 60
+    assert all({0, 2} <= found <= {0, 1, 2} for found in grades)
+
+
+def test_the_rankers_differ_in_quality() -> None:
+    evaluator = pytrec_eval.RelevanceEvaluator(read_qrels(), {"map"})
+    mean = {
+        name: sum(scores["map"] for scores in evaluator.evaluate(run).values()) / len(run)
+        for name, run in read_runs().items()
+    }
+    assert max(mean["random"], mean["longest"]) < 0.1
+    assert 0.2 < mean["bm25-shaken"] < mean["overlap"] < mean["bm25"] < mean["bm25-stemmed"] < 0.9
+
+
+def test_the_script_makes_the_rankings_again(tmp_path: Path) -> None:
+    rebuild("ranking", tmp_path)
+    made = tmp_path / "ranking"
+    names = sorted(file.relative_to(made) for file in made.rglob("*") if file.is_file())
+    kept = sample_path("ranking")
+    assert names == sorted(file.relative_to(kept) for file in kept.rglob("*") if file.is_file())
+    for name in names:  # zlib's builds may compress differently: the content is what counts
+        read = gzip.decompress if name.suffix == ".gz" else bytes
+        assert read((made / name).read_bytes()) == read((kept / name).read_bytes()), name
+
+
+def test_the_readme_describes_every_system(mt: pl.DataFrame, asr: pl.DataFrame) -> None:
     described = (SAMPLE / "README.md").read_text(encoding="utf-8")
-    for system in mt["system"].unique():
-        assert f"| `{system}` |" in described
+    assert "simulated" in described
+    rows = set(re.findall(r"^\| `([^`]+)` \|", described, flags=re.MULTILINE))
+    assert rows == {*mt["system"], *asr["system"], *read_runs()}

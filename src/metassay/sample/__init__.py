@@ -11,11 +11,13 @@ from pathlib import Path
 
 from metassay.errors import UnknownName
 
-PATHS = {"mt": "mt.parquet"}
+PATHS = {"mt": "mt.parquet", "asr": "asr.parquet", "ranking": "ranking"}
 
 
 def sample_path(task: str) -> Path:
-    """Where the sample of a task lies.
+    """Where the sample of a task lies: a Parquet file for `mt` and `asr`, a folder for `ranking`.
+
+    The folder holds `runs/` (one TREC run file per ranker), `qrels.txt`, `topics.tsv` and `documents.tsv`.
 
     >>> sample_path("mt").name
     'mt.parquet'
