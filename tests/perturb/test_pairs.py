@@ -148,3 +148,43 @@ def test_what_cannot_be_a_perturbation_is_refused(names: list[str], message: str
 def test_none_per_output_is_refused() -> None:
     with pytest.raises(InputError, match="leave nothing"):
         make_pairs(dataset(), perturbations=BASIC, per_output=0)
+
+
+@pytest.mark.usefixtures("no_resources")
+def test_missing_dictionaries_are_noted_or_refused() -> None:
+    pairs = make_pairs(dataset(), perturbations=["synonym", "removal"])
+    assert pairs.counts["synonym"].not_applicable == len(dataset())
+    assert [note for note in pairs.notes if "apt install wordnet-base" in note and "distinct outputs" in note]
+    with pytest.raises(InputError, match="synonym lacks a resource for en"):
+        make_pairs(dataset(), perturbations=["synonym"], strict_resources=True)
+
+
+def test_an_unknown_language_is_an_error_only_for_methods_that_were_named() -> None:
+    with pytest.raises(InputError, match="--language"):
+        make_pairs(dataset(lp=None), perturbations=["pronoun"])
+    pairs = make_pairs(dataset(lp=None))
+    assert {"removal", "insertion", "swapping"} == set(pairs.frame["perturbation"])
+    assert sum("--language" in note for note in pairs.notes) == 5
+
+
+def test_other_languages_are_noted() -> None:
+    pairs = make_pairs(dataset(lp="en-fr"), perturbations=["pronoun", "removal"])
+    assert any("pronoun does not know the language fr; it knows de, en, ru" in note for note in pairs.notes)
+
+
+def test_names_come_from_the_whole_data_set_on_any_number_of_workers() -> None:
+    texts = [
+        f"Yesterday {name} came to {place} by car, said {name} ({i})."
+        for i, (name, place) in enumerate(
+            [("John", "Paris"), ("Mary", "Berlin"), ("Peter", "Rome"), ("Susan", "Madrid")] * 260
+        )
+    ]
+    data = dataset(texts, systems=2)
+    one = make_pairs(data, perturbations=["entity"], workers=1)
+    two = make_pairs(data, perturbations=["entity"], workers=2)
+    if "apt" in str(one.notes) or "pip" in str(one.notes):
+        pytest.skip(one.notes[0])
+    assert len(one) == len(texts)
+    assert one.frame.equals(two.frame)
+    assert one.resources == two.resources
+    assert one.resources["en"]["entity"]["LOC"] == ["Berlin", "Madrid", "Paris", "Rome"]

@@ -13,7 +13,7 @@ from metassay import plugins
 from metassay.errors import InputError, UnknownName
 from metassay.perturb.base import Perturbation
 
-MODULES = ("ranking", "words", "synonym", "pronoun", "negation_removal", "phonetic")
+MODULES = ("ranking", "words", "synonym", "pronoun", "entity", "negation", "negation_removal", "phonetic")
 """The modules of this package that define perturbations; each lists its classes in `PERTURBATIONS`."""
 
 AnyPerturbation = Perturbation[Any]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from metassay.perturb.languages import english_synonyms, german_synonyms, russian_synonyms
 from metassay.perturb.view import View
 from metassay.perturb.words import WordEdit
 from metassay.text import resources
@@ -18,7 +17,11 @@ from metassay.text.words import replace_spans, starts_sentence, with_case_of, wi
 
 Finder = Callable[[str, str, str], tuple[str, ...]]
 
-_MODULES = {"en": "english_synonyms", "de": "german_synonyms", "ru": "russian_synonyms"}
+_FINDERS: dict[str, Finder] = {
+    "en": english_synonyms.candidates,
+    "de": german_synonyms.candidates,
+    "ru": russian_synonyms.candidates,
+}
 _NEEDS = {
     "en": ("WordNet",),
     "de": ("OpenThesaurus", "simplemma"),
@@ -36,7 +39,7 @@ class Synonym(WordEdit):
 
     name: ClassVar[str] = "synonym"
     tasks: ClassVar[frozenset[str]] = frozenset({"mt"})
-    languages: ClassVar[frozenset[str] | None] = frozenset(_MODULES)
+    languages: ClassVar[frozenset[str] | None] = frozenset(_FINDERS)
     summary: ClassVar[str] = "replaces the first word that has a synonym (en, de, ru)"
 
     def missing(self, language: str) -> str | None:
@@ -46,7 +49,7 @@ class Synonym(WordEdit):
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with the first words that have synonyms replaced."""
         text, language = view.output, view.language or ""
-        find = _finder(language)
+        find = _FINDERS[language]
         edits, previous = [], ""
         for term, following in with_next(text):
             form = _dictionary_form(text, term, language)
@@ -71,15 +74,9 @@ def _dictionary_form(text: str, term: re.Match[str], language: str) -> str:
     if word[1:] == lower[1:]:
         if language == "de":
             return lower if starts_sentence(text, start) and german_lemma(lower) is not None else word
-        return lower if starts_sentence(text, start) else ""
+        is_name = language == "en" and english_synonyms.is_name(word)
+        return lower if starts_sentence(text, start) and not is_name else ""
     return ""
-
-
-@functools.cache
-def _finder(language: str) -> Finder:
-    module = importlib.import_module(f"metassay.perturb.languages.{_MODULES[language]}")
-    finder: Finder = module.candidates
-    return finder
 
 
 PERTURBATIONS = (Synonym,)

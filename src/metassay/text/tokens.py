@@ -27,3 +27,8 @@ def word_tokens(text: str) -> list[str]:
     ['John', 'did', "n't", 'like', 'it', ',', 'I', "'m", 'told', '(', '3.5', 'of', '10', ')', '.']
     """
     return _TOKEN.findall(text)
+
+
+def token_spans(text: str) -> list[tuple[int, int]]:
+    """Start and end of each of the `word_tokens`."""
+    return [match.span() for match in _TOKEN.finditer(text)]

@@ -6,25 +6,24 @@ from metassay.text.words import word_set
 
 FUNCTION_WORDS = word_set(
     """
-    der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner keines
-    dieser diese dieses diesen diesem jener jene jenes jeder jede jedes jeden jedem mancher manche
-    solcher solche welcher welche welches ich du er sie es wir ihr mich dich ihn uns euch ihnen mir dir
-    ihm sich mein dein sein unser euer man wer was wem wen wessen etwas nichts jemand niemand alle alles
-    allen aller beide einige mehrere viele wenige viel wenig mehr weniger und oder aber denn sondern
-    doch dass ob weil da wenn als wie während bevor nachdem damit obwohl falls sowie sowohl in an auf
-    aus bei mit nach seit von vor zu zum zur im am beim vom ins ans für gegen ohne um durch über unter
-    neben zwischen hinter bis wegen trotz statt laut pro per ab außer gegenüber entlang innerhalb
-    außerhalb nicht nie niemals nein ja noch schon nur auch so sehr hier dort dann nun jetzt wo wohin
-    woher wann warum wieso sein bin bist ist sind seid war waren wäre haben habe hat hatte hätte werden
-    wird wurde würde worden geworden können kann konnte könnte müssen muss sollen soll wollen will
-    dürfen darf mögen mag möchte lassen lässt gehen geht machen macht kommen kommt geben gibt stehen
-    steht halten hält stellen stellt setzen setzt nehmen nimmt bringen bringt ziehen legen finden sehen
-    wissen tun eins zwei drei vier fünf sechs sieben acht neun zehn hundert tausend million erste zweite
-    dritte letzte nächste andere anderer anderes anderen selbst selber eben mal bitte danke hallo zwar
-    also dabei dazu daher dafür davon daran darauf darüber dadurch dagegen daraus darin wieder weiter
-    weg hin her los gerade einmal bereits ganz gar wohl etwa fast allein eigen eigene eigenen einzige
-    ganze ganzen gut guten gute gerne lage leute deutsch deutsche deutschen deutscher unten oben links
-    rechts immer irgendein lieber meist meiste meisten
+    der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner keines dieser
+    diese dieses diesen diesem jener jene jenes jeder jede jedes jeden jedem mancher manche solcher solche
+    welcher welche welches ich du er sie es wir ihr mich dich ihn uns euch ihnen mir dir ihm sich mein
+    dein sein unser euer man wer was wem wen wessen etwas nichts jemand niemand alle alles allen aller
+    beide einige mehrere viele wenige viel wenig mehr weniger und oder aber denn sondern doch dass ob weil
+    da wenn als wie während bevor nachdem damit obwohl falls sowie sowohl in an auf aus bei mit nach seit
+    von vor zu zum zur im am beim vom ins ans für gegen ohne um durch über unter neben zwischen hinter bis
+    wegen trotz statt laut pro per ab außer gegenüber entlang innerhalb außerhalb nicht nie niemals nein
+    ja noch schon nur auch so sehr hier dort dann nun jetzt wo wohin woher wann warum wieso bin bist ist
+    sind seid war waren wäre haben habe hat hatte hätte werden wird wurde würde worden geworden können
+    kann konnte könnte müssen muss sollen soll wollen will dürfen darf mögen mag möchte lassen lässt gehen
+    geht machen macht kommen kommt geben gibt stehen steht halten hält stellen stellt setzen setzt nehmen
+    nimmt bringen bringt ziehen legen finden sehen wissen tun eins zwei drei vier fünf sechs sieben acht
+    neun zehn hundert tausend million erste zweite dritte letzte nächste andere anderer anderes anderen
+    selbst selber eben mal bitte danke hallo zwar also dabei dazu daher dafür davon daran darauf darüber
+    dadurch dagegen daraus darin wieder weiter weg hin her los gerade einmal bereits ganz gar wohl etwa
+    fast allein eigen eigene eigenen einzige ganze ganzen gut guten gute gerne lage leute deutsch deutsche
+    deutschen deutscher unten oben links rechts immer irgendein lieber meist meiste meisten
     """
 )
 
@@ -100,3 +99,54 @@ NEGATION_REMOVAL = (
 )
 """Negations and what stands in their place; None protects a phrase that looks like one and is not."""
 NEGATION_SIGNS = r"\b(?:nicht|nie|niemals|nichts|niemand\w*|nirgend\w+|kein(?:e|en|em|er|es)?)\b"
+
+AUXILIARIES = word_set(
+    """
+    ist sind bin bist seid war waren warst wäre wären sei seien habe hast hat haben habt hatte hatten
+    hätte hätten wird werden werde wirst werdet wurde wurden würde würden kann können kannst könnt konnte
+    konnten könnte könnten muss müssen musst müsst musste mussten müsste müssten soll sollen sollst sollte
+    sollten will wollen willst wollte wollten darf dürfen darfst durfte durften dürfte dürften mag mögen
+    möchte möchten lässt lassen ließ
+    """
+)
+VERBS = word_set(
+    """
+    gibt gab geht ging kommt kam kommen steht stand stehen macht machte machen sagt sagte sagen sieht sah
+    sehen hält hielt halten bleibt blieb bleiben liegt lag liegen nimmt nahm nehmen findet fand finden
+    weiß wusste wissen denkt denke dachte denken glaubt glaube glaubte glauben braucht brauche brauchte
+    brauchen funktioniert funktionierte funktionieren arbeitet arbeitete arbeiten bietet bot bieten
+    enthält enthielt enthalten zeigt zeigte zeigen führt führte führen hilft half helfen verwendet
+    verwendete verwenden bekommt bekam bekommen erhält erhielt erhalten gehört gehörte gehören heißt hieß
+    heißen spielt spielte spielen scheint schien scheinen bedeutet bedeutete lebt lebte leben versucht
+    versuchte versuchen verstehe versteht verstand hoffe hofft hofften kennt kannte kennen warnt warnte
+    fordert forderte fordern passiert passierte beginnt begann endet endete besteht bestand bestehen
+    klicken tippen wählen öffnen schließen drücken gehen stellen prüfen überprüfen starten verbinden
+    ziehen senden geben laden warten lesen schalten melden bestellen kontaktieren ändern löschen sehe
+    nehme bekomme
+    """
+)
+"""Common finite verbs."""
+ADJECTIVES = word_set(
+    """
+    gut schlecht groß klein neu alt jung lang kurz hoch tief schnell langsam wichtig möglich richtig
+    falsch einfach schwer leicht schön frei sicher klar bekannt verfügbar notwendig nötig bereit fertig
+    erforderlich geeignet ideal perfekt stark schwach hell dunkel warm kalt heiß teuer billig günstig
+    genau direkt kostenlos aktuell verantwortlich zufrieden glücklich traurig nützlich hilfreich sinnvoll
+    erfolgreich beliebt berühmt gefährlich gesund krank echt wahr ganz voll leer offen geschlossen
+    erhältlich enthalten gültig zuständig
+    """
+)
+"""Common adjectives, as they stand after "to be"."""
+INVERTED = word_set("ich du er sie es wir ihr man sich bitte mir dir ihm ihnen uns euch mich dich ihn")
+"""After a verb these come before "nicht"."""
+NEGATED = word_set("nicht kein keine keinen keinem keiner keines nie niemals niemand nichts")
+"""Near one of these no second negation is put in."""
+DETERMINERS = word_set(
+    """
+    der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner keines dieser
+    diese dieses diesen diesem jeder jede jedes jeden jedem mein meine meinen meinem meiner dein deine
+    deinen sein seine seinen seinem seiner ihr ihre ihren ihrem ihrer unser unsere unseren unserem unserer
+    im am zum zur beim vom ins
+    """
+)
+"""What stands before a noun, and seldom before a name."""

@@ -8,21 +8,20 @@ FUNCTION_WORDS = word_set(
     """
     a an the this that these those some any each every either neither both all most much many more less
     least few several no none nothing one two three four five six seven eight nine ten hundred thousand
-    million billion i me my mine myself you your yours yourself yourselves he him his himself she her
-    hers herself it its itself we us our ours ourselves they them their theirs themselves who whom whose
-    which what whatever whoever someone somebody something anyone anybody anything everyone everybody
-    everything nobody be am is are was were been being have has had having do does did doing done will
-    would shall should can could may might must ought need dare used going got get gets getting go goes
-    went gone let lets make makes made making take takes took taken taking put puts set sets of in on at
-    by for with from to into onto out off up down over under about above below between among through
-    during before after since until against within without toward towards across along behind beyond
-    near upon per via despite like unlike as than because although though while whereas if unless
-    whether and or but nor so yet not n't never then there here where when why how again too also just
-    only even still already ever else very well back away such own same other others another rather
-    quite almost now once twice first second third last next mr mrs ms dr yes please ok okay continue
-    continues continued keep keeps kept keeping time times way ways tell tells told telling according
-    regarding including following concerning considering matter hello hi thank thanks sorry oh st vs etc
-    am pm
+    million billion i me my mine myself you your yours yourself yourselves he him his himself she her hers
+    herself it its itself we us our ours ourselves they them their theirs themselves who whom whose which
+    what whatever whoever someone somebody something anyone anybody anything everyone everybody everything
+    nobody be am is are was were been being have has had having do does did doing done will would shall
+    should can could may might must ought need dare used going got get gets getting go goes went gone let
+    lets make makes made making take takes took taken taking put puts set sets of in on at by for with
+    from to into onto out off up down over under about above below between among through during before
+    after since until against within without toward towards across along behind beyond near upon per via
+    despite like unlike as than because although though while whereas if unless whether and or but nor so
+    yet not n't never then there here where when why how again too also just only even still already ever
+    else very well back away such own same other others another rather quite almost now once twice first
+    second third last next mr mrs ms dr yes please ok okay continue continues continued keep keeps kept
+    keeping time times way ways tell tells told telling according regarding including following concerning
+    considering matter hello hi thank thanks sorry oh st vs etc pm
     """
 )
 """Words without synonyms: what WordNet knows of them ("in": indium) is not what they mean."""
@@ -53,8 +52,7 @@ PRONOUNS = (
 
 _BEFORE_OBJECT = word_set(
     """
-    of in on at by for with from to into about against between like than help give let make tell ask
-    want
+    of in on at by for with from to into about against between like than help give let make tell ask want
     """
 )
 _AFTER_OBJECT = word_set(
@@ -99,3 +97,11 @@ NEGATION_REMOVAL = (
 """Negations and what stands in their place; None protects a phrase that looks like one and is not."""
 NEGATION_SIGNS = r"n['’]t\b|\b(?:not|no|never|nobody|nothing|nowhere|none|without|cannot)\b"
 """Without one of these no rule can match."""
+
+AUXILIARIES = word_set(
+    """
+    am is are was were have has had do does did will would shall should can could may might must
+    """
+)
+INVERTED = word_set("i you he she it we they there this that these those who anyone someone everyone")
+"""After an auxiliary these are its subject: "not" comes after them."""

@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from metassay.perturb.languages.en import FUNCTION_WORDS, INVARIANT_VERBS, PARTICLES
+from metassay.perturb.languages.names import GIVEN_NAMES
 from metassay.text.wordnet import PARTS_OF_SPEECH, WordNet, open_wordnet
 
 DOMINANT = 0.75
@@ -37,6 +38,14 @@ def candidates(previous: str, form: str, following: str) -> tuple[str, ...]:
         vowel = form[0] in "aeiou"
         return tuple(word for word in entry.candidates if (word[0] in "aeiou") == vowel)
     return entry.candidates
+
+
+@functools.cache
+def is_name(word: str) -> bool:
+    """Whether a word with a capital is a name in some meaning, as John is."""
+    wordnet = _database()
+    senses = wordnet.senses(word.lower(), "n")
+    return word in GIVEN_NAMES or any(word in wordnet.synset("n", offset) for offset in senses)
 
 
 def _database() -> WordNet:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
 from metassay.perturb.languages.ru import FUNCTION_WORDS
 from metassay.text.morphology import russian
 from metassay.text.thesaurus import open_thesaurus
 
+_CYRILLIC = re.compile(r"[а-яё]{3,}(?:-[а-яё]+)*")
 NAMES = frozenset({"Name", "Surn", "Patr", "Geox", "Orgn", "Trad", "Abbr", "Init"})
 DOMINANT = 0.8
 """How sure the part of speech must be."""
@@ -37,12 +39,14 @@ def candidates(previous: str, form: str, following: str) -> tuple[str, ...]:  # 
 
 @functools.cache
 def _candidates(form: str) -> tuple[str, ...]:
+    if not _CYRILLIC.fullmatch(form):
+        return ()
     thesaurus = open_thesaurus("ru")
     assert thesaurus is not None
     readings = russian().parse(form)
     # Forms such as «включите» are orders far more often than statements about the future.
     reading = next((r for r in readings if r.tag.mood == "impr"), readings[0])
-    if len(form) < 3 or reading.normal_form in FUNCTION_WORDS or set(reading.tag.grammemes) & NAMES:
+    if reading.normal_form in FUNCTION_WORDS or set(reading.tag.grammemes) & NAMES:
         return ()
     if reading.tag.POS not in _CARRY and reading.tag.POS not in _SAME_FORM:
         return ()

@@ -1,0 +1,129 @@
+"""A negation where there was none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from metassay.perturb.languages import de, en, ru
+from metassay.perturb.view import View
+from metassay.perturb.words import WordEdit
+from metassay.text import resources
+from metassay.text.streams import Stream
+from metassay.text.taggers import tagged
+from metassay.text.words import replace_spans, starts_sentence, terms
+
+_NEGATIONS = {"en": "not", "de": "nicht", "ru": "не"}
+
+
+@dataclass(frozen=True)
+class Negation(WordEdit):
+    """Puts a "not" before a random verb or adjective, or after an auxiliary.
+
+    English: after an auxiliary where there is one, else by part of speech before an adjective or a non-finite
+    verb, else before any verb. German "nicht" and Russian "не" from word lists (and, for Russian verbs,
+    endings).
+    """
+
+    name: ClassVar[str] = "negation"
+    tasks: ClassVar[frozenset[str]] = frozenset({"mt"})
+    languages: ClassVar[frozenset[str] | None] = frozenset(_NEGATIONS)
+    summary: ClassVar[str] = "negates a random verb or adjective (en, de, ru)"
+
+    def missing(self, language: str) -> str | None:
+        """English needs a tagger."""
+        return resources.missing("HanTa", language="en") if language == "en" else None
+
+    def apply(self, view: View[str], stream: Stream) -> str | None:
+        """The output with "not" put in at the places drawn."""
+        places = _PLACES[view.language or ""](view.output)
+        if len(places) < self.strength:
+            return None
+        drawn = [places[i] for i in sorted(stream.sample(len(places), self.strength))]
+        word = _NEGATIONS[view.language or ""]
+        return replace_spans(view.output, [_insertion(view.output, place, word) for place in drawn])
+
+
+def _insertion(text: str, place: int, word: str) -> tuple[tuple[int, int], str]:
+    """The edit that puts a word in before the word that starts at a place, or after the one that ends."""
+    if place == len(text) or not text[place].isalnum():
+        return (place, place), f" {word}"
+    follower = text[place : place + 2]
+    if follower[:1].isupper() and not follower[1:].isupper() and starts_sentence(text, place):
+        return (place, place + 1), f"{word.capitalize()} {follower[0].lower()}"
+    return (place, place), f"{word} "
+
+
+def _english(text: str) -> list[int]:
+    """Places for "not": after auxiliaries; else before adjectives and non-finite verbs; else before verbs."""
+    words = terms(text)
+    lower = [word[0].lower() for word in words]
+    after = []
+    for i, word in enumerate(lower):
+        chained = i > 0 and lower[i - 1] in en.AUXILIARIES | {"not", "to", "never"}
+        if word in en.AUXILIARIES and not chained and "not" not in lower[i + 1 : i + 3]:
+            has_subject = i > 0 and lower[i - 1] in en.INVERTED
+            inverted = not has_subject and lower[i + 1 : i + 2] and lower[i + 1] in en.INVERTED
+            after.append(words[i + 1 if inverted else i].end())
+    return after or _by_part_of_speech(text)
+
+
+def _by_part_of_speech(text: str) -> list[int]:
+    tokens = tagged(text, "en")
+    inside = [t for t, before in zip(tokens, [None, *tokens]) if before is None or before.tag != "XX0"]
+    loose = [t.start for t in inside if t.tag in {"AJ0", "VVG", "VVN", "VVI"}]
+    return loose or [t.start for t in inside if t.tag in {"VVB", "VVD", "VVZ"}]
+
+
+def _german(text: str) -> list[int]:
+    """Places for "nicht": after finite verbs and the pronouns that follow; before predicative adjectives.
+
+    A verb at the end of its clause has "nicht" before the word in front of it: "dass er nicht krank ist".
+    """
+    words = terms(text)
+    lower = [word[0].lower() for word in words]
+    places = []
+    for i, word in enumerate(words):
+        is_noun = word[0] != lower[i] and not starts_sentence(text, word.start())
+        if is_noun or not de.NEGATED.isdisjoint(lower[max(i - 2, 0) : i + 4]):
+            continue
+        if lower[i] in de.AUXILIARIES or lower[i] in de.VERBS:
+            place = _after_german_verb(text, words, lower, i)
+            if place is not None and (text[place - 1].isspace() or text[place - 1].isalnum()):
+                places.append(place)
+        elif lower[i] in de.ADJECTIVES and i > 0:
+            places.append(word.start())
+    return sorted(set(places))
+
+
+def _after_german_verb(text: str, words: list[re.Match[str]], lower: list[str], i: int) -> int | None:
+    end = words[i].end()
+    if not text[end : end + 2].strip(" ").isalnum() or lower[i + 1 : i + 2] in (["und"], ["oder"]):
+        is_infinitive = i < 2 or lower[i - 1] in de.AUXILIARIES | de.VERBS
+        return None if is_infinitive else words[i - 1].start()
+    last = i
+    while lower[last + 1 : last + 2] and lower[last + 1] in de.INVERTED:
+        if text[words[last].end() : words[last + 1].start()] != " ":
+            break
+        last += 1
+    return words[last].end()
+
+
+def _russian(text: str) -> list[int]:
+    """Places for "не": before verbs and predicates."""
+    words = terms(text)
+    lower = [word[0].lower() for word in words]
+    return [
+        word.start()
+        for i, word in enumerate(words)
+        if ru.is_negatable(lower[i])
+        and lower[max(i - 1, 0)] not in {"не", "ни"}
+        and (word[0] == lower[i] or starts_sentence(text, word.start()))
+    ]
+
+
+_PLACES: dict[str, Callable[[str], list[int]]] = {"en": _english, "de": _german, "ru": _russian}
+
+PERTURBATIONS = (Negation,)

@@ -1,0 +1,107 @@
+"""Part-of-speech taggers and finders of names, loaded when first needed; each sees a sentence once."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from metassay.text.resources import spacy_model
+from metassay.text.tokens import token_spans
+
+_MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
+_CHUNK = 256
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """A token with its place and its part of speech, in the tag set of the model."""
+
+    start: int
+    end: int
+    text: str
+    tag: str
+
+
+@functools.cache
+def _hanta(language: str) -> Any:
+    from HanTa.HanoverTagger import HanoverTagger
+
+    return HanoverTagger(_MODELS[language])
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def tagged(text: str, language: str) -> tuple[Tagged, ...]:
+    """The tokens of a text with HanTa's tags (English: CLAWS C5; German: STTS)."""
+    spans = token_spans(text)
+    words = [text[start:end] for start, end in spans]
+    tags = (tag for _, _, tag in _hanta(language).tag_sent(words)) if words else ()
+    return tuple(Tagged(start, end, word, tag) for (start, end), word, tag in zip(spans, words, tags))
+
+
+@functools.cache
+def word_tag(word: str, language: str) -> str:
+    """The most likely tag of a word out of context."""
+    ranked = _hanta(language).tag_word(word)
+    return str(ranked[0][0]) if ranked else ""
+
+
+Entity = tuple[int, int, str]
+"""Start, end and type: PER, LOC, ORG or NAME."""
+
+
+def slovnet_entities(texts: Sequence[str]) -> list[list[Entity]]:
+    """Names in Russian texts, by the news model that natasha carries."""
+    written = [text for text in texts if text.strip()]  # the model fails on nothing at all
+    found = {markup.text: markup.spans for markup in _slovnet().map(written)}
+    return [[(span.start, span.stop, span.type) for span in found.get(text, ())] for text in texts]
+
+
+def spacy_entities(texts: Sequence[str], language: str) -> list[list[Entity]]:
+    """Names by an installed spaCy model; other types than persons, places and organisations are left out."""
+    types = {"PERSON": "PER", "PER": "PER", "GPE": "LOC", "LOC": "LOC", "FAC": "LOC", "ORG": "ORG"}
+    documents = _spacy(language).pipe(texts)
+    return [
+        [(e.start_char, e.end_char, types[e.label_]) for e in document.ents if e.label_ in types]
+        for document in documents
+    ]
+
+
+@functools.cache
+def _slovnet() -> Any:
+    from navec import Navec
+    from slovnet import NER
+
+    # The models lie inside natasha, which itself would import what newer setuptools lack.
+    package = importlib.util.find_spec("natasha")
+    assert package is not None
+    assert package.origin is not None
+    data = Path(package.origin).parent / "data"
+    finder = NER.load(str(data / "model" / "slovnet_ner_news_v1.tar"))
+    finder.navec(Navec.load(str(data / "emb" / "navec_news_v1_1B_250K_300d_100q.tar")))
+    return finder
+
+
+@functools.cache
+def _spacy(language: str) -> Any:
+    import spacy
+
+    logging.getLogger("spacy").setLevel(logging.ERROR)
+    return spacy.load(spacy_model(language) or "")
+
+
+def in_chunks(function: Any, texts: Sequence[str], language: str, workers: int) -> list[Any]:
+    """`function(chunk, language)` over all texts, on several processes where that pays; results in order."""
+    chunks = [list(texts[i : i + _CHUNK]) for i in range(0, len(texts), _CHUNK)]
+    if workers < 2 or len(chunks) < 4:
+        parts = [function(chunk, language) for chunk in chunks]
+    else:
+        with ProcessPoolExecutor(min(workers, len(chunks)), mp_context=get_context("spawn")) as pool:
+            parts = list(pool.map(function, chunks, [language] * len(chunks)))
+    return [result for part in parts for result in part]

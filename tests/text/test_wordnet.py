@@ -1,0 +1,75 @@
+"""The reader of WordNet's files, beside what the manual pages and nltk say."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from metassay.text import resources
+from metassay.text.wordnet import WordNet, open_wordnet
+
+
+@pytest.fixture(scope="module")
+def wordnet() -> WordNet:
+    database = open_wordnet()
+    if database is None:
+        pytest.skip("no WordNet here: `make system-packages` installs it on Debian")
+    return database
+
+
+def test_known_synsets(wordnet: WordNet) -> None:
+    # The first sense of each word, as `wn WORD -syns` prints it.
+    assert wordnet.synset("n", wordnet.senses("car", "n")[0]) == (
+        "car",
+        "auto",
+        "automobile",
+        "machine",
+        "motorcar",
+    )
+    assert wordnet.synset("v", wordnet.senses("say", "v")[0]) == ("state", "say", "tell")
+    assert wordnet.senses("xyzzy", "n") == ()
+    assert all(
+        "(" not in word for sense in wordnet.senses("galore", "a") for word in wordnet.synset("a", sense)
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "pos", "lemmas"),
+    [
+        ("geese", "n", ["goose"]),
+        ("axes", "n", ["axis", "ax"]),
+        ("churches", "n", ["church"]),
+        ("said", "v", ["say"]),
+        ("saw", "v", ["saw", "see"]),
+        ("flies", "v", ["fly"]),
+        ("better", "a", ["better", "good", "well"]),
+        ("loving", "n", []),
+    ],
+)
+def test_base_forms_as_morphy_gives_them(wordnet: WordNet, form: str, pos: str, lemmas: list[str]) -> None:
+    assert set(wordnet.lemmas(form, pos)) == set(lemmas)
+
+
+def test_counts_add_up_over_senses(wordnet: WordNet) -> None:
+    assert wordnet.counts["say", "v"] > 2000
+    assert ("xyzzy", "n") not in wordnet.counts
+
+
+def test_a_zipped_database_is_read_alike(
+    wordnet: WordNet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = resources.wordnet_folder()
+    assert isinstance(folder, Path)
+    (tmp_path / "corpora").mkdir()
+    with zipfile.ZipFile(tmp_path / "corpora" / "wordnet.zip", "w") as archive:
+        for name in ("data.adv", "index.adv", "adv.exc", "data.noun"):
+            archive.write(folder / name, f"wordnet/{name}")
+    monkeypatch.setenv("NLTK_DATA", str(tmp_path))
+    found = resources.wordnet_folder()
+    assert isinstance(found, zipfile.Path)
+    zipped = WordNet(found)
+    senses = wordnet.senses("quickly", "r")
+    assert zipped.senses("quickly", "r") == senses
+    assert zipped.synset("r", senses[0]) == wordnet.synset("r", senses[0])
