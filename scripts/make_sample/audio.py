@@ -66,9 +66,11 @@ def say(text: str, speaker: Speaker) -> Sound:
 def add_noise(sound: Sound, decibels: float, seed: int) -> Sound:
     """White noise so many decibels below the speech."""
     noise = np.random.default_rng(seed).normal(size=len(sound))
-    return sound + noise * np.sqrt(np.mean(sound**2)) * 10 ** (-decibels / 20)
+    loudness = float(np.sqrt(np.mean(sound**2)))
+    return sound + noise * loudness * 10 ** (-decibels / 20)
 
 
 def pcm(sound: Sound) -> bytes:
     """The sound as 16-bit samples, as loud as fits with some room."""
-    return (sound / np.abs(sound).max() * 20_000).astype("<i2").tobytes()
+    loudest = float(np.abs(sound).max())
+    return (sound / loudest * 20_000).astype("<i2").tobytes()

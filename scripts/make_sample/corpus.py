@@ -1,4 +1,4 @@
-"""The hand-written Spanish-English corpus: three domains, small documents, two translations each."""
+"""The Spanish-English corpus, written for this project: three domains, two translations each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEED = "metassay sample 1"
 
 @dataclass(frozen=True)
 class Segment:
-    """One sentence (or turn): the source, its reference, and a second, freer translation by hand."""
+    """One sentence (or turn): the source, its reference, and a second, freer translation."""
 
     seg_id: int
     doc_id: str
