@@ -17,6 +17,7 @@ from metassay.metrics.kernels.bleu_score import (
     bleu_scores,
 )
 from metassay.metrics.kernels.ngrams import shared_ngrams
+from metassay.metrics.kernels.packing import Tokens
 from metassay.metrics.pairing import Index, Pairing, pairing
 from metassay.metrics.tokens import batch_words
 from metassay.text.tokenizers import BLEU_TOKENIZERS
@@ -59,21 +60,7 @@ class Bleu(StatisticsMetric):
         """Lengths, matches and totals of each output."""
         pairs = pairing(batch)
         tokens = batch_words(batch, self.tokenizer, lowercase=self.lowercase)
-        matches = shared_ngrams(
-            tokens.ids,
-            tokens.offsets,
-            pairs.outputs,
-            pairs.sets,
-            pairs.set_offsets,
-            pairs.set_members,
-            self.order,
-        )
-        lengths = np.diff(tokens.offsets)
-        output_lengths = lengths[pairs.outputs]
-        totals = np.maximum(output_lengths[:, None] - np.arange(self.order), 0)
-        reference_lengths = _closest_lengths(output_lengths, lengths, pairs)
-        columns = [output_lengths[:, None], reference_lengths[:, None], matches, totals]
-        return np.hstack(columns).astype(np.float64)[pairs.rows]
+        return ngram_statistics(tokens, pairs, self.order)[pairs.rows]
 
     def from_statistics(self, statistics: Scores) -> Scores:
         """Corpus BLEU."""
@@ -88,6 +75,19 @@ class Bleu(StatisticsMetric):
         value = _DEFAULT_VALUES[self.smoothing] if self.smooth_value is None else float(self.smooth_value)
         scores = bleu_scores(rows, _SMOOTHINGS[self.smoothing], value, effective_order)
         return np.asarray(scores).reshape(np.shape(statistics)[:-1])
+
+
+def ngram_statistics(tokens: Tokens, pairs: Pairing, order: int) -> Scores:
+    """For each pair: lengths of output and closest reference, clipped matches, n-grams of the output."""
+    matches = shared_ngrams(
+        tokens.ids, tokens.offsets, pairs.outputs, pairs.sets, pairs.set_offsets, pairs.set_members, order
+    )
+    lengths = np.diff(tokens.offsets)
+    output_lengths = lengths[pairs.outputs]
+    totals = np.maximum(output_lengths[:, None] - np.arange(order), 0)
+    reference_lengths = _closest_lengths(output_lengths, lengths, pairs)
+    columns = [output_lengths[:, None], reference_lengths[:, None], matches, totals]
+    return np.hstack(columns).astype(np.float64)
 
 
 def _closest_lengths(output_lengths: Index, lengths: Index, pairs: Pairing) -> Index:

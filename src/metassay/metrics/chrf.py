@@ -28,7 +28,7 @@ class Chrf(StatisticsMetric):
 
     char_order: int = 6
     word_order: int = 0
-    beta: float = 2
+    beta: float = 2.0
     lowercase: bool = False
     whitespace: bool = False
     eps_smoothing: bool = False

@@ -14,7 +14,17 @@ from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric
 from metassay.metrics.spec import parse_spec, parse_value, split_list
 
-MODULES = ("bleu", "chrf", "error_rates", "ter", "sentinels", "ranking")
+MODULES = (
+    "bleu",
+    "nltk_bleu",
+    "chrf",
+    "ter",
+    "rouge",
+    "meteor",
+    "error_rates",
+    "sentinels",
+    "ranking",
+)
 """The modules of this package that define metrics; each lists its classes in `METRICS`."""
 
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -114,4 +124,19 @@ def _with_parameters(family: type[Metric], parameters: dict[str, Any]) -> Metric
     for key in parameters:
         if key not in fields:
             raise UnknownName(f"parameter of {family.name}", key, fields)
-    return family(**parameters)
+    return family(**{key: _fitting(family, fields[key], value) for key, value in parameters.items()})
+
+
+def _fitting(family: type[Metric], parameter: dataclasses.Field[Any], value: Any) -> Any:
+    """A parsed value as the parameter's type wants it: text stays text (`none`), whole numbers are floats."""
+    wanted = str(parameter.type).removesuffix(" | None")
+    if value is None and str(parameter.type).endswith(" | None"):
+        return None
+    if wanted == "str":
+        return "none" if value is None else str(value)
+    if wanted == "float" and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if wanted in {"int", "bool", "float"} and type(value).__name__ != wanted:
+        kind = {"int": "a whole number", "bool": "true or false", "float": "a number"}[wanted]
+        raise InputError(f"{family.name}: {parameter.name} is {kind}, not {value!r}.")
+    return value

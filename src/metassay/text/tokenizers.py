@@ -8,7 +8,7 @@ expression. Afterwards the text is split at white space.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -200,3 +200,22 @@ def _require_model(name: str) -> None:
             f"the tokenizer {name} needs its model file, which is not there.",
             remedy=f"Put it at {file} (from {SPM_MODELS[name]['url']}).",
         )
+
+
+WORD_TOKENIZERS = ("nltk", "whitespace", *BLEU_TOKENIZERS)
+"""Tokenisers for metrics that take words as they come."""
+
+
+def split_words(texts: Sequence[str], tokenizer: str) -> Sequence[str]:
+    """The texts with a space between any two tokens."""
+    if tokenizer == "whitespace":
+        return texts
+    if tokenizer == "nltk":
+        from metassay.text.nltk_words import nltk_words
+
+        return [" ".join(nltk_words(text)) for text in texts]
+    from sacrebleu.metrics.bleu import _get_tokenizer
+
+    bleu_scheme(tokenizer)  # refuses unknown names, missing packages and models
+    official = _get_tokenizer(tokenizer)()
+    return [str(official(text.rstrip())) for text in texts]

@@ -1,0 +1,103 @@
+"""METEOR (Banerjee and Lavie, 2005; Lavie and Agarwal, 2007), with NLTK's numbers."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.errors import InputError, UnknownName
+from metassay.metrics.base import Batch, Metric, Scores
+from metassay.metrics.kernels.meteor import meteor_scores, unmatched_stems, unmatched_words
+from metassay.metrics.kernels.packing import Ids, Offsets, Packed, unpack
+from metassay.metrics.pairing import pairing
+from metassay.metrics.tokens import SPACES, tokenized
+from metassay.text import resources
+from metassay.text.porter import porter_stem
+from metassay.text.tokenizers import WORD_TOKENIZERS, split_words
+from metassay.text.wordnet import PARTS_OF_SPEECH, open_wordnet
+
+
+@dataclass(frozen=True)
+class Meteor(Metric):
+    """Harmonic mean of unigram precision and recall, less a penalty for scattered matches.
+
+    (1 − γ·(chunks/matches)^β) · P·R / (α·P + (1 − α)·R), where words match by form, Porter stem or WordNet
+    synonym. Equals `nltk.translate.meteor_score` on the same tokens; of several references the best counts.
+    Stems and synonyms are English ones in any language, as in NLTK.
+    """
+
+    tokenizer: str = "whitespace"
+    alpha: float = 0.9
+    beta: float = 3.0
+    gamma: float = 0.5
+
+    name: ClassVar[str] = "meteor"
+    task: ClassVar[str] = "mt"
+    oracle: ClassVar[str] = "nltk 3.10.4"
+    summary: ClassVar[str] = "matches by form, stem and WordNet synonym (nltk)"
+
+    def __post_init__(self) -> None:
+        if self.tokenizer not in WORD_TOKENIZERS:
+            raise UnknownName("tokenizer", self.tokenizer, WORD_TOKENIZERS)
+
+    def score(self, batch: Batch) -> Scores:
+        """The best score over the references."""
+        pairs = pairing(batch)
+        couples = pairs.couples()
+        texts = [text.lower() for text in split_words(pairs.texts, self.tokenizer)]
+        tokens, words = tokenized(texts, SPACES)
+        couple = (couples.outputs, couples.references)
+        stems, index = _stems(words, unmatched_words(*tokens, *couple))
+        synonyms = _synonym_table(index, unmatched_stems(*tokens, *couple, stems, len(index)))
+        parameters = (float(self.alpha), float(self.beta), float(self.gamma))
+        scores = meteor_scores(*tokens, *couple, stems, len(index), *synonyms, *parameters)
+        best = np.maximum.reduceat(couples.restored(scores), couples.pair_offsets[:-1])
+        return np.asarray(best)[pairs.rows]
+
+
+def _stems(words: Packed, needed: NDArray[np.bool_]) -> tuple[Ids, dict[str, int]]:
+    """For each word that needs one, the number of its stem; and the numbers of all stems, from 1 on.
+
+    The others, which always find their equal, share the number 0.
+    """
+    index = {"": 0}
+    stems = np.zeros(len(needed), dtype=np.int32)
+    for word, text in enumerate(unpack(words)):
+        if needed[word]:
+            stems[word] = index.setdefault(porter_stem(text), len(index))
+    return stems, index
+
+
+def _synonym_table(index: dict[str, int], needed: NDArray[np.bool_]) -> tuple[Offsets, Ids]:
+    """For each stem that needs them, those of its synonyms that are stems too."""
+    offsets, found = np.zeros(len(index) + 1, dtype=np.int64), []
+    for stem, number in index.items():
+        if needed[number]:
+            related = (index.get(name) for name in _synonyms(stem))
+            found.extend(sorted(other for other in related if other is not None and other != number))
+        offsets[number + 1] = len(found)
+    return offsets, np.array(found, dtype=np.int32)
+
+
+@functools.lru_cache(maxsize=1 << 18)
+def _synonyms(word: str) -> tuple[str, ...]:
+    """Every single word that shares a WordNet synset with the word or a base form of it."""
+    wordnet = open_wordnet()
+    if wordnet is None:
+        raise InputError("METEOR needs WordNet.", remedy=resources.missing("WordNet", language="en"))
+    names = {
+        name
+        for pos in PARTS_OF_SPEECH
+        for lemma in wordnet.lemmas(word, pos)
+        for offset in wordnet.senses(lemma, pos)
+        for name in wordnet.synset(pos, offset)
+        if "_" not in name
+    }
+    return tuple(names)
+
+
+METRICS = (Meteor,)

@@ -1,0 +1,114 @@
+"""Real outputs, worse versions of them, and official scores that are computed once."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # the tests of this folder share `oracles`
+
+TRANSLATIONS = (
+    "wmt21/wmt21_en-de",
+    "wmt21/wmt21_zh-en",
+    "wmt22/wmt22_en-de",
+    "wmt22/wmt22_en-ru",
+    "wmt22/wmt22_zh-en",
+    "wmt23/wmt23_en-de",
+    "wmt23/wmt23_he-en",
+    "wmt23/wmt23_zh-en",
+)
+SPEECH = ("asr/asr_librispeech_test_clean", "asr/asr_commonvoice_en_test")
+ORACLES = Path(__file__).parents[2] / ".oracles"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Outputs with one reference each."""
+
+    outputs: list[str]
+    references: list[str]
+
+    def sample(self, size: int, seed: int = 0) -> Texts:
+        chosen = random.Random(seed).sample(range(len(self.outputs)), min(size, len(self.outputs)))
+        return Texts([self.outputs[i] for i in chosen], [self.references[i] for i in chosen])
+
+    def shorter_than(self, characters: int) -> Texts:
+        pairs = [p for p in zip(self.outputs, self.references) if max(map(len, p)) < characters]
+        return Texts([output for output, _ in pairs], [reference for _, reference in pairs])
+
+    def worse(self, seed: int = 0) -> Texts:
+        """The same with a word dropped, repeated elsewhere, or two words exchanged."""
+        return Texts([worsened(text, f"{seed}{i}") for i, text in enumerate(self.outputs)], self.references)
+
+
+def worsened(text: str, seed: str) -> str:
+    rng = random.Random(seed)
+    words = text.split()
+    if not words:
+        return text
+    i, j = rng.randrange(len(words)), rng.randrange(len(words))
+    change = rng.choice(("drop", "insert", "swap"))
+    if change == "drop":
+        del words[i]
+    elif change == "insert":
+        words.insert(j, words[i])
+    else:
+        words[i], words[j] = words[j], words[i]
+    return " ".join(words)
+
+
+def _load(find: Callable[[str], Path], names: Sequence[str]) -> Texts:
+    frames = [pl.read_parquet(find(f"{name}.parquet"), columns=["hyp", "ref"]) for name in names]
+    frame = pl.concat(frames).with_columns(pl.col("hyp").fill_null(""))
+    frame = frame.filter(pl.col("ref").str.strip_chars() != "")
+    return Texts(frame["hyp"].to_list(), frame["ref"].to_list())
+
+
+@pytest.fixture(scope="session")
+def translations(real_data):
+    """Every output of WMT21 to 23."""
+    return _load(real_data, TRANSLATIONS)
+
+
+@pytest.fixture(scope="session")
+def latin_translations(real_data):
+    """Those in Latin script."""
+    return _load(real_data, [name for name in TRANSLATIONS if not name.endswith("ru")])
+
+
+@pytest.fixture(scope="session")
+def russian_translations(real_data):
+    return _load(real_data, ["wmt22/wmt22_en-ru"])
+
+
+@pytest.fixture(scope="session")
+def speech(real_data):
+    """Every output of both speech sets, in lower case on both sides, since references are in upper case."""
+    texts = _load(real_data, SPEECH)
+    return Texts([text.lower() for text in texts.outputs], [text.lower() for text in texts.references])
+
+
+@pytest.fixture(scope="session")
+def official_scores():
+    """Official scores of texts, kept under `.oracles` by a hash of the texts, for they take minutes."""
+    from oracles import official
+
+    def scores(spec: str, texts: Texts) -> np.ndarray:
+        digest = hashlib.blake2b(repr((spec, texts)).encode("utf-8", "surrogatepass"), digest_size=12)
+        file = ORACLES / f"{digest.hexdigest()}.npy"
+        if not file.exists():
+            oracle = official(spec)
+            found = np.array([oracle(o, [r]) for o, r in zip(texts.outputs, texts.references)])
+            ORACLES.mkdir(exist_ok=True)
+            np.save(file, found)
+        return np.load(file)
+
+    return scores
