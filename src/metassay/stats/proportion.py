@@ -46,7 +46,7 @@ def wilson(
     estimate: FloatArray, variance: FloatArray, clusters: NDArray[np.int64], level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
     """Wilson's score interval with the effective sample size, and Student's t for the number of clusters."""
-    size = effective_size(estimate, variance, clusters)
+    size = np.where(clusters > 0, effective_size(estimate, variance, clusters), np.nan)
     t = _student(clusters, level)
     centre = (estimate + t**2 / (2 * size)) / (1 + t**2 / size)
     half = t / (1 + t**2 / size) * np.sqrt(estimate * (1 - estimate) / size + t**2 / (4 * size**2))

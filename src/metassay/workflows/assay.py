@@ -36,8 +36,8 @@ from metassay.workflows.preparing import (
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.run_files import write_run
-from metassay.workflows.weights import context_metadata, output_weights
 from metassay.workflows.valid_pairs import checked
+from metassay.workflows.weights import context_metadata, output_weights
 
 ContextRequest = str | RowLabel
 AUTOMATIC = "metassay-run-<hash>"
@@ -278,7 +278,7 @@ def _pairs(data: Dataset, settings: Settings, how: _How) -> Pairs:
     """All pairs: chosen by people, or every applicable perturbation of every output."""
     if settings.human is not None and settings.pairs == "human":
         return human_pairs(data, settings.human, settings.minimum_gap)
-    return make_pairs(
+    pairs = make_pairs(
         data,
         perturbations=settings.perturbations,
         per_output=None,
@@ -288,6 +288,7 @@ def _pairs(data: Dataset, settings: Settings, how: _How) -> Pairs:
         strict_resources=how.strict_resources,
         progress=lambda done, total: how.tell("perturbing", done, total),
     )
+    return checked(pairs, valid_only=settings.valid_pairs)
 
 
 def run_name(identity: Mapping[str, Any]) -> str:

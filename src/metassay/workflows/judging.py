@@ -39,6 +39,8 @@ class JudgedPairs:
 
     def chosen(self, sample: Pairs) -> NDArray[np.bool_]:
         """Which of the pairs are in a sample of them."""
+        if sample is self.pairs:
+            return np.ones(len(self.rows), dtype=np.bool_)
         key = [*KEY, "perturbation"]
         marked = self.pairs.frame.select(key).join(
             sample.frame.select(key).with_columns(pl.lit(value=True).alias("chosen")),
@@ -59,6 +61,7 @@ def judge_pairs(
     metrics: Sequence[Metric],
     *,
     cluster: str | None = None,
+    weights: NDArray[np.float64] | None = None,
     workers: int | None = None,
     parts: Parts | None = None,
     progress: Progress | None = None,
@@ -80,6 +83,7 @@ def judge_pairs(
         output=rows.astype(np.int32),
         cluster=cluster_codes[rows],
         method=np.searchsorted(np.array(methods), pairs.frame["perturbation"].to_numpy()).astype(np.int32),
+        weights=None if weights is None else weights[rows],
     )
     return JudgedPairs(pairs, rows, better, worse, judgements, scored.seconds, notes)
 
@@ -98,6 +102,8 @@ def _score_texts(
     base = scoring_rows(dataset)
     outputs = base.frame[scored_rows].with_columns(_first_output(pairs, position, len(scored_rows)))
     copies = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
+    if "worse_system" in pairs.frame.columns:
+        copies = copies.with_columns(pairs.frame["worse_system"].alias("system"))
     both = Rows(pl.concat([outputs, copies]), base.qrels)
     scored = score_rows(metrics, both, workers=workers, parts=parts, progress=progress)
     oriented = np.array([metric.oriented(scored.scores[metric.spec]) for metric in metrics])

@@ -1,0 +1,55 @@
+"""Pairs chosen by people: two systems' outputs for an item, the better one by human score."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.errors import InputError, UnknownName
+from metassay.perturb.pairs import Pairs, PerturbationCount
+
+METHOD = "human"
+"""Stands where the perturbation stands in pairs that were made worse."""
+
+
+def human_column(dataset: Dataset, named: str | None) -> str:
+    """The human score to use: the one named, or the only one."""
+    if named is not None:
+        if named not in dataset.human:
+            raise UnknownName("human score", named, dataset.human)
+        return named
+    if len(dataset.human) != 1:
+        listing = ", ".join(dataset.human) or "none"
+        raise InputError(
+            f"the data has not one human score but: {listing}.", remedy="Name one with --human COLUMN."
+        )
+    return dataset.human[0]
+
+
+def human_pairs(dataset: Dataset, human: str, minimum_gap: float = 0.0) -> Pairs:
+    """Every two outputs of an item whose human scores differ by more than `minimum_gap`, the better first.
+
+    `frame` has the columns of perturbed pairs, and `worse_system`. Outputs of equal text are no pair.
+    """
+    if minimum_gap < 0:
+        raise InputError(f"a minimum gap of {minimum_gap} is negative.")
+    rated = dataset.outputs.select("item", "system", "output", human).drop_nulls(human)
+    both = rated.join(rated, on="item", suffix="_worse")
+    better = both.filter(
+        (pl.col(human) - pl.col(f"{human}_worse") > minimum_gap)
+        & (pl.col("output") != pl.col("output_worse"))
+    )
+    frame = better.select(
+        "item",
+        "system",
+        pl.lit(METHOD).alias("perturbation"),
+        "output",
+        pl.col("output_worse").alias("worse"),
+        pl.col("system_worse").alias("worse_system"),
+    ).sort("item", "system", "worse_system")
+    if frame.is_empty():
+        raise InputError(f"no two outputs of an item differ in {human} by more than {minimum_gap:g}.")
+    count = PerturbationCount(applied=frame.height, pairs=frame.height)
+    unrated = len(dataset) - rated.height
+    notes = (f"{unrated} outputs without {human} are in no pair.",) if unrated else ()
+    return Pairs(frame, {METHOD: count}, notes)
