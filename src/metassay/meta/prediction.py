@@ -56,7 +56,7 @@ def predict_agreement(matrix: FloatArray, metadata: Metadata) -> AgreementPredic
     """Fit agreements [contexts, contexts] to `metadata`, one value per context, leaving one context out.
 
     Words are compared as same or different, numbers by their distance in standard deviations. None where
-    fewer than four contexts, or no field that varies, leave nothing to learn from.
+    no field varies, or fewer than three pairs of contexts per coefficient would remain to learn from.
     """
     for name, values in metadata.items():
         if len(values) != len(matrix):
@@ -64,9 +64,12 @@ def predict_agreement(matrix: FloatArray, metadata: Metadata) -> AgreementPredic
     first, second = np.triu_indices(len(matrix), 1)
     known = ~np.isnan(matrix[first, second])
     first, second = first[known], second[known]
+    if not len(first):
+        return None
     features = {name: _similarity(values, first, second) for name, values in metadata.items()}
     features = {name: column for name, column in features.items() if np.ptp(column, axis=None) > 0}
-    if len(matrix) < 4 or not features or len(first) < len(features) + 2:
+    left = len(first) - (len(matrix) - 1)  # pairs that remain when a context is left out
+    if not features or left < 3 * (1 + len(features)):
         return None
     design = np.column_stack([np.ones(len(first)), *features.values()])
     target = matrix[first, second]
