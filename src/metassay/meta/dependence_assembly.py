@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
@@ -41,11 +42,13 @@ def depend_on_systems(
     seed: int = 0,
     workers: int = 1,
     analysis: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> DependenceReport:
     """Whom each metric flatters, how much of that is shrinkage, and what becomes of the ranking.
 
     A metric's missing scores are left out for it alone; one that scores fewer than two groups is left out,
     with the reason. `analysis` adds how SysDep reacts to resamples, sample size and the choice of systems.
+    `progress` is told how many metrics are done.
     """
     counts = draw_counts(len(outputs.cluster.names), bootstraps, seed)
     left_out = {name: reason for name in outputs.metrics if (reason := _unfit(outputs, name))}
@@ -57,7 +60,11 @@ def depend_on_systems(
         return _measured(outputs, name, counts, draws=draws, seed=seed, analysis=analysis)
 
     with ThreadPoolExecutor(max(1, workers)) as pool:
-        entries = dict(zip(names, pool.map(one, names)))
+        entries = {}
+        for name, entry in zip(names, pool.map(one, names)):
+            entries[name] = entry
+            if progress is not None:
+                progress("metrics", len(entries), len(names))
         pairs = [pair for pair in combinations(names, 2) if bootstraps and not _unfit(outputs, *pair)]
         differences = pool.map(lambda pair: _difference(outputs, entries, counts, *pair), pairs)
         comparisons = tuple(MetricComparison(a, b, found) for (a, b), found in zip(pairs, differences))

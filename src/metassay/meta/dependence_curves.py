@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,13 @@ class Curve:
     low: FloatArray
     high: FloatArray
 
+    def to_dict(self) -> dict[str, list[float | None]]:
+        """As plain values, `null` where the function is not defined."""
+        return {
+            name: [None if np.isnan(value) else value for value in values.tolist()]
+            for name, values in (("mean", self.mean), ("low", self.low), ("high", self.high))
+        }
+
 
 @dataclass(frozen=True)
 class Curves:
@@ -29,6 +37,14 @@ class Curves:
     grid: FloatArray
     pooled: Curve
     own: tuple[Curve, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values: what the charts are drawn from."""
+        return {
+            "grid": self.grid.tolist(),
+            "global": self.pooled.to_dict(),
+            "groups": {curve.name: curve.to_dict() for curve in self.own},
+        }
 
 
 def curves(cells: Cells, counts: Counts, *, points: int = 60) -> Curves:

@@ -1,0 +1,154 @@
+"""`depend` on tables: what people have on disk gives what the array functions give."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from metassay.errors import InputError, UnknownName
+from metassay.meta.dependence import system_dependence
+from metassay.workflows.depend import depend
+
+QUICK = {"bootstraps": 20, "draws": 19}
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    systems, segments = 4, 30
+    human = rng.normal(size=(systems, segments)) + np.arange(systems)[:, None] / 2
+    system, segment = (axis.ravel() for axis in np.indices(human.shape))
+    return pl.DataFrame(
+        {
+            "lp": ["en-de"] * human.size,
+            "system": [f"s{k}" for k in system],
+            "seg_id": segment + 1,
+            "domain": ["news" if i < 12 else "chat" for i in segment],
+            "doc_id": [None if i == 7 else f"doc{i // 3}" for i in segment],
+            "mqm": human.ravel(),
+            "good": (human + 0.3 * rng.normal(size=human.shape)).ravel(),
+            "errors": (-human + rng.normal(size=human.shape)).ravel(),
+        }
+    )
+
+
+def arrays(table, *names):
+    ordered = table.sort("system", "seg_id")
+    return [ordered[name].to_numpy().reshape(4, 30) for name in names]
+
+
+def test_the_json_object_follows_from_the_array_function(table):
+    result = depend(table.sample(fraction=1, shuffle=True, seed=1), lower_is_better="errors", **QUICK)
+    found = json.loads(result.to_json())
+    assert (found["schema_version"], found["human"], found["by"]) == (1, "mqm", "system")
+    human, good, errors = arrays(table, "mqm", "good", "errors")
+    for entry in found["metrics"]:
+        metric = good if entry["metric"] == "good" else -errors
+        alone = system_dependence(human, metric, bootstraps=20)
+        assert entry["sysdep"] == pytest.approx(alone.sysdep, abs=1e-12)
+        assert (entry["low"], entry["high"]) == pytest.approx((alone.low, alone.high), abs=1e-12)
+        assert entry["dataset"] == "en-de"
+    assert [entry["metric"] for entry in found["metrics"]] == ["good", "errors"]
+    assert {row["context"] for row in found["metrics"][0]["local"]} == {"news", "chat"}
+
+
+def test_order_of_rows_and_workers_change_no_byte(table):
+    first = depend(table, workers=1, **QUICK).to_json()
+    assert depend(table.reverse(), workers=2, **QUICK).to_json() == first
+
+
+def test_any_column_of_segments_can_group(table):
+    found = depend(table, by="domain", metrics="good", cluster="doc_id", **QUICK).to_dict()
+    (entry,) = found["metrics"]
+    assert list(entry["deviations"]) == ["chat", "news"]
+    means = dict(table.group_by("domain").agg(pl.col("mqm").mean()).rows())
+    assert entry["human_means"] == pytest.approx(means)
+    assert found["by"] == "domain"
+    assert entry["local"] == []
+
+
+def test_outputs_without_a_group_are_left_out(table):
+    (entry,) = depend(table, by="doc_id", metrics="good", **QUICK).to_dict()["metrics"]
+    assert entry["outputs"] == 4 * 29
+
+
+def test_clusters_and_weights_are_columns(table):
+    human, good = arrays(table, "mqm", "good")
+    weighted = table.with_columns(importance=pl.col("seg_id") % 3)
+    found = depend(weighted, weight="importance", metrics="good", **QUICK).to_dict()["metrics"][0]
+    expected = system_dependence(human, good, bootstraps=20, weights=np.arange(1, 31) % 3)
+    # a segment without weight is no cluster to draw, so only the fit to all data is the same
+    assert found["constant"] == pytest.approx(
+        np.ptp(np.average(human, axis=1, weights=np.arange(1, 31) % 3)), abs=1e-12
+    )
+    single = depend(weighted, weight="importance", metrics="good", bootstraps=0, draws=19).to_dict()
+    np.testing.assert_allclose(
+        list(single["metrics"][0]["deviations"].values()), expected.single, rtol=0, atol=1e-12
+    )
+    documents = [f"doc{i // 3}" if i != 7 else "alone" for i in range(30)]
+    clustered = depend(table, cluster="doc_id", metrics="good", **QUICK).to_dict()["metrics"][0]
+    alone = system_dependence(human, good, bootstraps=20, clusters=documents)
+    assert clustered["high"] - clustered["low"] == pytest.approx(alone.high - alone.low, rel=0.5)
+    assert clustered["sysdep"] == pytest.approx(alone.sysdep, abs=0.05)
+
+
+def test_data_sets_are_never_pooled(table):
+    both = pl.concat([table, table.with_columns(lp=pl.lit("zh-en"), mqm=pl.col("mqm") * 10)])
+    found = depend(both, metrics=["good"], **QUICK)
+    assert list(found.reports) == ["en-de", "zh-en"]
+    small, large = (entry["sysdep"] for entry in found.to_dict()["metrics"])
+    assert large == pytest.approx(10 * small)
+    assert found.to_frame()["dataset"].to_list() == ["en-de", "zh-en"]
+
+
+def test_results_and_charts_are_written(table, tmp_path):
+    result = depend(table, metrics="good", out=tmp_path / "run", **QUICK)
+    assert json.loads((tmp_path / "run" / "depend.json").read_text("utf-8")) == result.to_dict()
+    assert pl.read_csv(tmp_path / "run" / "depend.csv")["metric"].to_list() == ["good"]
+    drawn = sorted(path.name for path in (tmp_path / "run" / "charts" / "en-de").iterdir())
+    assert drawn == ["good-curves.svg", "good-deviations.svg", "good-ranks.svg"]
+    assert all(path.read_text("utf-8").startswith("<svg") for path in tmp_path.glob("run/charts/*/*.svg"))
+
+
+def test_a_file_is_no_folder(table, tmp_path):
+    (tmp_path / "taken").touch()
+    with pytest.raises(InputError, match="this is a file"):
+        depend(table, metrics="good", out=tmp_path / "taken", **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "domian"}, "Did you mean domain"),
+        ({"metrics": "godo"}, "Did you mean good"),
+        ({"lower_is_better": "error"}, "Did you mean errors"),
+        ({"cluster": "document"}, "unknown column"),
+        ({"context": "lpp"}, "unknown column"),
+    ],
+)
+def test_unknown_names_are_answered_with_known_ones(table, options, message):
+    with pytest.raises(UnknownName, match=message):
+        depend(table, **options, **QUICK)
+
+
+def test_several_human_scores_ask_for_a_choice(table):
+    with pytest.raises(InputError, match="several human scores: mqm, da"):
+        depend(table.with_columns(da=pl.col("good")), **QUICK)
+
+
+def test_known_figures_of_wmt23_from_files(real_data):
+    found = depend(
+        real_data("wmt23/wmt23_zh-en_metrics.parquet"),
+        join=real_data("wmt23/wmt23_zh-en.parquet"),
+        human="mqm",
+        metrics="MetricX-23-QE-c-src,GEMBA-MQM-src",
+        bootstraps=0,
+        draws=9,
+    ).to_dict()
+    sysdep = {entry["metric"]: round(entry["sysdep"], 3) for entry in found["metrics"]}
+    assert sysdep == {"MetricX-23-QE-c-src": 0.959, "GEMBA-MQM-src": 1.446}
+    assert round(found["metrics"][0]["constant"], 2) == 4.47
+    assert len(found["metrics"][0]["local"]) > 1
