@@ -98,12 +98,13 @@ def widened(frame: pl.DataFrame, file: str = "") -> pl.DataFrame:
 
 
 def score_columns(frame: pl.DataFrame, human: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-    """The columns of human scores and those of metrics."""
+    """The columns of human scores and those of metrics; `mqm:NAME` is the mqm of one rater."""
     for name in human:
         if name not in frame.columns:
             raise UnknownName("column", name, frame.columns)
     lower = {name.lower().replace("-", "_"): name for name in reversed(frame.columns)}
-    people = list(dict.fromkeys([*human, *(lower[name] for name in HUMAN if name in lower)]))
+    raters = [name for name in frame.columns if name.partition(":")[0].lower() in HUMAN and ":" in name]
+    people = list(dict.fromkeys([*human, *(lower[name] for name in HUMAN if name in lower), *raters]))
     if not people and "score" in lower:
         people = [lower["score"]]
     texts = {name for names in TEXT_NAMES.values() for name in names}

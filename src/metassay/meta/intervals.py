@@ -14,13 +14,21 @@ from metassay.meta.meta_metrics import ITEM, SEGMENT, Judged, MetaMetric, values
 from metassay.meta.pairwise import agreement
 from metassay.stats.correlation import system_agreement
 from metassay.stats.sign_flip import FloatArray, upper_tail
+from metassay.stats.threads import map_blocks
 
 BLOCK = 100
 """Resamples made at once: bounds memory, and is fixed so that results never depend on it."""
 
 
 def bootstrap_values(
-    meta: MetaMetric, judged: Judged, *, draws: int, seed: int, stream: int = 0, size: int | None = None
+    meta: MetaMetric,
+    judged: Judged,
+    *,
+    draws: int,
+    seed: int,
+    stream: int = 0,
+    size: int | None = None,
+    workers: int | None = None,
 ) -> FloatArray | None:
     """The meta-metric of each metric on each resample, `[metrics, draws]`; None where it takes too long.
 
@@ -32,11 +40,18 @@ def bootstrap_values(
     def resample(rng: np.random.Generator, count: int) -> FloatArray:
         return rng.multinomial(size or units, share, size=count).astype(np.float64)
 
-    return weighted_values(meta, judged, _blocks(resample, draws, seed, (stream, 1)))
+    return weighted_values(meta, judged, _blocks(resample, draws, seed, (stream, 1)), workers)
 
 
 def subsampled_values(
-    meta: MetaMetric, judged: Judged, *, segments: int, draws: int, seed: int, stream: int = 0
+    meta: MetaMetric,
+    judged: Judged,
+    *,
+    segments: int,
+    draws: int,
+    seed: int,
+    stream: int = 0,
+    workers: int | None = None,
 ) -> FloatArray | None:
     """The meta-metric of each metric on random subsets of the segments, `[metrics, draws]`."""
 
@@ -45,29 +60,33 @@ def subsampled_values(
         return (order < segments).astype(np.float64)
 
     alone = Judged(judged.human, judged.metrics)
-    return weighted_values(meta, alone, _blocks(subset, draws, seed, (stream, 2)))
+    return weighted_values(meta, alone, _blocks(subset, draws, seed, (stream, 2)), workers)
 
 
-def weighted_values(meta: MetaMetric, judged: Judged, blocks: Iterable[FloatArray]) -> FloatArray | None:
+def weighted_values(
+    meta: MetaMetric, judged: Judged, blocks: Iterable[FloatArray], workers: int | None = None
+) -> FloatArray | None:
     """The meta-metric of each metric under blocks of weights `[draws, units]`; None where it takes too long.
 
     That is so for Kendall's tau and Spearman's rho over all cells, which would be sorted anew each time.
     """
     if meta.level == SEGMENT and meta.name != "pearson":
         return None
-    by_item = values_by_item(meta, judged) if meta.level == ITEM else None
-    values = []
-    for weights in blocks:
-        if by_item is not None:
-            values.append(_item_values(judged, by_item, weights))
-        elif meta.level == SEGMENT:
-            values.append(_cell_correlations(judged, weights))
-        elif meta.name == "spa":
-            values.append(_soft_accuracies(judged, weights))
-        else:
-            human, metrics = judged.per_unit(judged.human), judged.per_unit(judged.metrics)
-            values.append(system_agreement(meta.name, weights @ human.T, weights @ metrics.swapaxes(1, 2)))
-    return np.concatenate(values, axis=1)
+    function = _value_function(meta, judged)
+    return np.concatenate(map_blocks(function, blocks, workers), axis=1)
+
+
+def _value_function(meta: MetaMetric, judged: Judged) -> Callable[[FloatArray], FloatArray]:
+    """From weights `[draws, units]` to values `[metrics, draws]`; what every block needs is computed here."""
+    if meta.level == ITEM:
+        by_item = values_by_item(meta, judged)
+        return lambda weights: _item_values(judged, by_item, weights)
+    if meta.level == SEGMENT:
+        return lambda weights: _cell_correlations(judged, weights)
+    human, metrics = judged.per_unit(judged.human), judged.per_unit(judged.metrics)
+    if meta.name == "spa":
+        return lambda weights: _soft_accuracies(human, metrics, weights)
+    return lambda weights: system_agreement(meta.name, weights @ human.T, weights @ metrics.swapaxes(1, 2))
 
 
 def percentile_interval(values: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
@@ -86,17 +105,16 @@ def _blocks(
         yield draw(rng, min(BLOCK, draws - start))
 
 
-def _soft_accuracies(judged: Judged, weights: FloatArray) -> FloatArray:
+def _soft_accuracies(human: FloatArray, metrics: FloatArray, weights: FloatArray) -> FloatArray:
     """SPA of each metric on each resample: weighted sums of the differences and of their squares."""
-    first, second = np.triu_indices(len(judged.human), 1)
+    first, second = np.triu_indices(len(human), 1)
 
     def p_values(scores: FloatArray) -> FloatArray:
-        per_unit = judged.per_unit(scores)
-        differences = per_unit[first] - per_unit[second]
+        differences = scores[first] - scores[second]
         return upper_tail(weights @ differences.T, weights @ (differences * differences).T)
 
-    p_human = p_values(judged.human)
-    return np.stack([agreement(p_human, p_values(metric)) for metric in judged.metrics])
+    p_human = p_values(human)
+    return np.stack([agreement(p_human, p_values(metric)) for metric in metrics])
 
 
 def _item_values(judged: Judged, by_item: FloatArray, weights: FloatArray) -> FloatArray:

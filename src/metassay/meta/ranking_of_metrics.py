@@ -178,13 +178,16 @@ def _values(
         values[metrics] = meta_values(
             meta, judged, method=procedure.method, permutations=procedure.permutations, seed=procedure.seed
         )
-        draws = {"draws": procedure.draws, "seed": procedure.seed, "stream": procedure.stream}
+        stream: dict[str, Any] = {
+            "seed": procedure.seed,
+            "stream": procedure.stream,
+            "workers": procedure.workers,
+        }
         if size is not None and size < segments.sum():
-            subsets = subsampled_values(
-                meta, judged, segments=size, draws=SUBSAMPLES, seed=procedure.seed, stream=procedure.stream
-            )
+            subsets = subsampled_values(meta, judged, segments=size, draws=SUBSAMPLES, **stream)
             values[metrics] = values[metrics] if subsets is None else subsets.mean(axis=1)
-        resampled = bootstrap_values(meta, judged, size=size if judged.units is None else None, **draws)
+        units = size if judged.units is None else None
+        resampled = bootstrap_values(meta, judged, draws=procedure.draws, size=units, **stream)
         if resampled is not None:
             low[metrics], high[metrics] = percentile_interval(resampled)
     return values, low, high

@@ -11,14 +11,11 @@ and then the difficulty of segments no longer cancels.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.intervals import bootstrap_values
@@ -29,6 +26,7 @@ from metassay.stats.sign_flip import FloatArray, random_flips, sign_flip_null
 from metassay.stats.swapped_moments import swapped_correlations
 from metassay.stats.swapped_preferences import any_swaps, flipped_swaps, segment_swaps
 from metassay.stats.swaps import SWAPS, Swaps, blocks_of_swaps
+from metassay.stats.threads import map_blocks
 
 TESTS = (*SWAPS, "bootstrap", "williams", "none")
 
@@ -100,7 +98,12 @@ def metric_differences(meta: MetaMetric, judged: Judged, procedure: Procedure) -
     observed = values[first] - values[second]
     if procedure.test == "bootstrap":
         drawn = bootstrap_values(
-            meta, judged, draws=procedure.draws, seed=procedure.seed, stream=procedure.stream
+            meta,
+            judged,
+            draws=procedure.draws,
+            seed=procedure.seed,
+            stream=procedure.stream,
+            workers=procedure.workers,
         )
         if drawn is None:
             return None
@@ -159,9 +162,7 @@ def _all_draws(
         start, swaps = block
         drawn[start : start + len(swaps)] = draw(swaps)
 
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(procedure.workers or _cores()) as pool:
-        for _ in pool.map(work, blocks):
-            pass
+    map_blocks(work, blocks, procedure.workers)
     return np.ascontiguousarray(drawn.T)
 
 
@@ -206,7 +207,3 @@ def cluster_ranks(best_first: Sequence[int], differs: NDArray[np.bool_]) -> dict
         members.append(metric)
         ranks[metric] = rank
     return ranks
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)

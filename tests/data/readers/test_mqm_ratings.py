@@ -49,7 +49,9 @@ def test_errors_add_up_per_rater_and_raters_are_averaged() -> None:
     )
     assert is_ratings(table)
     assert rater_scores(table)["mqm"].to_list() == [-5.1, 0.0, 0.0]
-    assert segment_scores(table).rows() == [(1, "a", -2.55), (1, "b", 0.0)]
+    found = segment_scores(table)
+    assert found.columns == ["seg_id", "system", "mqm", "mqm:r1", "mqm:r2"]
+    assert found.rows() == [(1, "a", -2.55, -5.1, 0.0), (1, "b", 0.0, 0.0, None)]
 
 
 def test_an_unknown_severity_is_refused() -> None:

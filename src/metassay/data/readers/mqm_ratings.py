@@ -78,10 +78,15 @@ def rater_scores(frame: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
 
 
 def segment_scores(frame: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
-    """MQM per segment: the mean over its raters."""
+    """MQM per segment, the mean over its raters; where there are several, also `mqm:NAME` of each rater."""
     by_rater = rater_scores(frame, file=file)
     keys = [name for name in by_rater.columns if name not in {"rater", "mqm"}]
-    return by_rater.group_by(keys).agg(pl.col("mqm").mean()).sort(keys)
+    mean = by_rater.group_by(keys).agg(pl.col("mqm").mean()).sort(keys)
+    if by_rater["rater"].n_unique() < 2:
+        return mean
+    each = by_rater.with_columns(rater="mqm:" + pl.col("rater").cast(pl.String))
+    wide = each.pivot(on="rater", index=keys, values="mqm", sort_columns=True)
+    return mean.join(wide, on=keys, nulls_equal=True).sort(keys)
 
 
 def read_rating_file(path: str | Path) -> pl.DataFrame:

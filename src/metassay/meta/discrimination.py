@@ -1,0 +1,47 @@
+"""How finely a meta-metric tells metrics apart (Thompson et al. 2024, sections 4.3 and 4.4, table 1).
+
+Counted are the distinct values it gives, the comparisons that come out significant, and the significance
+clusters. Metrics with exactly the same scores are one metric here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metassay.meta.meta_metrics import Judged, MetaMetric, meta_values
+from metassay.meta.rank_order import ALPHA, best_first
+from metassay.meta.significance import Procedure, cluster_ranks, metric_differences
+
+
+def discrimination(meta: MetaMetric, judged: Judged, procedure: Procedure) -> dict[str, Any]:
+    """The counts of table 1, with one- and two-sided tests."""
+    different = Judged(judged.human, judged.metrics[_first_of_each(judged)], judged.units)
+    options = {"method": procedure.method, "permutations": procedure.permutations, "seed": procedure.seed}
+    values = meta_values(meta, different, **options)  # type: ignore[arg-type]
+    found: dict[str, Any] = {
+        "metrics": len(judged.metrics),
+        "different_metrics": len(values),
+        "distinct_values": len(np.unique(np.round(values[~np.isnan(values)], 10))),
+        "comparisons": len(values) * (len(values) - 1) // 2,
+    }
+    differences = metric_differences(meta, different, procedure)
+    if differences is None:
+        return found
+    order = best_first(values, [str(m) for m in range(len(values))])
+    for side, p in zip(("one_sided", "two_sided"), differences.p_values()):
+        significant = np.zeros((len(values), len(values)), dtype=np.bool_)
+        significant[np.triu_indices(len(values), 1)] = p <= ALPHA
+        ranks = cluster_ranks(order, significant | significant.T)
+        found[f"significant_{side}"] = int((p <= ALPHA).sum())
+        found[f"clusters_{side}"] = max(ranks.values(), default=0)
+    return found
+
+
+def _first_of_each(judged: Judged) -> list[int]:
+    """Indices of metrics whose scores no earlier metric has."""
+    seen: dict[bytes, int] = {}
+    for m, metric in enumerate(judged.metrics):
+        seen.setdefault(metric.tobytes(), m)
+    return sorted(seen.values())

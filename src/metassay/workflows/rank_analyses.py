@@ -1,0 +1,183 @@
+"""The analyses that `rank --analysis` adds: rows of plain values, one list per analysis."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from metassay.data.scores import ScoreTable
+from metassay.errors import InputError
+from metassay.meta.ceiling import human_ceiling
+from metassay.meta.comparable import Comparable, comparable
+from metassay.meta.discrimination import discrimination
+from metassay.meta.meta_metrics import Judged, MetaMetric, parse_meta
+from metassay.meta.power import segments_to_separate_metrics, segments_to_separate_systems
+from metassay.meta.rank_order import plain, shared_name
+from metassay.meta.significance import Procedure
+from metassay.meta.stability import stability_over_segments, stability_over_systems
+from metassay.meta.thresholds import agreement_thresholds
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the analyses work on: the data sets, the meta-metrics, and how to draw."""
+
+    tables: Sequence[ScoreTable]
+    data: Sequence[Comparable]
+    human: str
+    metas: tuple[MetaMetric, ...]
+    procedure: Procedure
+
+    def complete(self) -> Iterator[tuple[Comparable, Judged]]:
+        """Each data set with the metrics proper on the segments that all of them have."""
+        for data in self.data:
+            segments = np.asarray(data.complete[data.ranked].all(axis=0))
+            if not segments.any():
+                raise InputError(
+                    f"{data.dataset}: no segment has the scores of all metrics.",
+                    remedy="Leave out the metrics with gaps: name the others with --metrics.",
+                )
+            yield data, data.judged(data.ranked, segments)
+
+    def with_pairwise(self) -> tuple[MetaMetric, ...]:
+        """The meta-metrics asked for, and PA and SPA beside them: the comparison of the paper."""
+        return tuple(dict.fromkeys([*self.metas, MetaMetric("pa"), MetaMetric("spa")]))
+
+
+def analyse(
+    name: str,
+    tables: Sequence[ScoreTable],
+    *,
+    human: str,
+    meta: str | Sequence[str],
+    procedure: Procedure,
+    **options: Any,
+) -> Rows:
+    """The rows of one analysis."""
+    data = [comparable(table, human=human, seed=procedure.seed, **options) for table in tables]
+    return ANALYSES[name](Question(tables, data, human, parse_meta(meta), procedure))
+
+
+def _stability(question: Question) -> Rows:
+    rows: Rows = []
+    draws = {"trials": question.procedure.draws, "seed": question.procedure.seed}
+    for data, judged in question.complete():
+        for meta in question.with_pairwise():
+            known = {"dataset": data.dataset, "meta": str(meta)}
+            for row in stability_over_systems(meta, judged, **draws):
+                rows.append(known | {"ablated": "systems"} | row)
+            for row in stability_over_segments(meta, judged, **draws):
+                rows.append(known | {"ablated": "segments"} | row | {"metric": data.names[row["metric"]]})
+    return rows
+
+
+def _discrimination(question: Question) -> Rows:
+    return [
+        {
+            "dataset": data.dataset,
+            "meta": str(meta),
+            "systems": len(data.systems),
+            **discrimination(meta, judged, _own(question.procedure, data)),
+        }
+        for data, judged in question.complete()
+        for meta in question.with_pairwise()
+    ]
+
+
+def _ceiling(question: Question) -> Rows:
+    rows: Rows = []
+    procedure = question.procedure
+    for table in question.tables:
+        raters = {
+            name: scores for name, scores in table.human.items() if name.startswith(f"{question.human}:")
+        }
+        if len(raters) < 2:
+            raise InputError(
+                f"{table.dataset}: the ceiling needs the scores of several raters.",
+                remedy=f"Join the ratings (rater, category, severity), or name columns {prefix}NAME.",
+            )
+        for meta in question.metas:
+            for row in human_ceiling(meta, raters, draws=procedure.draws, seed=procedure.seed):
+                rows.append({"dataset": table.dataset, "meta": str(meta)} | row)
+    return rows
+
+
+def _thresholds(question: Question) -> Rows:
+    """Per metric, over the system pairs of all data sets that have it."""
+    pairs = list(question.complete())
+    places = [{shared_name(data.names[m]): int(m) for m in data.ranked} for data, _ in pairs]
+    rows: Rows = []
+    for name in sorted({name for own in places for name in own}):
+        having = [(judged, own[name]) for (_, judged), own in zip(pairs, places) if name in own]
+        found = agreement_thresholds(
+            [j for j, _ in having], [m for _, m in having], seed=question.procedure.seed
+        )
+        for threshold in found:
+            rows.append(
+                {
+                    "metric": name,
+                    "agreement": threshold.agreement,
+                    "difference": plain(threshold.difference),
+                    "low": plain(threshold.low),
+                    "high": plain(threshold.high),
+                }
+            )
+    return rows
+
+
+def _power(question: Question) -> Rows:
+    """Segments to separate systems (by people, by each metric), and the best metric from the others."""
+    rows: Rows = []
+    for data, judged in question.complete():
+        for m, scores in enumerate([judged.human, *judged.metrics]):
+            needed = segments_to_separate_systems(scores)
+            rows.append(
+                {
+                    "dataset": data.dataset,
+                    "separates": "systems",
+                    "by": question.human if m == 0 else data.names[m - 1],
+                    "median_segments": _finite(float(np.median(needed))),
+                    "separable_now": float((needed <= judged.human.shape[1]).mean()),
+                }
+            )
+        for meta in question.metas:
+            rows += _metrics_apart(data, judged, meta, question.procedure)
+    return rows
+
+
+def _metrics_apart(data: Comparable, judged: Judged, meta: MetaMetric, procedure: Procedure) -> Rows:
+    needed = segments_to_separate_metrics(meta, judged, draws=procedure.draws, seed=procedure.seed)
+    if needed is None:
+        return []
+    return [
+        {
+            "dataset": data.dataset,
+            "separates": "metrics",
+            "by": str(meta),
+            "median_segments": _finite(float(np.median(needed))) if len(needed) else None,
+            "separable_now": float((needed <= judged.human.shape[1]).mean()) if len(needed) else None,
+        }
+    ]
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _own(procedure: Procedure, data: Comparable) -> Procedure:
+    return replace(procedure, stream=zlib.crc32(data.dataset.encode()))
+
+
+ANALYSES: dict[str, Callable[[Question], Rows]] = {
+    "stability": _stability,
+    "discrimination": _discrimination,
+    "ceiling": _ceiling,
+    "thresholds": _thresholds,
+    "power": _power,
+}

@@ -1,0 +1,128 @@
+"""`rank` from files to JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from metassay.workflows.rank import rank
+
+
+@pytest.fixture
+def frame() -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = [(f"s{i}", k) for i in range(4) for k in range(1, 21)]
+    human = rng.normal(size=len(rows)) + np.repeat(np.arange(4), 20) * 0.2
+    return pl.DataFrame(rows, schema=["system", "seg_id"], orient="row").with_columns(
+        lp=pl.lit("en-de"),
+        mqm=pl.Series(human),
+        good=pl.Series(human + rng.normal(size=len(rows))),
+        bad=pl.Series(rng.normal(size=len(rows))),
+    )
+
+
+def test_the_json_has_the_promised_keys(frame: pl.DataFrame) -> None:
+    found = json.loads(rank(frame, draws=50, meta="spa,acc_eq").to_json())
+    assert list(found)[:4] == ["schema_version", "human", "results", "average"]
+    assert found["human"] == "mqm"
+    for result in found["results"]:
+        assert {"dataset", "meta", "context", "systems", "segments", "dropped_segments"} <= result.keys()
+        for row in result["metrics"]:
+            assert {"metric", "value", "low", "high", "rank", "segments"} <= row.keys()
+        assert all(pair.keys() == {"a", "b", "p", "p_two_sided"} for pair in result["comparisons"])
+    assert found["results"][1]["metrics"][0]["chance"] > 0
+
+
+def test_row_order_and_threads_change_no_byte(frame: pl.DataFrame) -> None:
+    said = {
+        rank(table, draws=60, meta="spa,pa,kendall:item", method="permutation", workers=workers).to_json()
+        for table, workers in ((frame, 1), (frame.reverse(), 3), (frame.sample(80, shuffle=True, seed=1), 2))
+    }
+    assert len(said) == 1
+
+
+def test_joining_a_second_file_adds_its_columns(frame: pl.DataFrame, tmp_path: Path) -> None:
+    frame.drop("good").with_columns(domain=pl.lit("news")).write_parquet(tmp_path / "base.parquet")
+    frame.drop("bad", "mqm").sample(80, shuffle=True, seed=0).write_csv(tmp_path / "more.csv")
+    joined = rank(tmp_path / "base.parquet", join=tmp_path / "more.csv", draws=50)
+    assert joined.to_dict()["results"] == rank(frame, draws=50).to_dict()["results"]
+    assert "joined by" in joined.notes[0]
+
+
+def test_ratings_are_turned_into_scores_when_joined(frame: pl.DataFrame, tmp_path: Path) -> None:
+    frame.drop("mqm").write_parquet(tmp_path / "metrics.parquet")
+    ratings = frame.select("system", "seg_id").with_columns(
+        rater=pl.lit("r"),
+        category=pl.lit("Accuracy/Omission"),
+        severity=pl.when(frame["mqm"] > 0).then(pl.lit("Minor")).otherwise(pl.lit("Major")),
+    )
+    ratings.write_csv(tmp_path / "mqm.tsv", separator="\t")
+    found = rank(tmp_path / "metrics.parquet", join=tmp_path / "mqm.tsv", draws=20)
+    assert found.human == "mqm"
+    expected = frame.with_columns(mqm=pl.when(pl.col("mqm") > 0).then(-1.0).otherwise(-5.0))
+    assert found.to_dict()["results"] == rank(expected, draws=20).to_dict()["results"]
+
+
+def test_several_human_scores_need_a_choice(frame: pl.DataFrame) -> None:
+    two = frame.with_columns(da=pl.col("mqm") * 2)
+    with pytest.raises(ValueError, match="several human scores: mqm, da"):
+        rank(two, draws=10)
+    assert rank(two, human="da", draws=10).to_dict()["results"][0]["metrics"]
+    names = [row["metric"] for row in rank(two, human="da", draws=10).to_dict()["results"][0]["metrics"]]
+    assert "mqm" not in names
+
+
+def test_no_human_score_or_no_metric_is_refused(frame: pl.DataFrame) -> None:
+    with pytest.raises(ValueError, match="human"):
+        rank(frame.drop("mqm"), draws=10)
+    with pytest.raises(ValueError, match="metric"):
+        rank(frame.drop("good", "bad"), draws=10)
+    with pytest.raises(ValueError, match="unknown analysis"):
+        rank(frame, analysis="astrology")
+
+
+def test_rows_and_systems_can_be_chosen(frame: pl.DataFrame) -> None:
+    some = rank(frame, draws=10, exclude_systems=["s0"], where={"seg_id": [str(k) for k in range(1, 11)]})
+    assert (some.rankings[0].data.segments, len(some.rankings[0].data.systems)) == (10, 3)
+    with pytest.raises(ValueError, match="unknown column"):
+        rank(frame, where={"domain": "news"})
+
+
+def test_the_frame_has_a_row_per_metric(frame: pl.DataFrame) -> None:
+    table = rank(frame, draws=10, meta="spa,pa").to_frame()
+    assert table.height == 2 * 4
+    assert table["metric"].unique().sort().to_list() == ["bad", "constant", "good", "random"]
+
+
+def test_wmt23_tree_and_table_agree(real_data: Callable[[str], Path]) -> None:
+    tree = rank(real_data("mt-metrics-eval-v2/wmt23"), human="mqm", significance="none", draws=10)
+    table = rank(real_data("wmt23/wmt23_en-de_metrics.parquet"), significance="none", draws=10)
+    first, second = tree.to_dict()["results"][0], table.to_dict()["results"][0]
+    assert first["dropped_segments"] == 97
+    assert second["dropped_segments"] == 0
+    assert [row["metric"] for row in first["metrics"]] == [row["metric"] for row in second["metrics"]]
+    for ours, theirs in zip(first["metrics"], second["metrics"]):
+        assert ours["value"] == pytest.approx(theirs["value"], abs=1e-9)
+
+
+def test_pooled_accuracy_of_wmt23(real_data: Callable[[str], Path]) -> None:
+    files = [real_data(f"wmt23/wmt23_{lp}_metrics.parquet") for lp in ("en-de", "he-en", "zh-en")]
+    (mean,) = rank(files, meta="pa", significance="none", draws=10).to_dict()["average"]
+    pooled = {row["metric"]: row["pooled"] for row in mean["metrics"]}
+    assert pooled["XCOMET-Ensemble"] == pytest.approx(0.924, abs=5e-4)
+    assert pooled["chrF"] == pytest.approx(0.795, abs=5e-4)
+
+
+def test_gappy_scores_of_wmt22(real_data: Callable[[str], Path]) -> None:
+    """Thousands of nulls in the GEMBA columns: each metric keeps its own segments."""
+    found = rank(real_data("wmt22/wmt22_en-de_metrics.parquet"), significance="none", draws=10).to_dict()[
+        "results"
+    ][0]
+    segments = {row["metric"]: row["segments"] for row in found["metrics"]}
+    assert len(set(segments.values())) > 3
+    assert all(0 <= count <= found["segments"] for count in segments.values())
