@@ -68,6 +68,23 @@ def test_ratings_are_turned_into_scores_when_joined(frame: pl.DataFrame, tmp_pat
     assert found.to_dict()["results"] == rank(expected, draws=20).to_dict()["results"]
 
 
+def test_every_analysis_gives_rows_of_plain_values(frame: pl.DataFrame) -> None:
+    rng = np.random.default_rng(1)
+    rated = frame.with_columns(
+        **{f"mqm:{rater}": frame["mqm"] + pl.Series(rng.normal(size=frame.height)) for rater in "ab"}
+    )
+    names = ["stability", "discrimination", "ceiling", "thresholds", "power"]
+    found = json.loads(rank(rated, draws=30, analysis=names).to_json())["analysis"]
+    assert list(found) == names
+    assert {row["rater"] for row in found["ceiling"]} == {"mqm:a", "mqm:b"}
+    assert {row["ablated"] for row in found["stability"]} == {"systems", "segments"}
+    assert {row["meta"] for row in found["discrimination"]} == {"spa", "pa"}
+    assert {row["agreement"] for row in found["thresholds"]} == {0.8, 0.9, 0.95}
+    assert {row["separates"] for row in found["power"]} == {"systems", "metrics"}
+    with pytest.raises(ValueError, match="several raters"):
+        rank(frame, draws=10, analysis="ceiling")
+
+
 def test_several_human_scores_need_a_choice(frame: pl.DataFrame) -> None:
     two = frame.with_columns(da=pl.col("mqm") * 2)
     with pytest.raises(ValueError, match="several human scores: mqm, da"):

@@ -94,9 +94,8 @@ def _ceiling(question: Question) -> Rows:
     rows: Rows = []
     procedure = question.procedure
     for table in question.tables:
-        raters = {
-            name: scores for name, scores in table.human.items() if name.startswith(f"{question.human}:")
-        }
+        prefix = f"{question.human}:"
+        raters = {name: scores for name, scores in table.human.items() if name.startswith(prefix)}
         if len(raters) < 2:
             raise InputError(
                 f"{table.dataset}: the ceiling needs the scores of several raters.",
