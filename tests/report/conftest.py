@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 METHODS = {"removal": 2410, "insertion": 2466, "swapping": 2398, "pronoun": 702}
+SENTINELS = {"length", "random", "constant"}
 SKILL = {
     "chrf": 0.9,
     "bleu": 0.84,
@@ -35,10 +36,12 @@ def make_result(
         "domain": ["news", "ecommerce", "social", "conversation"],
     }
     base = {metric: SKILL.get(metric, rng.uniform(0.6, 0.95)) for metric in metrics}
-    contexts = {
+    contexts: dict[str, Any] = {
         text(column): _column(rng, base, [text(value) for value in values], text)
         for column, values in names.items()
     }
+    whole = [_row(rng, text(metric), "global", accuracy, 63870) for metric, accuracy in base.items()]
+    ranked = [row for row in whole if row["metric"] not in {text(name) for name in SENTINELS}]
     return {
         "schema_version": 1,
         "task": task,
@@ -49,15 +52,25 @@ def make_result(
         "named_left_out": {text("systems that are their own reference"): [text("refA")]},
         "perturbations": {text(name): pairs for name, pairs in METHODS.items()},
         "contexts": contexts,
-        "global": [_row(rng, text(metric), None, accuracy, 63870) for metric, accuracy in base.items()],
+        "global": ranked,
+        "sentinels": [row for row in whole if row not in ranked],
         "confounding": [_confounding(rng, metric, accuracy, text) for metric, accuracy in base.items()],
         "recommendation": {
             column: {
+                "global": {**_choice(ranked, "global"), "robust_choice": text(metrics[0])},
+            }
+            | {
                 context: _choice(rows["local_accuracy"], context)
                 for context in dict.fromkeys(row["context"] for row in rows["local_accuracy"])
             }
             for column, rows in contexts.items()
         },
+        "pareto": [text(metric) for metric in metrics[:2]],
+        "phi": {
+            "metrics": [text(metric) for metric in base],
+            "matrix": [[1.0 if a == b else rng.uniform(-0.1, 0.8) for a in base] for b in base],
+        },
+        "notes": [text("the item is the cluster for 12 items")],
         "examples": [_example(rng, metric, text) for metric in metrics for _ in range(2)],
         "metrics": [
             {"metric": text(m), "signature": text(f"{m}|v1|sacrebleu:2.6.0"), "higher_is_better": m != "ter"}
@@ -78,9 +91,10 @@ def make_result(
     }
 
 
-def _row(rng: random.Random, metric: str, context: str | None, accuracy: float, pairs: int) -> dict[str, Any]:
+def _row(rng: random.Random, metric: str, context: str, accuracy: float, pairs: int) -> dict[str, Any]:
     half = 0.0 if accuracy in {0.0, 1.0} else 0.9 / pairs**0.5
-    row = {
+    return {
+        "context": context,
         "metric": metric,
         "accuracy": accuracy,
         "low": max(0.0, accuracy - half),
@@ -92,20 +106,36 @@ def _row(rng: random.Random, metric: str, context: str | None, accuracy: float, 
         "outputs": pairs // 4,
         "pairs": pairs,
     }
-    return row if context is None else {"context": context, **row}
 
 
 def _column(rng: random.Random, base: dict[str, float], values: list[str], text: Callable[[str], str]) -> Any:
-    rows = []
+    rows, sentinels = [], []
     for position, value in enumerate(values):
         for metric, accuracy in base.items():
             # The best metric loses its lead in the last context.
             drop = 0.13 if metric == "chrf" and position == len(values) - 1 else 0.0
             local = accuracy if accuracy == 0.0 else min(0.999, accuracy - drop + rng.gauss(0, 0.025))
-            rows.append(_row(rng, text(metric), value, local, rng.randint(600, 4000)))
-    if len(values) < 2:
-        return {"local_accuracy": rows, "h1": None, "h2": None}
-    return {"local_accuracy": rows, "h1": _h1(rng, base, len(values), text), "h2": _h2(rng, values)}
+            row = _row(rng, text(metric), value, local, rng.randint(600, 4000))
+            (sentinels if metric in SENTINELS else rows).append(row)
+    several = len(values) > 1
+    return {
+        "local_accuracy": rows,
+        "sentinels": sentinels,
+        "h1": _h1(rng, base, len(values), text) if several else None,
+        "h1_exchanges": [text("outputs within items")] if several else None,
+        "h2": _h2(rng, values, text) if several else None,
+        "method_mix": {value: {text(name): 0.25 for name in METHODS} for value in values},
+        "robustness": [
+            {
+                "metric": text(metric),
+                "stability": 0.02,
+                "worst_case": accuracy - 0.05,
+                "worst_context": values[-1],
+                "robust_accuracy": accuracy - 0.03,
+            }
+            for metric, accuracy in base.items()
+        ],
+    }
 
 
 def _h1(rng: random.Random, base: dict[str, float], contexts: int, text: Callable[[str], str]) -> list[Any]:
@@ -120,11 +150,12 @@ def _h1(rng: random.Random, base: dict[str, float], contexts: int, text: Callabl
             "p": p,
             "cramers_v": v,
         }
-        rows.append({**row, "p_permutation": p, "p_cmh": min(1, p * 1.2), "p_holm": min(1, p * 3)})
+        row |= {"p_permutation": p, "p_cmh": min(1, p * 1.2), "p_holm": min(1, p * 3)}
+        rows.append({**row, "p_permutation_holm": min(1, p * 3), "p_cmh_holm": min(1, p * 3.6)})
     return rows
 
 
-def _h2(rng: random.Random, values: list[str]) -> dict[str, Any]:
+def _h2(rng: random.Random, values: list[str], text: Callable[[str], str]) -> dict[str, Any]:
     contexts = ["global", *values]
     size = len(contexts)
     matrix = [[1.0] * size for _ in range(size)]
@@ -141,6 +172,13 @@ def _h2(rng: random.Random, values: list[str]) -> dict[str, Any]:
         "low": low,
         "high": high,
         "ceiling": ceiling,
+        "p_global": [None, *(rng.random() for _ in values)],
+        "p_global_holm": [None, 0.01, *(0.5 for _ in values[1:])],
+        "clusters": [
+            {"contexts": values[:2], "agreement": 0.9, "metrics": [text("chrf")]},
+            {"contexts": values[2:], "agreement": 0.8, "metrics": []},
+        ],
+        "prediction": {"intercept": 0.5, "coefficients": {text("year"): 0.1}, "explained": 0.31, "pairs": 10},
     }
 
 
@@ -161,14 +199,17 @@ def _confounding(
         "flag": flag,
         "by_method": by_method,
         "by_k": [],
+        "sentence": text(f"{metric} is confounded with how the worse output is made") if flag else "",
     }
 
 
 def _choice(rows: list[dict[str, Any]], context: str) -> dict[str, Any]:
     local = sorted((r for r in rows if r["context"] == context), key=lambda r: -r["accuracy"])
+    if not local:
+        return {"metrics": [], "choice": None, "top_group": [], "why": ""}
     top = [r["metric"] for r in local if r["high"] >= local[0]["low"]]
     why = f"{top[0]} is the most accurate here, and the more stable over contexts"
-    return {"metrics": [r["metric"] for r in local], "top_group": top, "why": why}
+    return {"metrics": [r["metric"] for r in local], "choice": top[0], "top_group": top, "why": why}
 
 
 def _example(rng: random.Random, metric: str, text: Callable[[str], str]) -> dict[str, Any]:

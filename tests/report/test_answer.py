@@ -57,7 +57,7 @@ def test_the_recommendation_decides_where_there_is_one():
             "comet cannot be told apart from it."
         ),
         (
-            "It stays in the top group in all 2 values of domain, from 78 % (75–80) on conversation "
+            "It stays in the top group for every domain, from 78 % (75–80) on conversation "
             "to 91 % (90–92) on news."
         ),
     ]

@@ -37,7 +37,10 @@ def _code(value: Any, key: str = "") -> Iterator[str]:
 
 
 def test_names_from_the_data_never_become_code(results):
-    for spec in _specs(summarize(results(text=lambda text: text + NAME))):
+    many = {"topic": [f"t{n}" for n in range(100)]}
+    plain = summarize(results(text=lambda text: text + NAME))
+    wide = summarize(results(text=lambda text: text + NAME, columns=many, metrics=("bleu", "chrf")))
+    for spec in (*_specs(plain), *_specs(wide)):
         assert not [
             code for code in _code(vl_convert.vegalite_to_vega(spec)) if "name" in code and "\u2028" in code
         ]

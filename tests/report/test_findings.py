@@ -35,9 +35,9 @@ def test_global_rows_are_not_a_context():
 def test_metrics_best_first_and_sentinels_apart():
     rows = [
         {"metric": name, "accuracy": accuracy}
-        for name, accuracy in {"ter": 0.7, "length": 0.99, "bleu": 0.8, "x": None, "probe": 0.9}.items()
+        for name, accuracy in {"ter": 0.7, "length": 0.99, "bleu": 0.8, "x": None}.items()
     ]
-    findings = find({"global": rows, "metrics": [{"metric": "probe", "sentinel": True}]})
+    findings = find({"global": rows, "sentinels": [{"metric": "probe", "accuracy": 0.9}]})
     assert findings.metrics == ("bleu", "ter", "x")
     assert findings.ordered[3:] == ("length", "probe")
     assert findings.best is not None

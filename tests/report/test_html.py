@@ -128,5 +128,14 @@ def test_the_fragment_has_no_script_and_escapes(results):
     assert text.count("<tr>") == 1 + 7
 
 
+def test_other_results_show_their_tables_in_a_notebook():
+    rows = [{"system": f"s{n}", "metric": HOSTILE, "corpus": n / 7, "pairs": n} for n in range(30)]
+    text = render_fragment({"schema_version": 1, "systems": rows, "comparisons": [], "human": "mqm"})
+    assert text.count("<tr>") == 1 + 20
+    assert "… and 10 more rows." in text
+    assert "0.1429" in text
+    assert "<img" not in text
+
+
 def test_markdown_style_templates_in_names_stay_text(results):
     assert "{{7*7}}" in render(results(text=lambda text: text + "{{7*7}}"))

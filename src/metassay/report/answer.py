@@ -105,11 +105,11 @@ def _where(findings: Findings, column: Column, best: str) -> Sentence | None:
         )
     changes = [change for item in estimates if (change := _replacement(findings, column, item))]
     if len(findings.metrics) == 1:
-        return sentence("Over {total} {range}.", total=_contexts(column), range=_range(estimates))
+        return sentence("By {column:column} it runs {range}.", column=column.name, range=_range(estimates))
     if not changes:
         return sentence(
-            "It stays in the top group in all {total}, {range}.",
-            total=_contexts(column),
+            "It stays in the top group for every {column:column}, {range}.",
+            column=column.name,
             range=_range(estimates),
         )
     return _changed(column, estimates, changes)
@@ -150,7 +150,9 @@ def _replacement(findings: Findings, column: Column, old: Estimate) -> tuple[Est
 
 
 def _preferred(choice: Choice, metric: str) -> tuple[str, ...]:
-    return () if metric in choice.top_group else (*choice.top_group, *choice.metrics[:1])
+    if metric in choice.top_group or choice.use is None:
+        return ()
+    return (choice.use, *choice.top_group)
 
 
 def _clearly_better(findings: Findings, column: Column, old: Estimate) -> list[str]:
@@ -174,10 +176,6 @@ def _range(estimates: list[Estimate]) -> Sentence:
         high=brief(highest),
         best=highest.context,
     )
-
-
-def _contexts(column: Column) -> Sentence:
-    return sentence("{count} values of {column:column}", count=str(len(column.contexts)), column=column.name)
 
 
 def _beaten_by_sentinel(findings: Findings, best: Estimate) -> Sentence | None:

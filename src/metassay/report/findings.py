@@ -28,11 +28,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Choice:
-    """The metrics to use in one context: best first, those that share the top, and the reason."""
+    """The metric to use in one context, those that share the top with it, and the reason."""
 
+    use: str | None
     metrics: tuple[str, ...]
     top_group: tuple[str, ...]
     why: str
+    robust: str | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Agreement:
     low: Sequence[Sequence[float | None]]
     high: Sequence[Sequence[float | None]]
     ceiling: tuple[float | None, ...]
+    p_global: tuple[float | None, ...]
 
     def cell(self, i: int, j: int, of: str = "matrix") -> float | None:
         """The value at row i, column j, or None where it was not computed."""
@@ -54,7 +57,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Column:
-    """All that was found for one context column."""
+    """All that was found for one context column; `raw` is its part of the JSON object."""
 
     name: str
     contexts: tuple[str, ...]
@@ -62,6 +65,7 @@ class Column:
     h1: tuple[Mapping[str, Any], ...]
     agreement: Agreement | None
     choices: Mapping[str, Choice]
+    raw: Mapping[str, Any]
 
     def of(self, metric: str) -> list[Estimate]:
         """The metric's estimates that are defined, in the order of `contexts`."""
@@ -103,7 +107,8 @@ class Findings:
 
 def find(result: Mapping[str, Any]) -> Findings:
     """Read an assay's JSON object; keys it does not know are left in `Findings.result`."""
-    overall = {str(row["metric"]): _estimate(row, GLOBAL) for row in _rows(result.get("global"))}
+    rows = [*_rows(result.get("global")), *_rows(result.get("sentinels"))]
+    overall = {str(row["metric"]): _estimate(row, GLOBAL) for row in rows}
     columns = tuple(
         _column(str(name), column or {}, _mapping(result.get("recommendation")).get(name))
         for name, column in _mapping(result.get("contexts")).items()
@@ -111,7 +116,7 @@ def find(result: Mapping[str, Any]) -> Findings:
     for column in columns:
         for _, metric in column.estimates:
             overall.setdefault(metric, Estimate(metric, GLOBAL, None, None, None, {}))
-    marked = {str(row["metric"]) for row in _rows(result.get("metrics")) if row.get("sentinel")}
+    marked = {str(row["metric"]) for row in _rows(result.get("sentinels"))}
     named = {name for name in overall if name.split("(")[0] in SENTINELS}
     return Findings(
         task=str(result.get("task", "")),
@@ -123,23 +128,29 @@ def find(result: Mapping[str, Any]) -> Findings:
 
 
 def _column(name: str, column: Mapping[str, Any], recommendation: Any) -> Column:
-    rows = [_estimate(row, str(row.get("context"))) for row in _rows(column.get("local_accuracy"))]
-    estimates = {(row.context, row.metric): row for row in rows if row.context != GLOBAL}
-    choices = {
-        str(context): Choice(
-            metrics=tuple(map(str, choice.get("metrics") or ())),
-            top_group=tuple(map(str, choice.get("top_group") or ())),
-            why=str(choice.get("why") or ""),
-        )
-        for context, choice in _mapping(recommendation).items()
-    }
+    rows = [*_rows(column.get("local_accuracy")), *_rows(column.get("sentinels"))]
+    found = [_estimate(row, str(row.get("context"))) for row in rows]
+    estimates = {(row.context, row.metric): row for row in found if row.context != GLOBAL}
     return Column(
         name=name,
         contexts=_ordered_contexts(estimates.values()),
         estimates=estimates,
         h1=tuple(_rows(column.get("h1"))),
         agreement=_agreement(column.get("h2")),
-        choices=choices,
+        choices={str(context): _choice(choice) for context, choice in _mapping(recommendation).items()},
+        raw=column,
+    )
+
+
+def _choice(choice: Mapping[str, Any]) -> Choice:
+    metrics = tuple(map(str, choice.get("metrics") or ()))
+    use = choice.get("choice") or next(iter(metrics), None)
+    return Choice(
+        use=None if use is None else str(use),
+        metrics=metrics,
+        top_group=tuple(map(str, choice.get("top_group") or ())),
+        why=str(choice.get("why") or ""),
+        robust=choice.get("robust_choice"),
     )
 
 
@@ -178,6 +189,7 @@ def _agreement(h2: Any) -> Agreement | None:
         low=[[_float(value) for value in row] for row in h2.get("low") or ()],
         high=[[_float(value) for value in row] for row in h2.get("high") or ()],
         ceiling=tuple(_float(value) for value in h2.get("ceiling") or ()),
+        p_global=tuple(_float(value) for value in h2.get("p_global_holm") or h2.get("p_global") or ()),
     )
 
 

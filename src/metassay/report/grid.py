@@ -10,7 +10,7 @@ from metassay.report.answer import brief
 from metassay.report.findings import Estimate
 from metassay.report.wording import NOTHING, count, number, percent, probability
 
-Kind = Literal["name", "text", "percent", "count", "number", "probability", "verdict"]
+Kind = Literal["name", "text", "percent", "count", "number", "decimal", "probability", "verdict"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,28 @@ def grid(
     return Grid(name, caption, held, tuple(rows[:at_most]), left=max(0, len(rows) - at_most))
 
 
+def plain_grids(result: Mapping[str, Any], *, at_most: int = 20) -> list[Grid]:
+    """Every list of rows in a result as a table, under the name it has there."""
+    tables = {
+        str(name): [row for row in value if isinstance(row, Mapping)]
+        for name, value in result.items()
+        if isinstance(value, list | tuple)
+    }
+    return [
+        grid(name, name, [_plain_field(key, rows) for key in rows[0]], rows, at_most=at_most)
+        for name, rows in tables.items()
+        if rows
+    ]
+
+
+def _plain_field(key: str, rows: Sequence[Mapping[str, Any]]) -> Field:
+    values = [row.get(key) for row in rows if row.get(key) is not None]
+    if values and all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        return Field(key, key, "count")
+    exact = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    return Field(key, key, "decimal" if values and exact else "text")
+
+
 def _hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         {key: value if isinstance(value, str | None) else True for key, value in row.items()} for row in rows
@@ -91,5 +113,6 @@ _SHOW = {
     "percent": lambda value: percent(value, digits=1),
     "count": count,
     "number": number,
+    "decimal": lambda value: number(value, digits=4),
     "probability": probability,
 }

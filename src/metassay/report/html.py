@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -14,7 +14,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from metassay.report.charts.theme import CATEGORY, TOKENS, config
+from metassay.report.grid import Grid, plain_grids
 from metassay.report.summarize import summarize
+from metassay.report.wording import Sentence
 
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -42,8 +44,18 @@ def render(result: Mapping[str, Any]) -> str:
 
 
 def render_fragment(result: Mapping[str, Any]) -> str:
-    """The answer and the table of all outputs, without scripts: what a notebook shows for a result."""
-    return _environment().get_template("fragment.html.j2").render(**summarize(result))
+    """What a notebook shows for a result, without scripts.
+
+    For an assay the answer and the table of all outputs; for any other result its tables, cut to twenty rows.
+    """
+    if "contexts" in result and "global" in result:
+        summary = summarize(result)
+        return _fragment(summary["answer"], [summary["overall"]])
+    return _fragment([], plain_grids(result))
+
+
+def _fragment(sentences: Sequence[Sentence], grids: Sequence[Grid]) -> str:
+    return _environment().get_template("fragment.html.j2").render(answer=sentences, grids=grids)
 
 
 def data_block(value: Any) -> Markup:

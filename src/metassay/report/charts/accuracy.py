@@ -8,16 +8,17 @@ from metassay.report.charts.theme import SHAPES, SLOTS, Spec, chart, in_order, l
 from metassay.report.findings import Column, Estimate, Findings
 
 DODGE_UP_TO = 80
-"""Points side by side while there are no more than this many marks; bands above."""
+"""Points side by side up to this many, and while every metric has a colour of its own; else bands."""
 
 
 def accuracy_chart(findings: Findings, column: Column) -> Spec:
     """The line chart of one context column; lines outside the frame are named by `outside_frame`."""
-    shown = [name for name in findings.ordered if column.of(name)]
+    hidden = outside_frame(findings, column)
+    shown = [name for name in findings.ordered if column.of(name) and name not in hidden]
     metrics = [name for name in shown if name not in findings.sentinels]
     rows = [_row(findings, estimate) for name in shown for estimate in column.of(name)]
     low, high = frame(findings, column)
-    dodged = len(metrics) * len(column.contexts) <= DODGE_UP_TO
+    dodged = len(metrics) * len(column.contexts) <= DODGE_UP_TO and len(metrics) <= SLOTS
     x = _x_axis(column, dodged=dodged)
     offset = {"xOffset": in_order("metric", metrics)} if dodged else {}
     y = {
@@ -55,14 +56,14 @@ def frame(findings: Findings, column: Column) -> tuple[float, float]:
 
 
 def outside_frame(findings: Findings, column: Column) -> list[str]:
-    """Sentinels that lie outside the frame throughout."""
+    """Sentinels that are not drawn, since they lie outside the frame somewhere."""
     low, high = frame(findings, column)
     return [
         name
         for name in findings.ordered
         if name in findings.sentinels
         and column.of(name)
-        and all(not low <= (estimate.accuracy or 0.0) <= high for estimate in column.of(name))
+        and not all(low <= (estimate.accuracy or 0.0) <= high for estimate in column.of(name))
     ]
 
 
@@ -121,7 +122,7 @@ def _sentinel_lines(x: Spec, y: Spec) -> Spec:
             "stroke": {"expr": "muted"},
             "aria": False,
         },
-        "encoding": {"x": x, "y": y, "detail": {"field": "metric"}, "opacity": _faded(0.9)},
+        "encoding": {"x": x, "y": y, "detail": {"field": "metric"}, "opacity": {"value": 0.9}},
     }
 
 
@@ -131,6 +132,7 @@ def _metric_layers(x: Spec, y: Spec, offset: Spec, *, dodged: bool) -> list[Spec
         "type": "nominal",
         "scale": {"domain": list(range(SLOTS + 1)), "range": "category"},
         "legend": None,
+        "condition": {"test": f"datum.slot === {SLOTS} && datum.metric === focus", "value": {"expr": "ink"}},
     }
     shape = {
         "field": "slot",
@@ -155,16 +157,22 @@ def _metric_layers(x: Spec, y: Spec, offset: Spec, *, dodged: bool) -> list[Spec
         },
         {
             "transform": real,
-            "mark": {"type": "point", "filled": True, "size": 58 if dodged else 26},
+            "mark": {"type": "point", "filled": True, "size": 58 if dodged else 24},
             "encoding": {**base, "shape": shape, "opacity": _faded(1.0), "tooltip": _tooltip()},
         },
     ]
 
 
 def _faded(opacity: float) -> Spec:
-    """Full opacity for the metric in focus, or for all where none is."""
-    picked = "focus === '' || datum.metric === focus"
-    return {"condition": {"test": picked, "value": opacity}, "value": 0.08 * opacity}
+    """Full opacity for the metric in focus, or for all with a colour of their own where none is."""
+    return {
+        "condition": [
+            {"test": "datum.metric === focus", "value": opacity},
+            {"test": f"focus === '' && datum.slot < {SLOTS}", "value": opacity},
+            {"test": "focus === ''", "value": 0.3 * opacity},
+        ],
+        "value": 0.08 * opacity,
+    }
 
 
 def _tooltip() -> list[dict[str, Any]]:

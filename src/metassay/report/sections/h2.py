@@ -1,0 +1,158 @@
+"""Does the order of the metrics hold between contexts? Agreement in words, against its noise ceiling."""
+
+from __future__ import annotations
+
+from statistics import fmean, median
+
+from metassay.report.findings import Agreement, Column, Findings
+from metassay.report.grid import Field, Grid, grid
+from metassay.report.wording import Sentence, named, number, percent, plural, sentence
+
+STATISTICS = {
+    "tau_ap_b": "τ\u2011AP\u2011b",
+    "tau_ap": "τ\u2011AP",
+    "tau_ap_a": "τ\u2011AP\u2011a",
+    "weighted_tau": "weighted τ",
+    "kendall": "Kendall’s τ",
+}
+FEW = 4
+_CELLS = (("agreement", "matrix"), ("low", "low"), ("high", "high"))
+
+
+def agreement_sentences(findings: Findings, column: Column) -> list[Sentence]:
+    """The rank agreement between contexts in words, most important first."""
+    agreement = column.agreement
+    if agreement is None:
+        return []
+    said = [_typical(agreement, column), _noise(agreement), _differing(agreement), _groups(column)]
+    said.append(_prediction(column))
+    if len(findings.metrics) < FEW:
+        said.append(
+            sentence(
+                "With {metrics} the agreement can take a handful of values only, so read it with care.",
+                metrics=plural(len(findings.metrics), "metric"),
+            )
+        )
+    return [each for each in said if each is not None]
+
+
+def agreement_grid(column: Column) -> Grid | None:
+    """Each context against global, with its noise ceiling and the test that its order differs."""
+    agreement = column.agreement
+    if agreement is None:
+        return None
+    fields = (
+        Field("context", column.name, "name"),
+        Field("agreement", "agreement with global", "number"),
+        Field("low", "95\u202f% from", "number"),
+        Field("high", "to", "number"),
+        Field("ceiling", "noise ceiling", "number", "split-half reliability of the context’s own order"),
+        Field("p", "p, differs", "probability", "test that the order differs from global, Holm-corrected"),
+    )
+    rows = [
+        {
+            "context": context,
+            **{of: agreement.cell(0, j, key) for of, key in _CELLS},
+            "ceiling": _at(agreement.ceiling, j),
+            "p": _at(agreement.p_global, j),
+        }
+        for j, context in enumerate(agreement.contexts)
+        if j
+    ]
+    caption = f"Order of the metrics by {column.name}, against global"
+    return grid(f"agreement-{column.name}", caption, fields, rows)
+
+
+def _typical(agreement: Agreement, column: Column) -> Sentence:
+    first = 1 if len(agreement.matrix) == len(agreement.contexts) > 2 else 0
+    cells = [
+        (value, agreement.contexts[i], agreement.contexts[j])
+        for i in range(first, len(agreement.matrix))
+        for j in range(i + 1, len(agreement.contexts))
+        if (value := agreement.cell(i, j)) is not None
+    ]
+    if not cells:
+        return sentence("No agreement between values of {column:column} is defined.", column=column.name)
+    worst, one, other = min(cells, key=lambda cell: cell[0])
+    if worst >= 1:
+        return sentence("The metrics come in the same order for every {column:column}.", column=column.name)
+    return sentence(
+        "Between two values of {column:column} the order of the metrics typically agrees at {middle} "
+        "({statistic}), least between {one:context} and {other:context} at {worst}.",
+        column=column.name,
+        middle=number(median(cell[0] for cell in cells)),
+        statistic=STATISTICS.get(agreement.statistic, agreement.statistic),
+        one=one,
+        other=other,
+        worst=number(worst),
+    )
+
+
+def _noise(agreement: Agreement) -> Sentence | None:
+    ceiling = [value for value in agreement.ceiling[1:] if value is not None]
+    if not ceiling:
+        return None
+    return sentence(
+        "Two random halves of one context agree at {ceiling} on average: with this much data "
+        "no two contexts can be expected to agree better.",
+        ceiling=number(fmean(ceiling)),
+    )
+
+
+def _differing(agreement: Agreement) -> Sentence | None:
+    tested = [(p, agreement.contexts[j]) for j, p in enumerate(agreement.p_global) if j and p is not None]
+    if not tested:
+        return None
+    differing = [context for p, context in tested if p <= 0.05]
+    if not differing:
+        return sentence("In no context does the order differ from global by more than noise would make it.")
+    return sentence(
+        "Beyond noise, the order differs from global on {contexts}.", contexts=named(differing, "context")
+    )
+
+
+def _groups(column: Column) -> Sentence | None:
+    groups = (column.raw.get("h2") or {}).get("clusters") or ()
+    if len(groups) < 2:
+        return None
+    parts = [
+        sentence(
+            "{contexts}{serves}",
+            contexts=named([str(context) for context in group["contexts"]], "context", at_most=6),
+            serves=_serves([str(metric) for metric in group.get("metrics") or ()]),
+        )
+        for group in groups[:5]
+    ]
+    body = parts[0]
+    for part in parts[1:]:
+        body = sentence("{body}; {part}", body=body, part=part)
+    more = f"; and {len(groups) - 5} more" if len(groups) > 5 else ""
+    return sentence(
+        "Contexts that order the metrics alike, in {count}: {body}{more}.",
+        count=plural(len(groups), "group"),
+        body=body,
+        more=more,
+    )
+
+
+def _serves(metrics: list[str]) -> Sentence:
+    if not metrics:
+        return sentence(" (no single metric serves them all)")
+    return sentence(" (served by {metric:metric})", metric=metrics[0])
+
+
+def _prediction(column: Column) -> Sentence | None:
+    prediction = (column.raw.get("h2") or {}).get("prediction")
+    if not prediction or prediction.get("explained") is None:
+        return None
+    explained = max(0.0, float(prediction["explained"]))
+    return sentence(
+        "What is known of two contexts ({known}) predicts {explained} of the variation in their agreement, "
+        "measured on contexts that were left out.",
+        known=named([str(name) for name in prediction.get("coefficients") or ()], "column"),
+        explained=percent(explained),
+    )
+
+
+def _at(values: tuple[float | None, ...], position: int) -> float | None:
+    return values[position] if position < len(values) else None
