@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from metassay.meta.local_accuracy import Tally
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.clustering import cluster_order
-from metassay.stats.proportion import percentiles
+from metassay.stats.order_restriction import nearest_in_order
+from metassay.stats.proportion import few_clusters_stretch, percentiles
 from metassay.stats.rank_matrix import agreement_matrix, row_agreements
 
 FloatArray = NDArray[np.float64]
@@ -64,23 +64,35 @@ def compare_with_global(
     overall: FloatArray,
     overall_resamples: FloatArray,
     statistic: str,
+    clusters: int,
 ) -> tuple[float, float, float]:
     """Interval of the agreement of one context [metrics] with the whole, and the p-value of a difference.
 
-    The test asks whether the order would come out as unlike the whole's if it truly were the same: accuracies
-    are drawn around the nearest ones that follow the whole's order (least squares; metrics out of order
-    are pooled), with the deviations of the resamples. p is the share of draws that agree with the whole no
-    better than the context does.
+    The test asks whether the context truly orders the metrics as the whole does. Its statistic is the
+    distance of the accuracies, weighed by their precision, from the nearest ones in the whole's order; under
+    the null, accuracies are drawn around those nearest ones with the deviations of the resamples, stretched
+    for small numbers of clusters.
     """
     observed = row_agreements(_tied(accuracy), _tied(overall), statistic)[0]
     if np.isnan(observed):
         return (float("nan"),) * 3
     low, high = _interval(row_agreements(_tied(resamples.T), _tied(overall_resamples.T), statistic), observed)
-    deviations = resamples[:, ~np.isnan(resamples).all(axis=0)] - accuracy[:, None]
-    draws = _in_the_order_of(accuracy, overall)[:, None] + deviations
-    null = row_agreements(_tied(draws.T), _tied(overall), statistic)
-    null = null[~np.isnan(null)]
-    return low, high, float((1 + (null <= observed + 1e-9).sum()) / (1 + len(null)))
+    return low, high, _differs(accuracy, resamples, overall, clusters)
+
+
+def _differs(accuracy: FloatArray, resamples: FloatArray, overall: FloatArray, clusters: int) -> float:
+    known = np.flatnonzero(~(np.isnan(accuracy) | np.isnan(overall)))
+    order = known[np.lexsort((accuracy[known], np.round(overall[known], _EQUAL)))]
+    deviations = (resamples[order] - accuracy[order, None]).T
+    deviations = deviations[~np.isnan(deviations).any(axis=1)]
+    if clusters < 2 or len(deviations) < 2:
+        return float("nan")
+    deviations = deviations * few_clusters_stretch(np.array(clusters))
+    spread = deviations.var(axis=0)
+    weights = 1 / np.maximum(spread, spread.max() * 1e-3 + 1e-12)  # a metric always right is not all-decisive
+    nearest, distance = nearest_in_order(accuracy[order], weights)
+    _, null = nearest_in_order(nearest + deviations, weights)
+    return float((1 + (null >= distance[0] * (1 - 1e-9)).sum()) / (1 + len(null)))
 
 
 def split_half(tally: Tally, rows: LongArray, context: int, halves: ClusterHalves, statistic: str) -> float:
@@ -154,15 +166,6 @@ def _interval(values: FloatArray, observed: float) -> tuple[float, float]:
         return float("nan"), float("nan")
     low, high = percentiles(values)
     return float(np.fmin(low, observed)), float(np.fmax(high, observed))
-
-
-def _in_the_order_of(accuracy: FloatArray, overall: FloatArray) -> FloatArray:
-    """The nearest accuracies that nowhere contradict the order of `overall`."""
-    known = np.flatnonzero(~(np.isnan(accuracy) | np.isnan(overall)))
-    order = known[np.lexsort((accuracy[known], np.round(overall[known], _EQUAL)))]
-    fitted = np.full(len(accuracy), np.nan)
-    fitted[order] = isotonic_regression(accuracy[order]).x
-    return fitted
 
 
 def _reordered(matrix: FloatArray, place: LongArray) -> FloatArray:

@@ -203,9 +203,15 @@ def _study(
     accuracy, clusters = estimates.accuracy[:, context], estimates.clusters[:, context]
     low, high = _interval(estimates, context, resamples)
     drawn = resamples[ranked]
-    top, _ = may_be_best(accuracy[ranked], drawn, int(clusters[ranked].max(initial=0)))
+    independent = int(clusters[ranked].max(initial=0))
+    top, _ = may_be_best(accuracy[ranked], drawn, independent)
     agreement = compare_with_global(
-        accuracy[ranked], drawn, whole.accuracy[ranked, 0], whole_resamples[ranked], method.agreement
+        accuracy[ranked],
+        drawn,
+        whole.accuracy[ranked, 0],
+        whole_resamples[ranked],
+        method.agreement,
+        independent,
     )
     ceiling = split_half(estimates.tally, ranked, context, method.halves, method.agreement)
     return ContextFinding(low, high, top, ContextOrder(*agreement, ceiling), drawn if keep else None)
