@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress
 from metassay.sample import sample_path
 from metassay.workflows.assay import AssayResult, assay
@@ -19,5 +20,12 @@ def demo(
     progress: Progress | None = None,
 ) -> AssayResult:
     """Assay the sample that comes with metassay."""
-    dataset = read(sample_path(task), task=task)
-    return assay(dataset, seed=seed, workers=workers, out=out, progress=progress)
+    return assay(read_sample(task), seed=seed, workers=workers, out=out, progress=progress)
+
+
+def read_sample(task: str) -> Dataset:
+    """The bundled sample of a task."""
+    path = sample_path(task)
+    if task == "ranking":
+        return read(path / "runs", task=task, qrels=path / "qrels.txt")
+    return read(path, task=task)

@@ -26,8 +26,8 @@ from metassay.workflows.read import Paths, read
 
 MetricChoice = str | Metric | Sequence[str | Metric] | None
 DEFAULT_METRICS = {
-    "mt": ("bleu", "chrf"),
-    "asr": ("wer",),
+    "mt": ("bleu", "chrf", "chrf++", "ter", "rouge1", "rougel"),
+    "asr": ("wer", "mer", "wil", "wip", "cer"),
 }
 
 
