@@ -52,7 +52,8 @@ class Chrf(StatisticsMetric):
         if self.word_order > 0:
             words = batch_split(batch, CHRF_WORDS, lowercase=self.lowercase)
             counts.append(_counts(words, couples, self.word_order))
-        statistics = np.concatenate(counts, axis=1).reshape(len(couples.outputs), -1)
+        width = 3 * (self.char_order + self.word_order)
+        statistics = np.concatenate(counts, axis=1).reshape(-1, width)
         best = couples.best(statistics, self.from_statistics(statistics))
         return best[pairing(batch).rows]
 

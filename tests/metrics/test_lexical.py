@@ -1,0 +1,161 @@
+"""What lexical metrics refuse, warn of and promise, beyond their numbers."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from oracles import JIWER, TRANSLATION, official
+
+from metassay.errors import InputError
+from metassay.metrics.base import Batch, StatisticsMetric
+from metassay.metrics.registry import parse_metric
+
+EVERY = (*TRANSLATION, *JIWER)
+RUSSIAN = ("Кошка сидит на тёплом окне.", "Кошка сидит на окне.")
+
+
+@pytest.mark.parametrize("spec", EVERY)
+def test_spec_round_trips(spec):
+    metric = parse_metric(spec)
+    assert parse_metric(str(metric)) == metric
+
+
+@pytest.mark.parametrize("spec", EVERY)
+def test_signature_names_parameters_and_official_version(spec):
+    signature = parse_metric(spec).signature
+    assert re.search(
+        r"equals:(sacrebleu|jiwer|nltk|rouge-score) \d+\.\d+\.\d+\|implementation:\d+$", signature
+    )
+
+
+def test_signatures_name_the_versions_that_the_tests_ran_against():
+    from importlib.metadata import version
+
+    for spec in EVERY:
+        package, official_version = re.search(r"equals:(\S+) (\S+)\|", parse_metric(spec).signature).groups()
+        assert version(package) == official_version
+
+
+@pytest.mark.parametrize("spec", EVERY)
+def test_transposed_references_are_refused(spec):
+    with pytest.raises(InputError, match="transposed"):
+        parse_metric(spec).score(Batch.of(["a", "b", "c"], [["a", "b", "c"]]))
+
+
+@pytest.mark.parametrize(
+    ("output", "references", "message"),
+    [
+        ("one text", [["a"]], "output is one bare string"),
+        (["a"], "a", "references is one bare string"),
+        (["a", "b"], ["a", "b"], r"references\[0\] is a bare string"),
+        (["a", "b"], [["a"]], "1 entries for 2 outputs"),
+        (["a"], [[]], "output 0 has no reference"),
+    ],
+)
+def test_other_shapes_are_refused(output, references, message):
+    with pytest.raises(InputError, match=message):
+        Batch.of(output, references)
+
+
+@pytest.mark.parametrize("spec", JIWER)
+def test_error_rates_refuse_several_references(spec):
+    with pytest.raises(InputError, match="one reference"):
+        parse_metric(spec).score(Batch.of(["a"], [["a", "b"]]))
+
+
+@pytest.mark.parametrize("spec", EVERY)
+def test_no_outputs_no_scores(spec):
+    assert parse_metric(spec).score(Batch.of([], [])).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "spec", [s for s in EVERY if isinstance(parse_metric(s), StatisticsMetric) and not s.startswith("ter(")]
+)
+def test_statistics_add_up_over_any_shape(spec):
+    """A corpus score is `from_statistics` of the sum; many corpora at once give the same numbers."""
+    metric = parse_metric(spec)
+    outputs = ["the cat sat on the mat", "a dog", "x y z w v"]
+    statistics = metric.statistics(Batch.of(outputs, [["the cat is on the mat"], ["a dog"], ["x y w z v"]]))
+    totals = np.stack([statistics.sum(axis=0), statistics[:2].sum(axis=0)])
+    together = metric.from_statistics(totals[None])
+    assert together.shape == (1, 2)
+    assert together[0, 0] == metric.from_statistics(totals[0])
+    assert together[0, 1] == metric.from_statistics(totals[1])
+
+
+@pytest.mark.parametrize("name", ["rouge1", "rouge2", "rougel"])
+class TestRougeOnOtherScripts:
+    def test_warns_and_uses_unicode_letters(self, name):
+        for language in ("ru", None):
+            batch = Batch.of([RUSSIAN[0]], [[RUSSIAN[1]]], language=language)
+            with pytest.warns(UserWarning, match="Unicode letters"):
+                found = parse_metric(name).score(batch)
+            assert found == parse_metric(f"{name}(tokenizer=unicode)").score(batch)
+            assert 0 < found[0] < 1
+
+    def test_official_tokeniser_refuses(self, name):
+        with pytest.raises(InputError, match="leaves nothing"):
+            parse_metric(f"{name}(tokenizer=official)").score(Batch.of([RUSSIAN[0]], [[RUSSIAN[1]]]))
+
+    def test_unicode_equals_the_official_on_plain_english(self, name):
+        output, reference = "The cat, a dog and 3 mice!", "A cat; the dog & 3 mice."
+        found = parse_metric(f"{name}(tokenizer=unicode)").score(Batch.of([output], [[reference]]))
+        assert found[0] == official(name)(output, [reference])
+
+    def test_each_row_by_its_own_script(self, name):
+        batch = Batch.of([RUSSIAN[0], "a cat é"], [[RUSSIAN[1]], ["the cat é"]])
+        with pytest.warns(UserWarning, match="Unicode letters"):
+            found = parse_metric(name).score(batch)
+        assert found[1] == official(name)("a cat é", ["the cat é"])
+
+
+def test_rouge_tells_russian_outputs_apart(russian_translations):
+    """The official tokeniser ties nearly every output with its worse version; ours does not."""
+    texts = russian_translations.sample(500)
+    worse = texts.worse()
+    metric = parse_metric("rougel(tokenizer=unicode)")
+    scores, scores_worse = (
+        metric.score(Batch.of(t.outputs, [[r] for r in t.references])) for t in (texts, worse)
+    )
+    oracle = official("rougel")
+    ties = [
+        oracle(a, [r]) == oracle(b, [r]) for a, b, r in zip(texts.outputs, worse.outputs, texts.references)
+    ]
+    assert np.mean(ties) > 0.95
+    assert np.mean(scores == scores_worse) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("bleu(tokenizer=14a)", "unknown tokenizer '14a'. Did you mean 13a"),
+        ("bleu(smoothing=much)", "unknown smoothing"),
+        ("bleu(order=0)", "at least 1"),
+        ("bleu(order=four)", "order is a whole number, not 'four'"),
+        ("bleu(lowercase=1)", "lowercase is true or false"),
+        ("chrf(char_order=0)", "positive"),
+        ("rouge1(measure=f2)", "unknown measure"),
+        ("meteor(tokenizer=spacy)", "unknown tokenizer"),
+        ("nltk_bleu(tokenizer=spacy)", "unknown tokenizer"),
+        ("wer(tokenizer=13a)", "unknown parameter of wer"),
+    ],
+)
+def test_wrong_parameters_are_refused(spec, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        parse_metric(spec)
+
+
+def test_a_flores_tokeniser_without_its_model_says_where_to_put_it():
+    with pytest.raises(InputError, match=r"model file.*\n.*models"):
+        parse_metric("bleu(tokenizer=flores200)").score(Batch.of(["a"], [["a"]]))
+
+
+def test_a_published_figure():
+    """Papineni et al. (2002), example 2: the clipped unigram precision of seven times `the` is 2/7."""
+    batch = Batch.of(
+        ["the the the the the the the"], [["the cat is on the mat", "there is a cat on the mat"]]
+    )
+    statistics = parse_metric("bleu").statistics(batch)[0]
+    assert statistics[2] / statistics[6] == 2 / 7
