@@ -1,0 +1,136 @@
+"""Soft pairwise accuracy and tests between metrics: ours against plain recomputation and scipy, in one run.
+
+    python benchmarks/bench_pairwise.py [--quick]
+
+The 43 metrics of WMT23 zh-en (15 systems, 1,177 segments) where the data is found in METASSAY_DATA or
+../shared/data, else scores of the same shape made up. Peers that would take hours are timed on a few draws
+and multiplied; those rows say "extrapolated".
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from metassay.meta.meta_metrics import Judged, MetaMetric, meta_values
+from metassay.meta.significance import Procedure, metric_differences
+
+TABLE = "wmt23/wmt23_zh-en_metrics.parquet"
+SOFT = MetaMetric("spa")
+
+
+def load() -> tuple[Judged, str]:
+    """The real scores, or made-up ones of the same shape."""
+    root = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if (root / TABLE).exists():
+        table = pl.read_parquet(root / TABLE).sort("system", "seg_id")
+        systems = table["system"].n_unique()
+        names = [name for name in table.columns if name not in {"lp", "system", "seg_id"}]
+        arrays = {name: table[name].to_numpy().reshape(systems, -1) for name in names}
+        return Judged(arrays.pop("mqm"), np.stack(list(arrays.values()))), "WMT23 zh-en"
+    rng = np.random.default_rng(0)
+    human = rng.normal(size=(15, 1)) * 0.2 + rng.normal(size=1177) + rng.normal(size=(15, 1177))
+    return Judged(human, human + rng.normal(size=(43, 15, 1177)) * 2), "made-up scores"
+
+
+def timed(function: Callable[[], object], repeats: int = 1) -> float:
+    """The best of some runs, in seconds."""
+    best = np.inf
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def plain_permutations(x: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """p-values of all system pairs as one would write them: flip, average, compare."""
+    null = signs @ x.T
+    first, second = np.triu_indices(len(x), 1)
+    observed = x.sum(axis=1)
+    return (null[:, first] - null[:, second] >= observed[first] - observed[second]).mean(axis=0)
+
+
+def plain_draw(judged: Judged, a: int, b: int, signs: np.ndarray, rng: np.random.Generator) -> float:
+    """One draw for one pair of metrics, recomputed from the swapped scores."""
+    swap = rng.random(judged.human.shape[1]) < 0.5
+    x, y = judged.standardised[a], judged.standardised[b]
+    p_human = plain_permutations(judged.human, signs)
+    values = [
+        1 - np.abs(plain_permutations(np.where(swap, one, other), signs) - p_human).mean()
+        for one, other in ((y, x), (x, y))
+    ]
+    return float(values[0] - values[1])
+
+
+def row(what: str, ours: float, peer: float | None = None, note: str = "") -> None:
+    ratio = "" if peer is None else f"{peer:12.3f} s {peer / ours:10.0f} x"
+    print(f"{what:<58} {ours:9.3f} s {ratio}  {note}", flush=True)
+
+
+def peers(judged: Judged, draws: int) -> tuple[float, float]:
+    """Seconds that plain recomputation and scipy would take for everything, from a part of it."""
+    metrics, systems, segments = judged.metrics.shape
+    rng = np.random.default_rng(0)
+    signs = np.where(rng.random((1000, segments)) < 0.5, -1.0, 1.0)
+    some = 5
+    one = timed(lambda: [plain_draw(judged, 0, 1, signs, rng) for _ in range(some)]) / some
+    pairs = systems * (systems - 1) // 2
+    difference = judged.human[0] - judged.human[1]
+    test = timed(
+        lambda: stats.permutation_test(
+            (difference,), np.mean, permutation_type="samples", n_resamples=1000, vectorized=True, axis=0
+        )
+    )
+    return one * draws * metrics * (metrics - 1) / 2, test * pairs * (metrics + 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="100 draws instead of 1000")
+    draws = 100 if parser.parse_args().quick else 1000
+    judged, source = load()
+    metrics, systems, segments = judged.metrics.shape
+    print(
+        f"{source}: {metrics} metrics, {systems} systems, {segments} segments, {draws} draws, {os.cpu_count()} cores"
+    )
+    print(f"{'':<58} {'ours':>11} {'peer':>14} {'ratio':>12}")
+    tiny = Judged(judged.human[:, :20], judged.metrics[:3, :, :20])
+    for test in ("perm-inputs", "perm-both", "perm-systems", "cells"):  # compile first
+        for method in ("normal", "permutation"):
+            metric_differences(SOFT, tiny, Procedure(test, method, draws=2, permutations=10))
+    by_hand, by_scipy = peers(judged, draws)
+    soft = timed(lambda: meta_values(SOFT, judged), 5)
+    row("SPA of all metrics, normal", soft, by_scipy, "peer: scipy.stats.permutation_test, extrapolated")
+    flips = timed(lambda: meta_values(SOFT, judged, method="permutation"), 2)
+    row("SPA of all metrics, 1000 permutations", flips, by_scipy, "the same peer")
+    for test in ("perm-inputs", "perm-both", "perm-systems", "cells"):
+        for method in ("normal", "permutation"):
+            if test == "cells" and method == "permutation":
+                continue
+            procedure = Procedure(test, method, draws=draws)
+            seconds = timed(lambda p=procedure: metric_differences(SOFT, judged, p))
+            note = "peer: every draw recomputed, extrapolated" if test == "perm-inputs" else ""
+            row(f"all pairs, {test}, {method}", seconds, by_hand if test == "perm-inputs" else None, note)
+    row("acc_eq with calibration", timed(lambda: meta_values(MetaMetric("acc_eq", "item"), judged)))
+    print("scaling of perm-inputs, normal:")
+    for count in (10, 20, 40):
+        part = Judged(judged.human, judged.metrics[:count])
+        row(f"  {count} metrics", timed(lambda p=part: metric_differences(SOFT, p, Procedure(draws=draws))))
+    for count in (segments // 4, segments // 2, segments):
+        part = Judged(judged.human[:, :count], judged.metrics[:, :, :count])
+        row(f"  {count} segments", timed(lambda p=part: metric_differences(SOFT, p, Procedure(draws=draws))))
+    for count in (5, 10, systems):
+        part = Judged(judged.human[:count], judged.metrics[:, :count])
+        row(f"  {count} systems", timed(lambda p=part: metric_differences(SOFT, p, Procedure(draws=draws))))
+
+
+if __name__ == "__main__":
+    main()
