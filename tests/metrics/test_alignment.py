@@ -1,0 +1,127 @@
+"""Alignments against exhaustive search, and against sclite itself on every LibriSpeech output."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metassay.metrics.alignment import align_characters, align_tokens, align_words
+from metassay.metrics.base import Batch
+from metassay.metrics.registry import parse_metric
+from metassay.text.normalize import normalize
+
+COSTS = {"hit": 0, "substitution": 4, "deletion": 3, "insertion": 3}
+WORDS = st.lists(st.sampled_from("abc"), max_size=6)
+
+
+@settings(deadline=None)
+@given(WORDS, WORDS)
+def test_the_alignment_is_complete_and_none_is_cheaper(reference, output):
+    alignment = align_tokens(reference, output)
+    assert [step.reference for step in alignment.steps if step.reference is not None] == reference
+    assert [step.output for step in alignment.steps if step.output is not None] == output
+    assert all((step.kind == "hit") == (step.reference == step.output) for step in alignment.steps)
+
+    @functools.cache
+    def cheapest(i: int, j: int) -> int:
+        if i == 0 or j == 0:
+            return 3 * (i + j)
+        diagonal = cheapest(i - 1, j - 1) + 4 * (reference[i - 1] != output[j - 1])
+        return min(diagonal, cheapest(i - 1, j) + 3, cheapest(i, j - 1) + 3)
+
+    spent = sum(COSTS[kind] * count for kind, count in alignment.counts.items())
+    assert spent == cheapest(len(reference), len(output))
+
+
+def test_a_worked_example():
+    """The first utterance of LibriSpeech test-clean as sclite prints it."""
+    alignment = align_words("peppered flour fattened sauce", "peppered flower fat and sauce")
+    kinds = [(step.kind[0], step.reference, step.output) for step in alignment.steps]
+    assert kinds == [
+        ("h", "peppered", "peppered"),
+        ("i", None, "flower"),
+        ("s", "flour", "fat"),
+        ("s", "fattened", "and"),
+        ("h", "sauce", "sauce"),
+    ]
+    assert alignment.error_rate == 3 / 4
+    assert align_words("", "a").error_rate is None
+
+
+def sclite() -> str:
+    """The path of sclite; skips the test where it is not installed."""
+    found = shutil.which("sclite") or shutil.which("sclite", path="/usr/lib/sctk/bin")
+    if found is None:
+        pytest.skip("no sclite here: `make system-packages` installs it on Debian")
+    return found
+
+
+def official_counts(
+    references: dict[str, str], outputs: dict[str, str], folder: Path
+) -> dict[str, list[int]]:
+    """Hits, substitutions, deletions and insertions of each utterance as sclite counts them."""
+    for name, texts in (("ref.trn", references), ("hyp.trn", outputs)):
+        (folder / name).write_text("".join(f"{text} ({utterance})\n" for utterance, text in texts.items()))
+    report = subprocess.run(
+        [
+            sclite(),
+            "-r",
+            "ref.trn",
+            "trn",
+            "-h",
+            "hyp.trn",
+            "trn",
+            "-i",
+            "rm",
+            "-s",
+            "-o",
+            "pralign",
+            "stdout",
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    pattern = r"id: \((.*?)\)\nScores: \(#C #S #D #I\) (\d+) (\d+) (\d+) (\d+)"
+    return {found[0]: [int(number) for number in found[1:]] for found in re.findall(pattern, report)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["azure", "deepspeech", "google", "watson"])
+@pytest.mark.parametrize("unit", ["words", "characters"])
+def test_counts_and_rates_equal_sclite(real_data, tmp_path, system, unit):
+    """Every utterance: same counts. WER equals sclite's everywhere, CER but where sclite does not find the fewest."""
+    table = pl.read_parquet(real_data("asr/asr_librispeech_test_clean.parquet")).filter(system=system)
+    plain = [
+        {
+            utterance: normalize(text, "english")
+            for utterance, text in table.select("utt_id", side).iter_rows()
+        }
+        for side in ("ref", "hyp")
+    ]
+    spelled = [
+        {utterance: " ".join("<space>" if c == " " else c for c in text) for utterance, text in side.items()}
+        for side in plain
+    ]
+    official = official_counts(*(plain if unit == "words" else spelled), tmp_path)
+    align = align_words if unit == "words" else align_characters
+    ours = {key: list(align(plain[0][key], plain[1][key]).counts.values()) for key in plain[0]}
+    assert len(official) == len(ours) == 2620
+    assert ours == official
+    keys = list(official)
+    batch = Batch.of([plain[1][key] for key in keys], [[plain[0][key]] for key in keys])
+    rates = parse_metric("wer" if unit == "words" else "cer").score(batch)
+    theirs = [sum(official[key][1:]) / sum(official[key][:3]) for key in keys]
+    higher = [key for key, own, other in zip(keys, rates, theirs) if abs(own - other) > 1e-12]
+    print(f"{system}, {unit}: {len(keys)} utterances, rates differ on {len(higher)}")
+    assert all(own <= other + 1e-12 for own, other in zip(rates, theirs))
+    assert len(higher) == 0 if unit == "words" else len(higher) <= 6
