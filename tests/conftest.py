@@ -51,7 +51,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.when == "call" and report.passed and ("real_data", True) in report.user_properties:
+    on_real_data = any(tuple(entry) == ("real_data", True) for entry in report.user_properties)
+    if report.when == "call" and report.passed and on_real_data:
         _ran["real"] += 1
 
 
