@@ -49,7 +49,7 @@ def crossed_null(rng, items=60, systems=8, pairs=4):
     output = np.repeat(np.arange(items * systems), pairs)
     item = output // systems
     difficulty = rng.normal(0.8, 1.5, (METRICS, items))[:, item]
-    noise = rng.normal(0, 0.7, (METRICS, items * systems))[:, output]
+    noise = rng.normal(0, 1.5, (METRICS, items * systems))[:, output]  # the pairs of an output go together
     right = rng.random((METRICS, len(output))) < expit(difficulty + noise)
     labels = Contexts("system", tuple(map(str, range(systems))), output % systems)
     return judgements(right, item, output, item), labels
