@@ -89,9 +89,7 @@ class DataOptions:
 
         if self.reference or self.hypothesis:
             hypotheses = [*self.hypothesis, *self.data]
-            return read_plain(
-                self.reference, hypotheses, self.source, task=self.task or "mt", language=self.language
-            )
+            return read_plain(self.reference, hypotheses, self.source, task=self.task, language=self.language)
         if not self.data:
             raise InputError("no data was named.", remedy="Name a file, or try: metassay demo")
         return read(

@@ -13,11 +13,12 @@ from metassay.data.assemble import RawTable, assemble
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
 from metassay.data.join import join_columns
-from metassay.data.readers import trec
+from metassay.data.readers import espnet, manifest, trec
 from metassay.data.readers.judgements import read_judgements
 from metassay.data.readers.plain import read_parallel
 from metassay.data.readers.recommender import THRESHOLD
 from metassay.data.readers.tables import is_table, read_table
+from metassay.data.readers.transcripts import read_transcripts
 from metassay.errors import InputError, Place, UnknownName
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -77,12 +78,20 @@ def read_plain(
     hypothesis: Sequence[str],
     source: str | None = None,
     *,
-    task: str = "mt",
+    task: str | None = None,
     language: str | None = None,
 ) -> Dataset:
-    """Read parallel text files: line n of each belongs to segment n; a file's name is its system."""
+    """Read parallel text files: line n of each belongs to segment n; a file's name is its system.
+
+    Transcripts of speech (trn, stm with ctm, Kaldi folders) are matched by utterance instead.
+    """
+    spoken = read_transcripts(reference[0], hypothesis) if len(reference) == 1 and hypothesis else None
+    if spoken is not None:
+        frame, notes = spoken
+        dataset = assemble([RawTable(reference[0], frame)], task=task or "asr", language=language)
+        return dataset.with_notes(*notes)
     frame = read_parallel(list(reference), list(hypothesis), source)
-    return assemble([RawTable(hypothesis[0], frame)], task=task, language=language)
+    return assemble([RawTable(hypothesis[0], frame)], task=task or "mt", language=language)
 
 
 def expand(path_or_paths: Paths) -> list[str]:
@@ -95,7 +104,7 @@ def expand(path_or_paths: Paths) -> list[str]:
         raise InputError("no file was named.")
     files: list[str] = []
     for path in paths:
-        if not Path(path).is_dir():
+        if not Path(path).is_dir() or espnet.sniff(path):
             files.append(path)
             continue
         inside = sorted(str(file) for file in Path(path).iterdir() if file.is_file() and _is_data(file))
@@ -114,14 +123,20 @@ def guess_task(columns: Sequence[str]) -> str:
 
 
 def _is_data(file: Path) -> bool:
-    return is_table(file) or trec.sniff(str(file))
+    return is_table(file) or trec.sniff(str(file)) or manifest.sniff(str(file))
 
 
 def _table(path: str, quoting: str, task: str | None = None) -> RawTable:
-    """The table in a file; a run of a ranking, where it looks like one or must be one."""
-    if path != "-" and not is_table(Path(path)) and (task == "ranking" or trec.sniff(path)):
+    """The table in a file, or what stands for one: a run of a ranking, a manifest, ESPnet results."""
+    if path == "-":
+        return RawTable("standard input", read_table(path, quoting=quoting))
+    if espnet.sniff(path):
+        return RawTable(path, espnet.read_espnet(path))
+    if manifest.sniff(path):
+        return RawTable(path, manifest.read_manifest(path))
+    if not is_table(Path(path)) and (task == "ranking" or trec.sniff(path)):
         return RawTable(path, trec.read_run(path))
-    return RawTable("standard input" if path == "-" else path, read_table(path, quoting=quoting))
+    return RawTable(path, read_table(path, quoting=quoting))
 
 
 def _select(
