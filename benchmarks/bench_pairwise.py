@@ -98,9 +98,8 @@ def main() -> None:
     draws = 100 if parser.parse_args().quick else 1000
     judged, source = load()
     metrics, systems, segments = judged.metrics.shape
-    print(
-        f"{source}: {metrics} metrics, {systems} systems, {segments} segments, {draws} draws, {os.cpu_count()} cores"
-    )
+    print(f"{source}: {metrics} metrics, {systems} systems, {segments} segments")
+    print(f"{draws} draws, {os.cpu_count()} cores")
     print(f"{'':<58} {'ours':>11} {'peer':>14} {'ratio':>12}")
     tiny = Judged(judged.human[:, :20], judged.metrics[:3, :, :20])
     for test in ("perm-inputs", "perm-both", "perm-systems", "cells"):  # compile first
