@@ -56,9 +56,16 @@ def _print_exact(rows: list[dict[str, Any]]) -> None:
 
 
 def _print_table_1(published: list[dict[str, Any]], ours: list[dict[str, Any]]) -> None:
-    print(
-        "\n| data set | meta-metric | distinct values | significant | one-sided | two-sided | clusters | one-sided | two-sided |"
+    heads = (
+        "data set",
+        "meta-metric",
+        "distinct values",
+        "significant",
+        "one-sided",
+        "two-sided",
+        "clusters",
     )
+    print("\n| " + " | ".join((*heads, "one-sided", "two-sided")) + " |")
     print("|---|---|---|---|---|---|---|---|---|")
     for known in published:
         row = next(r for r in ours if (r["dataset"], r["meta"]) == (known["dataset"], known["meta"]))

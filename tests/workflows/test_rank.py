@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import polars as pl
 import pytest
 
+from metassay.schemas import schema
 from metassay.workflows.rank import rank
 
 
@@ -28,6 +30,7 @@ def frame() -> pl.DataFrame:
 
 def test_the_json_has_the_promised_keys(frame: pl.DataFrame) -> None:
     found = json.loads(rank(frame, draws=50, meta="spa,acc_eq").to_json())
+    jsonschema.validate(found, schema("rank"))
     assert list(found)[:4] == ["schema_version", "human", "results", "average"]
     assert found["human"] == "mqm"
     for result in found["results"]:
