@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from metassay import plugins
 from metassay.data.assemble import RawTable, assemble
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
@@ -127,9 +128,12 @@ def _is_data(file: Path) -> bool:
 
 
 def _table(path: str, quoting: str, task: str | None = None) -> RawTable:
-    """The table in a file, or what stands for one: a run of a ranking, a manifest, ESPnet results."""
+    """The table in a file, or what stands for one: a plug-in's format, a run, a manifest, ESPnet results."""
     if path == "-":
         return RawTable("standard input", read_table(path, quoting=quoting))
+    for reader in plugins.installed("readers").values():
+        if reader.sniff(path):
+            return RawTable(path, reader.read(path))
     if espnet.sniff(path):
         return RawTable(path, espnet.read_espnet(path))
     if manifest.sniff(path):

@@ -1,0 +1,86 @@
+"""What other packages add, by entry point or by file."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+
+from metassay import plugins
+from metassay.errors import InputError
+from metassay.metrics import registry
+from metassay.metrics.base import Metric
+from metassay.workflows.read import read
+
+
+@dataclass(frozen=True)
+class Vowels(Metric):
+    """Vowels in the output."""
+
+    letters: str = "aeiou"
+    name: ClassVar[str] = "vowels"
+    task: ClassVar[str] = "mt"
+    needs: ClassVar[frozenset[str]] = frozenset({"output"})
+
+    def score(self, batch):
+        return np.array([sum(c in self.letters for c in text) for text in batch.output], dtype=float)
+
+
+@pytest.fixture
+def announced(monkeypatch):
+    """Pretend that an installed package announces these entry points."""
+
+    def announce(group: str, **found: object) -> None:
+        points = [
+            types.SimpleNamespace(name=name, load=lambda thing=thing: thing) for name, thing in found.items()
+        ]
+        monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == wanted else [])
+        registry.known_metrics.cache_clear()
+
+        nonlocal wanted
+        wanted = f"metassay.{group}"
+
+    wanted = ""
+    yield announce
+    registry.known_metrics.cache_clear()
+
+
+def test_a_metric_of_another_package_parses_by_name(announced) -> None:
+    announced("metrics", vowels=Vowels)
+    metric = registry.parse_metric("Vowels(letters=xyz)")
+    assert metric == Vowels("xyz")
+    assert registry.parse_metric(str(metric)) == metric
+
+
+def test_a_reader_of_another_package_is_asked_first(announced, tmp_path) -> None:
+    class Shouting:
+        def sniff(self, path: str) -> bool:
+            return path.endswith(".shout")
+
+        def read(self, path: str) -> pl.DataFrame:
+            return pl.DataFrame(
+                {"id": [1], "system": ["s"], "hyp": [Path(path).read_text().upper()], "ref": ["R"]}
+            )
+
+    announced("readers", shouting=Shouting())
+    (tmp_path / "a.shout").write_text("hello")
+    assert read(tmp_path / "a.shout").outputs["output"].to_list() == ["HELLO"]
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        ("mine.py", "does not say which object"),
+        ("absent.py:X", "no such file"),
+        ("{here}/m.py:Y", "it defines no Y"),
+    ],
+)
+def test_files_that_do_not_hold_what_is_named(tmp_path, location, expected) -> None:
+    (tmp_path / "m.py").write_text("X = 1\n")
+    with pytest.raises(InputError, match=expected):
+        plugins.from_file(location.format(here=tmp_path))
