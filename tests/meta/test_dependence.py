@@ -98,6 +98,7 @@ def scores():
 small = arrays(float, (4, 12), elements=st.integers(-20, 20).map(float))
 
 
+@settings(deadline=None)
 @given(small, small)
 def test_pooling_keeps_the_mean_so_deviations_need_no_fit_per_system(human, metric):
     cells = cells_of(human, metric)
@@ -105,17 +106,20 @@ def test_pooling_keeps_the_mean_so_deviations_need_no_fit_per_system(human, metr
     np.testing.assert_allclose(remapped_means(cells) - human.mean(axis=1), single, rtol=0, atol=1e-12)
 
 
+@settings(deadline=None)
 @given(small)
 def test_a_metric_equal_to_the_human_score_depends_on_no_system(human):
     assert system_dependence(human, human, bootstraps=0).sysdep == pytest.approx(0, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(small, small)
 def test_a_constant_metric_has_the_range_of_the_human_means(human, metric):
     constant = system_dependence(human, np.full_like(metric, 0.1), bootstraps=0)
     assert constant.sysdep == pytest.approx(np.ptp(human.mean(axis=1)), abs=1e-12)
 
 
+@settings(deadline=None)
 @given(small, small, st.sampled_from([np.exp, np.cbrt, np.arctan, lambda m: m**3, lambda m: 5 * m - 7]))
 def test_strictly_increasing_transforms_of_the_metric_change_nothing(human, metric, transform):
     before = system_dependence(human, metric, bootstraps=0).deviations
@@ -123,6 +127,7 @@ def test_strictly_increasing_transforms_of_the_metric_change_nothing(human, metr
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
 
 
+@settings(deadline=None)
 @given(small, small, st.integers(1, 50), st.integers(-50, 50))
 def test_positive_affine_maps_of_the_human_score_scale_sysdep(human, metric, scale, shift):
     before = system_dependence(human, metric, bootstraps=0).sysdep
@@ -130,7 +135,7 @@ def test_positive_affine_maps_of_the_human_score_scale_sysdep(human, metric, sca
     assert after == pytest.approx(scale * before, abs=1e-9)
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(small, small, arrays(np.int64, 12, elements=st.integers(0, 3)))
 def test_whole_number_weights_repeat_segments(human, metric, weights):
     weights[0] = 1

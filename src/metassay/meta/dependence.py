@@ -13,13 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from metassay.errors import InputError
 from metassay.meta.dependence_cells import Cells, FloatArray, cells_of
-from metassay.stats.isotonic import fitted_group_means, resampled_group_means, sort_scores
+from metassay.stats.isotonic import Counts, group_means_by_value, resampled_group_means
+from metassay.stats.score_order import sort_scores
 
-Counts = NDArray[np.uint32]
 CONFIDENCE = 0.95
 
 
@@ -109,7 +109,9 @@ def expected_deviations(cells: Cells) -> FloatArray:
 
 def remapped_means(cells: Cells) -> FloatArray:
     """Mean of f_G(m) per group: the human mean one would read off the metric."""
-    return fitted_group_means(cells.sorted_metric, cells.human, cells.weight, cells.group, cells.groups)
+    scores, human = cells.sorted_metric, cells.human[np.newaxis]
+    means: FloatArray = group_means_by_value(scores, human, cells.weight, cells.group, cells.groups)[0]
+    return means
 
 
 def spread(values: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.meta.dependence import Counts, draw_counts, measure
+from metassay.meta.dependence import draw_counts, measure
 from metassay.meta.dependence_cells import Cells
 from metassay.meta.dependence_compare import Difference, compare_dependence, paired_difference
 from metassay.meta.dependence_estimators import deviations_by_estimator
@@ -26,6 +26,7 @@ from metassay.meta.dependence_results import (
     sorted_by_sysdep,
 )
 from metassay.meta.dependence_sensitivity import sensitivities
+from metassay.stats.isotonic import Counts
 
 # One stream of random numbers for each null hypothesis, the same for every metric: adding a metric to a run,
 # or measuring it alone, changes nothing.

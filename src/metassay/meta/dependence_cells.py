@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metassay.errors import InputError
-from metassay.stats.isotonic import SortedScores, sort_scores
+from metassay.stats.score_order import SortedScores, sort_scores
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -9,12 +9,12 @@ import numpy as np
 from metassay.errors import InputError
 from metassay.meta.dependence import (
     CONFIDENCE,
-    Counts,
     SystemDependence,
     measure,
     spread,
 )
 from metassay.meta.dependence_cells import Cells, FloatArray
+from metassay.stats.isotonic import Counts
 
 ROUNDING = 1e-9
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.dependence import CONFIDENCE, Counts
+from metassay.meta.dependence import CONFIDENCE
 from metassay.meta.dependence_cells import Cells, FloatArray
-from metassay.stats.isotonic import fit_isotonic, predict, sort_scores
+from metassay.stats.isotonic import Counts, fit_isotonic, predict
+from metassay.stats.score_order import sort_scores
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from metassay.meta.dependence import expected_deviations, spread
 from metassay.meta.dependence_cells import Cells, FloatArray, IntArray
 from metassay.meta.dependence_parts import split_deviations
-from metassay.stats.isotonic import fit_isotonic, fitted_group_means, predict, sort_scores
+from metassay.stats.isotonic import fit_isotonic, group_means_by_score, group_means_by_value, predict
 
 DRAWS = 999
+BATCH = 16
 
 
 def p_equal(cells: Cells, rng: np.random.Generator, draws: int = DRAWS) -> float:
@@ -61,12 +62,14 @@ def fair_null(cells: Cells, rng: np.random.Generator, draws: int = DRAWS) -> Flo
     signal, noise = (
         (cells.human, noise_for(cells, correlation)) if correlation > 0 else (0.0 * cells.human, 1.0)
     )
-    null = np.empty(draws)
-    for draw in range(draws):
-        scores = sort_scores(signal + noise * rng.standard_normal(len(cells.human)))
-        remapped = fitted_group_means(scores, cells.human, cells.weight, cells.group, cells.groups)
-        null[draw] = split_deviations(remapped - cells.human_means, cells.human_means).residual_range
-    return null
+    null = []
+    for batch in _batches(draws):
+        metrics = signal + noise * rng.standard_normal((batch, len(cells.human)))
+        remapped = group_means_by_score(metrics, cells.human, cells.weight, cells.group, cells.groups)
+        null += [
+            split_deviations(row, cells.human_means).residual_range for row in remapped - cells.human_means
+        ]
+    return np.array(null)
 
 
 def pooled_pearson(cells: Cells) -> float:
@@ -100,6 +103,11 @@ def _error_scale(fit: FloatArray, cells: int) -> float:
     return float(np.sqrt(cells / max(cells - 1.5 * steps, cells / 4)))
 
 
+def _batches(draws: int) -> list[int]:
+    """How many draws to hold in memory at a time."""
+    return [min(BATCH, draws - start) for start in range(0, draws, BATCH)]
+
+
 def _is_nested(holder: IntArray, group: IntArray) -> bool:
     """Whether everything that a holder (item, cluster) holds belongs to one group."""
     pairs = np.unique(np.stack([holder, group]), axis=1).shape[1]
@@ -129,13 +137,14 @@ def _exchanged(
     table[cells.item, cells.unit] = np.arange(len(cells.item))
     cluster = np.zeros(len(table), dtype=np.int64)
     cluster[cells.item] = cells.cluster
-    null = np.empty(draws)
-    for draw in range(draws):
-        swapped = _exchange(table, cluster, rng.random((cells.clusters, units)), residual)
-        human = fitted + swapped
-        remapped = fitted_group_means(cells.sorted_metric, human, cells.weight, cells.group, cells.groups)
-        null[draw] = spread(remapped - cells.group_means(human))
-    return null
+    null = []
+    for batch in _batches(draws):
+        human = fitted + np.stack(
+            [_exchange(table, cluster, rng.random((cells.clusters, units)), residual) for _ in range(batch)]
+        )
+        remapped = group_means_by_value(cells.sorted_metric, human, cells.weight, cells.group, cells.groups)
+        null.append(spread(remapped - np.stack([cells.group_means(row) for row in human])))
+    return np.concatenate(null) if null else np.empty(0)
 
 
 @njit(cache=True, nogil=True)

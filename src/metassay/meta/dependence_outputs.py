@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metassay.errors import InputError
-from metassay.meta.dependence import Counts
 from metassay.meta.dependence_cells import Cells, FloatArray, IntArray
+from metassay.stats.isotonic import Counts
 
 Labels = NDArray[np.str_]
 

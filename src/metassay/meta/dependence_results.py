@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from metassay.errors import UnknownName
-from metassay.meta.dependence import Counts, SystemDependence, spread
+from metassay.meta.dependence import SystemDependence, spread
 from metassay.meta.dependence_cells import Cells, FloatArray
 from metassay.meta.dependence_compare import Difference
 from metassay.meta.dependence_curves import Curves, curves
@@ -18,6 +18,7 @@ from metassay.meta.dependence_nulls import pooled_pearson
 from metassay.meta.dependence_parts import Split
 from metassay.meta.dependence_rankings import Inversion, Rankings
 from metassay.meta.dependence_sensitivity import Sensitivity
+from metassay.stats.isotonic import Counts
 
 
 @dataclass(frozen=True)

@@ -10,63 +10,35 @@ does not contain weighs nothing, and is read off the line between its neighbours
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from metassay.stats.score_order import (
+    BitArray,
+    FloatArray,
+    IntArray,
+    SortedScores,
+    levels_for,
+    order_buffers,
+    put_levels,
+    put_order,
+)
 
-# Scores closer than scikit-learn's absolute tolerance are one knot: averages of the same numbers, taken in
-# another order, differ in the last digit. The relative bound keeps scores apart that are merely very small.
-ROUNDING = 1e-15
-RELATIVE_ROUNDING = 1e-14
-
-DIGIT_BITS = 11
-DIGITS = 1 << DIGIT_BITS
-PASSES = 6  # × 11 bits hold the 64 of a float
-
-
-@dataclass(frozen=True)
-class SortedScores:
-    """Scores in ascending order, with their distinct values.
-
-    `order` sorts the scores; `level[p]` is the knot of the p-th smallest score, `beyond[p]` how far it lies
-    above that knot (0, or a rounding error); `knots` are the distinct values.
-    """
-
-    order: IntArray
-    level: IntArray
-    beyond: FloatArray
-    knots: FloatArray
-
-
-def sort_scores(x: ArrayLike) -> SortedScores:
-    """Sort scores for any number of fits.
-
-    >>> sort_scores([3.0, 1.0, 3.0]).knots
-    array([1., 3.])
-    """
-    x = np.asarray(x, dtype=np.float64) + 0.0
-    order = _stable_order(x.view(np.uint64))
-    ascending = x[order]
-    starts = _starts_knot(ascending)
-    level = np.cumsum(starts, dtype=np.int64) - 1
-    knots = ascending[starts]
-    return SortedScores(order, level, ascending - knots[level], knots)
+Counts = NDArray[np.uint32]
 
 
 def fit_isotonic(scores: SortedScores, y: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """The fitted value at each knot, by pooling adjacent violators.
+    """The fitted value at each knot, by pooling adjacent violators; NaN where nothing has weight.
 
+    >>> from metassay.stats.score_order import sort_scores
     >>> fit_isotonic(sort_scores([1, 2, 3, 4]), [1, 3, 2, 4])
     array([1. , 2.5, 2.5, 4. ])
     """
     y = np.asarray(y, dtype=np.float64)
     w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
-    fitted: FloatArray = _fit_sorted(scores.level, scores.knots, y[scores.order], w[scores.order])
+    fitted = np.empty(len(scores.knots))
+    _fit(scores.level, scores.knots, y[scores.order], w[scores.order], fitted, *_room(len(scores.knots)))
     return fitted
 
 
@@ -76,13 +48,43 @@ def predict(scores: SortedScores, fitted: FloatArray, at: ArrayLike) -> FloatArr
     return values
 
 
-def fitted_group_means(
+def group_means_by_value(
     scores: SortedScores, y: FloatArray, weights: FloatArray, group: IntArray, groups: int
 ) -> FloatArray:
-    """Weighted mean, per group, of the function fitted to all the groups together: float64[groups]."""
-    order = scores.order
-    means: FloatArray = _group_means(
-        scores.level, scores.beyond, scores.knots, y[order], weights[order], group[order], np.empty(groups)
+    """Fit each row of y, and average each fit over each group: float64[rows, groups]."""
+    order, size = scores.order, len(scores.knots)
+    means = np.empty((len(y), groups))
+    _fit_values(
+        scores.level,
+        scores.beyond,
+        scores.knots,
+        np.ascontiguousarray(y[:, order]),
+        weights[order],
+        group[order],
+        means,
+        np.empty(size),
+        *_room(size),
+    )
+    return means
+
+
+def group_means_by_score(
+    x: FloatArray, y: FloatArray, weights: FloatArray, group: IntArray, groups: int
+) -> FloatArray:
+    """Fit y on each row of x, and average each fit over each group: float64[rows, groups]."""
+    size = x.shape[1]
+    means = np.empty((len(x), groups))
+    _fit_scores(
+        x,
+        (x + 0.0).view(np.uint64),
+        y,
+        weights,
+        group,
+        means,
+        (np.empty(size, dtype=np.int64), *order_buffers(size)),
+        levels_for(size),
+        np.empty((3, size)),
+        *_room(size),
     )
     return means
 
@@ -94,7 +96,7 @@ def resampled_group_means(
     group: IntArray,
     groups: int,
     cluster: IntArray,
-    counts: NDArray[np.uint32],
+    counts: Counts,
 ) -> tuple[FloatArray, FloatArray]:
     """Fit every resample, and average each fit over each group: two arrays float64[resamples, groups].
 
@@ -102,10 +104,9 @@ def resampled_group_means(
     values of a group, the second over its resampled ones. A group that a resample misses altogether has NaN
     in the second array; a resample without any weight has NaN in both.
     """
-    order = scores.order
-    original = np.empty((len(counts), groups))
-    resampled = np.empty((len(counts), groups))
-    _resampled_means(
+    order, size = scores.order, len(scores.knots)
+    original, resampled = np.empty((len(counts), groups)), np.empty((len(counts), groups))
+    _fit_resamples(
         scores.level,
         scores.beyond,
         scores.knots,
@@ -116,115 +117,122 @@ def resampled_group_means(
         counts,
         original,
         resampled,
+        np.empty(size),
+        *_room(size),
     )
     return original, resampled
 
 
-@njit(cache=True, nogil=True)
-def _stable_order(bits: NDArray[np.uint64]) -> IntArray:
-    """The order of float64 scores, equal ones as they come: a radix sort, four times as fast as NumPy's.
+def _room(size: int) -> tuple[FloatArray, IntArray]:
+    """Scratch of `_fit`: made once, since making it takes longer than fitting."""
+    return np.empty((6, size + 1)), np.empty((3, size + 1), dtype=np.int64)
 
-    The bits of a float sort like an integer once the sign is flipped, and for negative ones all bits.
+
+@njit(cache=True, nogil=True)
+def _fit(
+    level: IntArray,
+    knots: FloatArray,
+    y: FloatArray,
+    w: FloatArray,
+    fitted: FloatArray,
+    numbers: FloatArray,
+    places: IntArray,
+) -> bool:
+    """Put the fitted value of every knot into `fitted`; false, and NaN, where nothing has weight.
+
+    On a block the fit has the block's value, between blocks it is a line, outside them the nearest value.
     """
-    scores, sign, mask = len(bits), np.uint64(1) << np.uint64(63), np.uint64(DIGITS - 1)
-    keys = np.empty(scores, dtype=np.uint64)
-    starts = np.zeros((PASSES, DIGITS), dtype=np.int64)
-    for p in range(scores):
-        keys[p] = ~bits[p] if bits[p] & sign else bits[p] | sign
-        for turn in range(PASSES):
-            starts[turn, (keys[p] >> np.uint64(DIGIT_BITS * turn)) & mask] += 1
-    order, other, sorted_keys = np.arange(scores), np.empty(scores, dtype=np.int64), np.empty_like(keys)
-    for turn in range(PASSES):
-        place, shift = np.cumsum(starts[turn]) - starts[turn], np.uint64(DIGIT_BITS * turn)
-        for p in range(scores):
-            digit = (keys[p] >> shift) & mask
-            sorted_keys[place[digit]], other[place[digit]] = keys[p], order[p]
-            place[digit] += 1
-        keys, sorted_keys, order, other = sorted_keys, keys, other, order
-    return order
-
-
-@njit(cache=True, nogil=True)
-def _starts_knot(ascending: FloatArray) -> NDArray[np.bool_]:
-    """Whether each score opens a new knot, being more than rounding away from the last one."""
-    starts = np.ones(len(ascending), dtype=np.bool_)
-    for p in range(1, len(ascending)):
-        if p == 1 or starts[p - 1]:
-            knot = ascending[p - 1]
-        gap = ascending[p] - knot
-        starts[p] = gap > 0.0 and gap >= min(ROUNDING, RELATIVE_ROUNDING * abs(knot))
-    return starts
-
-
-@njit(cache=True, nogil=True)
-def _fit_sorted(level: IntArray, knots: FloatArray, y: FloatArray, w: FloatArray) -> FloatArray:
-    """Fitted value per knot, from values and weights in the order of the scores."""
-    totals = np.zeros(len(knots))
-    fitted = np.zeros(len(knots))
+    size = len(knots)
+    sums, totals = numbers[4, :size], numbers[5, :size]
+    sums[:], totals[:] = 0.0, 0.0
     for p in range(len(level)):
+        sums[level[p]] += w[p] * y[p]
         totals[level[p]] += w[p]
-        fitted[level[p]] += w[p] * y[p]
-    _pool(fitted, totals, np.empty(len(knots)), np.empty(len(knots)), np.empty(len(knots), dtype=np.int64))
-    _fill_gaps(knots, totals, fitted)
-    return fitted
+    blocks = _pool(sums, totals, numbers, places)
+    if blocks == 0:
+        fitted[:] = np.nan
+        return False
+    value, first, last = numbers[0], places[0], places[1]
+    fitted[: first[0]] = value[0]
+    for block in range(blocks - 1):
+        fitted[first[block] : last[block] + 1] = value[block]
+        start, end = knots[last[block]], knots[first[block + 1]]
+        slope = (value[block + 1] - value[block]) / (end - start)
+        for knot in range(last[block] + 1, first[block + 1]):
+            fitted[knot] = value[block] + slope * (knots[knot] - start)
+    fitted[first[blocks - 1] :] = value[blocks - 1]
+    return True
 
 
 @njit(cache=True, nogil=True)
-def _pool(
-    sums: FloatArray, totals: FloatArray, block_sum: FloatArray, block_total: FloatArray, block_end: IntArray
-) -> None:
-    """Pool adjacent violators; `sums` becomes the fit. Knots without weight take part in nothing."""
-    blocks = 0
+def _pool(sums: FloatArray, totals: FloatArray, numbers: FloatArray, places: IntArray) -> int:
+    """Pool adjacent violators: from sums of values and weights per knot to blocks; returns their number.
+
+    Block b, a step of the fit, has the value `numbers[0, b]` and rests on the knots from `places[0, b]` to
+    `places[1, b]`. Knots without weight take part in nothing. The time goes into wrong guesses of the
+    processor, so present knots are gathered without a branch, and a block takes in all that follows and does
+    not rise before it looks back.
+    """
+    value, total, present_sum, present_total = numbers[0], numbers[1], numbers[2], numbers[3]
+    first, last, present = places
+    knots = 0
     for knot in range(len(sums)):
-        if totals[knot] == 0.0:
-            continue
-        block_sum[blocks], block_total[blocks], block_end[blocks] = sums[knot], totals[knot], knot
-        while (
-            blocks > 0
-            and block_sum[blocks - 1] * block_total[blocks] >= block_sum[blocks] * block_total[blocks - 1]
-        ):
-            block_sum[blocks - 1] += block_sum[blocks]
-            block_total[blocks - 1] += block_total[blocks]
-            block_end[blocks - 1] = knot
+        present_sum[knots], present_total[knots], present[knots] = sums[knot], totals[knot], knot
+        knots += totals[knot] > 0.0
+    blocks, k = 0, 0
+    while k < knots:
+        block_sum, block_total, start = present_sum[k], present_total[k], present[k]
+        k += 1
+        while True:
+            while k < knots and present_sum[k] * block_total <= block_sum * present_total[k]:
+                block_sum += present_sum[k]
+                block_total += present_total[k]
+                k += 1
+            if blocks == 0 or value[blocks - 1] * block_total < block_sum * total[blocks - 1]:
+                break
             blocks -= 1
+            block_sum += value[blocks]
+            block_total += total[blocks]
+            start = first[blocks]
+        value[blocks], total[blocks], first[blocks], last[blocks] = (
+            block_sum,
+            block_total,
+            start,
+            present[k - 1],
+        )
         blocks += 1
-    start = 0
     for block in range(blocks):
-        value = block_sum[block] / block_total[block]
-        for knot in range(start, block_end[block] + 1):
-            sums[knot] = value
-        start = block_end[block] + 1
+        value[block] /= total[block]
+    return blocks
 
 
 @njit(cache=True, nogil=True)
-def _fill_gaps(knots: FloatArray, totals: FloatArray, fitted: FloatArray) -> None:
-    """Knots without weight: on the line between their neighbours, or clipped to the nearest one."""
-    last = -1
-    for knot in range(len(knots)):
-        if totals[knot] == 0.0:
-            continue
-        for gap in range(last + 1, knot):
-            if last < 0:
-                fitted[gap] = fitted[knot]
-            else:
-                slope = (fitted[knot] - fitted[last]) / (knots[knot] - knots[last])
-                fitted[gap] = fitted[last] + slope * (knots[gap] - knots[last])
-        last = knot
-    for gap in range(last + 1, len(knots)):
-        fitted[gap] = np.nan if last < 0 else fitted[last]
+def _average(
+    level: IntArray,
+    beyond: FloatArray,
+    knots: FloatArray,
+    fitted: FloatArray,
+    w: FloatArray,
+    group: IntArray,
+    means: FloatArray,
+) -> None:
+    """Put the weighted mean of the fit, by group, into `means`; NaN for a group without weight."""
+    totals = np.zeros(len(means))
+    means[:] = 0.0
+    for p in range(len(level)):
+        means[group[p]] += w[p] * fitted[level[p]]
+        totals[group[p]] += w[p]
+    for off in np.flatnonzero(beyond):
+        p = int(off)
+        if level[p] + 1 < len(knots):
+            run = knots[level[p] + 1] - knots[level[p]]
+            means[group[p]] += w[p] * beyond[p] * (fitted[level[p] + 1] - fitted[level[p]]) / run
+    for g in range(len(means)):
+        means[g] = means[g] / totals[g] if totals[g] > 0.0 else np.nan
 
 
 @njit(cache=True, nogil=True)
-def _at(fitted: FloatArray, knots: FloatArray, level: int, beyond: float) -> float:
-    """The fit at a score of this level; past the last knot it is clipped."""
-    if beyond == 0.0 or level == len(knots) - 1:
-        return fitted[level]  # type: ignore[no-any-return]
-    slope = (fitted[level + 1] - fitted[level]) / (knots[level + 1] - knots[level])
-    return fitted[level] + beyond * slope  # type: ignore[no-any-return]
-
-
-@njit(cache=True, nogil=True)
-def _group_means(
+def _fit_values(
     level: IntArray,
     beyond: FloatArray,
     knots: FloatArray,
@@ -232,21 +240,44 @@ def _group_means(
     w: FloatArray,
     group: IntArray,
     means: FloatArray,
-) -> FloatArray:
-    """Fit, and average the fit by group into `means`; everything is in the order of the scores."""
-    fitted = _fit_sorted(level, knots, y, w)
-    totals = np.zeros(len(means))
-    means[:] = 0.0
-    for p in range(len(level)):
-        means[group[p]] += w[p] * _at(fitted, knots, level[p], beyond[p])
-        totals[group[p]] += w[p]
-    for g in range(len(means)):
-        means[g] = means[g] / totals[g] if totals[g] > 0.0 else np.nan
-    return means
+    fitted: FloatArray,
+    numbers: FloatArray,
+    places: IntArray,
+) -> None:
+    for row in range(len(y)):
+        _fit(level, knots, y[row], w, fitted, numbers, places)
+        _average(level, beyond, knots, fitted, w, group, means[row])
 
 
 @njit(cache=True, nogil=True)
-def _resampled_means(
+def _fit_scores(
+    x: FloatArray,
+    bits: BitArray,
+    y: FloatArray,
+    w: FloatArray,
+    group: IntArray,
+    means: FloatArray,
+    sorting: tuple[IntArray, IntArray, BitArray, BitArray],
+    levels: tuple[IntArray, FloatArray, FloatArray],
+    moved: FloatArray,
+    numbers: FloatArray,
+    places: IntArray,
+) -> None:
+    order, other, keys, other_keys = sorting
+    level, beyond, knots = levels
+    moved_group = np.empty(len(y), dtype=np.int64)
+    for row in range(len(x)):
+        put_order(bits[row], order, other, keys, other_keys)
+        distinct = put_levels(x[row], order, level, beyond, knots)
+        for p in range(len(y)):
+            moved[0, p], moved[1, p], moved_group[p] = y[order[p]], w[order[p]], group[order[p]]
+        fitted = moved[2, :distinct]
+        _fit(level, knots[:distinct], moved[0], moved[1], fitted, numbers, places)
+        _average(level, beyond, knots[:distinct], fitted, moved[1], moved_group, means[row])
+
+
+@njit(cache=True, nogil=True)
+def _fit_resamples(
     level: IntArray,
     beyond: FloatArray,
     knots: FloatArray,
@@ -254,26 +285,17 @@ def _resampled_means(
     w: FloatArray,
     group: IntArray,
     cluster: IntArray,
-    counts: NDArray[np.uint32],
+    counts: Counts,
     original: FloatArray,
     resampled: FloatArray,
+    fitted: FloatArray,
+    numbers: FloatArray,
+    places: IntArray,
 ) -> None:
-    """Fit each resample, and average the fits by group into `original` and `resampled`."""
-    groups = original.shape[1]
     drawn = np.empty(len(w))
-    own, drawn_total = np.zeros(groups), np.empty(groups)
-    for p in range(len(w)):
-        own[group[p]] += w[p]
     for b in range(len(counts)):
         for p in range(len(w)):
             drawn[p] = w[p] * counts[b, cluster[p]]
-        fitted = _fit_sorted(level, knots, y, drawn)
-        original[b], resampled[b], drawn_total[:] = 0.0, 0.0, 0.0
-        for p in range(len(w)):
-            value = _at(fitted, knots, level[p], beyond[p])
-            original[b, group[p]] += w[p] * value
-            resampled[b, group[p]] += drawn[p] * value
-            drawn_total[group[p]] += drawn[p]
-        for g in range(groups):
-            original[b, g] = original[b, g] / own[g] if own[g] > 0.0 else np.nan
-            resampled[b, g] = resampled[b, g] / drawn_total[g] if drawn_total[g] > 0.0 else np.nan
+        _fit(level, knots, y, drawn, fitted, numbers, places)
+        _average(level, beyond, knots, fitted, w, group, original[b])
+        _average(level, beyond, knots, fitted, drawn, group, resampled[b])

@@ -1,0 +1,102 @@
+"""Scores sorted once for many fits: their order, and which of them count as equal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BitArray = NDArray[np.uint64]
+
+# Scores closer than scikit-learn's absolute tolerance are one knot: averages of the same numbers, taken in
+# another order, differ in the last digit. The relative bound keeps scores apart that are merely very small.
+ROUNDING = 1e-15
+RELATIVE_ROUNDING = 1e-14
+
+DIGIT_BITS = 11
+DIGITS = 1 << DIGIT_BITS
+PASSES = 6  # of 11 bits hold the 64 of a float; an even number leaves the result where it began
+
+
+@dataclass(frozen=True)
+class SortedScores:
+    """Scores in ascending order, with their distinct values.
+
+    `order` sorts the scores; `level[p]` is the knot of the p-th smallest score, `beyond[p]` how far it lies
+    above that knot (0, or a rounding error); `knots` are the distinct values.
+    """
+
+    order: IntArray
+    level: IntArray
+    beyond: FloatArray
+    knots: FloatArray
+
+
+def sort_scores(x: ArrayLike) -> SortedScores:
+    """Sort scores for any number of fits.
+
+    >>> sort_scores([3.0, 1.0, 3.0]).knots
+    array([1., 3.])
+    """
+    x = np.asarray(x, dtype=np.float64) + 0.0
+    order, level, beyond, knots = np.empty(len(x), dtype=np.int64), *levels_for(len(x))
+    put_order(x.view(np.uint64), order, *order_buffers(len(x)))
+    distinct = put_levels(x, order, level, beyond, knots)
+    return SortedScores(order, level, beyond, knots[:distinct].copy())
+
+
+def order_buffers(size: int) -> tuple[IntArray, BitArray, BitArray]:
+    """What `put_order` needs room for, made once for any number of sorts of this size."""
+    return np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.uint64)
+
+
+def levels_for(size: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Room for what `put_levels` finds: level, beyond, knots."""
+    return np.empty(size, dtype=np.int64), np.empty(size), np.empty(size)
+
+
+@njit(cache=True, nogil=True)
+def put_order(bits: BitArray, order: IntArray, other: IntArray, keys: BitArray, moved: BitArray) -> None:
+    """Put the order of float64 scores into `order`, equal ones as they come.
+
+    A radix sort, four times as fast as NumPy's stable one. The bits of a float sort like an integer once the
+    sign is flipped, and for negative ones every bit.
+    """
+    sign, mask = np.uint64(1) << np.uint64(63), np.uint64(DIGITS - 1)
+    starts = np.zeros((PASSES, DIGITS), dtype=np.int64)
+    for p in range(len(bits)):
+        order[p] = p
+        keys[p] = ~bits[p] if bits[p] & sign else bits[p] | sign
+        for turn in range(PASSES):
+            starts[turn, (keys[p] >> np.uint64(DIGIT_BITS * turn)) & mask] += 1
+    for turn in range(PASSES):
+        place, shift = np.cumsum(starts[turn]) - starts[turn], np.uint64(DIGIT_BITS * turn)
+        for p in range(len(bits)):
+            digit = (keys[p] >> shift) & mask
+            moved[place[digit]], other[place[digit]] = keys[p], order[p]
+            place[digit] += 1
+        keys, moved, order, other = moved, keys, other, order
+
+
+@njit(cache=True, nogil=True)
+def put_levels(x: FloatArray, order: IntArray, level: IntArray, beyond: FloatArray, knots: FloatArray) -> int:
+    """Find the knots of sorted scores; returns how many there are.
+
+    A score opens a new knot when it is more than rounding away from the last one.
+    """
+    distinct = 0
+    for p in range(len(order)):
+        score = x[order[p]]
+        gap = score - knots[distinct - 1] if distinct else np.inf
+        if gap > 0.0 and (
+            distinct == 0 or gap >= min(ROUNDING, RELATIVE_ROUNDING * abs(knots[distinct - 1]))
+        ):
+            knots[distinct] = score
+            distinct += 1
+        level[p] = distinct - 1
+        beyond[p] = score - knots[distinct - 1]
+    return distinct
