@@ -158,10 +158,12 @@ def _h1(rng: random.Random, base: dict[str, float], contexts: int, text: Callabl
 def _h2(rng: random.Random, values: list[str], text: Callable[[str], str]) -> dict[str, Any]:
     contexts = ["global", *values]
     size = len(contexts)
-    matrix = [[1.0] * size for _ in range(size)]
-    for i in range(size):
-        for j in range(i):
-            matrix[i][j] = matrix[j][i] = round(rng.uniform(0.3, 1), 3)
+    matrix = [[1.0, *(round(rng.uniform(0.3, 1), 3) for _ in values)]]
+    if size <= 301:  # beyond that only global is compared
+        matrix = [[1.0] * size for _ in range(size)]
+        for i in range(size):
+            for j in range(i):
+                matrix[i][j] = matrix[j][i] = round(rng.uniform(0.3, 1), 3)
     low = [[max(-1.0, value - 0.2) for value in row] for row in matrix]
     high = [[min(1.0, value + 0.1) for value in row] for row in matrix]
     ceiling = [round(rng.uniform(0.8, 0.97), 3) for _ in contexts]

@@ -21,16 +21,12 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-HOSTILE = (
-    "</script><script>window.hacked = 1</script>",
-    '"><img src=x onerror="window.hacked = 2">',
-    "{{7*7}}{% raw %}${7*7}",
-    "' onmouseover='window.hacked = 3' x='\u2028\u2029",
-    "<!--<script>window.hacked = 4//",
-    "javascript:window.hacked=5",
-    "</style><style>body{display:none}</style></title><svg onload=window.hacked=6>",
-    "]]>\\u003c/script\\u003e<iframe srcdoc='<script>parent.hacked=7</script>'>",
-)
+HOSTILE = {
+    "ends the script": "</script><script>window.hacked = 1</script>\"><img src=x onerror='window.hacked = 2'>",
+    "is a template": "{{7*7}}{% raw %}${7*7}' onmouseover='window.hacked = 3' x='\u2028\u2029",
+    "ends the style": "</style><style>body{display:none}</style></title><svg onload=window.hacked=4>",
+    "opens a frame": "]]>\\u003c/script\\u003e<iframe srcdoc='<script>parent.hacked=5</script>'><!--<script>//",
+}
 # Runs before the page does: what a strict reader would object to ends up in one list.
 WATCH = """
 window.trouble = [];
@@ -98,9 +94,9 @@ def test_charts_are_drawn_and_nothing_goes_wrong(opened, result):
     assert report.settled() == []
 
 
-@pytest.mark.parametrize("position", range(len(HOSTILE)))
-def test_hostile_text_in_every_field_does_nothing(opened, results, position):
-    attack = HOSTILE[position]
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_text_in_every_field_does_nothing(opened, results, kind):
+    attack = HOSTILE[kind]
     result = results(text=lambda text: f"{text} {attack}")
     result["title"] = attack
     result["task"] = attack
@@ -142,9 +138,30 @@ def test_dark_scheme_redraws_the_charts(opened, result):
     assert report.settled() == []
 
 
+def test_printing_in_the_dark_gives_light_charts(opened, result):
+    report = opened(result, color_scheme="dark")
+    report.page.evaluate(
+        "addEventListener('beforeprint', () => { window.printed = document.documentElement.dataset.ready; })"
+    )
+    report.page.pdf()
+    assert report.page.evaluate("window.printed") == "light"
+    report.page.wait_for_selector("html[data-ready=dark]", state="attached")
+
+
+def test_tooltips_can_be_read(opened, result):
+    report = opened(result)
+    report.page.locator("#methods-chart svg .mark-rect path").first.hover(force=True)
+    report.page.wait_for_selector("#vg-tooltip-element.visible")
+    colours = report.page.evaluate(
+        "['#vg-tooltip-element', 'td.key', 'td.value'].map((part, n) => getComputedStyle(document.querySelector("
+        "n ? '#vg-tooltip-element ' + part : part))[n ? 'color' : 'backgroundColor'])"
+    )
+    assert colours[0] not in colours[1:]
+
+
 def test_a_name_in_the_legend_brings_its_line_out(opened, result):
     report = opened(result)
-    key = report.page.locator("#column-0-accuracy .key").first
+    key = report.page.locator("#column-0-accuracy .pick").first
     faint = "[...document.querySelectorAll('#column-0-accuracy .mark-symbol path')].filter(p => +p.getAttribute('opacity') < .5).length"
     key.press("Enter")
     report.page.wait_for_timeout(200)
@@ -221,6 +238,20 @@ ODD = {
 def test_odd_results_make_a_page_too(opened, results, case):
     report = opened(results(**ODD[case]))
     assert report.page.locator("figure.chart svg").count() == report.page.locator("figure.chart").count()
+    assert report.settled() == []
+
+
+@pytest.mark.parametrize("task", ["mt", "asr", "ranking"])
+def test_the_report_of_the_bundled_sample(opened, tmp_path, task):
+    from metassay.store.run import RunFolder
+    from metassay.workflows.demo import demo
+    from metassay.workflows.report import run_content
+
+    demo(task=task, out=tmp_path / "run")
+    report = opened(run_content(RunFolder.existing(tmp_path / "run")))
+    for part in ("answer", "accuracy", "agreement", "methods", "choice", "tests", "numbers", "provenance"):
+        assert report.page.locator(f"#{part}").count() == 1
+    assert report.page.locator("figure.chart svg").count() == report.page.locator("figure.chart").count() >= 3
     assert report.settled() == []
 
 

@@ -9,7 +9,9 @@ import subprocess
 import sys
 from typing import Any
 
+from metassay.report.findings import Choice
 from metassay.report.html import data_block, render, render_fragment
+from metassay.report.sections.choice import reason
 
 HOSTILE = '</script><img src=x onerror=alert(1)>&amp;\u2028"'
 
@@ -98,6 +100,16 @@ def test_the_least_there_can_be_still_makes_a_page():
     assert "No pair could be scored" in page
     assert page.startswith("<!doctype html>")
     assert len(page) < 60_000  # no charts, no charts library
+
+
+def test_a_reason_does_not_repeat_the_accuracy_beside_it():
+    said = "bleu tells a better output from a worse one in 77 % of pairs on news (95 % interval 75–78). It is alone."
+    choices = [
+        Choice("bleu", ("bleu",), ("bleu",), said),
+        Choice("chrf", ("chrf",), ("chrf",), said),
+        Choice("bleu", ("bleu",), ("bleu",), "It is cheap."),
+    ]
+    assert [reason(choice) for choice in choices] == ["It is alone.", said, "It is cheap."]
 
 
 def test_null_hypotheses_are_said_to_be_untestable(results):

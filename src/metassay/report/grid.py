@@ -10,7 +10,7 @@ from metassay.report.answer import brief
 from metassay.report.findings import Estimate
 from metassay.report.wording import NOTHING, count, number, percent, probability
 
-Kind = Literal["name", "text", "percent", "count", "number", "decimal", "probability", "verdict"]
+Kind = Literal["name", "text", "prose", "percent", "count", "number", "decimal", "probability", "verdict"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Field:
     @property
     def numeric(self) -> bool:
         """Whether cells align right."""
-        return self.kind not in {"name", "text", "verdict"}
+        return self.kind not in {"name", "text", "prose", "verdict"}
 
     def show(self, row: Mapping[str, Any]) -> str:
         """What a person reads in the cell."""
@@ -109,6 +109,7 @@ def _text(value: Any) -> str:
 _SHOW = {
     "name": _text,
     "text": _text,
+    "prose": _text,
     "verdict": _text,
     "percent": lambda value: percent(value, digits=1),
     "count": count,

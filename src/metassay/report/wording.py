@@ -58,12 +58,12 @@ def sentence(pattern: str, /, **values: object) -> Sentence:
     return Sentence(tuple(span for span in spans if span.text))
 
 
-def joined(parts: Sequence[Sentence], *, last: str = " and ") -> Sentence:
+def joined(parts: Sequence[Sentence], *, between: str = ", ", last: str = " and ") -> Sentence:
     """Several phrases as one: `a, b and c`."""
     spans: list[Span] = []
     for position, part in enumerate(parts):
         if position:
-            spans.append(Span(last if position == len(parts) - 1 else ", "))
+            spans.append(Span(last if position == len(parts) - 1 else between))
         spans.extend(part.spans)
     return Sentence(tuple(spans))
 
@@ -122,6 +122,11 @@ def probability(p: float | None) -> str:
     if p is None:
         return NOTHING
     return "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
+
+
+def tidy(text: str) -> str:
+    """Text written elsewhere, with its per cent signs kept on the line of their number."""
+    return text.replace(" %", f"{THIN_SPACE}%")
 
 
 def plural(amount: int, one: str, many: str | None = None) -> str:

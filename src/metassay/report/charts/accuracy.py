@@ -35,7 +35,7 @@ def accuracy_chart(findings: Findings, column: Column) -> Spec:
         layer=[
             *_coin_toss(low, high),
             _sentinel_lines(x, y),
-            *_metric_layers(x, y, offset, dodged=dodged),
+            *_metric_layers(x, y, offset, dodged=dodged, metrics=len(metrics)),
         ],
     )
 
@@ -126,7 +126,7 @@ def _sentinel_lines(x: Spec, y: Spec) -> Spec:
     }
 
 
-def _metric_layers(x: Spec, y: Spec, offset: Spec, *, dodged: bool) -> list[Spec]:
+def _metric_layers(x: Spec, y: Spec, offset: Spec, *, dodged: bool, metrics: int) -> list[Spec]:
     colour = {
         "field": "slot",
         "type": "nominal",
@@ -148,7 +148,7 @@ def _metric_layers(x: Spec, y: Spec, offset: Spec, *, dodged: bool) -> list[Spec
         {
             "transform": real,
             "mark": {**spread, "aria": False},
-            "encoding": {**ends, "opacity": _faded(0.45 if dodged else 0.13)},
+            "encoding": {**ends, "opacity": _faded(0.45) if dodged else _faded(0.25, 0.3 / max(3, metrics))},
         },
         {
             "transform": real,
@@ -163,15 +163,16 @@ def _metric_layers(x: Spec, y: Spec, offset: Spec, *, dodged: bool) -> list[Spec
     ]
 
 
-def _faded(opacity: float) -> Spec:
-    """Full opacity for the metric in focus, or for all with a colour of their own where none is."""
+def _faded(focused: float, resting: float | None = None) -> Spec:
+    """The opacity of a mark: in focus, at rest, at rest without a colour of its own, or out of focus."""
+    rest = focused if resting is None else resting
     return {
         "condition": [
-            {"test": "datum.metric === focus", "value": opacity},
-            {"test": f"focus === '' && datum.slot < {SLOTS}", "value": opacity},
-            {"test": "focus === ''", "value": 0.3 * opacity},
+            {"test": "datum.metric === focus", "value": focused},
+            {"test": f"focus === '' && datum.slot < {SLOTS}", "value": rest},
+            {"test": "focus === ''", "value": 0.3 * rest},
         ],
-        "value": 0.08 * opacity,
+        "value": 0.08 * focused,
     }
 
 

@@ -49,7 +49,7 @@ def matrix_chart(
 def numbers(field: str, kind: str, *, strong: str, **text: Any) -> Spec:
     """A layer of numbers: paper-coloured on cells where `strong` holds, ink elsewhere."""
     return {
-        "mark": {"type": "text", "fontSize": 11, "aria": False},
+        "mark": {"type": "text", "fontSize": {"expr": "width < 260 ? 9 : 11"}, "aria": False},
         "encoding": {
             "text": {"field": field, "type": kind, **text},
             "color": {

@@ -39,7 +39,7 @@ def methods_chart(cells: Sequence[MethodCell], metrics: Sequence[str], methods: 
         f"Accuracy of {len(metrics)} metrics under each of {len(methods)} perturbation methods.",
         height=32 * len(metrics),
         usermeta={"labels": label_room(methods)},
-        data={"values": [asdict(cell) for cell in cells]},
+        data={"values": [{**asdict(cell), "percent": 100 * cell.accuracy} for cell in cells]},
         encoding={
             "x": {**in_order("method", methods), "axis": {**axes, "orient": "top", "labelPadding": 6}},
             "y": {**in_order("metric", metrics), "axis": axes},
@@ -47,6 +47,6 @@ def methods_chart(cells: Sequence[MethodCell], metrics: Sequence[str], methods: 
         },
         layer=[
             {"mark": cell, "encoding": {"color": COLOUR}},
-            numbers("accuracy", "quantitative", strong="datum.accuracy > 0.72", format=".0%"),
+            numbers("percent", "quantitative", strong="datum.accuracy > 0.72", format=".0f"),
         ],
     )

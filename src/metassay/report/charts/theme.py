@@ -7,6 +7,7 @@ A spec never names a colour: metrics have slots (`slot` 0, 1, 2 …) in the `cat
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 Spec = dict[str, Any]
@@ -108,8 +109,13 @@ def in_order(field: str, values: Sequence[str], **scale: Any) -> Spec:
 
 
 def label_room(labels: Sequence[str]) -> Spec:
-    """How many labels an axis has and the pixels they need side by side; with less the page slants them."""
-    return {"count": len(labels), "room": sum(7 * min(len(label), 20) + 14 for label in labels)}
+    """How many labels an axis has and the pixels they need side by side; with less the page slants them.
+
+    Places are equally wide, so the two widest neighbours decide.
+    """
+    widths = [7 * min(len(label), 22) + 8 for label in labels]
+    widest = max((one + other for one, other in pairwise(widths)), default=0) / 2
+    return {"count": len(labels), "room": round(len(labels) * widest)}
 
 
 def chart(description: str, **body: Any) -> Spec:

@@ -7,15 +7,15 @@ from typing import Any
 
 from metassay.report.charts.matrix import matrix_chart
 from metassay.report.charts.theme import Spec
-from metassay.report.findings import GLOBAL, Column, Estimate, Findings
+from metassay.report.findings import GLOBAL, Choice, Column, Estimate, Findings
 from metassay.report.grid import Field, Grid, grid
-from metassay.report.wording import Sentence, percent, sentence
+from metassay.report.wording import Sentence, named, percent, sentence, tidy
 
 CHOICE_FIELDS = (
     Field("use", "use", "name"),
     Field("accuracy", "told right", "percent"),
     Field("top", "not clearly worse", "text", "the other metrics in the top group"),
-    Field("why", "why", "text"),
+    Field("why", "why", "prose"),
 )
 ROBUST_FIELDS = (
     Field("metric", "metric", "name"),
@@ -89,10 +89,15 @@ def thrifty_sentence(findings: Findings) -> Sentence | None:
     kept = [str(name) for name in findings.result.get("pareto") or ()]
     if not kept:
         return None
-    names = sentence("{first:metric}", first=kept[0])
-    for name in kept[1:]:
-        names = sentence("{names}, {name:metric}", names=names, name=name)
-    return sentence("No metric is both more accurate and cheaper than {names}.", names=names)
+    return sentence(
+        "No metric is both more accurate and cheaper than {names}.", names=named(kept, "metric", at_most=8)
+    )
+
+
+def reason(choice: Choice) -> str:
+    """Why this metric; a first sentence that only repeats its accuracy, which the table shows, is dropped."""
+    first, end, rest = choice.why.partition("). ")
+    return rest if end and first.startswith(f"{choice.use} tells a better ") else choice.why
 
 
 def _choice(findings: Findings, column: Column, context: str) -> Mapping[str, Any]:
@@ -102,7 +107,7 @@ def _choice(findings: Findings, column: Column, context: str) -> Mapping[str, An
         "use": choice.use,
         "accuracy": _estimate(findings, column, context, choice.use),
         "top": [name for name in choice.top_group if name != choice.use] or None,
-        "why": choice.why,
+        "why": tidy(reason(choice)),
     }
 
 

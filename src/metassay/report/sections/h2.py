@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from statistics import fmean, median
+from typing import Any
 
 from metassay.report.findings import Agreement, Column, Findings
 from metassay.report.grid import Field, Grid, grid
-from metassay.report.wording import Sentence, named, number, percent, plural, sentence
+from metassay.report.wording import Sentence, joined, named, number, percent, plural, sentence
 
 STATISTICS = {
     "tau_ap_b": "τ\u2011AP\u2011b",
@@ -16,6 +18,7 @@ STATISTICS = {
     "kendall": "Kendall’s τ",
 }
 FEW = 4
+SHOWN = 5
 _CELLS = (("agreement", "matrix"), ("low", "low"), ("high", "high"))
 
 
@@ -93,8 +96,8 @@ def _noise(agreement: Agreement) -> Sentence | None:
     if not ceiling:
         return None
     return sentence(
-        "Two random halves of one context agree at {ceiling} on average: with this much data "
-        "no two contexts can be expected to agree better.",
+        "For scale: two random halves of the same context agree at {ceiling} on average, "
+        "so with this much data that is about as high as agreement gets.",
         ceiling=number(fmean(ceiling)),
     )
 
@@ -112,40 +115,46 @@ def _differing(agreement: Agreement) -> Sentence | None:
 
 
 def _groups(column: Column) -> Sentence | None:
-    groups = (column.raw.get("h2") or {}).get("clusters") or ()
+    groups: Sequence[Mapping[str, Any]] = (column.raw.get("h2") or {}).get("clusters") or []
     if len(groups) < 2:
         return None
+    shared = set.intersection(*({*group.get("metrics", ())} for group in groups))
+    first = next((str(metric) for metric in groups[0].get("metrics", ()) if metric in shared), None)
     parts = [
         sentence(
             "{contexts}{serves}",
             contexts=named([str(context) for context in group["contexts"]], "context", at_most=6),
-            serves=_serves([str(metric) for metric in group.get("metrics") or ()]),
+            serves=sentence("") if first else _serves(group.get("metrics") or ()),
         )
-        for group in groups[:5]
+        for group in groups[:SHOWN]
     ]
-    body = parts[0]
-    for part in parts[1:]:
-        body = sentence("{body}; {part}", body=body, part=part)
-    more = f"; and {len(groups) - 5} more" if len(groups) > 5 else ""
+    more = [sentence("{count} more", count=len(groups) - SHOWN)] if len(groups) > SHOWN else []
     return sentence(
-        "Contexts that order the metrics alike, in {count}: {body}{more}.",
+        "Contexts that order the metrics alike, in {count}: {body}.{together}",
         count=plural(len(groups), "group"),
-        body=body,
-        more=more,
+        body=joined([*parts, *more], between="; ", last="; "),
+        together=sentence(" {metric:metric} is among the best in all of them.", metric=first)
+        if first
+        else "",
     )
 
 
-def _serves(metrics: list[str]) -> Sentence:
+def _serves(metrics: Sequence[Any]) -> Sentence:
     if not metrics:
-        return sentence(" (no single metric serves them all)")
-    return sentence(" (served by {metric:metric})", metric=metrics[0])
+        return sentence(" (no single metric is among the best in all)")
+    return sentence(" (there {metric:metric} is among the best)", metric=str(metrics[0]))
 
 
 def _prediction(column: Column) -> Sentence | None:
     prediction = (column.raw.get("h2") or {}).get("prediction")
     if not prediction or prediction.get("explained") is None:
         return None
-    explained = max(0.0, float(prediction["explained"]))
+    explained = float(prediction["explained"])
+    if explained < 0.05:
+        return sentence(
+            "What is known of the contexts ({known}) does not help to predict which of them agree.",
+            known=named([str(name) for name in prediction.get("coefficients") or ()], "column"),
+        )
     return sentence(
         "What is known of two contexts ({known}) predicts {explained} of the variation in their agreement, "
         "measured on contexts that were left out.",

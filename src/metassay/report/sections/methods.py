@@ -8,6 +8,7 @@ from typing import Any
 from metassay.report.charts.methods import MethodCell, methods_chart
 from metassay.report.findings import Findings
 from metassay.report.grid import Field, Grid, grid
+from metassay.report.wording import tidy
 
 VALIDITY_FIELDS = (
     Field("perturbation", "perturbation", "name"),
@@ -34,7 +35,7 @@ def methods(findings: Findings) -> dict[str, Any] | None:
         "chart": methods_chart(cells, shown, names),
         "grid": _grid(rows, metrics, names, cells),
         "flagged": flagged,
-        "sentences": [str(rows[name]["sentence"]) for name in flagged if rows[name].get("sentence")],
+        "sentences": [tidy(str(rows[name]["sentence"])) for name in flagged if rows[name].get("sentence")],
     }
 
 

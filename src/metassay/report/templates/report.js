@@ -34,7 +34,8 @@
   function axis(chart) {
     const { room, count } = chart.spec.usermeta?.labels ?? { room: 0, count: 1 };
     const width = chart.canvas.clientWidth - 100;
-    return JSON.stringify({ labelAngle: width < room ? -40 : 0, labelOverlap: width < 14 * count ? "greedy" : false });
+    const axisX = { labelAngle: width < room ? -40 : 0, labelOverlap: width < 14 * count ? "greedy" : false };
+    return JSON.stringify({ axisX, axisY: { labelLimit: width < 380 ? 96 : 150 } });
   }
 
   async function draw(chart) {
@@ -45,7 +46,7 @@
       actions: false,
       renderer: "svg",
       defaultStyle: false,
-      config: { ...themes[scheme].config, axisX: JSON.parse(chart.axis) },
+      config: { ...themes[scheme].config, ...JSON.parse(chart.axis) },
       tooltip: { disableDefaultStyle: true },
     });
     if (chart.view) chart.view.finalize();
@@ -62,7 +63,7 @@
   }
 
   function bindLegend(chart) {
-    const keys = [...chart.figure.querySelectorAll(".key")];
+    const keys = [...chart.figure.querySelectorAll(".pick")];
     for (const key of keys) {
       key.addEventListener("click", () => {
         chart.focus = chart.focus === key.dataset.metric ? "" : key.dataset.metric;
