@@ -170,7 +170,7 @@ def test_real_metrics_agree_with_a_slow_transcription(real_data: Callable[[str],
     found = metric_differences(MetaMetric("spa"), judged, Procedure())
     assert found is not None
     rng = np.random.default_rng(1)
-    masks = rng.random((250, human.shape[1])) < 0.5
+    masks = rng.random((400, human.shape[1])) < 0.5
     for column, (a, b) in itertools.islice(enumerate(itertools.combinations(range(9), 2)), 30):
         x, y = judged.standardised[[a, b]]
         null = [
@@ -180,23 +180,39 @@ def test_real_metrics_agree_with_a_slow_transcription(real_data: Callable[[str],
         ]
         slow = float(np.mean(np.array(null) >= found.observed[column]))
         fast = found.p_values(np.full(36, True))[0][column]
-        assert abs(slow - fast) < 4 * np.sqrt(0.25 / 250) * max(0.25, 2 * np.sqrt(slow * (1 - slow)))
+        pooled = np.clip((400 * slow + 1000 * fast) / 1400, 0.005, 0.995)
+        assert abs(slow - fast) < 4 * np.sqrt(pooled * (1 - pooled) * (1 / 400 + 1 / 1000))
 
 
-def test_acc_eq_has_its_nominal_size() -> None:
-    """2,000 simulations of items x systems: difficult items, tied people, two exchangeable metrics."""
+@pytest.mark.parametrize(("systems", "items", "best"), [(8, 50, np.inf), (8, 60, 0.0)])
+def test_acc_eq_has_its_nominal_size(systems: int, items: int, best: float) -> None:
+    """2,000 simulations of items x systems: difficult items, people who tie 25 or 60 % of the pairs."""
     rng = np.random.default_rng(3)
     rejected = 0
     for _ in range(2000):
-        difficulty = rng.normal(size=50)
-        human = np.round(2 * (difficulty + rng.normal(size=(8, 50)))) / 2
-        judged = Judged(human, human + rng.normal(size=(2, 8, 50)))
+        difficulty = rng.normal(size=items)
+        human = np.minimum(best, np.round(2 * (difficulty + rng.normal(size=(systems, items)))) / 2)
+        judged = Judged(human, human + rng.normal(size=(2, systems, items)))
         found = metric_differences(
-            MetaMetric("acc_eq", "item"), judged, Procedure(draws=199, seed=int(rng.integers(2**31)))
+            MetaMetric("acc_eq", "item"),
+            judged,
+            Procedure(draws=99, seed=int(rng.integers(2**31)), workers=1),
         )
         assert found is not None
         rejected += found.p_values()[1][0] <= 0.05
     assert 0.035 <= rejected / 2000 <= 0.065
+
+
+def test_acc_eq_draws_are_calibrated_on_the_swapped_scores(judged: Judged) -> None:
+    """Each draw equals acc_eq of the swapped scores, but for the grid of epsilons."""
+    meta = MetaMetric("acc_eq", "item")
+    people = Judged(np.round(judged.human), judged.metrics)
+    found = metric_differences(meta, people, Procedure(draws=40))
+    assert found is not None
+    np.testing.assert_allclose(found.drawn, transcribed(meta, people, "perm-inputs", 40), atol=0.006)
+    values = meta_values(meta, people)
+    first, second = np.triu_indices(len(values), 1)
+    np.testing.assert_allclose(found.observed, values[first] - values[second], atol=0.004)
 
 
 def test_bootstrap_p_values_follow_the_sign() -> None:

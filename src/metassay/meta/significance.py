@@ -3,7 +3,8 @@
 Both metrics are standardised and their scores exchanged at random (`metassay.stats.swaps`); the meta-metric
 of both is recomputed each time. The p-value that A beats B is the share of draws in which the difference is
 at least the observed one, the observed one counted among them. At item level the exchange of whole segments
-is a sign flip of the items' differences. `bootstrap` resamples segments, with their human scores, instead.
+is a sign flip of the items' differences; for acc_eq the threshold for ties is calibrated anew in each draw.
+`bootstrap` resamples segments, with their human scores, instead.
 
 For SPA use `perm-inputs`: the other swaps compare system i under one metric with system j under the other,
 and then the difficulty of segments no longer cancels.
@@ -12,7 +13,7 @@ and then the difficulty of segments no longer cancels.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from metassay.stats.correlation import correlate, swapped_means, williams_test
 from metassay.stats.sign_flip import FloatArray, random_flips, sign_flip_null
 from metassay.stats.swapped_moments import swapped_correlations
 from metassay.stats.swapped_preferences import any_swaps, flipped_swaps, segment_swaps
+from metassay.stats.swapped_ties import calibrated_differences, right_pairs, swapped_ties
 from metassay.stats.swaps import SWAPS, Swaps, blocks_of_swaps
 from metassay.stats.threads import map_blocks
 
@@ -108,6 +110,8 @@ def metric_differences(meta: MetaMetric, judged: Judged, procedure: Procedure) -
         if drawn is None:
             return None
         return Differences(observed, (drawn[first] - drawn[second]).astype(np.float32), resampled=True)
+    if meta.name == "acc_eq":
+        return _calibrated_swaps(judged, procedure)
     if meta.level == ITEM:
         return Differences(observed, _item_flips(meta, judged, procedure))
     draw = _drawing(meta, judged, procedure)
@@ -177,6 +181,25 @@ def _item_flips(meta: MetaMetric, judged: Judged, procedure: Procedure) -> NDArr
     null = sign_flip_null(per_unit, rng, procedure.draws)
     drawn: NDArray[np.float32] = (null / count[:, None]).astype(np.float32)
     return drawn
+
+
+def _calibrated_swaps(judged: Judged, procedure: Procedure) -> Differences:
+    """acc_eq: whole segments swapped, the threshold for ties calibrated in each draw as in the data."""
+    systems, segments = judged.human.shape
+    counts = right_pairs(judged.human, judged.standardised)
+    if judged.units is not None:
+        by_step = counts.swapaxes(1, 2).astype(np.float64)
+        counts = judged.per_unit(by_step).swapaxes(1, 2).astype(np.float32)
+    pairs = segments * systems * (systems - 1) / 2
+    observed = calibrated_differences(counts, pairs)
+    drawn = _all_draws(
+        lambda swaps: swapped_ties(counts, pairs, swaps),
+        systems,
+        counts.shape[1],
+        len(observed),
+        replace(procedure, test="perm-inputs"),
+    )
+    return Differences(observed, drawn)
 
 
 def williams_p_values(judged: Judged) -> FloatArray:

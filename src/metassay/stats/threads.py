@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 Block = TypeVar("Block")
 Done = TypeVar("Done")
@@ -21,8 +22,14 @@ def map_blocks(
     >>> map_blocks(abs, [-1, 2], workers=2)
     [1, 2]
     """
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers or _cores()) as pool:
+    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers or _cores()) as pool:
         return list(pool.map(function, blocks))
+
+
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    """The linear algebra libraries in this process; finding them takes longer than a small block of work."""
+    return ThreadpoolController()
 
 
 def _cores() -> int:
