@@ -95,7 +95,7 @@ def coverage(truth, items, replicates, correlation=0.1, pairs=4, resamples=1000,
         found = Estimates.of(tally(made, whole(made)))
         sums = found.tally
         drawn = ClusterBootstrap(rng, resamples).ratios(sums.credit, sums.size, sums.cluster)
-        low, high = cluster_interval(found.accuracy[:, 0], drawn, found.variance[:, 0], found.clusters[:, 0])
+        low, high = cluster_interval(found.of_context(0), drawn)
         held += ((low <= truth) & (truth <= high)).tolist()
     return np.mean(held)
 

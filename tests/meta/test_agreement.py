@@ -61,6 +61,14 @@ def test_a_swap_at_the_top_is_found_with_enough_data():
     assert np.mean([p_against(truth, 600, rng) <= 0.05 for _ in range(50)]) > 0.9
 
 
+def test_equal_orders_do_not_differ_even_with_ties():
+    accuracy = np.array([0.98, 0.943, 0.943, 0.938])
+    deviations = np.random.default_rng(6).normal(0, 1e-4, (4, 300))
+    deviations[2] = deviations[1]  # the same metric twice
+    draws = accuracy[:, None] + deviations
+    assert compare_with_global(accuracy, draws, accuracy - 0.01, draws, "tau_ap_b", 80)[2] == 1
+
+
 def test_without_order_nothing_is_compared():
     flat = np.full(5, 0.5)
     values = compare_with_global(

@@ -27,6 +27,7 @@ LongArray = NDArray[np.int64]
 
 FULL_MATRIX = 300
 ALL_INTERVALS = 100
+_ROUNDING = 1e-9
 _EQUAL = 12  # decimals to which accuracies must agree to be tied: sums in another order differ in the 16th
 
 
@@ -92,7 +93,7 @@ def _differs(accuracy: FloatArray, resamples: FloatArray, overall: FloatArray, c
     weights = 1 / np.maximum(spread, spread.max() * 1e-3 + 1e-12)  # a metric always right is not all-decisive
     nearest, distance = nearest_in_order(accuracy[order], weights)
     _, null = nearest_in_order(nearest + deviations, weights)
-    return float((1 + (null >= distance[0] * (1 - 1e-9)).sum()) / (1 + len(null)))
+    return float((1 + (null >= distance[0] - _ROUNDING).sum()) / (1 + len(null)))
 
 
 def split_half(tally: Tally, rows: LongArray, context: int, halves: ClusterHalves, statistic: str) -> float:

@@ -22,7 +22,7 @@ from metassay.meta.judgements import Contexts, Judgements
 from metassay.meta.local_accuracy import Tally, ratio, tally
 from metassay.stats.best_subset import may_be_best
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
-from metassay.stats.proportion import cluster_interval
+from metassay.stats.proportion import Proportions, cluster_interval
 
 FloatArray = NDArray[np.float64]
 LongArray = NDArray[np.int64]
@@ -49,12 +49,23 @@ class Estimates:
     accuracy: FloatArray
     variance: FloatArray
     clusters: LongArray
+    pairs: LongArray
 
     @classmethod
     def of(cls, sums: Tally) -> Estimates:
         """The estimates of a tally."""
         accuracy = sums.accuracy()
-        return cls(sums, accuracy, sums.variance(), np.broadcast_to(sums.clusters(), accuracy.shape))
+        clusters = np.broadcast_to(sums.clusters(), accuracy.shape)
+        return cls(sums, accuracy, sums.variance(), clusters, sums.pairs())
+
+    def of_context(self, context: int) -> Proportions:
+        """The estimates of one context, [metrics]."""
+        return Proportions(
+            estimate=self.accuracy[:, context],
+            variance=self.variance[:, context],
+            clusters=self.clusters[:, context],
+            observations=self.pairs[:, context],
+        )
 
 
 @dataclass(frozen=True)
@@ -154,7 +165,7 @@ def study_intervals(
     estimates = Estimates.of(tally(judgements, contexts, ties=method.ties))
 
     def interval(context: int) -> tuple[FloatArray, FloatArray]:
-        return _interval(estimates, context, _resample(estimates.tally, context, method))
+        return cluster_interval(estimates.of_context(context), _resample(estimates.tally, context, method))
 
     with ThreadPoolExecutor(method.workers) as pool:
         ends = list(pool.map(interval, range(len(contexts.values))))
@@ -184,11 +195,6 @@ def _resample(sums: Tally, context: int, method: Method) -> FloatArray:
     return method.bootstrap.ratios(sums.credit[:, part], sums.size[:, part], sums.cluster[part])
 
 
-def _interval(estimates: Estimates, context: int, resamples: FloatArray) -> tuple[FloatArray, FloatArray]:
-    clusters, variance = estimates.clusters[:, context], estimates.variance[:, context]
-    return cluster_interval(estimates.accuracy[:, context], resamples, variance, clusters)
-
-
 def _study(
     estimates: Estimates,
     context: int,
@@ -201,7 +207,7 @@ def _study(
     """Intervals, top group and order of one context; `overall` is the whole's estimates and resamples."""
     ranked, whole, whole_resamples = method.ranked, *overall
     accuracy, clusters = estimates.accuracy[:, context], estimates.clusters[:, context]
-    low, high = _interval(estimates, context, resamples)
+    low, high = cluster_interval(estimates.of_context(context), resamples)
     drawn = resamples[ranked]
     independent = int(clusters[ranked].max(initial=0))
     top, _ = may_be_best(accuracy[ranked], drawn, independent)

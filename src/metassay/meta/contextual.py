@@ -58,11 +58,8 @@ class ContextualResult:
         confounded = self.confounding.rows()
         for row, entry in enumerate(confounded):
             entry["sentinel"] = row in sentinels
-        result: Row = plain(
+        details: Row = plain(
             {
-                "contexts": {name: self._column(name, sentinels) for name in self.columns},
-                "global": self._whole(self.ranked),
-                "sentinels": self._whole(sentinels),
                 "confounding": confounded,
                 "recommendation": {
                     name: choice_entries(evidence) for name, evidence in self.evidence.items()
@@ -72,24 +69,33 @@ class ContextualResult:
                 "warnings": self.warnings,
             }
         )
-        return result
+        return {
+            "contexts": {name: self._column(name, sentinels) for name in self.columns},
+            "global": self._whole(self.ranked),
+            "sentinels": self._whole(sentinels),
+            **details,
+        }
 
     def _whole(self, rows: Sequence[int]) -> list[Row]:
         found = self.whole
         return accuracy_rows(self.metrics, rows, found.estimates, found.standardised, [found.finding])
 
     def _column(self, name: str, sentinels: Sequence[int]) -> Row:
-        column, evidence = self.columns[name], self.evidence[name]
-        details = (column.estimates, column.standardised, column.findings)
-        h1 = column.h1
+        column, evidence, h1 = self.columns[name], self.evidence[name], self.columns[name].h1
+        accuracies = (column.estimates, column.standardised, column.findings)
+        details: Row = plain(
+            {
+                "h1": None if h1 is None else h1.rows(),
+                "h1_exchanges": None if h1 is None else h1.exchanges,
+                "h2": h2_entry(column, evidence, self.metadata[name]),
+                "method_mix": method_mix(column, self.methods),
+                "robustness": robustness_rows(column, evidence, self.ranked),
+            }
+        )
         return {
-            "local_accuracy": accuracy_rows(self.metrics, self.ranked, *details),
-            "h1": None if h1 is None else h1.rows(),
-            "h1_exchanges": None if h1 is None else h1.exchanges,
-            "h2": h2_entry(column, evidence, self.metadata[name]),
-            "method_mix": method_mix(column, self.methods),
-            "robustness": robustness_rows(column, evidence, self.ranked),
-            "sentinels": accuracy_rows(self.metrics, sentinels, *details),
+            "local_accuracy": accuracy_rows(self.metrics, self.ranked, *accuracies),
+            **details,
+            "sentinels": accuracy_rows(self.metrics, sentinels, *accuracies),
         }
 
     def _pareto(self) -> list[str] | None:

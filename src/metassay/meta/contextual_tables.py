@@ -40,28 +40,33 @@ def accuracy_rows(
     standardised: FloatArray,
     findings: Sequence[ContextFinding],
 ) -> list[Row]:
-    """One entry per context and metric of `rows`, by context, then metric."""
+    """One entry per context and metric of `rows`, by context, then metric; plain values already."""
     sums = estimates.tally
-    micro, ties = sums.micro(), sums.tie_share()
-    items, outputs, pairs = sums.items(), sums.outputs(), sums.pairs()
+    columns = {
+        "accuracy": estimates.accuracy,
+        "low": np.stack([finding.low for finding in findings], axis=1),
+        "high": np.stack([finding.high for finding in findings], axis=1),
+        "micro": sums.micro(),
+        "standardised": standardised,
+        "ties": sums.tie_share(),
+        "items": sums.items(),
+        "outputs": sums.outputs(),
+        "pairs": sums.pairs(),
+        "clusters": estimates.clusters,
+    }
+    values = {name: _plain_columns(column) for name, column in columns.items()}
     return [
-        {
-            "context": context,
-            "metric": metrics[m],
-            "accuracy": estimates.accuracy[m, c],
-            "low": findings[c].low[m],
-            "high": findings[c].high[m],
-            "micro": micro[m, c],
-            "standardised": standardised[m, c],
-            "ties": ties[m, c],
-            "items": items[m, c],
-            "outputs": outputs[m, c],
-            "pairs": pairs[m, c],
-            "clusters": estimates.clusters[m, c],
-        }
+        {"context": context, "metric": metrics[m], **{name: column[c][m] for name, column in values.items()}}
         for c, context in enumerate(sums.values)
         for m in rows
     ]
+
+
+def _plain_columns(table: NDArray[Any]) -> list[list[Any]]:
+    """A list per context of a table [metrics, contexts], None for NaN; quick for many contexts."""
+    cells = table.T.astype(object)
+    cells[np.isnan(table.T)] = None
+    return list(cells.tolist())
 
 
 def h2_entry(column: Column, evidence: Evidence, metadata: Metadata) -> Row | None:

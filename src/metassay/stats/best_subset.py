@@ -31,27 +31,36 @@ def may_be_best(
     draws = resamples[known]
     draws = np.ascontiguousarray(draws[:, ~np.isnan(draws).any(axis=0)] - estimate[known, None])
     stretch = float(few_clusters_stretch(np.array(clusters), level))
-    p[known] = _leads_exceeded(estimate[known], draws * stretch, 0.5 / clusters)
+    draws *= stretch
+    p[known] = _leads_exceeded(estimate[known], draws, _spreads(draws, 0.5 / clusters))
     return known & (p > 1 - level), p
 
 
-@njit(cache=True, nogil=True)
-def _leads_exceeded(estimate: FloatArray, draws: FloatArray, floor: float) -> FloatArray:
-    """For each candidate, the share of draws whose largest lead over it is at least the observed one.
+def _spreads(draws: FloatArray, floor: float) -> FloatArray:
+    """Standard deviation of the difference of every two rows.
 
-    Spreads below `floor`, half an observation, are those of means that happen never to differ.
+    Below `floor`, half an observation, it is that of means that happen never to differ.
     """
+    centred = draws - draws.mean(axis=1, keepdims=True)
+    products = centred @ centred.T / max(draws.shape[1], 1)
+    own = np.diag(products)
+    return np.asarray(np.maximum(np.sqrt(np.maximum(own[:, None] + own - 2 * products, 0)), floor))
+
+
+@njit(cache=True, nogil=True)
+def _leads_exceeded(estimate: FloatArray, draws: FloatArray, spreads: FloatArray) -> FloatArray:
+    """For each candidate, the share of draws whose largest lead over it is at least the observed one."""
     count, resamples = draws.shape
     shares = np.ones(count)
+    worst = np.empty(resamples)
     for m in range(count):
-        observed, worst = 0.0, np.zeros(resamples)
+        observed = 0.0
+        worst[:] = 0.0
         for j in range(count):
-            if j == m:
-                continue
-            lead = draws[j] - draws[m]
-            spread = max(lead.std(), floor)
-            observed = max(observed, (estimate[j] - estimate[m]) / spread)
-            worst = np.maximum(worst, lead / spread)
+            observed = max(observed, (estimate[j] - estimate[m]) / spreads[j, m])
+            scale = 1 / spreads[j, m]
+            for draw in range(resamples):
+                worst[draw] = max(worst[draw], (draws[j, draw] - draws[m, draw]) * scale)
         if observed > 0:
             shares[m] = (1 + (worst >= observed).sum()) / (1 + resamples)
     return shares

@@ -33,7 +33,7 @@ def _pool_rows(rows: FloatArray, weights: FloatArray) -> FloatArray:
         for place in range(count):
             level[blocks], mass[blocks], first[blocks] = rows[row, place], weights[place], place
             blocks += 1
-            while blocks > 1 and level[blocks - 2] >= level[blocks - 1]:
+            while blocks > 1 and level[blocks - 2] > level[blocks - 1]:
                 total = mass[blocks - 2] + mass[blocks - 1]
                 pooled = mass[blocks - 2] * level[blocks - 2] + mass[blocks - 1] * level[blocks - 1]
                 level[blocks - 2], mass[blocks - 2] = pooled / total, total
