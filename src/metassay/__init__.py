@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_VERBS = ("read", "check", "assay", "score", "perturb", "report", "demo")
+_VERBS = ("read", "check", "assay", "score", "aggregate", "perturb", "report", "demo")
 
 if TYPE_CHECKING:
+    from metassay.workflows.aggregate import aggregate
     from metassay.workflows.assay import assay
     from metassay.workflows.check import check
     from metassay.workflows.demo import demo
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from metassay.workflows.report import report
     from metassay.workflows.score import score
 
-__all__ = ["assay", "check", "demo", "perturb", "read", "report", "score"]
+__all__ = ["aggregate", "assay", "check", "demo", "perturb", "read", "report", "score"]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-COMMANDS = ("check", "demo", "assay", "score", "perturb", "recommend", "compare", "report", "list")
+COMMANDS = (
+    "check",
+    "demo",
+    "assay",
+    "score",
+    "aggregate",
+    "perturb",
+    "recommend",
+    "compare",
+    "report",
+    "list",
+)
 """One module of this package each, with a function `run_<name>` whose docstring is the help text."""
 
 app = typer.Typer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,15 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, default_workers, score_rows
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, Place, UnknownName
+from metassay.meta.aggregation_scores import Panel, Resampling, bootstrap_means, corpus_scores
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
-from metassay.workflows.preparing import (
-    MetricChoice,
-    as_dataset,
-    chosen_metrics,
-    groups,
-    prepared,
-    scoring_rows,
-)
+from metassay.report.tables import to_text
+from metassay.workflows.panels import panels_of, row_statistics
+from metassay.workflows.preparing import MetricChoice, as_dataset, chosen_metrics, prepared, scoring_rows
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.score_comparisons import TESTS, comparisons
 
 AGGREGATES = ("corpus", "segment", "bootstrap")
 
@@ -51,41 +48,81 @@ class ScoreResult(Result):
         """One row per system and metric."""
         return pl.DataFrame(self.systems, infer_schema_length=None)
 
+    def to_text(self, form: str) -> str:
+        """The systems, then the comparisons if there are any, as `csv`, `latex` or `markdown`."""
+        shown = self.systems if form == "csv" else [_without_signature(row) for row in self.systems]
+        tables = [shown, *([self.comparisons] if self.comparisons else [])]
+        return "\n".join(to_text(table, form) for table in tables)
+
 
 def score(
     dataset: Dataset | Paths,
     *,
     metrics: MetricChoice = None,
     aggregate: Sequence[str] = ("corpus", "segment"),
+    test: str | None = None,
+    draws: int | None = None,
     per_segment: str | Path | None = None,
     normalize: str | None = None,
     keep_references: bool = True,
+    seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> ScoreResult:
-    """Score every output and every system; `per_segment` writes the long table of segment scores."""
+    """Score every output and every system.
+
+    `aggregate` names any of corpus, segment and bootstrap; `test` (bootstrap or randomization) compares all
+    pairs of systems; `per_segment` writes the long table of segment scores.
+    """
+    for name in aggregate:
+        if name not in AGGREGATES:
+            raise UnknownName("aggregation", name, AGGREGATES)
+    if test is not None and test not in TESTS:
+        raise UnknownName("test", test, TESTS)
     data = prepared(as_dataset(dataset), normalize=normalize, keep_references=keep_references)
     chosen = chosen_metrics(data, metrics)
-    unknown = [name for name in aggregate if name not in AGGREGATES]
-    if unknown:
-        raise InputError(f"unknown aggregation {unknown[0]!r}.", remedy=f"Known: {', '.join(AGGREGATES)}.")
-    texts = scoring_rows(data)
-    scored = score_rows(chosen, texts, workers=default_workers(workers), progress=progress)
-    segments = pl.concat(
-        data.outputs.select("item", "system").with_columns(
-            pl.lit(metric.spec).alias("metric"),
-            pl.Series("score", scored.scores[metric.spec]).fill_nan(None),
-        )
-        for metric in chosen
-    )
+    statistics, scores = _scored(chosen, scoring_rows(data), workers, progress)
+    segments = _long_table(data, chosen, scores)
     if per_segment is not None:
         write_table(segments, per_segment)
-    rows = [
-        row
+    panels = panels_of(data, statistics, scores)
+    several = len(panels) > 1
+    systems = [
+        ({"group": panel.group} if several else {}) | row
         for metric in chosen
-        for row in _systems(data, metric, texts, scored.scores[metric.spec], aggregate)
+        for panel in panels
+        for row in _systems(panel, metric, aggregate, seed, ranking=data.task == "ranking")
     ]
-    return ScoreResult(segments, rows, [], data.notes)
+    found = (
+        comparisons(panels, chosen, test, draws=draws, seed=seed, several=several) if test is not None else []
+    )
+    return ScoreResult(segments, systems, found, data.notes)
+
+
+def _scored(
+    metrics: Sequence[Metric], rows: Rows, workers: int | None, progress: Progress | None
+) -> tuple[dict[str, Scores], dict[str, Scores]]:
+    """Statistics of the metrics that have them, and segment scores of all."""
+    for metric in metrics:
+        rows.check(metric)
+    with_statistics = [metric for metric in metrics if isinstance(metric, StatisticsMetric)]
+    others = [metric for metric in metrics if not isinstance(metric, StatisticsMetric)]
+    statistics, scores = row_statistics(with_statistics, rows, workers=workers, progress=progress)
+    if others:
+        scored = score_rows(others, rows, workers=default_workers(workers), progress=progress)
+        scores |= scored.scores
+    return statistics, scores
+
+
+def _long_table(data: Dataset, metrics: Sequence[Metric], scores: Mapping[str, Scores]) -> pl.DataFrame:
+    """One row per output and metric, null where a score is undefined."""
+    keys = data.outputs.select("item", "system")
+    return pl.concat(
+        keys.with_columns(
+            pl.lit(metric.spec).alias("metric"), pl.Series("score", scores[metric.spec]).fill_nan(None)
+        )
+        for metric in metrics
+    )
 
 
 def write_table(frame: pl.DataFrame, path: str | Path) -> None:
@@ -109,28 +146,28 @@ def write_table(frame: pl.DataFrame, path: str | Path) -> None:
 
 
 def _systems(
-    data: Dataset, metric: Metric, texts: Rows, scores: Scores, aggregate: Sequence[str]
+    panel: Panel, metric: Metric, aggregate: Sequence[str], seed: int, *, ranking: bool
 ) -> list[dict[str, Any]]:
-    statistics = _statistics(metric, texts) if isinstance(metric, StatisticsMetric) else None
-    group = groups(data)
-    several = group.n_unique() > 1
+    """The scores of each system of a test set."""
+    corpora, bootstraps = [np.nan] * len(panel.systems), [np.nan] * len(panel.systems)
+    if isinstance(metric, StatisticsMetric):
+        corpora = corpus_scores(panel, metric).tolist()
+        if "bootstrap" in aggregate:
+            bootstraps = bootstrap_means(panel, metric, Resampling(seed=seed)).tolist()
     rows = []
-    for name, system in sorted(set(zip(group, data.outputs["system"]))):
-        chosen = ((group == name) & (data.outputs["system"] == system)).to_numpy()
-        row: dict[str, Any] = {"group": name} if several else {}
-        row |= {"system": system, "metric": metric.spec, "signature": metric.signature}
-        corpus = None
-        if statistics is not None and isinstance(metric, StatisticsMetric) and "corpus" in aggregate:
-            corpus = _plain(metric.from_statistics(statistics[chosen].sum(axis=0)))
-        if data.task == "ranking" and "corpus" in aggregate:
-            corpus = _mean(scores[chosen])  # the mean over judged topics is what trec_eval prints as `all`
-        segment = _mean(scores[chosen]) if "segment" in aggregate else None
-        rows.append(row | {"corpus": corpus, "segment": segment, "bootstrap": None})
+    for k, system in enumerate(panel.systems):
+        segment = _mean(panel.segments[metric.spec][k])
+        # of rankings, the mean over judged topics is what trec_eval prints as `all`
+        corpus = segment if ranking else _plain(corpora[k])
+        found = {"corpus": corpus, "segment": segment, "bootstrap": _plain(bootstraps[k])}
+        wanted = {name: value if name in aggregate else None for name, value in found.items()}
+        rows.append({"system": system, "metric": metric.spec, "signature": metric.signature} | wanted)
     return rows
 
 
-def _statistics(metric: StatisticsMetric, rows: Rows) -> Scores:
-    return np.concatenate([metric.statistics(piece.batch(metric.needs)) for piece in rows.cuts()])
+def _without_signature(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Signatures are too wide for a page."""
+    return {name: value for name, value in row.items() if name != "signature"}
 
 
 def _mean(scores: Scores) -> float | None:
@@ -138,5 +175,5 @@ def _mean(scores: Scores) -> float | None:
     return float(defined.mean()) if len(defined) else None
 
 
-def _plain(score: Any) -> float | None:
+def _plain(score: float) -> float | None:
     return None if np.isnan(score) else float(score)

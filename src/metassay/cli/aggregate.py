@@ -1,0 +1,72 @@
+"""`metassay aggregate`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from metassay.cli.options import DataOptions, OutputOptions
+from metassay.cli.printing import note, print_table, progress, say
+
+EXPLANATION = """\
+corpus: one score from the summed statistics. segment (m-): the mean of the segment scores. bootstrap (x-):
+the mean of corpus scores over resamples. After ±, the standard error over resampled segments."""
+
+
+def run_aggregate(
+    data: DataOptions,
+    output: OutputOptions,
+    *,
+    metrics: Annotated[
+        str | None, typer.Option(help="Comma-separated; default bleu,chrf, for speech wer,cer.")
+    ] = None,
+    resamples: Annotated[int, typer.Option(help="Resamples of the bootstrap.")] = 1000,
+    size: Annotated[int, typer.Option(help="Segments in each resample.")] = 1000,
+    repeats: Annotated[int, typer.Option(help="Draws of few segments.")] = 1000,
+    normalize: Annotated[str | None, typer.Option(help="Speech text: english, whisper or none.")] = None,
+    keep_references: Annotated[
+        bool, typer.Option("--keep-references", help="Keep systems that are the reference itself.")
+    ] = False,
+) -> None:
+    """Corpus scores or means of segments? Three aggregations of every system, compared, also with people."""
+    from metassay.workflows.aggregate import aggregate
+
+    dataset = data.read()
+    with progress(output) as show:
+        result = aggregate(
+            dataset,
+            metrics=metrics,
+            resamples=resamples,
+            size=size,
+            repeats=repeats,
+            normalize=normalize,
+            keep_references=keep_references,
+            seed=output.seed,
+            workers=output.workers,
+            progress=show,
+        )
+    if output.json:
+        print(result.to_json())
+        return
+    _show(result.to_dict())
+
+
+def _show(found: dict[str, Any]) -> None:
+    print_table([_with_errors(row) for row in found["systems"]], title="System scores")
+    print_table(found["between"], title="Pearson between aggregations, over all systems")
+    print_table(found["downsampled"], title="Pearson after keeping few segments")
+    means = [row for row in found["human"] if row["group"] == "mean"]
+    print_table(means or found["human"], title="Pearson of system scores with people, mean over test sets")
+    say(EXPLANATION)
+    note(found["notes"])
+
+
+def _with_errors(row: dict[str, Any]) -> dict[str, Any]:
+    errors = row["standard_errors"]
+    shown = {name: value for name, value in row.items() if name != "standard_errors"}
+    return shown | {
+        name: f"{row[name]:.3f} ± {error:.3f}"
+        for name, error in errors.items()
+        if row[name] is not None and error is not None
+    }

@@ -1,0 +1,170 @@
+"""Resampling of scores that come from sufficient statistics: no text is scored twice.
+
+Statistics are `[systems, segments, s]`; a score is a function of their sum over segments. Resamples are
+counts `[draws, segments]`, so that all resampled sums are one matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+FromStatistics = Callable[[FloatArray], FloatArray]
+"""Scores from sums of statistics: [..., s] to [...]."""
+
+_CELLS = 4_000_000
+"""Counts that are held at a time."""
+_TOLERANCE = 1e-12
+
+
+class Comparisons(NamedTuple):
+    """All pairs of systems: `differences[i, j]` is the score of i less that of j; p-values are two-sided."""
+
+    differences: FloatArray
+    p: FloatArray
+
+
+def bootstrap_counts(segments: int, size: int, draws: int, rng: np.random.Generator) -> FloatArray:
+    """How often each segment is drawn when `size` are drawn with replacement: [draws, segments]."""
+    drawn = rng.integers(0, segments, size=(draws, size))
+    drawn += segments * np.arange(draws)[:, None]
+    counts = np.bincount(drawn.ravel(), minlength=draws * segments)
+    return counts.reshape(draws, segments).astype(np.float64)
+
+
+def subset_counts(segments: int, size: int, draws: int, rng: np.random.Generator) -> FloatArray:
+    """1 for the segments of a random subset of this size, else 0: [draws, segments]."""
+    counts = np.zeros((draws, segments))
+    chosen = np.argpartition(rng.random((draws, segments)), size - 1, axis=1)[:, :size]
+    np.put_along_axis(counts, chosen, 1.0, axis=1)
+    return counts
+
+
+def resampled_sums(statistics: FloatArray, counts: FloatArray) -> FloatArray:
+    """Sums over each resample: [systems, segments, s] and [draws, segments] to [systems, draws, s]."""
+    systems, segments, width = statistics.shape
+    flat = np.ascontiguousarray(statistics.transpose(1, 0, 2)).reshape(segments, systems * width)
+    return (counts @ flat).reshape(len(counts), systems, width).transpose(1, 0, 2)
+
+
+def resampled_scores(
+    statistics: FloatArray, counts: FloatArray, from_statistics: FromStatistics
+) -> FloatArray:
+    """The score of each system on each resample: [systems, draws]."""
+    return from_statistics(np.ascontiguousarray(resampled_sums(statistics, counts)))
+
+
+def bootstrap_scores(
+    statistics: FloatArray,
+    from_statistics: FromStatistics,
+    rng: np.random.Generator,
+    *,
+    draws: int = 1000,
+    size: int | None = None,
+) -> FloatArray:
+    """Scores on bootstrap resamples of `size` segments, by default as many as there are: [systems, draws].
+
+    Drawn in parts, so that memory does not grow with draws × segments; systems share the resamples.
+    """
+    segments = statistics.shape[1]
+    part = max(1, _CELLS // segments)
+    return np.concatenate(
+        [
+            resampled_scores(
+                statistics,
+                bootstrap_counts(segments, size or segments, min(part, draws - start), rng),
+                from_statistics,
+            )
+            for start in range(0, draws, part)
+        ],
+        axis=-1,
+    )
+
+
+def mean_statistics(scores: FloatArray) -> FloatArray:
+    """Statistics of a plain mean: [..., segments] to [..., segments, 2], with weight 0 where undefined."""
+    defined = ~np.isnan(scores)
+    return np.stack([np.where(defined, scores, 0.0), defined.astype(np.float64)], axis=-1)
+
+
+def from_mean_statistics(statistics: FloatArray) -> FloatArray:
+    """The mean that `mean_statistics` are of; NaN where nothing is defined."""
+    total, weight = np.moveaxis(statistics, -1, 0)
+    return np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
+
+
+def paired_bootstrap(
+    statistics: FloatArray,
+    from_statistics: FromStatistics,
+    rng: np.random.Generator,
+    *,
+    draws: int = 1000,
+) -> Comparisons:
+    """Paired bootstrap over segments (Koehn, 2004) between all pairs of systems.
+
+    The null hypothesis is that the true difference is 0. With d the observed and d* the resampled difference,
+
+        p = (1 + #{|d* − mean d*| ≥ |d|}) / (draws + 1)
+
+    so the resampled differences are shifted to where the hypothesis has them (Riezler and Maxwell, 2005).
+    """
+    scores = bootstrap_scores(statistics, from_statistics, rng, draws=draws)
+    observed = from_statistics(statistics.sum(axis=1))
+    differences = observed[:, None] - observed[None, :]
+    p = np.ones_like(differences)
+    for i in range(len(scores)):
+        for j in range(i):
+            sampled = scores[i] - scores[j]
+            p[i, j] = p[j, i] = _share(np.abs(sampled - sampled.mean()), differences[i, j])
+    return Comparisons(differences, p)
+
+
+def approximate_randomization(
+    statistics: FloatArray,
+    from_statistics: FromStatistics,
+    rng: np.random.Generator,
+    *,
+    draws: int = 10_000,
+) -> Comparisons:
+    """Approximate randomisation (Noreen, 1989) between all pairs of systems.
+
+    The null hypothesis is that outputs of the two systems are exchangeable: each segment's outputs change
+    sides with probability 1/2, and
+
+        p = (1 + #{|d*| ≥ |d|}) / (draws + 1).
+
+    All pairs share the draws. With P the sums over the chosen segments and T over all, the first of two
+    mixed systems has the sums P_i + T_j − P_j: the cost of the sums is linear in systems.
+    """
+    systems, segments, _ = statistics.shape
+    observed = from_statistics(statistics.sum(axis=1))
+    differences = observed[:, None] - observed[None, :]
+    extreme = np.zeros((systems, systems))
+    total = statistics.sum(axis=1)[:, None]
+    part_size = max(1, _CELLS // segments)
+    for start in range(0, draws, part_size):
+        size = min(part_size, draws - start)
+        chosen = rng.integers(2, size=(size, segments), dtype=bool).astype(np.float64)
+        part = resampled_sums(statistics, chosen)
+        rest = total - part
+        for i in range(systems):
+            for j in range(i):
+                mixed = from_statistics(np.stack([part[i] + rest[j], part[j] + rest[i]]))
+                extreme[i, j] += _at_least(np.abs(mixed[0] - mixed[1]), differences[i, j]).sum()
+    extreme += extreme.T + draws * np.eye(systems)
+    return Comparisons(differences, (extreme + 1) / (draws + 1))
+
+
+def _share(sampled: FloatArray, observed: float) -> float:
+    return float((_at_least(sampled, observed).sum() + 1) / (len(sampled) + 1))
+
+
+def _at_least(sampled: FloatArray, observed: float) -> NDArray[np.bool_]:
+    """Whether absolute differences reach the observed one; equal up to rounding counts as reached."""
+    bound = abs(observed)
+    reached: NDArray[np.bool_] = sampled >= bound - _TOLERANCE * max(1.0, bound)
+    return reached

@@ -1,0 +1,204 @@
+"""`score` and `aggregate` from files to results: official numbers, all pairs of systems, tables on disk."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+from sacrebleu import corpus_bleu, corpus_chrf, sentence_chrf
+
+import metassay
+from metassay.cli import run
+from metassay.errors import InputError
+from metassay.schemas import schema
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """Two test sets, three systems, a missing output and an empty one."""
+    rng = np.random.default_rng(1)
+    words = [
+        "the",
+        "a",
+        "cat",
+        "dog",
+        "sat",
+        "ran",
+        "on",
+        "over",
+        "mat",
+        "hill",
+        "we",
+        "saw",
+        "two",
+        "red",
+        "birds",
+    ]
+    rows = []
+    for pair, item in itertools.product(("xx-en", "yy-en"), range(40)):
+        reference = " ".join(rng.choice(words, 10))
+        for system, noise in (("good", 0.1), ("middle", 0.3), ("poor", 0.7)):
+            output = " ".join(rng.choice(words) if rng.random() < noise else w for w in reference.split())
+            if (pair, item, system) == ("xx-en", 3, "poor"):
+                continue
+            output = "" if (pair, item, system) == ("yy-en", 5, "good") else output
+            rows.append((2024, pair, system, item, output, reference, -noise + rng.normal() / 10))
+    frame = pl.DataFrame(rows, schema=["year", "lp", "system", "seg_id", "hyp", "ref", "mqm"], orient="row")
+    path = tmp_path_factory.mktemp("texts") / "texts.parquet"
+    frame.write_parquet(path)
+    return path, frame
+
+
+def own(frame, pair, system):
+    chosen = frame.filter(lp=pair, system=system).sort("seg_id")
+    return chosen["hyp"].to_list(), chosen["ref"].to_list()
+
+
+def test_system_scores_are_the_official_ones(texts):
+    path, frame = texts
+    found = metassay.score(path, metrics="bleu,chrf", aggregate=("corpus", "segment", "bootstrap"))
+    assert len(found.systems) == 2 * 2 * 3
+    for row in found.systems:
+        outputs, references = own(frame, row["group"].partition("/")[2], row["system"])
+        official = corpus_bleu if row["metric"] == "bleu" else corpus_chrf
+        assert row["corpus"] == pytest.approx(official(outputs, [references]).score, rel=1e-12)
+        assert row["bootstrap"] == pytest.approx(row["corpus"], rel=0.05)
+        if row["metric"] == "chrf":
+            mean = np.mean([sentence_chrf(o, [r]).score for o, r in zip(outputs, references)])
+            assert row["segment"] == pytest.approx(mean, rel=1e-12)
+
+
+def test_only_what_was_asked_for(texts):
+    path, _ = texts
+    for row in metassay.score(path, metrics="bleu,rougel", aggregate=("segment",)).systems:
+        assert row["corpus"] is None
+        assert row["bootstrap"] is None
+        assert row["segment"] > 0
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomization"])
+def test_all_pairs_of_systems_are_compared(texts, test):
+    path, _ = texts
+    found = metassay.score(path, metrics="bleu,rougel", test=test, draws=300)
+    scores = {
+        (row["group"], row["metric"], row["system"]): row["corpus"]
+        if row["metric"] == "bleu"
+        else row["segment"]
+        for row in found.systems
+    }
+    assert len(found.comparisons) == 2 * 2 * 3
+    for row in found.comparisons:
+        assert row["test"] == test
+        assert row["segments"] == (39 if row["group"].endswith("xx-en") else 40)
+        assert 1 / 301 <= row["p"] <= row["p_holm"] <= 1
+        if row["group"].endswith("yy-en"):
+            a, b = (scores[row["group"], row["metric"], row[side]] for side in "ab")
+            assert row["difference"] == pytest.approx(a - b)
+        if {row["a"], row["b"]} == {"good", "poor"}:
+            assert row["p"] == pytest.approx(1 / 301)
+
+
+def test_results_depend_on_the_seed_alone(texts, tmp_path):
+    path, frame = texts
+    shuffled = tmp_path / "shuffled.parquet"
+    frame.sample(fraction=1, shuffle=True, seed=3).write_parquet(shuffled)
+    options = {"metrics": "chrf", "aggregate": ["bootstrap"], "test": "bootstrap", "draws": 100}
+    first = metassay.score(path, workers=1, **options).to_dict()
+    assert metassay.score(shuffled, workers=3, **options).to_dict() == first
+    assert metassay.score(path, seed=1, **options).to_dict() != first
+    few = {"metrics": "chrf", "resamples": 20, "repeats": 5}
+    first = metassay.aggregate(path, workers=1, **few).to_dict()
+    assert metassay.aggregate(shuffled, workers=3, **few).to_dict() == first
+
+
+def test_per_segment_table(texts, tmp_path):
+    path, frame = texts
+    for ending, read in (("parquet", pl.read_parquet), ("csv", pl.read_csv), ("jsonl", pl.read_ndjson)):
+        file = tmp_path / f"segments.{ending}"
+        metassay.score(path, metrics="chrf,rougel", per_segment=file)
+        table = read(file)
+        assert table.columns == ["item", "system", "metric", "score"]
+        assert len(table) == 2 * len(frame)
+    one = table.filter(item="2024/yy-en/7", system="poor", metric="chrf")["score"].item()
+    row = frame.filter(lp="yy-en", seg_id=7, system="poor")
+    assert one == pytest.approx(sentence_chrf(row["hyp"].item(), [row["ref"].item()]).score, rel=1e-12)
+
+
+def test_aggregate_has_its_tables(texts):
+    path, _ = texts
+    result = metassay.aggregate(path, metrics="bleu,chrf,ter", resamples=30, repeats=10)
+    found = result.to_dict()
+    jsonschema.validate(found, schema("aggregate"))
+    assert {row["group"] for row in found["systems"]} == {"2024/xx-en", "2024/yy-en"}
+    names = [prefix + metric for metric in ("bleu", "chrf", "ter") for prefix in ("", "m-", "x-")]
+    assert {(row["x"], row["y"]) for row in found["between"]} == set(itertools.combinations(names, 2))
+    assert all(row["groups"] == 6 for row in found["between"])
+    assert all(row["pearson"] > 0.8 for row in found["human"])
+    assert {row["group"] for row in found["human"]} == {"2024/xx-en", "2024/yy-en", "mean"}
+    assert result.to_frame().height == 18
+
+
+def test_aggregate_leaves_out_the_reference_itself(texts, tmp_path):
+    _, frame = texts
+    human = frame.filter(system="good").with_columns(system=pl.lit("refA"), hyp=pl.col("ref"))
+    path = tmp_path / "with_reference.parquet"
+    pl.concat([frame, human]).write_parquet(path)
+    few = {"metrics": "bleu", "resamples": 10, "repeats": 2}
+    left_out = metassay.aggregate(path, **few).to_dict()
+    assert "refA" not in {row["system"] for row in left_out["systems"]}
+    assert any("refA" in note for note in left_out["notes"])
+    kept = metassay.aggregate(path, keep_references=True, **few).to_dict()
+    assert [row["corpus"] for row in kept["systems"] if row["system"] == "refA"] == pytest.approx([100, 100])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda path: metassay.score(path, aggregate=["median"]), "unknown aggregation"),
+        (lambda path: metassay.score(path, test="sign"), "unknown test"),
+        (lambda path: metassay.score(path, metrics="bleu", test="bootstrap", draws=0), "not enough"),
+        (lambda path: metassay.score(path, metrics="bleu", per_segment="x.xlsx"), "ending"),
+        (lambda path: metassay.aggregate(path, metrics="rougel"), "no sufficient statistics"),
+        (lambda path: metassay.aggregate(path, resamples=1), "at least 2"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(texts, call, message):
+    with pytest.raises(InputError, match=message):
+        call(texts[0])
+
+
+def test_command_lines(texts, capfd):
+    path = str(texts[0])
+    assert run(["score", path, "--metrics", "bleu", "--test", "bootstrap", "--draws", "50", "--quiet"]) == 0
+    shown = capfd.readouterr().out
+    assert "if the true difference between the two systems were 0" in shown
+    assert "equals:sacrebleu" in shown
+    for form, mark in (
+        ("latex", r"\begin{tabular}"),
+        ("markdown", "|---"),
+        ("csv", "system,metric,signature"),
+    ):
+        assert run(["score", path, "--metrics", "bleu", "--format", form, "--quiet"]) == 0
+        assert mark.replace("|---", "|") in capfd.readouterr().out
+    few = ["--resamples", "10", "--repeats", "3", "--quiet"]
+    assert run(["aggregate", path, *few]) == 0
+    assert "m-bleu" in capfd.readouterr().out
+    assert run(["aggregate", path, *few, "--json"]) == 0
+    jsonschema.validate(json.loads(capfd.readouterr().out), schema("aggregate"))
+    assert run(["aggregate", path, "--metrics", "meteor"]) == 2
+    assert "no sufficient statistics" in capfd.readouterr().err
+
+
+def test_plain_text_files_as_sacrebleu_takes_them(tmp_path, capfd):
+    (tmp_path / "ref.txt").write_text("the cat sat on the mat\na dog ran over the hill\n")
+    (tmp_path / "a.txt").write_text("the cat sat on a mat\na dog ran over a hill\n")
+    options = ["--reference", str(tmp_path / "ref.txt"), "--hypothesis", str(tmp_path / "a.txt")]
+    assert run(["score", *options, "--metrics", "bleu", "--json", "--quiet"]) == 0
+    row = json.loads(capfd.readouterr().out)["systems"][0]
+    outputs = ["the cat sat on a mat", "a dog ran over a hill"]
+    references = ["the cat sat on the mat", "a dog ran over the hill"]
+    assert row["corpus"] == pytest.approx(corpus_bleu(outputs, [references]).score, rel=1e-12)
