@@ -52,6 +52,8 @@ def split_list(text: str) -> list[str]:
 
 
 def _format_value(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return str(value).lower() if isinstance(value, bool) or value is None else str(value)
 
 
