@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 from metassay.engine import rankings
+from metassay.engine.batches import Rows
+from metassay.engine.local import score_rows
 from metassay.engine.rankings import score_ranked_rows
 from metassay.errors import InputError, MetricFailure
 from metassay.metrics.base import Metric
@@ -57,3 +59,15 @@ def test_an_infinite_score_names_the_item():
 def test_without_judgements_there_is_nothing_to_score():
     with pytest.raises(InputError, match="--qrels"):
         score_ranked_rows(parse_metrics("map"), FRAME, None)
+
+
+def test_the_same_list_for_two_topics_is_two_lists():
+    """Equal outputs are not equal scores: each topic has its own judgements."""
+    frame = pl.DataFrame({"item": ["q1", "q2"], "system": ["a", "a"], "output": [["x", "v"], ["x", "v"]]})
+    rows = Rows(frame.with_columns(language=pl.lit(None, pl.String)), QRELS)
+    scored = score_rows(parse_metrics("recip_rank,map"), rows)
+    np.testing.assert_allclose(scored.scores["recip_rank"], [1, 1 / 2])
+    needs = frozenset({"output", "qrels"})
+    assert len(set(rows.digests(needs))) == 2
+    again = Rows(rows.frame, QRELS.sample(fraction=1, shuffle=True, seed=3))
+    assert again.digests(needs) == rows.digests(needs)

@@ -146,3 +146,14 @@ def test_pairs_that_did_not_get_worse_are_told_and_can_be_dropped(real_data):
     valid = metassay.assay(data, valid_pairs=True, **quick).to_dict()
     assert valid["pairs"] == sum(row["worse"] for row in validity)
     assert valid["global"][0] | {"accuracy": 1.0, "metric": "ndcg"} == valid["global"][0]
+
+
+def test_the_verbs_give_the_official_leaderboard(real_data):
+    """All 143 runs through `read` and `score`; some return one list for every topic."""
+    data = metassay.read(
+        real_data("trec_covid/runs_top100.parquet"), qrels=real_data("trec_covid/qrels-round1.txt")
+    )
+    ours = metassay.score(data, metrics="nDCG@10").to_frame().select(run="system", ours="corpus")
+    board = pl.read_csv(real_data("trec_covid/leaderboard-round1.csv")).join(ours, on="run")
+    assert board.height == 143
+    assert [f"{own:.4f}" for own in board["ours"]] == [f"{official:.4f}" for official in board["ndcg@10"]]

@@ -67,6 +67,8 @@ class Rows:
         language = self.frame["language"][0] if len(self) else None
         seed = hashlib.blake2b((language or "").encode(), digest_size=16)
         columns = [_cells(self.frame[name]) for name in self._fields(needs)]
+        if "qrels" in needs and self.qrels is not None:
+            columns.append(_judgements(self.frame["item"], self.qrels))
         return [_digest(seed, row) for row in zip(*columns)]
 
     def _fields(self, needs: frozenset[str]) -> list[str]:
@@ -83,6 +85,17 @@ def _cells(column: pl.Series) -> list[list[str] | None]:
     if column.dtype.is_nested():
         return column.to_list()
     return [None if cell is None else [cell] for cell in column.cast(pl.String).to_list()]
+
+
+def _judgements(items: pl.Series, qrels: pl.DataFrame) -> list[list[str] | None]:
+    """For each item a hash of everything judged for it: the same list is another matter for another topic."""
+    judged: dict[str, Any] = {}
+    for item, document, grade in (
+        qrels.select("item", "document", "grade").sort("item", "document").iter_rows()
+    ):
+        own = judged.setdefault(item, hashlib.blake2b(digest_size=16))
+        own.update(f"{len(document)} {document} {grade}".encode("utf-8", "surrogatepass"))
+    return [[judged[item].hexdigest()] if item in judged else None for item in items]
 
 
 def _digest(seed: Any, row: tuple[list[str] | None, ...]) -> bytes:

@@ -64,9 +64,16 @@ def score_rows(
     parts: Parts | None = None,
     progress: Progress | None = None,
 ) -> Scored:
-    """Every metric on every row. Metrics share a batch, so that those of a family share their work."""
+    """Every metric on every row. Metrics share a batch, so that those of a family share their work.
+
+    Rankings take another way: all measures in one pass over grades, with nothing worth keeping.
+    """
     for metric in metrics:
         rows.check(metric)
+    if rows.qrels is not None:
+        from metassay.engine.rankings import score_ranked_rows
+
+        return score_ranked_rows(metrics, rows.frame, rows.qrels, workers=workers)
     pieces = list(rows.cuts())
     with _threads(default_workers(workers)) as pool:
         futures = {
