@@ -16,6 +16,7 @@ from metassay.report.charts.dependence import (
     rank_flow_chart,
 )
 from metassay.report.charts.theme import SLOTS
+from metassay.report.dependence_page import render_dependence
 
 HOSTILE = "'\"]; alert(1) \u2028</script>"
 
@@ -93,3 +94,15 @@ def test_without_bootstrap_the_forest_still_draws(entry_and_curves):
     bare = entry | {"deviations_low": dict.fromkeys(entry["deviations"])}
     bare |= {"deviations_high": dict.fromkeys(entry["deviations"])}
     assert vl_convert.vegalite_to_svg({**deviations_chart(bare), "width": 500}).startswith("<svg")
+
+
+def test_the_page_escapes_names_and_says_the_main_thing(entry_and_curves, specs):
+    entry = entry_and_curves[0] | {"dataset": f"all{HOSTILE}"}
+    result = {"human": "mqm", "by": "system", "metrics": [entry], "notes": [HOSTILE]}
+    drawing = {kind: vl_convert.vegalite_to_svg({**spec, "width": 500}) for kind, spec in specs.items()}
+    page = render_dependence(result, {entry["dataset"]: {entry["metric"]: drawing}})
+    assert "</script" not in page
+    assert "depends least: SysDep" in page
+    assert page.count("<figure>") == 3
+    assert "the metric says worse by" in page
+    assert "default-src &#39;none&#39;" in page

@@ -104,6 +104,12 @@ def test_data_sets_are_never_pooled(table):
     assert found.to_frame()["dataset"].to_list() == ["en-de", "zh-en"]
 
 
+def test_a_notebook_shows_the_table(table):
+    shown = depend(table, metrics="good", **QUICK)._repr_html_()
+    assert "residual_range" in shown
+    assert "{" not in shown
+
+
 def test_results_and_charts_are_written(table, tmp_path):
     result = depend(table, metrics="good", out=tmp_path / "run", **QUICK)
     assert json.loads((tmp_path / "run" / "depend.json").read_text("utf-8")) == result.to_dict()
@@ -111,6 +117,9 @@ def test_results_and_charts_are_written(table, tmp_path):
     drawn = sorted(path.name for path in (tmp_path / "run" / "charts" / "en-de").iterdir())
     assert drawn == ["good-curves.svg", "good-deviations.svg", "good-ranks.svg"]
     assert all(path.read_text("utf-8").startswith("<svg") for path in tmp_path.glob("run/charts/*/*.svg"))
+    page = (tmp_path / "run" / "report.html").read_text("utf-8")
+    assert page.count("data:image/svg+xml;base64,") == 3
+    assert "<script" not in page
 
 
 def test_a_file_is_no_folder(table, tmp_path):

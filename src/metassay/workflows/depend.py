@@ -62,6 +62,11 @@ class DependResult(Result):
         ]
         return pl.concat(frames)
 
+    def _repr_html_(self) -> str:
+        from metassay.report.html import render_fragment
+
+        return render_fragment({"metrics": self.to_frame().to_dicts()})
+
 
 def depend(
     data: Dataset | pl.DataFrame | ScoreTable | Sequence[ScoreTable] | Paths,
