@@ -8,6 +8,7 @@ from math import comb, isclose, log
 
 import numpy as np
 import pytest
+from scipy.optimize import isotonic_regression
 from scipy.stats import chi2 as chi2_distribution
 from scipy.stats import chi2_contingency
 
@@ -321,6 +322,55 @@ def test_agreement_intervals_and_ceiling_agree_with_resampling_by_hand():
         if all(scored(part, m) for part in parts for m in METRICS[:3]):
             halves.append(tau_ap_b(order(parts[0]), order(parts[1])))
     assert h2["ceiling"][place] == pytest.approx(np.nanmean(halves), abs=0.15)
+
+
+def order_p_value(pairs, members, draws):
+    """The order-restricted test by hand: distance to the nearest accuracies in the whole's order."""
+    overall = [accuracy(pairs, m, 0.0) for m in METRICS[:3]]
+    ascending = np.argsort(overall)
+    own = np.array([accuracy(members, m, 0.0) for m in METRICS[:3]])[ascending]
+    deviations = np.array(draws)[:, ascending] - own
+    weights = 1 / deviations.var(axis=0)
+
+    def distance(values):
+        fitted = isotonic_regression(values, weights=weights).x
+        return fitted, (weights * (values - fitted) ** 2).sum()
+
+    nearest, observed = distance(own)
+    return np.mean([distance(nearest + deviation)[1] >= observed - 1e-9 for deviation in deviations])
+
+
+def lead_p_values(values, draws):
+    """For each metric the chance of a largest standardised lead over it at least as large as the observed."""
+    deviations = np.array(draws) - values
+    found = []
+    for m in range(3):
+        leads = deviations - deviations[:, [m]]
+        others = [j for j in range(3) if j != m]
+        spread = leads[:, others].std(axis=0)
+        observed = max(((values[others] - values[m]) / spread).max(), 0)
+        found.append(np.mean((leads[:, others] / spread).max(axis=1).clip(0) >= observed))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_top_group_and_order_test_agree_with_resampling_by_hand(seed):
+    pairs = random_pairs(20 + seed, weighted=False, items=75)
+    for pair in pairs:  # set the metrics apart, one of them in domain news only
+        if pair.document % 3 == seed % 3 and pair.domain == "news":
+            pair.outcomes["bleu"] = 1
+    result = assay(pairs, resamples=2000)
+    members = [p for p in pairs if p.domain == "news"]
+    values = np.array([accuracy(members, m, 0.0) for m in METRICS[:3]])
+    rng = np.random.default_rng(seed)
+    draws = [[accuracy(drawn, m, 0.0) for m in METRICS[:3]] for drawn in resampled(members, rng, 300)]
+    h2 = result["contexts"]["domain"]["h2"]
+    expected = order_p_value(pairs, members, draws)
+    assert h2["p_global"][h2["contexts"].index("news")] == pytest.approx(expected, abs=0.12)
+    top = result["recommendation"]["domain"]["news"]["top_group"]
+    for metric, p in zip(METRICS, lead_p_values(values, draws)):
+        if not 0.01 < p < 0.1:  # near the level, few clusters and other draws may decide otherwise
+            assert (metric in top) == (p > 0.05)
 
 
 def mean_over_systems(pairs, metric, tie, methods):

@@ -59,4 +59,11 @@ def test_shares_weigh_the_whole():
 def test_the_sentence_names_the_metric_the_context_and_the_number():
     why = recommend(table_evidence(METRICS, CONTEXTS, TOY))["Z"].why
     assert why.startswith("C tells a better output from a worse one in 90 % of pairs on Z.")
-    assert why.endswith("It is the only metric in the top group.")
+    assert why.endswith("It is the only metric in the top group; B follows with 70 %.")
+
+
+def test_the_sentence_names_a_difference_in_cost():
+    evidence = table_evidence(METRICS, CONTEXTS, TOY, cost={"C": 40.0, "B": 1.0})
+    assert recommend(evidence)["Z"].why.endswith("B follows with 70 % and costs 1/40 as much.")
+    evidence = table_evidence(METRICS, CONTEXTS, TOY, cost={"C": 1.0, "B": 3.0})
+    assert recommend(evidence)["Z"].why.endswith("B follows with 70 % and costs 3 times as much.")

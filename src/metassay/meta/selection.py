@@ -143,11 +143,29 @@ def _why(evidence: Evidence, column: int, by_accuracy: list[int], top: list[int]
         f"of pairs {place}{_interval(evidence, choice, column)}."
     )
     if len(top) == 1:
-        return f"{sentence} It is the only metric in the top group."
+        return (
+            f"{sentence} It is the only metric in the top group{_runner_up(evidence, column, by_accuracy)}."
+        )
     others = _listed([evidence.metrics[row] for row in top if row != choice])
     reason = _reason(evidence, choice, top)
     ahead = "" if choice == leader else f", though {evidence.metrics[leader]} has the higher estimate"
     return f"{sentence} {others} may be as accurate; {name} is preferred {reason}{ahead}."
+
+
+def _runner_up(evidence: Evidence, column: int, by_accuracy: list[int]) -> str:
+    """Who follows, how far behind, and at what price."""
+    if len(by_accuracy) < 2 or np.isnan(evidence.accuracy[by_accuracy[1], column]):
+        return ""
+    choice, second = (evidence.metrics[row] for row in by_accuracy[:2])
+    follows = f"; {second} follows with {_percent(evidence.accuracy[by_accuracy[1], column])} %"
+    ratio = evidence.cost.get(choice, np.nan) / (evidence.cost.get(second, np.nan) or np.nan)
+    if np.isnan(ratio) or 0.5 < ratio < 2:
+        return follows
+    return f"{follows} and costs {_times(1 / ratio)} as much"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.0f} times" if ratio >= 2 else f"1/{1 / ratio:.0f}"
 
 
 def _reason(evidence: Evidence, choice: int, top: list[int]) -> str:
