@@ -13,7 +13,13 @@ import polars as pl
 import pytest
 from scipy.stats import kendalltau
 
-from metassay.meta.pairwise import agreement, pairwise_accuracy, preferences, soft_pairwise_accuracy
+from metassay.meta.pairwise import (
+    agreement,
+    corpus_soft_pairwise_accuracy,
+    pairwise_accuracy,
+    preferences,
+    soft_pairwise_accuracy,
+)
 
 PAIRS = ("en-de", "he-en", "zh-en")
 
@@ -168,3 +174,35 @@ def test_processes_and_hash_seeds_agree_to_the_last_bit() -> None:
         for seed in (1, 2)
     }
     assert len(said) == 1
+
+
+def test_a_corpus_score_that_is_a_mean_has_the_same_spa() -> None:
+    rng = np.random.default_rng(3)
+    human, metric = rng.normal(size=(5, 30)), rng.normal(size=(5, 30))
+    statistics = np.stack([metric, np.ones_like(metric)], axis=-1)
+    corpus = corpus_soft_pairwise_accuracy(human, statistics, lambda s: s[..., 0] / s[..., 1])
+    assert corpus == pytest.approx(soft_pairwise_accuracy(human, metric, method="permutation"), abs=1e-12)
+
+
+def test_a_corpus_score_is_permuted_by_its_statistics() -> None:
+    """A ratio of sums, transcribed: exchange whole segments of two systems, score both again."""
+    rng = np.random.default_rng(4)
+    statistics = np.stack([rng.random((3, 12)), 1 + rng.random((3, 12))], axis=-1)
+    human = rng.normal(size=(3, 12))
+
+    def ratio(s: np.ndarray) -> np.ndarray:
+        return s[..., 0] / s[..., 1]
+
+    found = corpus_soft_pairwise_accuracy(human, statistics, ratio, permutations=20_000, seed=1)
+    own = np.random.default_rng(9)
+    p = []
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        swap = (own.random((20_000, 12)) < 0.5)[..., None]
+        x = np.where(swap, statistics[j], statistics[i]).sum(axis=1)
+        y = np.where(swap, statistics[i], statistics[j]).sum(axis=1)
+        observed = ratio(statistics[i].sum(axis=0)) - ratio(statistics[j].sum(axis=0))
+        p.append((ratio(x) - ratio(y) >= observed).mean())
+    p_human = preferences(human, method="permutation", permutations=20_000, seed=1)
+    assert found == pytest.approx(agreement(p_human, np.array(p)), abs=0.01)
+    with pytest.raises(ValueError, match="do not fit"):
+        corpus_soft_pairwise_accuracy(human[:2], statistics, ratio)

@@ -146,3 +146,28 @@ def test_gappy_scores_of_wmt22(real_data: Callable[[str], Path]) -> None:
     segments = {row["metric"]: row["segments"] for row in found["metrics"]}
     assert len(set(segments.values())) > 3
     assert all(0 <= count <= found["segments"] for count in segments.values())
+
+
+def test_corpus_scores_are_computed_from_the_texts(real_data: Callable[[str], Path]) -> None:
+    """Corpus BLEU from summed statistics: the order of systems must be sacrebleu's own."""
+    import sacrebleu
+
+    path = real_data("wmt23/wmt23_en-de.parquet")
+    found = rank(
+        path,
+        human="mqm",
+        join=real_data("wmt23/wmt23_en-de_metrics.parquet"),
+        significance="none",
+        draws=10,
+        analysis="corpus",
+    ).analyses["corpus"]
+    frame = pl.read_parquet(path).filter(pl.col("system") != "refA").sort("system", "seg_id")
+    scores, human = [], []
+    for (_,), part in frame.group_by("system", maintain_order=True):
+        scores.append(sacrebleu.corpus_bleu(part["hyp"].to_list(), [part["ref"].to_list()]).score)
+        human.append(part["mqm"].mean())
+    first, second = np.triu_indices(len(scores), 1)
+    same = np.sign(np.subtract.outer(scores, scores)) == np.sign(np.subtract.outer(human, human))
+    assert found[0]["metric"] == "bleu"
+    assert found[0]["pa_corpus"] == pytest.approx(same[first, second].mean())
+    assert found[0]["spa_corpus"] != found[0]["spa_segment"]

@@ -41,7 +41,7 @@ def run_rank(
     ] = None,
     holm: Annotated[bool, typer.Option("--holm", help="Holm's correction over all comparisons.")] = False,
     analysis: Annotated[
-        str | None, typer.Option(help="Any of stability, discrimination, ceiling, thresholds, power.")
+        str | None, typer.Option(help="Any of stability, discrimination, ceiling, thresholds, power, corpus.")
     ] = None,
     keep_references: Annotated[
         bool, typer.Option("--keep-references", help="Keep systems that are the reference itself.")

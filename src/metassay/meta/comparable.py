@@ -32,6 +32,7 @@ class Comparable:
 
     dataset: str
     systems: tuple[str, ...]
+    segment_ids: tuple[str, ...]
     names: tuple[str, ...]
     human: FloatArray
     scores: FloatArray
@@ -66,6 +67,7 @@ class Comparable:
         """The same on a subset of the segments."""
         return replace(
             self,
+            segment_ids=tuple(name for name, keep in zip(self.segment_ids, segments) if keep),
             human=self.human[:, segments],
             scores=self.scores[:, :, segments],
             complete=self.complete[:, segments],
@@ -99,6 +101,7 @@ def comparable(
     return Comparable(
         table.dataset,
         tuple(name for name, keep in zip(table.systems, kept) if keep),
+        tuple(name for name, keep in zip(table.segments, rated) if keep),
         (*names, *BASELINES),
         people[:, rated],
         scores,

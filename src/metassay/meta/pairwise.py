@@ -16,12 +16,15 @@ see differences. With one segment every normal p-value is .16, .5 or .84.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metassay.errors import InputError, UnknownName
 from metassay.stats.sign_flip import (
     FloatArray,
+    corpus_p_values,
     difference_signs,
     flip_p_values,
     mtme_p_values,
@@ -50,6 +53,26 @@ def pairwise_accuracy(human: ArrayLike, metric: ArrayLike) -> float:
     both = np.stack(complete_segments(human, metric))
     by_people, by_metric = difference_signs(both)
     return float((by_people == by_metric).mean())
+
+
+def corpus_soft_pairwise_accuracy(
+    human: FloatArray,
+    statistics: FloatArray,
+    score: Callable[[FloatArray], FloatArray],
+    *,
+    permutations: int = 1000,
+    seed: int = 0,
+) -> float:
+    """SPA of a corpus-level metric: sufficient statistics are permuted, not segment scores.
+
+    `human` is `[systems, segments]` without gaps, `statistics` `[systems, segments, s]`, higher `score` of
+    summed statistics is better. People and metric share the permutations.
+    """
+    if human.shape != statistics.shape[:2]:
+        raise InputError(f"statistics {statistics.shape} do not fit human scores {human.shape}.")
+    p_human = preferences(human, method="permutation", permutations=permutations, seed=seed)
+    p_metric = corpus_p_values(statistics, score, np.random.default_rng(seed), permutations)
+    return float(agreement(p_human, p_metric))
 
 
 def preferences(

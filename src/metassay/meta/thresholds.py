@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.meta.meta_metrics import Judged
-from metassay.stats.isotonic import fit_isotonic, sort_scores
+from metassay.stats.isotonic import fit_isotonic
+from metassay.stats.score_order import sort_scores
 from metassay.stats.sign_flip import FloatArray
 
 AGREEMENTS = (0.8, 0.9, 0.95)

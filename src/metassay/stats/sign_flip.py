@@ -12,6 +12,8 @@ p-values are `[..., pairs]`, pairs i < j in the order of `numpy.triu_indices`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -76,6 +78,34 @@ def flip_p_values(scores: FloatArray, rng: np.random.Generator, flips: int) -> F
         sums = (rows @ flipped.T.astype(np.float64)).reshape(-1, systems, len(flipped))
         _count_halves(sums, tolerance, counts)
     return (counts / (2.0 * flips)).reshape(*outer, -1)
+
+
+def corpus_p_values(
+    statistics: FloatArray,
+    score: Callable[[FloatArray], FloatArray],
+    rng: np.random.Generator,
+    flips: int,
+) -> FloatArray:
+    """p-values of scores that are no mean of segment scores, such as corpus BLEU.
+
+    `statistics` is `[systems, segments, s]`; `score` takes summed statistics `[..., s]`. Two systems exchange
+    their statistics of the flipped segments and are scored again; equal differences count half. For a mean
+    of segment scores this is `flip_p_values`.
+    """
+    systems, segments, _ = statistics.shape
+    total = statistics.sum(axis=1)
+    observed = score(total)
+    first, second = np.triu_indices(systems, 1)
+    counts = np.zeros(len(first))
+    for start in range(0, flips, BLOCK):
+        flipped = random_flips(rng, min(BLOCK, flips - start), segments).astype(np.float64)
+        moved = np.stack([flipped @ own for own in statistics])
+        for pair, (i, j) in enumerate(zip(first, second)):
+            change = moved[j] - moved[i]
+            apart = score(total[i] + change) - score(total[j] - change) - (observed[i] - observed[j])
+            tolerance = TIE * max(1.0, abs(float(observed[i])), abs(float(observed[j])))
+            counts[pair] += (apart > tolerance).sum() + (apart >= -tolerance).sum()
+    return counts / (2.0 * flips)
 
 
 def random_flips(rng: np.random.Generator, flips: int, segments: int) -> NDArray[np.bool_]:

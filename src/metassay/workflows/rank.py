@@ -112,7 +112,9 @@ def rank(
     rankings = rank_tables(
         tables, meta=meta, procedure=procedure, contexts=_names(context), holm=holm, **options
     )
-    analyses = {name: analyse(name, tables, meta=meta, procedure=procedure, **options) for name in wanted}
+    analyses = {
+        name: analyse(name, data, tables, meta=meta, procedure=procedure, **options) for name in wanted
+    }
     seen = [note for ranking in rankings for note in ranking.data.notes]
     return RankResult(chosen, tuple(rankings), analyses, tuple(dict.fromkeys([*notes, *seen])))
 

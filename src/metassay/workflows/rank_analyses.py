@@ -20,6 +20,7 @@ from metassay.meta.rank_order import plain, shared_name
 from metassay.meta.significance import Procedure
 from metassay.meta.stability import stability_over_segments, stability_over_systems
 from metassay.meta.thresholds import agreement_thresholds
+from metassay.workflows.corpus_agreement import corpus_agreement
 
 Rows = list[dict[str, Any]]
 
@@ -28,6 +29,7 @@ Rows = list[dict[str, Any]]
 class Question:
     """What the analyses work on: the data sets, the meta-metrics, and how to draw."""
 
+    source: Any
     tables: Sequence[ScoreTable]
     data: Sequence[Comparable]
     human: str
@@ -52,6 +54,7 @@ class Question:
 
 def analyse(
     name: str,
+    source: Any,
     tables: Sequence[ScoreTable],
     *,
     human: str,
@@ -59,9 +62,9 @@ def analyse(
     procedure: Procedure,
     **options: Any,
 ) -> Rows:
-    """The rows of one analysis."""
+    """The rows of one analysis; `source` is what the user named, for analyses that need the texts."""
     data = [comparable(table, human=human, seed=procedure.seed, **options) for table in tables]
-    return ANALYSES[name](Question(tables, data, human, parse_meta(meta), procedure))
+    return ANALYSES[name](Question(source, tables, data, human, parse_meta(meta), procedure))
 
 
 def _stability(question: Question) -> Rows:
@@ -165,6 +168,10 @@ def _metrics_apart(data: Comparable, judged: Judged, meta: MetaMetric, procedure
     ]
 
 
+def _corpus(question: Question) -> Rows:
+    return corpus_agreement(question.source, question.data, question.procedure)
+
+
 def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
@@ -179,4 +186,5 @@ ANALYSES: dict[str, Callable[[Question], Rows]] = {
     "ceiling": _ceiling,
     "thresholds": _thresholds,
     "power": _power,
+    "corpus": _corpus,
 }
