@@ -57,11 +57,15 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Column:
-    """All that was found for one context column; `raw` is its part of the JSON object."""
+    """All that was found for one context column.
+
+    `ordered` says that the contexts are numbers or buckets; `raw` is the column's part of the JSON object.
+    """
 
     name: str
     contexts: tuple[str, ...]
     estimates: Mapping[tuple[str, str], Estimate]
+    ordered: bool
     h1: tuple[Mapping[str, Any], ...]
     agreement: Agreement | None
     choices: Mapping[str, Choice]
@@ -131,9 +135,11 @@ def _column(name: str, column: Mapping[str, Any], recommendation: Any) -> Column
     rows = [*_rows(column.get("local_accuracy")), *_rows(column.get("sentinels"))]
     found = [_estimate(row, str(row.get("context"))) for row in rows]
     estimates = {(row.context, row.metric): row for row in found if row.context != GLOBAL}
+    contexts = _ordered_contexts(estimates.values())
     return Column(
         name=name,
-        contexts=_ordered_contexts(estimates.values()),
+        contexts=contexts,
+        ordered=all(_position(context) is not None for context in contexts),
         estimates=estimates,
         h1=tuple(_rows(column.get("h1"))),
         agreement=_agreement(column.get("h2")),

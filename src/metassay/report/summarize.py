@@ -78,6 +78,7 @@ def _column(findings: Findings, column: Column, position: int) -> dict[str, Any]
         "contexts": len(column.contexts),
         "charted": len(charted.contexts),
         "spread": accuracy.spread_sentence(findings, column),
+        "trend": accuracy.trend_sentence(findings, column),
         "chart": accuracy_chart(findings, charted) if column.contexts else None,
         "outside": outside_frame(findings, charted),
         "accuracy": accuracy.accuracy_grid(findings, column),

@@ -97,7 +97,7 @@ def interval(low: float | None, high: float | None, *, digits: int = 0) -> str:
 
 def digits_for(low: float | None, high: float | None) -> int:
     """One decimal where the interval is narrower than a whole per cent would show."""
-    return 1 if low is not None and high is not None and high - low < 0.0125 else 0
+    return 1 if low is not None and high is not None and high - low < 0.0175 else 0
 
 
 def _hundredths(share: float, digits: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from metassay.report.answer import brief
 from metassay.report.findings import Column, Estimate, Findings
 from metassay.report.grid import Field, Grid, grid
-from metassay.report.wording import Sentence, sentence
+from metassay.report.wording import Sentence, joined, number, sentence
 
 DETAIL_FIELDS = (
     Field("context", "context", "name"),
@@ -23,6 +23,8 @@ DETAIL_FIELDS = (
     Field("outputs", "outputs", "count"),
     Field("pairs", "pairs", "count"),
 )
+ENOUGH = 5
+"""Fewer contexts than this show no trend."""
 _COUNTED = ("micro", "standardised", "ties", "items", "outputs", "pairs")
 
 
@@ -91,6 +93,46 @@ def spread_sentence(findings: Findings, column: Column) -> Sentence | None:
         low=brief(low),
         worst=low.context,
     )
+
+
+def trend_sentence(findings: Findings, column: Column) -> Sentence | None:
+    """How accuracy moves along contexts that have an order, such as buckets of human scores."""
+    if not column.ordered or len(column.contexts) < ENOUGH:
+        return None
+    trends = {name: rho for name in findings.metrics[:4] if (rho := _trend(column, name)) is not None}
+    if not trends:
+        return None
+    shown = [
+        sentence("{rho:figure} for {metric:metric}", rho=number(rho), metric=name)
+        for name, rho in trends.items()
+    ]
+    return sentence(
+        "{verdict}: Spearman’s correlation between the order of {column:column} and accuracy is {shown}.",
+        verdict=_direction(list(trends.values())),
+        column=column.name,
+        shown=joined(shown),
+    )
+
+
+def _trend(column: Column, metric: str) -> float | None:
+    from scipy.stats import spearmanr
+
+    positions = {context: place for place, context in enumerate(column.contexts)}
+    found = column.of(metric)
+    accuracies = [_accuracy(estimate) for estimate in found]
+    if len(found) < ENOUGH or len(set(accuracies)) == 1:
+        return None
+    return float(spearmanr([positions[estimate.context] for estimate in found], accuracies).statistic)
+
+
+def _direction(trends: list[float]) -> str:
+    if min(trends) >= 0.5:
+        return "Accuracy rises along the contexts"
+    if max(trends) <= -0.5:
+        return "Accuracy falls along the contexts"
+    if max(map(abs, trends)) < 0.5:
+        return "Accuracy hardly follows the order of the contexts"
+    return "Whether accuracy follows the order of the contexts depends on the metric"
 
 
 def _accuracy(estimate: Estimate) -> float:

@@ -27,8 +27,9 @@ def agreement_sentences(findings: Findings, column: Column) -> list[Sentence]:
     agreement = column.agreement
     if agreement is None:
         return []
-    said = [_typical(agreement, column), _noise(agreement), _differing(agreement), _groups(column)]
-    said.append(_prediction(column))
+    said: list[Sentence | None] = [_typical(agreement, column)]
+    if not _unanimous(agreement):
+        said += [_noise(agreement), _differing(agreement), _groups(column), _prediction(column)]
     if len(findings.metrics) < FEW:
         said.append(
             sentence(
@@ -67,6 +68,8 @@ def agreement_grid(column: Column) -> Grid | None:
 
 
 def _typical(agreement: Agreement, column: Column) -> Sentence:
+    if _unanimous(agreement):
+        return sentence("The metrics come in the same order for every {column:column}.", column=column.name)
     first = 1 if len(agreement.matrix) == len(agreement.contexts) > 2 else 0
     cells = [
         (value, agreement.contexts[i], agreement.contexts[j])
@@ -77,8 +80,6 @@ def _typical(agreement: Agreement, column: Column) -> Sentence:
     if not cells:
         return sentence("No agreement between values of {column:column} is defined.", column=column.name)
     worst, one, other = min(cells, key=lambda cell: cell[0])
-    if worst >= 1:
-        return sentence("The metrics come in the same order for every {column:column}.", column=column.name)
     return sentence(
         "Between two values of {column:column} the order of the metrics typically agrees at {middle} "
         "({statistic}), least between {one:context} and {other:context} at {worst}.",
@@ -89,6 +90,11 @@ def _typical(agreement: Agreement, column: Column) -> Sentence:
         other=other,
         worst=number(worst),
     )
+
+
+def _unanimous(agreement: Agreement) -> bool:
+    known = [value for row in agreement.matrix for value in row if value is not None]
+    return len(known) > 1 and min(known) >= 1
 
 
 def _noise(agreement: Agreement) -> Sentence | None:
