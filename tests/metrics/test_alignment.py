@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from metassay.metrics.alignment import align_characters, align_tokens, align_words
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
+from metassay.report.alignment import edit_counts, word_edits
 from metassay.text.normalize import normalize
 
 COSTS = {"hit": 0, "substitution": 4, "deletion": 3, "insertion": 3}
@@ -117,6 +118,10 @@ def test_counts_and_rates_equal_sclite(real_data, tmp_path, system, unit):
     ours = {key: list(align(plain[0][key], plain[1][key]).counts.values()) for key in plain[0]}
     assert len(official) == len(ours) == 2620
     assert ours == official
+    if unit == "words":
+        kinds = ("same", "replaced", "gone", "new")
+        shown = {key: edit_counts(word_edits(plain[0][key], plain[1][key])) for key in official}
+        assert {key: [own.get(kind, 0) for kind in kinds] for key, own in shown.items()} == official
     keys = list(official)
     batch = Batch.of([plain[1][key] for key in keys], [[plain[0][key]] for key in keys])
     rates = parse_metric("wer" if unit == "words" else "cer").score(batch)

@@ -1,6 +1,6 @@
 """Word alignment of two texts, for showing what changed between them.
 
-Levenshtein over words, so for speech the counts are those that the word error rate is made of.
+As sclite aligns words, so for speech the counts of each kind are the ones that its reports give.
 
 >>> [(edit.kind, edit.before, edit.after) for edit in word_edits("a cat sat", "the cat")]
 [('replaced', 'a', 'the'), ('same', 'cat', 'cat'), ('gone', 'sat', '')]
@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
-from rapidfuzz.distance import Levenshtein
+from metassay.metrics.alignment import Step, align_tokens
 
 Kind = Literal["same", "gone", "new", "replaced"]
-_KINDS: dict[str, Kind] = {"equal": "same", "delete": "gone", "insert": "new", "replace": "replaced"}
+_KINDS: dict[str, Kind] = {"hit": "same", "deletion": "gone", "insertion": "new", "substitution": "replaced"}
 
 
 @dataclass(frozen=True)
@@ -30,18 +31,19 @@ class Edit:
 
 
 def word_edits(before: str, after: str) -> list[Edit]:
-    """The shortest way from one text to the other, in runs; texts without spaces go by character."""
+    """The cheapest way from one text to the other, in runs; texts without spaces go by character."""
     between = " " if _spaced(before) or _spaced(after) else ""
     old, new = (text.split() if between else list(text) for text in (before, after))
-    return [
-        Edit(
-            kind=_KINDS[code.tag],
-            before=between.join(old[code.src_start : code.src_end]),
-            after=between.join(new[code.dest_start : code.dest_end]),
-            words=max(code.src_end - code.src_start, code.dest_end - code.dest_start),
-        )
-        for code in Levenshtein.opcodes(old, new)
-    ]
+    runs = groupby(align_tokens(old, new).steps, key=lambda step: step.kind)
+    return [_edit(_KINDS[kind], list(steps), between) for kind, steps in runs]
+
+
+def _edit(kind: Kind, steps: Sequence[Step], between: str) -> Edit:
+    before, after = (
+        between.join(word for word in side if word is not None)
+        for side in ([step.reference for step in steps], [step.output for step in steps])
+    )
+    return Edit(kind, before, after, len(steps))
 
 
 def edit_counts(edits: Sequence[Edit]) -> dict[Kind, int]:
