@@ -579,3 +579,28 @@ def test_unknown_agreement_and_no_metric_are_refused():
         assay(pairs, sentinels=METRICS)
     with pytest.raises(InputError, match="unknown treatment of ties"):
         assay(pairs, ties="third")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tiny_and_degenerate_data_give_valid_json(seed):
+    rng = np.random.default_rng(seed)
+    items, systems, methods, metrics = rng.integers(1, [8, 4, 4, 4])
+    slots = [(i, s, k) for i in range(items) for s in range(systems) for k in range(methods)]
+    item, system, method = np.array([slot for slot in slots if rng.random() < 0.8] or slots[:1]).T
+    outcome = rng.choice([1, 0, -1, -2], size=(metrics, len(item)), p=[0.5, 0.1, 0.2, 0.2])
+    outcome[0] = [-2, 0, 1, outcome[0], outcome[0]][seed % 5]  # never scored, always tied, always right
+    judgements = Judgements(
+        metrics=tuple(f"m{m}" for m in range(metrics)),
+        methods=tuple(f"k{k}" for k in range(methods)),
+        outcome=outcome,
+        item=item,
+        output=item * systems + system,
+        cluster=item // 2,
+        method=method,
+    )
+    names = tuple(f"s{s}" for s in range(systems + 1))  # the last has no pair
+    columns = [Contexts("system", names, system), Contexts("half", ("a", "b"), item % 2)]
+    metadata = {"system": {"size": list(range(systems + 1))}}
+    result = assay_pairs(judgements, columns, resamples=20, permutations=9, metadata=metadata).to_dict()
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert len(result["contexts"]["system"]["local_accuracy"]) == metrics * len(np.unique(system))

@@ -88,3 +88,11 @@ def test_taking_pairs_and_selecting_metrics():
     judgements = build()
     assert judgements.take(np.array([2, 0])).outcome.tolist() == [[-1, 1], [-2, 1]]
     assert judgements.select(np.array([1])).metrics == ("chrf",)
+
+
+def test_values_without_pairs_are_dropped():
+    contexts = Contexts("domain", ("chat", "news", "talk"), np.array([2, -1, 0, 2]))
+    assert contexts.occupied().values == ("chat", "talk")
+    assert contexts.occupied().codes.tolist() == [1, -1, 0, 1]
+    with pytest.raises(InputError, match="no pair lies in a context of domain"):
+        Contexts("domain", ("news",), np.array([-1])).occupied()

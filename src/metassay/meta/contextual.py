@@ -144,7 +144,7 @@ def assay_pairs(
     bootstrap = ClusterBootstrap(_generator(seed, "bootstrap"), resamples)
     halves = ClusterHalves(_generator(seed, "halves"), _SPLITS)
     method = Method(ties, agreement, permutations, workers, ranked, bootstrap, halves)
-    pairs, columns = sort_pairs(judgements, contexts)
+    pairs, columns = sort_pairs(judgements, [each.occupied() for each in contexts])
     with threadpool_limits(1):  # one thread per context instead: the same bytes on any number of workers
         overall, found = _study(pairs, columns, method, seed)
         confounded = _confounding(confounding, pairs, columns, method, _generator(seed, "combinations"))
@@ -161,7 +161,7 @@ def assay_pairs(
         },
         confounding=confounded,
         phi=phi,
-        metadata=_metadata(columns, metadata or {}),
+        metadata=_metadata(contexts, columns, metadata or {}),
         warnings=tuple(_warnings(found, ranked, minimum_items)),
     )
 
@@ -177,15 +177,17 @@ def _study(
     }
 
 
-def _metadata(columns: Sequence[Contexts], given: Mapping[str, Metadata]) -> dict[str, Metadata]:
+def _metadata(
+    contexts: Sequence[Contexts], columns: Sequence[Contexts], given: Mapping[str, Metadata]
+) -> dict[str, Metadata]:
     """What is known about each column's contexts: other columns that enclose them, and what was given."""
-    return {
-        each.name: {
-            **enclosing(each, [other for other in columns if other is not each]),
-            **given.get(each.name, {}),
-        }
-        for each in columns
-    }
+    known: dict[str, Metadata] = {}
+    for asked, column in zip(contexts, columns):
+        place = {value: c for c, value in enumerate(asked.values)}
+        kept = [place[value] for value in column.values]  # values without pairs are gone
+        fields = {name: [values[c] for c in kept] for name, values in given.get(column.name, {}).items()}
+        known[column.name] = {**enclosing(column, [each for each in columns if each is not column]), **fields}
+    return known
 
 
 def _check(

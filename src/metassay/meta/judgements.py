@@ -114,6 +114,17 @@ class Contexts:
         if self.codes.ndim != 1 or outside:
             raise InputError(f"a pair has a context of {self.name} without a name.")
 
+    def occupied(self) -> Contexts:
+        """The same without the values that no pair has."""
+        used = np.flatnonzero(np.bincount(self.codes[self.codes >= 0], minlength=len(self.values)))
+        if len(used) == len(self.values):
+            return self
+        if len(used) == 0:
+            raise InputError(f"no pair lies in a context of {self.name}.")
+        place = np.full(len(self.values) + 1, -1, dtype=np.int32)  # the last serves code -1
+        place[used] = np.arange(len(used))
+        return Contexts(self.name, tuple(self.values[value] for value in used), place[self.codes])
+
 
 def judge(better: FloatArray, worse: FloatArray, tie_tolerance: FloatArray) -> OutcomeArray:
     """Outcomes from scores oriented to higher-is-better, [metrics, pairs] each.

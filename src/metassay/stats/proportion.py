@@ -32,7 +32,7 @@ class Proportions:
         binomial = self.estimate * (1 - self.estimate)
         known = (self.variance > 0) & (binomial > 0)
         size = np.divide(binomial, self.variance, where=known, out=np.ones_like(self.estimate))
-        return np.where(known, np.minimum(size, self.observations), self.clusters)
+        return np.maximum(np.where(known, np.minimum(size, self.observations), self.clusters), 1)
 
 
 def cluster_interval(
