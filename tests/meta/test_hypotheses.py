@@ -62,6 +62,15 @@ def test_units_and_blocks_of_every_level():
     assert clusters.right.sum() == 2 * (BLANK.outcome == 1).sum()
 
 
+def test_how_many_units_could_move():
+    assert [level.movable() for level in exchange_levels(BLANK, CROSSED, ties="strict")] == [1, 1]
+    codes = DOMAIN.codes.copy()
+    codes[BLANK.output == 0] = 1  # one output of one item strays
+    (level,) = exchange_levels(BLANK, Contexts("stray", ("a", "b"), codes), ties="strict")
+    assert level.name == "outputs within items"
+    assert level.movable() == pytest.approx(1 / (DOCUMENTS * PER_DOCUMENT))
+
+
 def test_half_ties_are_counted_exactly():
     tied = Judgements(
         ("m",), ("x",), np.array([[0, 0, 1, -1, -2]]), np.arange(5), np.arange(5), np.arange(5), np.zeros(5)

@@ -34,6 +34,7 @@ from metassay.stats.rank_matrix import STATISTICS
 FloatArray = NDArray[np.float64]
 
 _SPLITS = 100
+_FEW_MOVABLE = 0.1  # a permutation test that moves less than this has next to no power
 _MOST_CONFOUNDING_CONTEXTS = 300
 
 
@@ -54,6 +55,10 @@ class ContextualResult:
 
     def to_dict(self) -> Row:
         """`contexts`, `global`, `confounding`, `recommendation` and more, ready for JSON."""
+        with threadpool_limits(1):  # least squares in one thread: the same bytes on any machine's cores
+            return self._to_dict()
+
+    def _to_dict(self) -> Row:
         sentinels = [m for m in range(len(self.metrics)) if m not in self.ranked]
         confounded = self.confounding.rows()
         for row, entry in enumerate(confounded):
@@ -272,6 +277,9 @@ def _warnings(columns: Mapping[str, Column], ranked: NDArray[np.int64], minimum_
         clusters, items = estimates.clusters[ranked].max(axis=0), estimates.tally.items()[ranked].max(axis=0)
         alone = [value for value, count in zip(values, clusters) if count < 2]
         small = [value for value, count in zip(values, items) if count < minimum_items]
+        if column.h1 is not None and column.h1.movable < _FEW_MOVABLE:
+            share = f"{100 * column.h1.movable:.0f} %"
+            warnings.append(f"{name}: only {share} of its outputs could change places in the test of H1.")
         if alone:
             warnings.append(f"{name}: no interval where there is a single cluster ({_some(alone)}).")
         if small:

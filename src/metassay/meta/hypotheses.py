@@ -35,7 +35,10 @@ IntArray = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class AccuracyChange:
-    """H1 for every metric: test statistics and p-values [metrics], and how labels were exchanged."""
+    """H1 for every metric: test statistics and p-values [metrics], and how labels were exchanged.
+
+    `movable` is the share of units that could get another label, at the level where it is smallest.
+    """
 
     metrics: tuple[str, ...]
     chi2: FloatArray
@@ -45,6 +48,7 @@ class AccuracyChange:
     p_permutation: FloatArray
     p_cmh: FloatArray
     exchanges: tuple[str, ...]
+    movable: float
 
     def rows(self) -> list[dict[str, object]]:
         """One dictionary per metric, with every p-value also adjusted by Holm."""
@@ -75,6 +79,13 @@ class Exchange:
     labels: IntArray
     block_starts: LongArray
 
+    def movable(self) -> float:
+        """Share of the units whose block holds more than one label."""
+        lowest = np.minimum.reduceat(self.labels, self.block_starts[:-1])
+        highest = np.maximum.reduceat(self.labels, self.block_starts[:-1])
+        sizes = np.diff(self.block_starts)
+        return float(sizes[lowest < highest].sum() / sizes.sum())
+
 
 def accuracy_change(
     judgements: Judgements,
@@ -91,7 +102,7 @@ def accuracy_change(
     tables = [chi_square(r.sum(axis=0), n.sum(axis=0)) for r, n in zip(right, total)]
     stratified = [cochran_mantel_haenszel(r, n) for r, n in zip(right, total)]
     p_permutation = np.ones(len(judgements.metrics))
-    names = []
+    names, movable = [], 1.0
     for exchange in exchange_levels(judgements, contexts, ties=ties):
         p = permutation_p_values(
             exchange.right,
@@ -103,6 +114,7 @@ def accuracy_change(
             workers=workers,
         )
         names.append(exchange.name)
+        movable = min(movable, exchange.movable())
         p_permutation = np.minimum(p_permutation, p)
     return AccuracyChange(
         metrics=judgements.metrics,
@@ -113,6 +125,7 @@ def accuracy_change(
         p_permutation=np.minimum(p_permutation * len(names), 1),
         p_cmh=np.array([test.p for test in stratified]),
         exchanges=tuple(names),
+        movable=movable,
     )
 
 
