@@ -13,6 +13,7 @@ import pytest
 
 from metassay.schemas import schema
 from metassay.workflows.rank import rank
+from metassay.workflows.read import read
 
 
 @pytest.fixture
@@ -55,6 +56,31 @@ def test_joining_a_second_file_adds_its_columns(frame: pl.DataFrame, tmp_path: P
     joined = rank(tmp_path / "base.parquet", join=tmp_path / "more.csv", draws=50)
     assert joined.to_dict()["results"] == rank(frame, draws=50).to_dict()["results"]
     assert "joined by" in joined.notes[0]
+
+
+def test_scores_written_by_item_join_tables_that_have_its_parts(frame: pl.DataFrame, tmp_path: Path) -> None:
+    """`score --per-segment` writes items such as en-de/17; the data has lp and seg_id."""
+    item = pl.concat_str("lp", pl.col("seg_id").cast(pl.String), separator="/")
+    long = frame.select(item.alias("item"), "system", "good", "bad").unpivot(
+        index=["item", "system"], variable_name="metric", value_name="score"
+    )
+    scores, data = tmp_path / "scores.csv", tmp_path / "data.parquet"
+    long.write_csv(scores)
+    frame.drop("good", "bad").write_parquet(data)
+    expected = rank(frame, draws=20).to_dict()["results"]
+    assert rank(scores, join=data, draws=20).to_dict()["results"] == expected
+    assert rank(data, join=scores, draws=20).to_dict()["results"] == expected
+
+
+def test_a_data_set_and_its_file_give_the_same(real_data: Callable[[str], Path]) -> None:
+    path, join = real_data("wmt23/wmt23_he-en.parquet"), real_data("wmt23/wmt23_he-en_metrics.parquet")
+
+    def results(data: object, **more: object) -> list[dict]:
+        return rank(data, draws=10, method="permutation", significance="none", **more).to_dict()["results"]
+
+    direct = results(path, join=join)
+    assert results(read(path, join=join)) == direct
+    assert direct[0]["dataset"] == "2023/he-en"
 
 
 def test_ratings_are_turned_into_scores_when_joined(frame: pl.DataFrame, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ under its exact name. The order of rows never matters: systems and segments are 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -196,12 +197,19 @@ def _table(
 
 
 def sorted_ids(ids: Sequence[str]) -> list[str]:
-    """Ids in order: whole numbers by size, everything else as text.
+    """Ids in order: numbers inside them by size, everything else as text.
 
-    >>> sorted_ids(["10", "9"]), sorted_ids(["10", "9a"])
-    (['9', '10'], ['10', '9a'])
+    >>> sorted_ids(["en-de/10", "en-de/9", "b"])
+    ['b', 'en-de/9', 'en-de/10']
     """
-    return sorted(ids, key=int) if all(text.isdecimal() for text in ids) else sorted(ids)
+    return sorted(ids, key=_natural)
+
+
+def _natural(text: str) -> list[tuple[str, int, str]]:
+    """Texts and numbers in turn; the digits last, so that 1 and 01 differ."""
+    parts = re.split(r"([0-9]+)", text)
+    numbers = [*parts[1::2], ""]
+    return [(words, int(digits or -1), digits) for words, digits in zip(parts[::2], numbers)]
 
 
 def _labels(

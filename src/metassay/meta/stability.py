@@ -34,9 +34,9 @@ def stability_over_systems(
         chosen = np.argsort(rng.random((trials, systems)), axis=1)[:, :kept]
         values = _values_on_subsets(meta, judged, chosen)
         r = system_agreement("pearson", full, values.T)
-        rows.append(
-            {"systems": kept, "correlation": float(np.nanmean(r)), "trials": int((~np.isnan(r)).sum())}
-        )
+        defined = r[~np.isnan(r)]
+        mean = float(defined.mean()) if len(defined) else None
+        rows.append({"systems": kept, "correlation": mean, "trials": len(defined)})
     return rows
 
 

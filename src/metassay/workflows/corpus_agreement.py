@@ -72,7 +72,8 @@ def _row(
 def _arranged(dataset: Dataset, data: Comparable, statistics: FloatArray) -> FloatArray:
     """Statistics as `[systems, segments, s]` in the order of the human scores, NaN where there is no text."""
     prefix = "" if data.dataset == WHOLE else f"{data.dataset}/"
-    column = {f"{prefix}{name}": k for k, name in enumerate(data.segment_ids)}
+    named = (name if name.startswith(prefix) else prefix + name for name in data.segment_ids)
+    column = {name: k for k, name in enumerate(named)}
     row = {name: i for i, name in enumerate(data.systems)}
     arranged = np.full((len(row), len(column), statistics.shape[1]), np.nan)
     for at, (item, system) in enumerate(dataset.outputs.select("item", "system").iter_rows()):

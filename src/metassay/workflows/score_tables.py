@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from metassay.data.columns import KEY_PREFIXES, TEXT_NAMES
 from metassay.data.dataset import Dataset
 from metassay.data.join import join_columns
 from metassay.data.readers.mqm_ratings import is_ratings, segment_scores
@@ -88,10 +89,23 @@ def _joined(
     other = segment_scores(other, file=file) if is_ratings(other) else widened(other, file)
     found, notes = [], []
     for name, frame in frames:
-        joined, note = join_columns(frame, other, file=file)
+        joined, note = join_columns(*_with_items(frame, other), file=file)
         found.append((name, joined))
         notes.append(note)
     return found, notes
+
+
+def _with_items(frame: pl.DataFrame, other: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Both tables with the column `item`, where one has it and the other its parts (year, lp, seg_id)."""
+    ids = [[name for name in TEXT_NAMES["item"] if name in table.columns] for table in (frame, other)]
+    if {*ids[0]} & {*ids[1]} or not all(ids) or ["item"] not in ids:
+        return frame, other
+    made = []
+    for table, own in zip((frame, other), ids):
+        parts = [name for name in (*KEY_PREFIXES, own[0]) if name in table.columns]
+        whole = pl.concat_str([pl.col(name).cast(pl.String) for name in parts], separator="/")
+        made.append(table if "item" in own else table.with_columns(item=whole))
+    return made[0], made[1]
 
 
 def _with_roles(frame: pl.DataFrame, columns: Mapping[str, str] | None) -> pl.DataFrame:
