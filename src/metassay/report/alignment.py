@@ -8,6 +8,7 @@ As sclite aligns words, so for speech the counts of each kind are the ones that 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from typing import Literal
 
 from metassay.metrics.alignment import Step, align_tokens
 
+_SPACELESS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 Kind = Literal["same", "gone", "new", "replaced"]
 _KINDS: dict[str, Kind] = {"hit": "same", "deletion": "gone", "insertion": "new", "substitution": "replaced"}
 
@@ -32,7 +36,7 @@ class Edit:
 
 def word_edits(before: str, after: str) -> list[Edit]:
     """The cheapest way from one text to the other, in runs; texts without spaces go by character."""
-    between = " " if _spaced(before) or _spaced(after) else ""
+    between = "" if _by_character(before, after) else " "
     old, new = (text.split() if between else list(text) for text in (before, after))
     runs = groupby(align_tokens(old, new).steps, key=lambda step: step.kind)
     return [_edit(_KINDS[kind], list(steps), between) for kind, steps in runs]
@@ -54,5 +58,7 @@ def edit_counts(edits: Sequence[Edit]) -> dict[Kind, int]:
     return dict(totals)
 
 
-def _spaced(text: str) -> bool:
-    return len(text.split()) > 1 or len(text) < 2
+def _by_character(before: str, after: str) -> bool:
+    """Whether both texts are in a script without spaces: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
+    texts = [text for text in (before, after) if text]
+    return bool(texts) and all(len(text.split()) == 1 and _SPACELESS.search(text) for text in texts)
