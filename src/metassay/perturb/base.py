@@ -28,6 +28,8 @@ class Perturbation(ABC, Generic[T]):
     tasks: ClassVar[frozenset[str]]
     languages: ClassVar[frozenset[str] | None] = None
     """The target languages it knows; None for all that are written with spaces (rankings: all)."""
+    by_words: ClassVar[bool] = True
+    """Whether it edits words between spaces, and so has nothing to do in languages without them."""
     needs: ClassVar[frozenset[str]] = frozenset()
     """Fields of the view that cost something to prepare and that it reads: `rivals`, `grades`."""
     default: ClassVar[bool] = True
@@ -54,6 +56,10 @@ class Perturbation(ABC, Generic[T]):
         """The dictionary or package that it lacks for a language, and how to get it; None: nothing."""
         return None
 
+    def usage(self) -> dict[str, Any] | None:
+        """What it cost so far (requests, tokens …), for the manifest; None where it costs but time."""
+        return None
+
     @classmethod
     def defaults(cls) -> tuple[Perturbation[T], ...]:
         """What is at work when no perturbation is named: one of each, or several copies of a lone method."""
@@ -62,7 +68,7 @@ class Perturbation(ABC, Generic[T]):
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults."""
-        fields = {f.name: (getattr(self, f.name), f.default) for f in dataclasses.fields(self)}
+        fields = {f.name: (getattr(self, f.name), f.default) for f in parameter_fields(type(self))}
         return {name: value for name, (value, default) in fields.items() if value != default}
 
     @property
@@ -73,3 +79,8 @@ class Perturbation(ABC, Generic[T]):
 
     def __str__(self) -> str:
         return self.spec
+
+
+def parameter_fields(family: type[Perturbation[Any]]) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields that are parameters; those left out of comparison, such as connections, are not."""
+    return tuple(f for f in dataclasses.fields(family) if f.compare)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.perturb.base import Perturbation
+from metassay.perturb.llm import LlmRewriting, LlmSettings
 from metassay.perturb.preprocess import check_preprocessing
 from metassay.perturb.ranking import Reordering
 from metassay.perturb.registry import default_perturbations, parse_perturbations
@@ -22,7 +23,7 @@ from metassay.text.words import WITHOUT_SPACES
 
 Progress = Callable[[int, int], None]
 PER_OUTPUT = 4
-"""Methods per output in Hu et al. (2025), section 4.2."""
+"""Methods per output, as in Deviyani and Diaz (2025), section 4.2."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class Pairs:
     """What was collected from the data set, by language and perturbation; JSON-able, to keep in the run."""
     priorities: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64), repr=False)
     """One per row: the methods with the smallest are sampled first."""
+    usage: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By method, what it cost: requests, tokens, money. Not part of the result: it depends on the cache."""
     validity: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By method, how many copies are known to be worse, equal or better, where that can be told."""
 
@@ -95,22 +98,20 @@ def make_pairs(
     preprocess: str = "none",
     workers: int = 1,
     strict_resources: bool = False,
+    llm: LlmSettings | None = None,
     progress: Progress | None = None,
 ) -> Pairs:
     """Perturbs every output of a data set with the methods of its task.
 
     `perturbations` names the methods (default: all rule-based ones of the task), `per_output` how many each
     output keeps (None: all that apply). A method that lacks its dictionary does not apply and is noted, or
-    with `strict_resources` is an error. The same seed gives the same pairs whatever the order of the rows,
+    with `strict_resources` is an error. `llm` says which language model to ask, and puts `llm` among the
+    methods where none is named. The same seed gives the same pairs whatever the order of the rows,
     the number of workers or the other methods at work.
     """
     check_preprocessing(preprocess)
     named = perturbations is not None
-    methods = (
-        parse_perturbations(perturbations, task=dataset.task)
-        if perturbations is not None
-        else default_perturbations(dataset.task)
-    )
+    methods = _methods(dataset.task, perturbations, llm)
     if methods and all(isinstance(method, Reordering) for method in methods):
         from metassay.perturb.ranking_pairs import ranked_pairs
 
@@ -124,7 +125,23 @@ def make_pairs(
         columns[method.spec] = _perturb(method, views, notes, named=named, strict=strict_resources)
     if progress is not None:
         progress(len(methods), len(methods))
-    return _assemble(dataset, views, columns, preprocess, tuple(notes)).sample(per_output)
+    pairs = _assemble(dataset, views, columns, preprocess, tuple(notes)).sample(per_output)
+    return replace(pairs, usage={m.spec: usage for m in methods if (usage := m.usage()) is not None})
+
+
+def _methods(
+    task: str, named: Sequence[str | Perturbation[Any]] | str | None, llm: LlmSettings | None
+) -> tuple[Perturbation[Any], ...]:
+    """The perturbations at work, those by language model connected."""
+    if named is None:
+        methods = default_perturbations(task)
+        return methods if llm is None else (*methods, LlmRewriting.configured(llm, task))
+    return tuple(
+        LlmRewriting.configured(llm or LlmSettings(), task, **method.parameters)
+        if isinstance(method, LlmRewriting) and method.backend is None
+        else method
+        for method in parse_perturbations(named, task=task)
+    )
 
 
 def _perturb(
@@ -149,7 +166,7 @@ def _obstacle(method: Perturbation[Any], language: str | None, *, named: bool, s
     if "ranking" in method.tasks:
         return None
     if method.languages is None:
-        spaceless = language is not None and language.partition("-")[0] in WITHOUT_SPACES
+        spaceless = method.by_words and language is not None and language.partition("-")[0] in WITHOUT_SPACES
         return (
             f"{method.spec} does not apply to {language}, which is written without spaces" * spaceless or None
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib
 import re
@@ -11,9 +10,20 @@ from typing import Any
 
 from metassay import plugins
 from metassay.errors import InputError, UnknownName
-from metassay.perturb.base import Perturbation
+from metassay.perturb.base import Perturbation, parameter_fields
 
-MODULES = ("ranking", "words", "synonym", "pronoun", "entity", "negation", "negation_removal", "phonetic")
+MODULES = (
+    "words",
+    "synonym",
+    "pronoun",
+    "entity",
+    "negation",
+    "negation_removal",
+    "phonetic",
+    "llm",
+    "borrowed_span",
+    "ranking",
+)
 """The modules of this package that define perturbations; each lists its classes in `PERTURBATIONS`."""
 
 AnyPerturbation = Perturbation[Any]
@@ -78,7 +88,7 @@ def parse_perturbations(
 
 def _parameter(family: type[AnyPerturbation], text: str) -> tuple[str, Any]:
     name, equals, value = (part.strip() for part in text.partition("="))
-    fields = {f.name: f for f in dataclasses.fields(family)}
+    fields = {f.name: f for f in parameter_fields(family)}
     if not equals:
         raise InputError(f"{text!r} is not parameter=value.")
     if name not in fields:

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
+from metassay.errors import InputError
 from metassay.perturb.base import Perturbation
 from metassay.perturb.preprocess import prepared
 from metassay.perturb.view import View
@@ -45,6 +46,9 @@ def make_views(
 ) -> Views:
     """The views of all outputs, with what the methods collect from the data set."""
     needs = frozenset[str]().union(*(method.needs for method in methods))
+    if "rivals" in needs and not dataset.human:
+        which = next(method.spec for method in methods if "rivals" in method.needs)
+        raise InputError(f"{which} needs human scores, which this data does not have.")
     outputs = [_output(value, preprocess) for value in dataset.outputs["output"]]
     collected = _collect(dataset, outputs, methods, preprocess, workers)
     rivals = _rivals(dataset, outputs) if "rivals" in needs else {}
@@ -114,15 +118,18 @@ def _grades(dataset: Dataset) -> dict[str, dict[str, int]]:
 
 
 def _rivals(dataset: Dataset, outputs: Sequence[Output]) -> dict[tuple[str, Output], tuple[Output, ...]]:
-    """For each output, the other outputs of its item that people scored lower, worst first.
+    """For each output, the other outputs of its item that are known to be worse, worst first.
 
-    The score of an output is the mean over the systems that returned it and the human scores it has.
+    The score of an output is the mean over the systems that returned it and the human scores it has; of an
+    item that was not rated, the mean of those systems over all items.
     """
-    if not dataset.human:
-        return {}
-    means = dataset.outputs.select(pl.mean_horizontal(dataset.human)).to_series()
+    table = dataset.outputs.select("item", "system", score=pl.mean_horizontal(dataset.human)).with_columns(
+        system_score=pl.col("score").mean().over("system"),
+        rated=pl.col("score").is_not_null().any().over("item"),
+    )
+    known = table.select(pl.when("rated").then("score").otherwise("system_score")).to_series()
     scores: defaultdict[str, defaultdict[Output, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for item, output, score in zip(dataset.outputs["item"], outputs, means):
+    for item, output, score in zip(table["item"], outputs, known):
         if score is not None:
             scores[item][output].append(score)
     rivals: dict[tuple[str, Output], tuple[Output, ...]] = {}
