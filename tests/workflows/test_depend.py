@@ -104,6 +104,13 @@ def test_data_sets_are_never_pooled(table):
     assert found.to_frame()["dataset"].to_list() == ["en-de", "zh-en"]
 
 
+def test_who_a_metric_has_no_score_for_is_said(table):
+    gaps = table.with_columns(good=pl.when(pl.col("system") != "s3").then("good"))
+    result = depend(gaps, **QUICK)
+    assert "en-de: good has no score for s3." in result.notes
+    assert list(result.reports["en-de"]["good"].cells.names) == ["s0", "s1", "s2"]
+
+
 def test_a_notebook_shows_the_table(table):
     shown = depend(table, metrics="good", **QUICK)._repr_html_()
     assert "residual_range" in shown

@@ -217,6 +217,13 @@ def _notes(
         for dataset, report in reports.items()
         for metric, reason in sorted(report.left_out.items())
     ]
+    for dataset, report in reports.items():
+        everyone = {name for entry in report.metrics for name in entry.cells.names}
+        left += [
+            f"{dataset}: {entry.metric} has no score for {', '.join(missing)}."
+            for entry in report.metrics
+            if (missing := sorted(everyone - set(entry.cells.names)))
+        ]
     return tuple(dict.fromkeys([*notes, *(note for table in tables for note in table.notes), *left]))
 
 
