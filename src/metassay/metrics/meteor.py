@@ -52,9 +52,9 @@ class Meteor(Metric):
         tokens, words = tokenized(texts, SPACES)
         couple = (couples.outputs, couples.references)
         stems, index = _stems(words, unmatched_words(*tokens, *couple))
-        synonyms = _synonym_table(index, unmatched_stems(*tokens, *couple, stems, len(index)))
+        related = _synonym_table(index, unmatched_stems(*tokens, *couple, stems, len(index)))
         parameters = (float(self.alpha), float(self.beta), float(self.gamma))
-        scores = meteor_scores(*tokens, *couple, stems, len(index), *synonyms, *parameters)
+        scores = meteor_scores(*tokens, *couple, stems, len(index), *related, *parameters)
         best = np.maximum.reduceat(couples.restored(scores), couples.pair_offsets[:-1])
         return np.asarray(best)[pairs.rows]
 
@@ -77,14 +77,14 @@ def _synonym_table(index: dict[str, int], needed: NDArray[np.bool_]) -> tuple[Of
     offsets, found = np.zeros(len(index) + 1, dtype=np.int64), []
     for stem, number in index.items():
         if needed[number]:
-            related = (index.get(name) for name in _synonyms(stem))
-            found.extend(sorted(other for other in related if other is not None and other != number))
+            others = (index.get(name) for name in synonyms(stem))
+            found.extend(sorted(other for other in others if other is not None and other != number))
         offsets[number + 1] = len(found)
     return offsets, np.array(found, dtype=np.int32)
 
 
 @functools.lru_cache(maxsize=1 << 18)
-def _synonyms(word: str) -> tuple[str, ...]:
+def synonyms(word: str) -> tuple[str, ...]:
     """Every single word that shares a WordNet synset with the word or a base form of it."""
     wordnet = open_wordnet()
     if wordnet is None:
