@@ -185,6 +185,16 @@ def test_systems_without_scores_are_left_out_and_named() -> None:
     assert "s0" in ranking.data.notes[0]
 
 
+def test_a_metric_that_lacks_a_system_has_no_value_and_is_named() -> None:
+    table = make_table()
+    table.metrics["m1"][3] = np.nan
+    (ranking,) = rank_tables([table], human="mqm", procedure=FEW)
+    rows = {row["metric"]: row for row in ranking.to_dict()["metrics"]}
+    assert (rows["m1"]["value"], rows["m1"]["segments"], rows["m1"]["rank"]) == (None, 0, None)
+    assert rows["m0"]["segments"] == SEGMENTS
+    assert "m1" in ranking.data.notes[0]
+
+
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(ValueError, match="unknown human score"):
         rank_tables([make_table()], human="da")

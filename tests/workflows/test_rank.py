@@ -45,7 +45,11 @@ def test_the_json_has_the_promised_keys(frame: pl.DataFrame) -> None:
 def test_row_order_and_threads_change_no_byte(frame: pl.DataFrame) -> None:
     said = {
         rank(table, draws=60, meta="spa,pa,kendall:item", method="permutation", workers=workers).to_json()
-        for table, workers in ((frame, 1), (frame.reverse(), 3), (frame.sample(80, shuffle=True, seed=1), 2))
+        for table, workers in (
+            (frame, 1),
+            (frame.reverse(), 3),
+            (frame.select(sorted(frame.columns)).sample(80, shuffle=True, seed=1), 2),
+        )
     }
     assert len(said) == 1
 
@@ -124,9 +128,9 @@ def test_several_human_scores_need_a_choice(frame: pl.DataFrame) -> None:
 
 
 def test_no_human_score_or_no_metric_is_refused(frame: pl.DataFrame) -> None:
-    with pytest.raises(ValueError, match="human"):
+    with pytest.raises(ValueError, match="no human scores"):
         rank(frame.drop("mqm"), draws=10)
-    with pytest.raises(ValueError, match="metric"):
+    with pytest.raises(ValueError, match="no metric to rank"):
         rank(frame.drop("good", "bad"), draws=10)
     with pytest.raises(ValueError, match="unknown analysis"):
         rank(frame, analysis="astrology")

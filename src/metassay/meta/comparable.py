@@ -96,7 +96,10 @@ def comparable(
     rated = np.asarray(~np.isnan(people).any(axis=0))
     if not rated.any():
         raise InputError(f"{table.dataset}: no segment has a {human} score of every system.")
-    scores = np.concatenate([scores[:, :, rated], _baselines(int(kept.sum()), int(rated.sum()), seed)])
+    scores = scores[:, :, rated]
+    if idle := [n for n, own in zip(names, scores) if np.isnan(own).any(axis=0).all()]:
+        notes.append(f"{table.dataset}: no segment has a score of every system by {', '.join(idle)}.")
+    scores = np.concatenate([scores, _baselines(int(kept.sum()), int(rated.sum()), seed)])
     labels = {name: _chosen(values, rated) for name, values in table.labels.items()}
     return Comparable(
         table.dataset,

@@ -46,14 +46,13 @@ def read_score_tables(
         notes += said
     merged = _merged([frame for _, frame in frames], human)
     merged = _selected(merged, where, systems, exclude_systems)
-    file = frames[0][0] if len(frames) == 1 else ""
+    file = frames[0][0] if len(frames) == 1 else "the tables"
     tables = score_tables(merged, human=[human] if human else [], file=file, keep_references=keep_references)
     useful = [table for table in tables if table.metrics and table.human]
     if not useful:
-        lacking = "human scores" if any(table.metrics for table in tables) else "column of metric scores"
+        lacking = "are no human scores" if any(table.metrics for table in tables) else "is no metric to rank"
         raise InputError(
-            f"there is no {lacking} to compare with.",
-            remedy="Add it with --join FILE or name it with --human.",
+            f"there {lacking}.", remedy="Add a column with --join FILE, or name one with --human."
         )
     notes += [f"{t.dataset}: passed over, without metric or human scores." for t in tables if t not in useful]
     return useful, notes
@@ -64,9 +63,9 @@ def _frames(
 ) -> tuple[list[tuple[str, pl.DataFrame]], list[str]]:
     """The raw tables with their names."""
     if isinstance(data, Dataset):
-        return [("", data.outputs)], list(data.notes)
+        return [("the data set", data.outputs)], list(data.notes)
     if isinstance(data, pl.DataFrame):
-        return [("", data)], []
+        return [("the table", data)], []
     frames: list[tuple[str, pl.DataFrame]] = []
     notes: list[str] = []
     paths = [data] if isinstance(data, str) or not isinstance(data, Sequence) else data
