@@ -11,23 +11,38 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_VERBS = ("read", "check", "assay", "score", "aggregate", "perturb", "report", "demo")
+__all__ = [
+    "aggregate",
+    "assay",
+    "check",
+    "compare",
+    "demo",
+    "depend",
+    "perturb",
+    "rank",
+    "read",
+    "recommend",
+    "report",
+    "score",
+]
 
 if TYPE_CHECKING:
     from metassay.workflows.aggregate import aggregate
     from metassay.workflows.assay import assay
     from metassay.workflows.check import check
+    from metassay.workflows.compare import compare
     from metassay.workflows.demo import demo
+    from metassay.workflows.depend import depend
     from metassay.workflows.perturb import perturb
+    from metassay.workflows.rank import rank
     from metassay.workflows.read import read
+    from metassay.workflows.recommend import recommend
     from metassay.workflows.report import report
     from metassay.workflows.score import score
 
-__all__ = ["aggregate", "assay", "check", "demo", "perturb", "read", "report", "score"]
-
 
 def __getattr__(name: str) -> Any:
-    if name in _VERBS:
+    if name in __all__:
         verb = getattr(importlib.import_module(f"metassay.workflows.{name}"), name)
         globals()[name] = verb
         return verb
@@ -35,4 +50,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_VERBS])
+    return sorted([*globals(), *__all__])
