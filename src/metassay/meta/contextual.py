@@ -133,42 +133,47 @@ def assay_pairs(
 ) -> ContextualResult:
     """Local accuracy, both hypotheses, confounding and a recommendation for every column of contexts.
 
-    `confounding` are judgements with all applicable methods of every output, of the same metrics and with the
-    same codes of outputs; without it, `judgements` serve. `costs` are seconds per 1,000 outputs and
-    `criteria` the user's own numbers per metric (higher is better); both only order a top group. `sentinels`
-    are metrics that check the assay: reported, but not ranked or recommended. `metadata` says more about the
-    contexts of a column, {column: {field: values in the order of the contexts}}; other columns that enclose
-    its contexts are added. Contexts of fewer than `minimum_items` are warned of. `radius` bounds how far the
-    mix of contexts may shift in the robust accuracy. Results depend on `seed`, never on `workers` or on the
-    order of the pairs.
+    `confounding`: judgements with all applicable methods of every output, with the same metrics and codes of
+    outputs; else `judgements` serve. `costs` (seconds per 1,000 outputs) and `criteria` (numbers per metric,
+    higher is better) only order a top group. `sentinels` are metrics that check the assay: reported, but
+    neither ranked nor recommended. `metadata` says more about the contexts of a column, {column: {field:
+    values in the order of the contexts}}; columns that enclose its contexts are added. Contexts of fewer than
+    `minimum_items` are warned of. `radius` bounds how far the mix of contexts may shift in the robust
+    accuracy. Results depend on `seed`, never on `workers` or the order of the pairs.
     """
     _check(judgements, contexts, agreement, sentinels)
-    ranked = np.array(
-        [m for m, name in enumerate(judgements.metrics) if name not in sentinels], dtype=np.int64
-    )
-    bootstrap = ClusterBootstrap(_generator(seed, "bootstrap"), resamples)
-    halves = ClusterHalves(_generator(seed, "halves"), _SPLITS)
-    method = Method(ties, agreement, permutations, workers, ranked, bootstrap, halves)
+    ranked = _competing(judgements, sentinels)
+    method = Method(ties, agreement, permutations, workers, ranked, *_resampling(seed, resamples))
     pairs, columns = sort_pairs(judgements, [each.occupied() for each in contexts])
     with threadpool_limits(1):  # one thread per context instead: the same bytes on any number of workers
         overall, found = _study(pairs, columns, method, seed)
         confounded = _confounding(confounding, pairs, columns, method, _generator(seed, "combinations"))
-        phi = phi_coefficients(pairs)[np.ix_(ranked, ranked)]
+    evidence = {
+        name: _evidence(pairs.metrics, overall, column, method, radius, costs or {}, criteria or {})
+        for name, column in found.items()
+    }
     return ContextualResult(
         metrics=judgements.metrics,
         ranked=tuple(ranked.tolist()),
         methods=judgements.methods,
         whole=overall,
         columns=found,
-        evidence={
-            name: _evidence(pairs.metrics, overall, column, method, radius, costs or {}, criteria or {})
-            for name, column in found.items()
-        },
+        evidence=evidence,
         confounding=confounded,
-        phi=phi,
+        phi=phi_coefficients(pairs.select(ranked)),
         metadata=_metadata(contexts, columns, metadata or {}),
         warnings=tuple(_warnings(found, ranked, minimum_items)),
     )
+
+
+def _competing(judgements: Judgements, sentinels: Collection[str]) -> NDArray[np.int64]:
+    """The places of the metrics that are not sentinels."""
+    return np.array([m for m, name in enumerate(judgements.metrics) if name not in sentinels], dtype=np.int64)
+
+
+def _resampling(seed: int, resamples: int) -> tuple[ClusterBootstrap, ClusterHalves]:
+    bootstrap = ClusterBootstrap(_generator(seed, "bootstrap"), resamples)
+    return bootstrap, ClusterHalves(_generator(seed, "halves"), _SPLITS)
 
 
 def _study(
