@@ -119,8 +119,8 @@ def test_a_notebook_shows_the_table(table):
 
 def test_results_and_charts_are_written(table, tmp_path):
     result = depend(table, metrics="good", out=tmp_path / "run", **QUICK)
-    assert json.loads((tmp_path / "run" / "depend.json").read_text("utf-8")) == result.to_dict()
-    assert pl.read_csv(tmp_path / "run" / "depend.csv")["metric"].to_list() == ["good"]
+    assert json.loads((tmp_path / "run" / "results" / "depend.json").read_text("utf-8")) == result.to_dict()
+    assert pl.read_csv(tmp_path / "run" / "results" / "depend.csv")["metric"].to_list() == ["good"]
     drawn = sorted(path.name for path in (tmp_path / "run" / "charts" / "en-de").iterdir())
     assert drawn == ["good-curves.svg", "good-deviations.svg", "good-ranks.svg"]
     assert all(path.read_text("utf-8").startswith("<svg") for path in tmp_path.glob("run/charts/*/*.svg"))
@@ -129,9 +129,13 @@ def test_results_and_charts_are_written(table, tmp_path):
     assert "<script" not in page
 
 
-def test_a_file_is_no_folder(table, tmp_path):
+def test_a_run_is_repeated_in_its_own_folder_and_refused_in_others(table, tmp_path):
+    for _ in range(2):
+        depend(table, metrics="good", out=tmp_path / "run", **QUICK)
+    with pytest.raises(InputError):
+        depend(table, metrics="errors", out=tmp_path / "run", **QUICK)
     (tmp_path / "taken").touch()
-    with pytest.raises(InputError, match="this is a file"):
+    with pytest.raises(InputError, match="no run folder"):
         depend(table, metrics="good", out=tmp_path / "taken", **QUICK)
 
 

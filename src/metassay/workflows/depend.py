@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.data.scores import ScoreTable
 from metassay.engine.local import Progress, default_workers
-from metassay.errors import InputError, UnknownName
+from metassay.errors import InputError
 from metassay.meta.dependence_assembly import depend_on_systems
-from metassay.meta.dependence_outputs import ScoredOutputs, scored_outputs
 from metassay.meta.dependence_results import DependenceReport
-from metassay.workflows.depend_files import write_results
+from metassay.workflows.depend_files import open_run, write_results
+from metassay.workflows.depend_grouping import SYSTEM, Grouping
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.score_tables import read_score_tables
 
 Named = str | Sequence[str]
-SYSTEM = "system"
-DOMAIN = "domain"
 
 
 @dataclass(frozen=True)
@@ -100,8 +97,8 @@ def depend(
     layout of mt-metrics-eval, a data set). `by` groups outputs by another column than the system. `context`
     measures within each value of a column as well (by default within domains, where there are any); `cluster`
     makes its values (documents) the units that are resampled; `weight` names a column of weights. `analysis`
-    adds how SysDep reacts to resamples, sample size and the choice of systems. `out` is a folder for the
-    results as JSON, CSV and charts.
+    adds how SysDep reacts to resamples, sample size and the choice of systems. `out` is a folder for a page
+    to read, the results as JSON and CSV, and the charts.
     """
     tables, notes = read_score_tables(
         data,
@@ -119,85 +116,26 @@ def depend(
     tables = [table for table in tables if chosen in table.human]
     if not tables:
         raise InputError(f"no data set has the human score {chosen}.")
+    grouping = Grouping(
+        chosen, by, _names(metrics), _names(lower_is_better), _contexts(context), cluster, weight
+    )
+    options: dict[str, Any] = {"bootstraps": bootstraps, "draws": draws, "seed": seed, "analysis": analysis}
+    run = None if out is None else open_run(out, tables, asdict(grouping) | options)
     reports = {
         table.dataset: depend_on_systems(
-            _outputs(table, chosen, by, _names(metrics), _names(lower_is_better), context, cluster, weight),
+            grouping.outputs(table),
             human=chosen,
             by=by,
-            bootstraps=bootstraps,
-            draws=draws,
-            seed=seed,
             workers=default_workers(workers),
-            analysis=analysis,
             progress=progress,
+            **options,
         )
         for table in tables
     }
     result = DependResult(chosen, by, reports, _notes(notes, tables, reports))
-    if out is not None:
-        write_results(Path(out), result.to_dict(), result.to_frame(), reports)
+    if run is not None:
+        write_results(run, result.to_dict(), result.to_frame(), reports)
     return result
-
-
-def _outputs(
-    table: ScoreTable,
-    human: str,
-    by: str,
-    metrics: Sequence[str],
-    lower: Sequence[str],
-    context: Named | None,
-    cluster: str | None,
-    weight: str | None,
-) -> ScoredOutputs:
-    """The table, a row per output, turned to higher is better."""
-    shape = (len(table.systems), len(table.segments))
-    chosen = _chosen(table, metrics, lower, weight)
-    contexts = _names(context) if context is not None else [DOMAIN] if DOMAIN in table.labels else []
-    system = np.repeat(table.systems, shape[1])
-    keep = np.ones(shape[0] * shape[1], dtype=bool)
-    if by != SYSTEM:
-        keep = np.tile([value is not None for value in _labels(table, by)], shape[0])
-    group = system if by == SYSTEM else _spread(_labels(table, by), shape[0])
-    documents = None if cluster is None else _documents(table, cluster)
-    return scored_outputs(
-        table.human[human].ravel()[keep],
-        {name: scores.ravel()[keep] for name, scores in chosen.items()},
-        system=system[keep],
-        item=np.tile([f"{place:09}" for place in range(shape[1])], shape[0])[keep],
-        group=group[keep],
-        cluster=None if documents is None else _spread(documents, shape[0])[keep],
-        weight=None if weight is None else np.nan_to_num(table.metrics[weight].ravel()[keep]),
-        contexts={name: _spread(_labels(table, name), shape[0])[keep] for name in contexts if name != by},
-    )
-
-
-def _chosen(
-    table: ScoreTable, metrics: Sequence[str], lower: Sequence[str], weight: str | None
-) -> dict[str, np.typing.NDArray[np.float64]]:
-    for name in (*metrics, *lower, *([weight] if weight else [])):
-        if name not in table.metrics:
-            raise UnknownName("metric", name, table.metrics)
-    names = metrics or [name for name in table.metrics if name != weight]
-    return {name: -table.metrics[name] if name in lower else table.metrics[name] for name in names}
-
-
-def _labels(table: ScoreTable, column: str) -> tuple[str | None, ...]:
-    if column not in table.labels:
-        raise UnknownName("column of segments", column, (SYSTEM, *table.labels))
-    return table.labels[column]
-
-
-def _documents(table: ScoreTable, column: str) -> list[str]:
-    """Clusters of segments; a segment without one stands for itself."""
-    return [
-        f"segment {item}" if label is None else f"cluster {label}"
-        for label, item in zip(_labels(table, column), table.segments)
-    ]
-
-
-def _spread(labels: Sequence[str | None], systems: int) -> np.typing.NDArray[np.str_]:
-    """A label per segment as a label per output."""
-    return np.tile(np.array(["(none)" if label is None else label for label in labels]), systems)
 
 
 def _only_human(tables: Sequence[ScoreTable]) -> str:
@@ -227,8 +165,12 @@ def _notes(
     return tuple(dict.fromkeys([*notes, *(note for table in tables for note in table.notes), *left]))
 
 
-def _names(texts: Named | None) -> list[str]:
+def _contexts(context: Named | None) -> tuple[str, ...] | None:
+    return None if context is None else _names(context)
+
+
+def _names(texts: Named | None) -> tuple[str, ...]:
     if texts is None:
-        return []
+        return ()
     parts = texts.split(",") if isinstance(texts, str) else texts
-    return [part.strip() for part in parts if part.strip()]
+    return tuple(part.strip() for part in parts if part.strip())

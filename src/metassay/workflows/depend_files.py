@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from metassay.errors import InputError, Place
+from metassay.data.scores import ScoreTable
 from metassay.meta.dependence_results import DependenceReport
 from metassay.report.charts.dependence import curves_chart, deviations_chart, rank_flow_chart
 from metassay.report.charts.theme import TOKENS, Spec, config
 from metassay.report.dependence_page import render_dependence
+from metassay.store.run import RunFolder
+from metassay.workflows.preparing import versions
 
 WIDTH = 720
 
 
+def open_run(folder: str | Path, tables: Sequence[ScoreTable], configuration: Mapping[str, Any]) -> RunFolder:
+    """The run folder of this configuration on these scores; another run's is refused."""
+    digest = hashlib.blake2b(digest_size=16)
+    for table in tables:
+        digest.update(repr((table.dataset, table.systems, table.segments, dict(table.labels))).encode())
+        for name, scores in (*table.human.items(), *table.metrics.items()):
+            digest.update(name.encode())
+            digest.update(scores.tobytes())
+    identity = {"command": "depend", "configuration": dict(configuration), "input": digest.hexdigest()}
+    return RunFolder.open(folder, identity)
+
+
 def write_results(
-    folder: Path, result: Mapping[str, Any], frame: pl.DataFrame, reports: Mapping[str, DependenceReport]
+    run: RunFolder, result: Mapping[str, Any], frame: pl.DataFrame, reports: Mapping[str, DependenceReport]
 ) -> None:
-    """Write `report.html`, `depend.json`, `depend.csv` and `charts/DATASET/METRIC-KIND.svg`."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError("this is a file.", place=Place(file=str(folder)), remedy="Choose another --out.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "depend.json").write_text(json.dumps(result, ensure_ascii=False, allow_nan=False), "utf-8")
-        frame.write_csv(folder / "depend.csv")
-        drawings = {dataset: _drawn(report) for dataset, report in reports.items()}
-        (folder / "report.html").write_text(render_dependence(result, drawings), "utf-8")
-        for dataset, by_metric in drawings.items():
-            _write_charts(folder / "charts" / _file_name(dataset), by_metric)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InputError(f"cannot be written ({reason}).", place=Place(file=str(folder))) from None
+    """Leave `report.html`, `results/depend.json`, `results/depend.csv` and every chart as SVG."""
+    drawings = {dataset: _drawn(report) for dataset, report in reports.items()}
+    run.write_json("results/depend.json", result)
+    run.write_text("results/depend.csv", frame.write_csv())
+    for dataset, by_metric in drawings.items():
+        for metric, by_kind in by_metric.items():
+            for kind, drawing in by_kind.items():
+                place = f"charts/{_file_name(dataset)}/{_file_name(metric)}-{kind}.svg"
+                run.write_text(place, drawing)
+    run.write_text("report.html", render_dependence(result, drawings))
+    run.write_manifest({"state": "finished", "versions": versions()})
 
 
 def charts(report: DependenceReport, metric: str) -> dict[str, Spec]:
@@ -61,13 +72,6 @@ def _drawn(report: DependenceReport) -> dict[str, dict[str, str]]:
         }
         for entry in report.metrics
     }
-
-
-def _write_charts(folder: Path, drawings: Mapping[str, Mapping[str, str]]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for metric, by_kind in drawings.items():
-        for kind, drawing in by_kind.items():
-            (folder / f"{_file_name(metric)}-{kind}.svg").write_text(drawing, "utf-8")
 
 
 def _file_name(text: str) -> str:
