@@ -83,7 +83,7 @@ def test_tau_is_twice_the_accuracy_less_one_where_nothing_ties(wmt23, lp: str) -
         assert tau == pytest.approx(2 * pairwise_accuracy(human, scores) - 1, abs=1e-12)
 
 
-@pytest.mark.parametrize("lp", PAIRS)
+@pytest.mark.parametrize("lp", ["en-de", *(pytest.param(lp, marks=pytest.mark.slow) for lp in PAIRS[1:])])
 def test_the_normal_limit_stays_within_two_thousandths_of_many_permutations(wmt23, lp: str) -> None:
     human, metrics = wmt23(lp)
     scores = np.stack([human, *metrics.values()])

@@ -184,7 +184,9 @@ def test_real_metrics_agree_with_a_slow_transcription(real_data: Callable[[str],
         assert abs(slow - fast) < 4 * np.sqrt(pooled * (1 - pooled) * (1 / 400 + 1 / 1000))
 
 
-@pytest.mark.parametrize(("systems", "items", "best"), [(8, 50, np.inf), (8, 60, 0.0)])
+@pytest.mark.parametrize(
+    ("systems", "items", "best"), [(8, 50, np.inf), pytest.param(8, 60, 0.0, marks=pytest.mark.slow)]
+)
 def test_acc_eq_has_its_nominal_size(systems: int, items: int, best: float) -> None:
     """2,000 simulations of items x systems: difficult items, people who tie 25 or 60 % of the pairs."""
     rng = np.random.default_rng(3)
