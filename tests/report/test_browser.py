@@ -172,6 +172,13 @@ def test_a_name_in_the_legend_brings_its_line_out(opened, result):
     assert report.page.evaluate(faint) == 0
 
 
+def test_sentinels_outside_the_frame_are_named_and_not_in_the_legend(opened, result):
+    report = opened(result)
+    figure = report.page.locator("#column-0-accuracy")
+    assert "constant" in figure.locator("figcaption").inner_text()
+    assert "constant" not in figure.locator(".legend").inner_text()
+
+
 def test_tables_sort_by_value_with_missing_ones_last(opened, result):
     result["global"][2]["micro"] = None
     report = opened(result)

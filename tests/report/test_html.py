@@ -83,6 +83,12 @@ def test_provenance_is_on_the_page(result):
         assert text in page
 
 
+def test_how_ties_count_is_said(result):
+    assert "a tie is wrong." in render(result)
+    result["manifest"]["identity"] = {"configuration": {"ties": "half"}}
+    assert "a tie counts half." in render(result)
+
+
 def test_speech_pairs_are_aligned_with_the_reference(results):
     result = results(task="asr", metrics=("wer",))
     assert "Against the reference, word by word" in render(result)

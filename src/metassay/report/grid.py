@@ -10,7 +10,9 @@ from metassay.report.answer import brief
 from metassay.report.findings import Estimate
 from metassay.report.wording import NOTHING, count, number, percent, probability
 
-Kind = Literal["name", "text", "prose", "percent", "count", "number", "decimal", "probability", "verdict"]
+Kind = Literal[
+    "name", "text", "prose", "percent", "amount", "count", "number", "decimal", "probability", "verdict"
+]
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,7 @@ _SHOW = {
     "prose": _text,
     "verdict": _text,
     "percent": lambda value: percent(value, digits=1),
+    "amount": lambda value: percent(value, digits=1) if isinstance(value, float) else count(value),
     "count": count,
     "number": number,
     "decimal": lambda value: number(value, digits=4),

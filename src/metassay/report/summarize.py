@@ -39,6 +39,7 @@ def summarize(result: Mapping[str, Any]) -> dict[str, Any]:
         "thrifty": choice.thrifty_sentence(findings),
         "examples": examples(findings),
         "remarks": [str(remark) for remark in result.get("notes") or ()],
+        "half_ties": provenance.setting(result, "ties") == "half",
         "left_out": provenance.left_out(result),
         "signatures": provenance.signature_grid(result),
         "manifest": provenance.flat(result.get("manifest") or {}),

@@ -13,11 +13,17 @@ from metassay.report.wording import tidy
 VALIDITY_FIELDS = (
     Field("perturbation", "perturbation", "name"),
     Field("pairs", "pairs used", "count"),
-    Field("applied", "applied", "count"),
-    Field("not_applicable", "did not apply", "count"),
-    Field("unchanged", "left it unchanged", "count"),
-    Field("mean_edit_distance", "mean edit distance", "number", "words changed"),
-    Field("disagreement", "people disagree", "percent", "human-scored pairs where the copy is not worse"),
+    Field("applied", "applied", "amount"),
+    Field("not_applicable", "did not apply", "amount"),
+    Field("unchanged", "left it unchanged", "amount"),
+    Field("mean_edit_distance", "mean edit distance", "number", "characters edited"),
+    Field("edit_distance", "mean edit distance", "number", "characters edited"),
+    Field("edit_share", "edited share", "percent", "edited characters over the length of the text"),
+    Field("judged", "judged by people", "count", "pairs whose copy people scored too"),
+    Field("disagreements", "people disagree", "count", "judged pairs in which the copy scored higher"),
+    Field("worse", "lost gain", "count", "copies with less discounted gain"),
+    Field("equal", "kept gain", "count", "copies with the same discounted gain: their label is wrong"),
+    Field("better", "won gain", "count", "copies with more discounted gain: their label is wrong"),
 )
 
 

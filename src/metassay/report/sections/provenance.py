@@ -46,6 +46,14 @@ def program(result: Mapping[str, Any]) -> str:
     return f"metassay {version}" if version else "metassay"
 
 
+def setting(result: Mapping[str, Any], name: str) -> Any:
+    """A setting of the run, wherever the manifest keeps its configuration."""
+    manifest = result.get("manifest") or {}
+    identity = manifest.get("identity") or {}
+    configuration = identity.get("configuration") or manifest.get("configuration") or {}
+    return configuration.get(name) if isinstance(configuration, Mapping) else None
+
+
 def flat(value: Any, path: str = "") -> list[dict[str, str]]:
     """A nested mapping as rows `a.b.c: value`, in its own order."""
     if isinstance(value, Mapping):
