@@ -157,3 +157,12 @@ def test_the_verbs_give_the_official_leaderboard(real_data):
     board = pl.read_csv(real_data("trec_covid/leaderboard-round1.csv")).join(ours, on="run")
     assert board.height == 143
     assert [f"{own:.4f}" for own in board["ours"]] == [f"{official:.4f}" for official in board["ndcg@10"]]
+
+
+def test_topics_bring_contexts_by_join(folder):
+    (folder / "topics.tsv").write_text("topic\tdomain\nq1\tnews\nq2\tlaw\nq3\tnews\n")
+    data = metassay.read(folder / "runs", qrels=folder / "qrels.txt", join=folder / "topics.tsv")
+    assert data.metadata == ("domain",)
+    found = dict(data.outputs.select("item", "domain").unique().iter_rows())
+    assert found["q1"] == "news"
+    assert found["q2"] == "law"

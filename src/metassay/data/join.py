@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
-from metassay.data.columns import KEY_PREFIXES, TEXT_NAMES
+from metassay.data.columns import KEY_PREFIXES, RANKING_NAMES, TEXT_NAMES
 from metassay.errors import InputError, Place
 
-KEYS = (*KEY_PREFIXES, *TEXT_NAMES["item"], "system", "doc_id", "speaker_id")
+RANKING_KEYS = (*RANKING_NAMES["item"], *RANKING_NAMES["system"])
+KEYS = tuple(
+    dict.fromkeys((*KEY_PREFIXES, *TEXT_NAMES["item"], "system", "doc_id", "speaker_id", *RANKING_KEYS))
+)
 
 
 def join_columns(frame: pl.DataFrame, other: pl.DataFrame, *, file: str) -> tuple[pl.DataFrame, str]:

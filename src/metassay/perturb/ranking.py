@@ -77,7 +77,7 @@ class RankSwapping(Reordering):
 
     `swaps` is how many; 0, the default, is one for every five documents, at least one:
     fewer often move no relevant document (one of a hundred leaves the gain of 72 % of the lists of TREC-COVID
-    as it was, ten 15 %, twenty 6 %).
+    as it was, ten 15 %, twenty 7 %).
     """
 
     name: ClassVar[str] = "rank_swapping"

@@ -69,9 +69,9 @@ def read(
             )
         judged = read_judgements(os.fspath(qrels), threshold=relevant_from)
         dataset = assemble_rankings(tables, judged, columns=columns, complete=complete)
-        return _select(dataset.with_notes(*notes), where, systems, exclude_systems)
+        return _select(dataset.with_notes(*dict.fromkeys(notes)), where, systems, exclude_systems)
     dataset = assemble(tables, task=task, columns=columns, references=references, language=language)
-    return _select(dataset.with_notes(*notes), where, systems, exclude_systems)
+    return _select(dataset.with_notes(*dict.fromkeys(notes)), where, systems, exclude_systems)
 
 
 def read_plain(
