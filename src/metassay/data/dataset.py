@@ -36,6 +36,8 @@ class Dataset:
     qrels: pl.DataFrame | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Rows of the input that are not here, counted by reason."""
+    own_references: tuple[str, ...] = ()
+    """Systems that were left out because their outputs are the reference itself."""
     notes: tuple[str, ...] = ()
     """What a reader of the results should know about how the data was read."""
 

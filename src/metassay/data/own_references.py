@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from metassay.data.columns import KEY_PREFIXES
@@ -26,11 +28,12 @@ def without_own_references(dataset: Dataset) -> Dataset:
     rows = _rows(dataset)
     if rows.is_empty():
         return dataset
-    names = ", ".join(sorted(rows["name"].unique()))
+    names = tuple(sorted(rows["name"].unique()))
     gone = pl.Series([False] * len(dataset)).scatter(rows["row"], True)
-    kept = dataset.where(~gone, reason=REASON)
+    kept = replace(dataset.where(~gone, reason=REASON), own_references=names)
     return kept.with_notes(
-        f"Left out, since their outputs are the reference itself: {names}. Keep them with --keep-references."
+        f"Left out, since their outputs are the reference itself: {', '.join(names)}. "
+        "Keep them with --keep-references."
     )
 
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from metassay.data.context import Context, RowLabel, default_contexts, make_context
 from metassay.data.dataset import Dataset
+from metassay.data.own_references import REASON
 from metassay.engine.local import Progress, default_workers, measured_cost
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contextual import ContextualResult, assay_pairs
@@ -72,6 +73,7 @@ class AssayResult(Result):
             "outputs": len(self.dataset),
             "pairs": len(self.pairs),
             "left_out": dict(self.dataset.left_out),
+            "named_left_out": {REASON: list(self.dataset.own_references)} if self.dataset.own_references else {},
             "perturbations": dict(counts.iter_rows()),
             **contextual,
             "metrics": [
