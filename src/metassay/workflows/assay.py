@@ -73,7 +73,7 @@ class AssayResult(Result):
             "outputs": len(self.dataset),
             "pairs": len(self.pairs),
             "left_out": dict(self.dataset.left_out),
-            "named_left_out": {REASON: list(self.dataset.own_references)} if self.dataset.own_references else {},
+            "named_left_out": {REASON: list(names)} if (names := self.dataset.own_references) else {},
             "perturbations": dict(counts.iter_rows()),
             **contextual,
             "metrics": [
