@@ -67,3 +67,12 @@ def test_percentiles_leave_out_what_is_undefined():
     assert low == pytest.approx(np.nanpercentile(values, 2.5, axis=1))
     assert high == pytest.approx(np.nanpercentile(values, 97.5, axis=1))
     assert np.isnan(percentiles(np.full((1, 5), np.nan))[0][0])
+
+
+@pytest.mark.parametrize("count", [1, 2, 40, 41, 1000])
+def test_percentiles_without_gaps_equal_numpy(count):
+    values = np.random.default_rng(count).random((7, count))
+    low, high = percentiles(values)
+    assert low == pytest.approx(np.percentile(values, 2.5, axis=1))
+    assert high == pytest.approx(np.percentile(values, 97.5, axis=1))
+    assert percentiles(values[0])[0] == pytest.approx(low[0])

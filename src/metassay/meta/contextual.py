@@ -137,9 +137,9 @@ def assay_pairs(
     outputs; else `judgements` serve. `costs` (seconds per 1,000 outputs) and `criteria` (numbers per metric,
     higher is better) only order a top group. `sentinels` are metrics that check the assay: reported, but
     neither ranked nor recommended. `metadata` says more about the contexts of a column, {column: {field:
-    values in the order of the contexts}}; columns that enclose its contexts are added. Contexts of fewer than
-    `minimum_items` are warned of. `radius` bounds how far the mix of contexts may shift in the robust
-    accuracy. Results depend on `seed`, never on `workers` or the order of the pairs.
+    values in the order of the contexts}}; columns that enclose its contexts are added. Contexts below
+    `minimum_items` are warned of. `radius` bounds the shift of the mix of contexts in the robust accuracy.
+    Results depend on `seed`, never on `workers` or the order of the pairs.
     """
     _check(judgements, contexts, agreement, sentinels)
     ranked = _competing(judgements, sentinels)
