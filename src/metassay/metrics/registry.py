@@ -74,7 +74,7 @@ def parse_metric(text: str | Metric) -> Metric:
     name, parameters = parse_spec(f"{cut['name']}{cut['inside'] or ''}" if cut else text)
     family, implied = _cut_family(name, cut["value"]) if cut else _family(name)
     if family is None:
-        raise UnknownName("metric", text, map(_shown, known_metrics().values()))
+        raise UnknownName("metric", text, map(shown_name, known_metrics().values()))
     return _with_parameters(family, implied | parameters)
 
 
@@ -99,7 +99,8 @@ def _cut_family(name: str, value: str) -> tuple[type[Metric] | None, dict[str, A
     return known_metrics()[stem], {parameter: parse_value(value)}
 
 
-def _shown(family: type[Metric]) -> str:
+def shown_name(family: type[Metric]) -> str:
+    """The name in lists; with the parameter that is part of it, as in `ndcg_cut_k`."""
     parameter = getattr(family, "suffix", "")
     return f"{family.name}_{parameter}" if parameter else family.name
 

@@ -36,18 +36,18 @@ def listing(kind: str) -> Listing:
 
 
 def _metrics() -> list[dict[str, Any]]:
-    from metassay.metrics.registry import known_metrics
+    from metassay.metrics.registry import known_metrics, shown_name
 
     rows = [
         {
-            "metric": name,
+            "metric": shown_name(metric),
             "task": metric.task,
             "better": "higher" if metric.higher_is_better else "lower",
             "needs": ", ".join(sorted(metric.needs)),
             "equals": metric.oracle or "–",
             "what": metric.summary,
         }
-        for name, metric in known_metrics().items()
+        for metric in known_metrics().values()
     ]
     return sorted(rows, key=lambda row: (row["task"], row["metric"]))
 

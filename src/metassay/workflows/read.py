@@ -51,6 +51,7 @@ def read(
     Rankings need `qrels`, a file of judgements or of ratings (relevant from `relevant_from` on); judged
     topics that a run does not answer count as 0, or with `complete=False` are left out of its means.
     """
+    task = task or (None if qrels is None else "ranking")
     tables = [_table(path, quoting, task) for path in expand(path_or_paths)]
     notes: list[str] = []
     for file in [] if join is None else expand(join):
