@@ -76,16 +76,9 @@ def widened_percentiles(
 
 def percentiles(resamples: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """The ends of the central `level` of each row, NaN left out; NaN for a row without values."""
-    shares = np.array([(1 - level) / 2, (1 + level) / 2])
-    count = resamples.shape[-1]
-    if np.isnan(resamples).any():
-        ordered = np.sort(resamples, axis=-1)  # NaN last
-        last = np.maximum((~np.isnan(ordered)).sum(axis=-1) - 1, 0)
-    else:  # only the ends need their places
-        around = np.concatenate([np.floor(shares * (count - 1)), np.ceil(shares * (count - 1))])
-        ordered = np.partition(resamples, np.unique(around.astype(np.int64)), axis=-1)
-        last = np.full(resamples.shape[:-1], count - 1)
-    places = shares * last[..., None]
+    ordered = np.sort(resamples, axis=-1)  # NaN last
+    last = np.maximum((~np.isnan(ordered)).sum(axis=-1) - 1, 0)
+    places = np.array([(1 - level) / 2, (1 + level) / 2]) * last[..., None]
     below = np.floor(places).astype(np.int64)
     lower = np.take_along_axis(ordered, below, axis=-1)
     upper = np.take_along_axis(ordered, np.ceil(places).astype(np.int64), axis=-1)
