@@ -201,3 +201,17 @@ def test_corpus_scores_are_computed_from_the_texts(real_data: Callable[[str], Pa
     assert found[0]["metric"] == "bleu"
     assert found[0]["pa_corpus"] == pytest.approx(same[first, second].mean())
     assert found[0]["spa_corpus"] != found[0]["spa_segment"]
+
+
+def test_out_leaves_results_and_charts_and_refuses_another_run(frame: pl.DataFrame, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    said = rank(frame, draws=20, analysis="power", out=folder).to_dict()
+    assert json.loads((folder / "results/rank.json").read_text()) == said
+    assert pl.read_csv(folder / "results/rank.csv")["metric"].n_unique() == 4
+    assert pl.read_csv(folder / "results/comparisons.csv").height == 1
+    assert (folder / "results/power.csv").exists()
+    for name in ("en-de-spa-global", "en-de-spa-global-comparisons"):
+        assert (folder / f"charts/{name}.svg").read_text().startswith("<svg")
+    rank(frame, draws=20, analysis="power", out=folder)
+    with pytest.raises(ValueError, match="run"):
+        rank(frame, draws=21, analysis="power", out=folder)

@@ -74,6 +74,7 @@ def run_rank(
         keep_references=keep_references,
         quoting=data.quoting,
         workers=output.workers,
+        out=output.out,
     )
     if output.json:
         print(result.to_json())

@@ -7,6 +7,7 @@ under its exact name. The order of rows never matters: systems and segments are 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,6 +54,16 @@ class ScoreTable:
                 raise InputError(f"the scores of {name} have shape {scores.shape}, not {shape}.")
         for name in ("human", "metrics", "labels"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @property
+    def content_hash(self) -> str:
+        """A hash of every name and score."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(repr((self.dataset, self.systems, self.segments, sorted(self.labels.items()))).encode())
+        for name, scores in (*sorted(self.human.items()), *sorted(self.metrics.items())):
+            digest.update(name.encode())
+            digest.update(scores.tobytes())
+        return digest.hexdigest()
 
 
 def score_tables(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -15,6 +16,7 @@ from metassay.meta.averages import averages
 from metassay.meta.ranking_of_metrics import Ranking, rank_tables
 from metassay.meta.significance import Procedure
 from metassay.workflows.rank_analyses import ANALYSES, analyse
+from metassay.workflows.rank_files import open_run, write_results
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.score_tables import read_score_tables
@@ -77,13 +79,15 @@ def rank(
     keep_references: bool = False,
     quoting: str = "minimal",
     workers: int | None = None,
+    out: str | Path | None = None,
 ) -> RankResult:
     """Rank metrics against human scores.
 
     `data` is a table with a row per output and a column per metric (or files of such tables, a folder in the
     layout of mt-metrics-eval, a data set). `human` names the column of human scores, needed where there are
     several. `context` adds a ranking per value of a column, all on equal numbers of segments; `cluster` makes
-    its values (documents) the units that are permuted and resampled instead of segments.
+    its values (documents) the units that are permuted and resampled instead of segments. `out` is a folder
+    for the result as JSON and CSV with charts.
     """
     wanted = _names(analysis)
     for name in wanted:
@@ -109,14 +113,19 @@ def rank(
         "lower_is_better": _names(lower_is_better),
         "cluster": cluster,
     }
-    rankings = rank_tables(
-        tables, meta=meta, procedure=procedure, contexts=_names(context), holm=holm, **options
-    )
+    contexts = _names(context)
+    asked = {"meta": _names(meta), "contexts": contexts, "holm": holm, "analysis": wanted}
+    drawing = {name: value for name, value in asdict(procedure).items() if name not in {"workers", "stream"}}
+    run = None if out is None else open_run(out, tables, options | asked | drawing)
+    rankings = rank_tables(tables, meta=meta, procedure=procedure, contexts=contexts, holm=holm, **options)
     analyses = {
         name: analyse(name, data, tables, meta=meta, procedure=procedure, **options) for name in wanted
     }
     seen = [note for ranking in rankings for note in ranking.data.notes]
-    return RankResult(chosen, tuple(rankings), analyses, tuple(dict.fromkeys([*notes, *seen])))
+    result = RankResult(chosen, tuple(rankings), analyses, tuple(dict.fromkeys([*notes, *seen])))
+    if run is not None:
+        write_results(run, result.to_dict(), result.to_frame())
+    return result
 
 
 def _human(tables: Sequence[ScoreTable], human: str | None) -> str:

@@ -1,0 +1,55 @@
+"""What `rank --out` leaves: the result as JSON, its tables as CSV, its charts as SVG."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metassay.data.scores import ScoreTable
+from metassay.report.charts.metric_ranking import comparisons_chart, ranking_chart
+from metassay.report.charts.theme import TOKENS, Spec, config
+from metassay.store.run import RunFolder
+from metassay.workflows.preparing import versions
+
+
+def open_run(folder: str | Path, tables: Sequence[ScoreTable], configuration: Mapping[str, Any]) -> RunFolder:
+    """The run folder of this configuration on these scores; another run's is refused."""
+    inputs = {table.dataset: table.content_hash for table in tables}
+    return RunFolder.open(folder, {"command": "rank", "configuration": dict(configuration), "inputs": inputs})
+
+
+def write_results(run: RunFolder, result: Mapping[str, Any], frame: pl.DataFrame) -> None:
+    """Leave `results/rank.{json,csv}`, `results/comparisons.csv`, one CSV per analysis, and the charts."""
+    run.write_json("results/rank.json", result)
+    run.write_text("results/rank.csv", frame.write_csv())
+    compared = [
+        {name: one[name] for name in ("dataset", "meta", "context")} | row
+        for one in result["results"]
+        for row in one["comparisons"]
+    ]
+    if compared:
+        run.write_text("results/comparisons.csv", pl.DataFrame(compared).write_csv())
+    for name, rows in result.get("analysis", {}).items():
+        run.write_text(f"results/{name}.csv", pl.DataFrame(rows, infer_schema_length=None).write_csv())
+    for one in result["results"]:
+        place = "charts/" + _file_name("-".join((one["dataset"], one["meta"], one["context"])))
+        run.write_text(f"{place}.svg", _drawn(ranking_chart(one)))
+        if one["comparisons"]:
+            run.write_text(f"{place}-comparisons.svg", _drawn(comparisons_chart(one)))
+    run.write_manifest({"state": "finished", "versions": versions()})
+
+
+def _drawn(spec: Spec) -> str:
+    from vl_convert import vegalite_to_svg
+
+    look = {**config("light"), "background": TOKENS["light"]["paper"]}
+    drawing: str = vegalite_to_svg({**spec, "width": 640, "config": look})
+    return drawing
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"
