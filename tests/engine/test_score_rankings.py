@@ -11,7 +11,7 @@ import pytest
 
 from metassay.engine import rankings
 from metassay.engine.batches import Rows
-from metassay.engine.local import score_rows
+from metassay.engine.local import measured_cost, score_rows
 from metassay.engine.rankings import score_ranked_rows
 from metassay.errors import InputError, MetricFailure
 from metassay.metrics.base import Metric
@@ -71,3 +71,9 @@ def test_the_same_list_for_two_topics_is_two_lists():
     assert len(set(rows.digests(needs))) == 2
     again = Rows(rows.frame, QRELS.sample(fraction=1, shuffle=True, seed=3))
     assert again.digests(needs) == rows.digests(needs)
+
+
+def test_batches_hold_the_judgements_for_metrics_of_others():
+    rows = Rows(FRAME.with_columns(language=pl.lit(None, pl.String)), QRELS)
+    np.testing.assert_allclose(Judged().score(rows.batch(Judged.needs)), [1 / 2, 0, 1 / 3])
+    assert measured_cost([Judged(), *parse_metrics("map")], rows).keys() == {"judged", "map"}

@@ -140,8 +140,8 @@ def _unanswered_note(missing: pl.DataFrame, *, complete: bool) -> str:
     fate = "count as 0" if complete else "are left out of the means"
     systems = missing["system"].n_unique()
     return (
-        f"{missing.height} judged topics have no list ({systems} of the runs lack some, "
-        f"such as {missing['system'][0]} topic {missing['item'][0]}); they {fate}."
+        f"Judged topics without a list: {missing.height}, in {systems} of the runs "
+        f"(such as topic {missing['item'][0]} of {missing['system'][0]}); they {fate}."
     )
 
 

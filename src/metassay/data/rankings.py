@@ -117,6 +117,15 @@ def lists_from_mappings(outputs: Sequence[Sequence[str]], qrels: Sequence[Mappin
     )
 
 
+def grade_mappings(items: pl.Series, qrels: pl.DataFrame) -> list[Mapping[str, int]]:
+    """For each item its judgements as a mapping from document to grade, one object per distinct item."""
+    wanted = qrels.filter(pl.col("item").is_in(items.unique().implode()))
+    grades: dict[str, dict[str, int]] = {}
+    for item, document, grade in wanted.select("item", "document", "grade").iter_rows():
+        grades.setdefault(item, {})[document] = grade
+    return [grades.get(item, {}) for item in items]
+
+
 def order_by_score(table: pl.DataFrame, qrels: pl.DataFrame) -> tuple[pl.DataFrame, RankedLists]:
     """Ranked lists from a table `system, item, document, score`, as trec_eval orders them.
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.rankings import ranked_lists
+from metassay.data.rankings import grade_mappings, ranked_lists
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric
 
@@ -59,6 +59,8 @@ class Rows:
         fields: dict[str, Sequence[Any]] = {name: self.frame[name].to_list() for name in self._fields(needs)}
         if self.qrels is not None:
             fields["output"] = ranked_lists(self.frame["item"], self.frame["output"], self.qrels)
+            if "qrels" in needs:
+                fields["qrels"] = grade_mappings(self.frame["item"], self.qrels)
         fields.setdefault("output", self.frame["output"].to_list())
         return Batch(fields, self.frame["language"][0] if len(self) else None)
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import polars as pl
 
-from metassay.data.rankings import RankedLists, ranked_lists
+from metassay.data.rankings import RankedLists, grade_mappings, ranked_lists
 from metassay.engine.local import Scored, default_workers
 from metassay.errors import InputError, MetricFailure
 from metassay.metrics.base import Batch, Metric, Scores
@@ -65,10 +65,7 @@ def _score_other(
         "system": index["system"].to_list(),
     }
     if "qrels" in metric.needs:
-        grades: dict[str, dict[str, int]] = {}
-        for item, document, grade in qrels.select("item", "document", "grade").iter_rows():
-            grades.setdefault(item, {})[document] = grade
-        fields["qrels"] = [grades[item] for item in index["item"]]
+        fields["qrels"] = grade_mappings(index["item"], qrels)
     scores = np.asarray(metric.score(Batch(fields)), dtype=np.float64)
     if scores.shape != (len(lists),):
         raise MetricFailure(f"{metric} returned {scores.shape} scores for {len(lists)} lists.")
