@@ -40,6 +40,9 @@ def run_rank(
         str | None, typer.Option(help="Columns to turn around, comma-separated.")
     ] = None,
     holm: Annotated[bool, typer.Option("--holm", help="Holm's correction over all comparisons.")] = False,
+    missing: Annotated[
+        str, typer.Option(help="complete segments only, or pairwise: what both systems of a pair have.")
+    ] = "complete",
     analysis: Annotated[
         str | None, typer.Option(help="Any of stability, discrimination, ceiling, thresholds, power, corpus.")
     ] = None,
@@ -64,6 +67,7 @@ def run_rank(
         metrics=metrics,
         lower_is_better=comma_list(lower_is_better) or (),
         holm=holm,
+        missing=missing,
         analysis=comma_list(analysis) or (),
         join=data.join or None,
         columns=assignments(data.column, "--column"),

@@ -41,10 +41,12 @@ class Comparable:
     labels: dict[str, tuple[str | None, ...]]
     units: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
+    pairwise: bool = False
+    """Whether gaps are left in, for each pair of systems to be compared on what both have."""
 
     @property
     def segments(self) -> int:
-        """Segments with every human score."""
+        """Segments with every human score; with those of two systems at least under pairwise deletion."""
         return int(self.human.shape[1])
 
     @cached_property
@@ -56,6 +58,12 @@ class Comparable:
         """Complete arrays of some metrics on some segments."""
         units = None if self.units is None else np.unique(self.units[segments], return_inverse=True)[1]
         return Judged(self.human[:, segments], self.scores[metrics][:, :, segments], units)
+
+    def used(self, metric: int) -> int:
+        """How many segments a metric's value rests on."""
+        if not self.pairwise:
+            return int(self.complete[metric].sum())
+        return int(((~np.isnan(self.scores[metric] + self.human)).sum(axis=0) >= 2).sum())
 
     def patterns(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
         """Metrics that have the same segments, with those segments."""
@@ -83,9 +91,13 @@ def comparable(
     metrics: Sequence[str] | None = None,
     lower_is_better: Sequence[str] = (),
     cluster: str | None = None,
+    pairwise: bool = False,
     seed: int = 0,
 ) -> Comparable:
-    """Arrays of one data set; `cluster` names the metadata column whose values are independent units."""
+    """Arrays of one data set; `cluster` names the metadata column whose values are independent units.
+
+    With `pairwise` deletion human scores keep their gaps; see `metassay.meta.pairwise_deletion`.
+    """
     if human not in table.human:
         raise UnknownName("human score", human, table.human)
     names = _chosen_metrics(table, metrics)
@@ -93,11 +105,15 @@ def comparable(
     scores = np.stack([table.metrics[name] * (-1.0 if name in lower_is_better else 1.0) for name in names])
     kept, notes = _systems(table, people, scores)
     people, scores = people[kept], scores[:, kept]
-    rated = np.asarray(~np.isnan(people).any(axis=0))
+    scored = ~np.isnan(people)
+    rated = np.asarray(scored.sum(axis=0) >= 2 if pairwise else scored.all(axis=0))
     if not rated.any():
-        raise InputError(f"{table.dataset}: no segment has a {human} score of every system.")
+        raise InputError(
+            f"{table.dataset}: no segment has a {human} score of every system.",
+            remedy="Compare each pair of systems on what both have: --missing pairwise.",
+        )
     scores = scores[:, :, rated]
-    if idle := [n for n, own in zip(names, scores) if np.isnan(own).any(axis=0).all()]:
+    if not pairwise and (idle := [n for n, own in zip(names, scores) if np.isnan(own).any(axis=0).all()]):
         notes.append(f"{table.dataset}: no segment has a score of every system by {', '.join(idle)}.")
     scores = np.concatenate([scores, _baselines(int(kept.sum()), int(rated.sum()), seed)])
     labels = {name: _chosen(values, rated) for name, values in table.labels.items()}
@@ -108,11 +124,12 @@ def comparable(
         (*names, *BASELINES),
         people[:, rated],
         scores,
-        np.asarray(~np.isnan(scores).any(axis=1)),
+        np.asarray(~np.isnan(scores + people[:, rated]).any(axis=1)),
         int((~rated).sum()),
         labels,
         None if cluster is None else _units(labels, cluster),
         (*table.notes, *notes),
+        pairwise,
     )
 
 

@@ -15,6 +15,7 @@ from metassay.errors import InputError
 from metassay.meta.comparable import BASELINES, Comparable, comparable, label_codes
 from metassay.meta.intervals import bootstrap_values, percentile_interval, subsampled_values
 from metassay.meta.meta_metrics import MetaMetric, meta_values, parse_meta
+from metassay.meta.pairwise_deletion import pairwise_deletion
 from metassay.meta.rank_order import best_first, comparison_rows, plain, ranks_of
 from metassay.meta.significance import (
     Differences,
@@ -82,7 +83,7 @@ class Ranking:
                 "low": plain(self.low[m]),
                 "high": plain(self.high[m]),
                 "rank": ranks.get(m),
-                "segments": int(self.data.complete[m].sum()),
+                "segments": self.data.used(m),
                 "baseline": m >= count,
                 **self._ties(m),
             }
@@ -106,6 +107,7 @@ def rank_tables(
     procedure: Procedure | None = None,
     contexts: Sequence[str] = (),
     cluster: str | None = None,
+    pairwise: bool = False,
     metrics: Sequence[str] | None = None,
     lower_is_better: Sequence[str] = (),
     holm: bool = False,
@@ -125,6 +127,7 @@ def rank_tables(
             metrics=metrics,
             lower_is_better=lower_is_better,
             cluster=cluster,
+            pairwise=pairwise,
             seed=procedure.seed,
         )
         own = replace(procedure, stream=zlib.crc32(table.dataset.encode()))
@@ -171,6 +174,11 @@ def _values(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Value and interval of each metric, each on the segments it has."""
     values, low, high = (np.full(len(data.names), np.nan) for _ in range(3))
+    if data.pairwise:
+        for m, scores in enumerate(data.scores):
+            found = pairwise_deletion(meta, data.human, scores, draws=procedure.draws, seed=procedure.seed)
+            values[m], low[m], high[m] = found.value, found.low, found.high
+        return values, low, high
     for metrics, segments in data.patterns():
         if not segments.any():
             continue

@@ -11,7 +11,7 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.data.scores import ScoreTable
-from metassay.errors import InputError
+from metassay.errors import InputError, UnknownName
 from metassay.meta.averages import averages
 from metassay.meta.ranking_of_metrics import Ranking, rank_tables
 from metassay.meta.significance import Procedure
@@ -22,6 +22,7 @@ from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.score_tables import read_score_tables
 
 Named = str | Sequence[str]
+MISSING = ("complete", "pairwise")
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ def rank(
     metrics: Named | None = None,
     lower_is_better: Named = (),
     holm: bool = False,
+    missing: str = "complete",
     analysis: Named = (),
     join: Paths | None = None,
     columns: Mapping[str, str] | None = None,
@@ -86,13 +88,16 @@ def rank(
     `data` is a table with a row per output and a column per metric (or files of such tables, a folder in the
     layout of mt-metrics-eval, a data set). `human` names the column of human scores, needed where there are
     several. `context` adds a ranking per value of a column, all on equal numbers of segments; `cluster` makes
-    its values (documents) the units that are permuted and resampled instead of segments. `out` is a folder
-    for the result as JSON and CSV with charts.
+    its values (documents) the units that are permuted and resampled instead of segments. With
+    `missing="pairwise"` each pair of systems is compared on the segments that both have (spa and pa; tests
+    still use complete segments). `out` is a folder for the result as JSON and CSV with charts.
     """
     wanted = _names(analysis)
     for name in wanted:
         if name not in ANALYSES:
             raise InputError(f"unknown analysis {name!r}.", remedy=f"Known: {', '.join(ANALYSES)}.")
+    if missing not in MISSING:
+        raise UnknownName("rule for missing scores", missing, MISSING)
     procedure = Procedure(significance, method, draws, permutations, seed, workers)
     tables, notes = read_score_tables(
         data,
@@ -112,6 +117,7 @@ def rank(
         "metrics": _names(metrics) or None,
         "lower_is_better": _names(lower_is_better),
         "cluster": cluster,
+        "pairwise": missing == "pairwise",
     }
     contexts = _names(context)
     asked = {"meta": _names(meta), "contexts": contexts, "holm": holm, "analysis": wanted}
