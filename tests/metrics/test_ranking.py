@@ -223,3 +223,11 @@ def test_order_is_float32_score_then_document_both_descending(scores):
     _, lists = order_by_score(table, pl.DataFrame({"item": ["t"], "document": ["d00"], "grade": [1]}))
     expected = sorted(rows, key=lambda row: (float(np.float32(row[3])) + 0.0, row[2]), reverse=True)
     assert list(lists[0]) == [row[2] for row in expected]
+
+
+def test_sentinels_see_arrays_as_they_see_document_ids():
+    run, qrels = runs_and_judgements(3)
+    _, lists = arrays(run, qrels)
+    for metric in parse_metrics("length,random,constant"):
+        expected = metric.score(Batch({"output": [lists[row] for row in range(len(lists))]}))
+        np.testing.assert_array_equal(metric.score(Batch({"output": lists})), expected)

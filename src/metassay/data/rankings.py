@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import overload
 
 import numpy as np
@@ -59,6 +60,12 @@ class RankedLists(Sequence[tuple[str, ...]]):
             return self.take(np.asarray(rows, dtype=np.int64))
         return tuple(self.names.gather(self.documents[self.offsets[rows] : self.offsets[rows + 1]]))
 
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        names = self.names.to_list()
+        bounds = self.offsets.tolist()
+        for start, end in pairwise(bounds):
+            yield tuple(names[code] for code in self.documents[start:end].tolist())
+
     def take(self, rows: Ints) -> RankedLists:
         """The lists in these rows, in this order."""
         offsets = _offsets(np.diff(self.offsets)[rows])
@@ -80,6 +87,15 @@ class RankedLists(Sequence[tuple[str, ...]]):
         return pl.Series(
             "output", pl.from_arrow(pa.LargeListArray.from_arrays(pa.array(self.offsets), coded))
         )
+
+    @property
+    def lengths(self) -> Ints:
+        """The number of documents in each list."""
+        return np.diff(self.offsets)
+
+    def joined(self) -> pl.Series:
+        """Each list as one text, its ids parted by NUL: what random numbers are drawn from."""
+        return self.to_series().cast(pl.List(pl.String)).list.join("\0")
 
     @property
     def has_relevant(self) -> NDArray[np.bool_]:

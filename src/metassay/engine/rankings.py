@@ -60,7 +60,7 @@ def _score_other(
     """A metric that is not of ours, or a sentinel: it sees document ids and a mapping of grades."""
     started = time.perf_counter()
     fields: dict[str, Sequence[object]] = {
-        "output": list(lists),
+        "output": lists,
         "item": index["item"].to_list(),
         "system": index["system"].to_list(),
     }

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from metassay.data.rankings import RankedLists
 from metassay.metrics.base import Batch, Metric, Scores
 
 
@@ -29,6 +30,8 @@ class Length(_Sentinel):
 
     def score(self, batch: Batch) -> Scores:
         """Number of words."""
+        if isinstance(batch["output"], RankedLists):
+            return batch["output"].lengths.astype(np.float64)
         return np.array([_length(output) for output in batch.output], dtype=np.float64)
 
 
@@ -43,7 +46,8 @@ class Random(_Sentinel):
 
     def score(self, batch: Batch) -> Scores:
         """A number in [0, 1)."""
-        return np.array([_uniform(self.seed, output) for output in batch.output], dtype=np.float64)
+        outputs = batch["output"].joined() if isinstance(batch["output"], RankedLists) else batch.output
+        return np.array([_uniform(self.seed, output) for output in outputs], dtype=np.float64)
 
 
 @dataclass(frozen=True)
