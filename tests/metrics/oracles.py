@@ -65,8 +65,7 @@ def official(spec: str) -> Oracle:
         return lambda output, references: float(SACREBLEU[spec].sentence_score(output, references).score)
     if spec in ROUGE:
         kind, stemming = ROUGE[spec]
-        scorer = RougeScorer([kind], use_stemmer=stemming)
-        return lambda output, references: float(scorer.score_multi(references, output)[kind].fmeasure)
+        return lambda output, references: _rouge(output, tuple(references), stemming=stemming)[kind]
     if spec in JIWER:
         return _jiwer(spec)
     if spec == "meteor":
@@ -91,6 +90,18 @@ def official_corpus(spec: str, outputs: Sequence[str], references: Sequence[str]
         return float(getattr(jiwer, spec)(list(references), list(outputs)))
     tokenize = str.split if "whitespace" in spec else NLTKWordTokenizer().tokenize
     return float(corpus_bleu([[tokenize(r)] for r in references], [tokenize(o) for o in outputs]))
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _rouge(output: str, references: tuple[str, ...], *, stemming: bool) -> dict[str, float]:
+    """All three at once, for tokens and stems take most of the time."""
+    found = _rouge_scorer(stemming=stemming).score_multi(references, output)
+    return {kind: float(score.fmeasure) for kind, score in found.items()}
+
+
+@functools.cache
+def _rouge_scorer(*, stemming: bool) -> RougeScorer:
+    return RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=stemming)
 
 
 def _jiwer(spec: str) -> Oracle:

@@ -152,6 +152,13 @@ def test_a_flores_tokeniser_without_its_model_says_where_to_put_it():
         parse_metric("bleu(tokenizer=flores200)").score(Batch.of(["a"], [["a"]]))
 
 
+def test_bleu_on_chinese_words_recommends_its_tokeniser():
+    batch = Batch.of(["猫坐在垫子上。"], [["猫在垫子上。"]], language="zh")
+    with pytest.warns(UserWarning, match="tokenizer=zh"):
+        assert parse_metric("bleu").score(batch)[0] == official("bleu")("猫坐在垫子上。", ["猫在垫子上。"])
+    assert parse_metric("bleu(tokenizer=zh)").score(batch)[0] > 0
+
+
 def test_a_published_figure():
     """Papineni et al. (2002), example 2: the clipped unigram precision of seven times `the` is 2/7."""
     batch = Batch.of(

@@ -40,12 +40,14 @@ def check(spec, texts):
 @pytest.mark.parametrize("spec", TRANSLATION)
 def test_translation_metrics_on_a_sample(spec, translations, latin_translations):
     texts = latin_translations if spec in ROUGE else translations
+    if spec.startswith("ter"):  # the official TER takes up to a second on a long output
+        texts = texts.sample(400).shorter_than(250)
     size = 40 if spec.startswith("ter") else 2000 if spec in MAIN else 300
-    check(spec, texts.sample(size, seed=hash_free(spec)))
+    # the same sample for one family, whose official scores come together
+    check(spec, texts.sample(size, seed=0 if spec in ROUGE else seed_of(spec)))
 
 
 def test_ter_on_a_larger_sample_of_shorter_outputs(translations):
-    """The official TER takes up to a second on a long output."""
     texts = translations.sample(5000).shorter_than(160).sample(2000)
     assert len(texts.outputs) == 2000
     assert_identical(ours("ter", texts), theirs("ter", texts))
@@ -53,10 +55,10 @@ def test_ter_on_a_larger_sample_of_shorter_outputs(translations):
 
 @pytest.mark.parametrize("spec", JIWER)
 def test_speech_metrics_on_a_sample(spec, speech):
-    check(spec, speech.sample(2000, seed=hash_free(spec)))
+    check(spec, speech.sample(2000, seed=seed_of(spec)))
 
 
-def hash_free(spec):
+def seed_of(spec):
     """A seed that differs from metric to metric and not from process to process."""
     return sum(map(ord, spec))
 

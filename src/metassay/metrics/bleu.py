@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,6 +24,8 @@ from metassay.metrics.tokens import batch_words
 from metassay.text.tokenizers import BLEU_TOKENIZERS
 
 _SMOOTHINGS = {"none": SMOOTH_NONE, "floor": SMOOTH_FLOOR, "add-k": SMOOTH_ADD_K, "exp": SMOOTH_EXP}
+_OWN_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
+"""Languages for which sacrebleu recommends a tokeniser of their own."""
 _DEFAULT_VALUES = {"none": 0.0, "floor": 0.1, "add-k": 1.0, "exp": 0.0}
 
 
@@ -58,6 +61,12 @@ class Bleu(StatisticsMetric):
 
     def statistics(self, batch: Batch) -> Scores:
         """Lengths, matches and totals of each output."""
+        if batch.language in _OWN_TOKENIZERS and self.tokenizer == "13a":
+            warnings.warn(
+                f"BLEU on words split at spaces says little about {batch.language}: consider "
+                f"bleu(tokenizer={_OWN_TOKENIZERS[batch.language]}).",
+                stacklevel=2,
+            )
         pairs = pairing(batch)
         tokens = batch_words(batch, self.tokenizer, lowercase=self.lowercase)
         return ngram_statistics(tokens, pairs, self.order)[pairs.rows]
