@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 INTERRUPT = 130
@@ -25,6 +26,7 @@ def run(arguments: list[str]) -> int:
     from metassay.cli.app import command, usage_errors
     from metassay.errors import MetassayError
 
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
         status = command().main(arguments, prog_name="metassay", standalone_mode=False)
     except usage_errors() as error:
@@ -43,6 +45,11 @@ def run(arguments: list[str]) -> int:
     if status == INTERRUPT:
         print(INTERRUPTED, file=sys.stderr, flush=True)
     return status if isinstance(status, int) else 0
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    """A warning as people read it."""
+    print(f"Note: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _defect(error: Exception) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 
 from metassay.data.columns import KEY_PREFIXES, RANKING_NAMES, TEXT_NAMES
@@ -38,5 +40,5 @@ def join_columns(frame: pl.DataFrame, other: pl.DataFrame, *, file: str) -> tupl
     marked = right.with_columns(*text, pl.lit(value=True).alias("_found")).drop(keys)
     joined = left.join(marked, on=names, how="left", maintain_order="left")
     found = int(joined["_found"].fill_null(value=False).sum())
-    note = f"{file}: joined by {', '.join(keys)}; {found} of {frame.height} rows found a match."
+    note = f"{Path(file).name}: joined by {', '.join(keys)}; {found} of {frame.height} rows found a match."
     return joined.drop([*names, "_found"]), note

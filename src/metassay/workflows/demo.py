@@ -27,5 +27,5 @@ def read_sample(task: str) -> Dataset:
     """The bundled sample of a task."""
     path = sample_path(task)
     if task == "ranking":
-        return read(path / "runs", task=task, qrels=path / "qrels.txt")
+        return read(path / "runs", task=task, qrels=path / "qrels.txt", join=path / "topics.tsv")
     return read(path, task=task)
