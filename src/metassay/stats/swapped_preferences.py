@@ -100,35 +100,42 @@ def _flipped_sums(by_segment: SingleArray, flips: SingleArray, swaps: Swaps, dra
 def _products_of_kept_and_swapped(
     by_segment: SingleArray, total: SingleArray, swaps: Swaps, draw: int
 ) -> tuple[SingleArray, SingleArray, SingleArray]:
-    """Products kept x kept, kept x swapped and swapped x swapped of all rows (metric, system)."""
-    rows = len(total)
-    repeats = rows // swaps.rows.shape[1]
-    if swaps.cells is not None:
-        mask = np.tile(swaps.cells[draw].T, repeats)
-        stacked = np.concatenate([by_segment * ~mask, by_segment * mask], axis=1)
-        product = stacked.T @ stacked
-        return product[:rows, :rows].copy(), product[:rows, rows:].copy(), product[rows:, rows:].copy()
-    chosen = by_segment[swaps.columns[draw]]
-    return _split_by_rows(chosen.T @ chosen, total, np.tile(swaps.rows[draw], repeats))
+    """Products of rows (metric, system), split by what is kept and what is swapped.
+
+    Kept x kept and swapped x swapped are needed within a metric alone, `[metrics, systems, systems]`; kept x
+    swapped between all of them, `[rows, rows]`.
+    """
+    systems = swaps.rows.shape[1]
+    repeats = len(total) // systems
+    if swaps.cells is None:
+        chosen = by_segment[swaps.columns[draw]]
+        return _split_by_rows(chosen.T @ chosen, total, np.tile(swaps.rows[draw], repeats), systems)
+    swapped = by_segment * np.tile(swaps.cells[draw].T, repeats)
+    kept = by_segment - swapped
+    within = [part.T.reshape(repeats, systems, -1) for part in (kept, swapped)]
+    own, other = (np.matmul(part, part.swapaxes(1, 2)) for part in within)
+    return own, kept.T @ swapped, other
 
 
 @njit(cache=True, nogil=True)
 def _split_by_rows(
-    inside: SingleArray, total: SingleArray, swapped: NDArray[np.bool_]
+    inside: SingleArray, total: SingleArray, swapped: NDArray[np.bool_], systems: int
 ) -> tuple[SingleArray, SingleArray, SingleArray]:
     """An unswapped row keeps what lies outside the chosen segments, a swapped row what lies inside."""
     size = len(inside)
-    kept = np.zeros((size, size), dtype=np.float32)
+    kept = np.zeros((size // systems, systems, systems), dtype=np.float32)
+    exchanged = np.zeros((size // systems, systems, systems), dtype=np.float32)
     mixed = np.zeros((size, size), dtype=np.float32)
-    exchanged = np.zeros((size, size), dtype=np.float32)
     for i in range(size):
+        metric, start = i // systems, i // systems * systems
         for j in range(size):
-            outside = total[i, j] - inside[i, j]
+            if swapped[i] != swapped[j]:
+                mixed[i, j] = inside[i, j] if swapped[i] else total[i, j] - inside[i, j]
+        for j in range(start, start + systems):
             if swapped[i] == swapped[j]:
-                kept[i, j] = inside[i, j] if swapped[i] else outside
-                exchanged[i, j] = outside if swapped[i] else inside[i, j]
-            else:
-                mixed[i, j] = inside[i, j] if swapped[i] else outside
+                outside = total[i, j] - inside[i, j]
+                kept[metric, i - start, j - start] = inside[i, j] if swapped[i] else outside
+                exchanged[metric, i - start, j - start] = outside if swapped[i] else inside[i, j]
     return kept, mixed, exchanged
 
 
@@ -173,12 +180,20 @@ def _segment_swaps(
                 column += 1
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _norm(
-    kept: SingleArray, mixed: SingleArray, exchanged: SingleArray, i: int, j: int, k: int, l: int
-) -> float:
-    """Product of the mixtures (kept i, swapped j) and (kept k, swapped l)."""
-    return float(kept[i, k] + mixed[i, l] + mixed[k, j] + exchanged[j, l])
+@njit(cache=True, nogil=True)
+def _mixture_products(
+    kept: SingleArray, mixed: SingleArray, exchanged: SingleArray, own: int, other: int, out: FloatArray
+) -> None:
+    """Products of all systems of the metric that keeps `own` and takes `other` where swapped."""
+    systems = len(out)
+    for i in range(systems):
+        for j in range(i, systems):
+            out[i, j] = (
+                kept[own, i, j]
+                + mixed[own * systems + i, other * systems + j]
+                + mixed[own * systems + j, other * systems + i]
+                + exchanged[other, i, j]
+            )
 
 
 @njit(cache=True, nogil=True)
@@ -193,40 +208,23 @@ def _any_swaps(
     out: SingleArray,
 ) -> None:
     metrics, systems = kept_sums.shape
-    pairs = systems * (systems - 1) // 2
-    sums = np.empty((2, systems))
-    norms = np.empty((2, systems))
+    product = np.empty((systems, systems))
     column = 0
     for first in range(metrics):
         for second in range(first + 1, metrics):
-            for side in range(2):  # A' keeps A and takes B where swapped; B' the reverse
-                own, other = (first, second) if side == 0 else (second, first)
-                for i in range(systems):
-                    x, y = own * systems + i, other * systems + i
-                    sums[side, i] = kept_sums[own, i] + swapped_sums[other, i]
-                    norms[side, i] = _norm(kept, mixed, exchanged, x, y, x, y)
             difference = 0.0
-            for side in range(2):
-                own, other = (first, second) if side == 0 else (second, first)
-                sign = -1.0 if side == 0 else 1.0
+            for own, other, sign in ((first, second, -1.0), (second, first, 1.0)):  # A', then B'
+                _mixture_products(kept, mixed, exchanged, own, other, product)
                 pair = 0
                 for i in range(systems):
                     for j in range(i + 1, systems):
-                        product = _norm(
-                            kept,
-                            mixed,
-                            exchanged,
-                            own * systems + i,
-                            other * systems + i,
-                            own * systems + j,
-                            other * systems + j,
-                        )
-                        both = norms[side, i] + norms[side, j]
-                        squares = max(both - 2.0 * product, RESOLUTION * both)
-                        p = _tail(sums[side, i] - sums[side, j], squares, table)
-                        difference += sign * abs(p - p_human[pair])
+                        both = product[i, i] + product[j, j]
+                        squares = max(both - 2.0 * product[i, j], RESOLUTION * both)
+                        total = kept_sums[own, i] + swapped_sums[other, i]
+                        total -= kept_sums[own, j] + swapped_sums[other, j]
+                        difference += sign * abs(_tail(total, squares, table) - p_human[pair])
                         pair += 1
-            out[column] = difference / pairs
+            out[column] = difference / len(p_human)
             column += 1
 
 
