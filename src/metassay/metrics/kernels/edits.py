@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.packing import Ids, Offsets
+from metassay.metrics.kernels.packing import Ids, Offsets, most_distinct
 
 Bits = NDArray[np.uint64]
 
@@ -42,7 +42,7 @@ def edit_counts(
     blocks = (longest + 63) // 64
     # row 0 of the pattern table stands for all tokens that the reference lacks
     row_of = np.zeros(size, np.int32)
-    patterns = np.zeros((longest + 1, blocks), np.uint64)
+    patterns = np.zeros((most_distinct(ids, offsets, size, references) + 1, blocks), np.uint64)
     most = min(longest * blocks, SPLIT_MATRIX // 8 + longest + 64 * blocks)
     rising, falling = np.empty(most, np.uint64), np.empty(most, np.uint64)
     counts = np.zeros((len(outputs), 4), np.int64)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.packing import Ids, Offsets
+from metassay.metrics.kernels.packing import Ids, Offsets, most_distinct
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -23,7 +23,8 @@ def lcs_lengths(
     for k in range(len(offsets) - 1):
         longest = max(longest, offsets[k + 1] - offsets[k])
     row_of = np.zeros(size, np.int32)
-    patterns = np.zeros((longest + 1, (longest + 63) // 64), np.uint64)
+    rows = most_distinct(ids, offsets, size, references) + 1
+    patterns = np.zeros((rows, (longest + 63) // 64), np.uint64)
     state = np.empty((longest + 63) // 64, np.uint64)
     lengths = np.zeros(len(outputs), np.int64)
     for c in range(len(outputs)):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 Codes = NDArray[np.uint32]
@@ -39,3 +40,18 @@ def unpack(packed: Packed) -> list[str]:
     """The texts again."""
     text = packed.codes.tobytes().decode("utf-32-le", "surrogatepass")
     return [text[start:end] for start, end in zip(packed.offsets[:-1], packed.offsets[1:])]
+
+
+@njit(cache=True, nogil=True)
+def most_distinct(ids: Ids, offsets: Offsets, size: int, sequences: Offsets) -> int:
+    """The largest number of distinct tokens that one of the named sequences has."""
+    seen_in = np.full(size, -1, np.int64)
+    most = 0
+    for k in sequences:
+        distinct = 0
+        for i in range(offsets[k], offsets[k + 1]):
+            if seen_in[ids[i]] != k:
+                seen_in[ids[i]] = k
+                distinct += 1
+        most = max(most, distinct)
+    return most

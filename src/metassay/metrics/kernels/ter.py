@@ -45,18 +45,14 @@ class Alignment(NamedTuple):
 @njit(cache=True, nogil=True)
 def ter_edits(ids: Ids, offsets: Offsets, outputs: Offsets, references: Offsets) -> NDArray[np.int64]:
     """Edits, shifts included, from each output to its reference."""
-    longest, widest = 1, 1
+    longest, cells = 1, 1
     for c in range(len(outputs)):
         output = offsets[outputs[c] + 1] - offsets[outputs[c]]
         reference = offsets[references[c] + 1] - offsets[references[c]]
         longest = max(longest, output, reference)
-        widest = max(widest, min(reference + 1, 2 * _beam_width(output, reference) + 1))
-    beam = Beam(
-        np.zeros(longest + 2, np.int64),
-        np.zeros(longest + 2, np.int64),
-        np.zeros((longest + 1, widest), np.int32),
-        np.zeros((longest + 1, widest), np.int8),
-    )
+        cells = max(cells, (output + 1) * _row_width(output, reference))
+    low, high = np.zeros(longest + 2, np.int64), np.zeros(longest + 2, np.int64)
+    distances, operations = np.zeros(cells, np.int32), np.zeros(cells, np.int8)
     alignment = Alignment(
         np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
     )
@@ -74,6 +70,10 @@ def ter_edits(ids: Ids, offsets: Offsets, outputs: Offsets, references: Offsets)
             edits[c] = max(n, len(reference_words))
             continue
         words[:n] = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
+        width = _row_width(n, len(reference_words))
+        kept = (n + 1) * width
+        shape = (n + 1, width)
+        beam = Beam(low, high, distances[:kept].reshape(shape), operations[:kept].reshape(shape))
         edits[c] = _edits(words[:n], reference_words, beam, alignment, rows, shifted[:n], best[:n])
     return edits
 
@@ -106,6 +106,11 @@ def _edits(
 def _beam_width(output: int, reference: int) -> int:
     ratio = reference / output if output > 0 else 1.0
     return math.ceil(ratio / 2 + _BEAM) if ratio / 2 > _BEAM else _BEAM
+
+
+@njit(cache=True, nogil=True)
+def _row_width(output: int, reference: int) -> int:
+    return min(reference + 1, 2 * _beam_width(output, reference) + 1)
 
 
 @njit(cache=True, nogil=True)
