@@ -134,9 +134,10 @@ def test_negations_stand_where_the_language_wants_them(
         (
             "Ich sehe, dass er Sie kennt.",
             "de",
-            {"Ich sehe, dass er wir kennt.", "Er sehe, dass er Sie kennt."},
+            {"Ich sehe, dass er wir kennt.", "Ich sehe, dass es Sie kennt."},
         ),
         ("Она сказала это мне.", "ru", {"Я сказала это мне.", "Она сказала это нам."}),
+        ("У нас был его дом.", "ru", {"У неё был его дом.", "У нас был их дом."}),
     ],
 )
 def test_pronouns_change_with_others_of_their_case(text: str, language: str, expected: set[str]) -> None:

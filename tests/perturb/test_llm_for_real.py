@@ -26,8 +26,11 @@ texts = [f"The {animal} sat on the mat." for animal in
          ("cat", "dog", "cow", "hen", "fox", "owl", "pig", "rat", "bee", "elk")]
 data = Dataset("asr", pl.DataFrame({"item": [str(i) for i in range(10)], "system": ["s"] * 10, "output": texts,
                                     "references": [[text] for text in texts]}))
-settings = LlmSettings(sys.argv[1], "smollm2", cache=Path(sys.argv[2]), concurrency=1, timeout=300)
-pairs = make_pairs(data, perturbations=["llm(tokens=24)"], llm=settings)
+cache = Path(sys.argv[2])
+prompt = cache.with_name("prompt.txt")  # so small a model needs a plain order
+prompt.write_text("Repeat this sentence with one word changed: {output}")
+settings = LlmSettings(sys.argv[1], "smollm2", prompt=prompt, cache=cache, concurrency=1, timeout=300)
+pairs = make_pairs(data, perturbations=["llm(temperature=1.0,tokens=60)"], llm=settings)
 print(pairs.frame.write_ndjson())
 """
 

@@ -61,18 +61,29 @@ def _english(text: str) -> list[int]:
     words = terms(text)
     lower = [word[0].lower() for word in words]
     after = []
-    for i, word in enumerate(lower):
-        chained = i > 0 and lower[i - 1] in en.AUXILIARIES | {"not", "to", "never"}
-        if word in en.AUXILIARIES and not chained and "not" not in lower[i + 1 : i + 3]:
-            has_subject = i > 0 and lower[i - 1] in en.INVERTED
-            inverted = not has_subject and lower[i + 1 : i + 2] and lower[i + 1] in en.INVERTED
-            after.append(words[i + 1 if inverted else i].end())
+    for i, word in enumerate(words):
+        is_name = word[0] != lower[i] and not starts_sentence(text, word.start())  # the month of May
+        if lower[i] not in en.AUXILIARIES or is_name or not _may_be_negated(lower, i):
+            continue
+        has_subject = i > 0 and lower[i - 1] in en.INVERTED
+        inverted = not has_subject and lower[i + 1 : i + 2] and lower[i + 1] in en.INVERTED
+        after.append(words[i + 1 if inverted else i].end())
     return after or _by_part_of_speech(text)
+
+
+def _may_be_negated(lower: list[str], i: int) -> bool:
+    """Whether the auxiliary is the first of its verb and no negation is near."""
+    chained = i > 0 and (lower[i - 1] in en.AUXILIARIES | {"not", "to", "never"} or "n't" in lower[i - 1])
+    return not chained and {"not", "no", "never"}.isdisjoint(lower[i + 1 : i + 3])
 
 
 def _by_part_of_speech(text: str) -> list[int]:
     tokens = tagged(text, "en")
-    inside = [t for t, before in zip(tokens, [None, *tokens]) if before is None or before.tag != "XX0"]
+    inside = [
+        token
+        for token, before in zip(tokens, [None, *tokens])
+        if (before is None or before.tag != "XX0") and not text[: token.start][-1:].isalnum()
+    ]
     loose = [t.start for t in inside if t.tag in {"AJ0", "VVG", "VVN", "VVI"}]
     return loose or [t.start for t in inside if t.tag in {"VVB", "VVD", "VVZ"}]
 
@@ -89,7 +100,8 @@ def _german(text: str) -> list[int]:
         is_noun = word[0] != lower[i] and not starts_sentence(text, word.start())
         if is_noun or not de.NEGATED.isdisjoint(lower[max(i - 2, 0) : i + 4]):
             continue
-        if lower[i] in de.AUXILIARIES or lower[i] in de.VERBS:
+        infinite = lower[i] in de.VERBS and lower[i + 1 : i + 2] and lower[i + 1] in de.AUXILIARIES
+        if not infinite and (lower[i] in de.AUXILIARIES or lower[i] in de.VERBS):
             place = _after_german_verb(text, words, lower, i)
             if place is not None and (text[place - 1].isspace() or text[place - 1].isalnum()):
                 places.append(place)
@@ -101,8 +113,13 @@ def _german(text: str) -> list[int]:
 def _after_german_verb(text: str, words: list[re.Match[str]], lower: list[str], i: int) -> int | None:
     end = words[i].end()
     if not text[end : end + 2].strip(" ").isalnum() or lower[i + 1 : i + 2] in (["und"], ["oder"]):
-        is_infinitive = i < 2 or lower[i - 1] in de.AUXILIARIES | de.VERBS
-        return None if is_infinitive else words[i - 1].start()
+        if i < 2 or lower[i - 1] in de.AUXILIARIES | de.VERBS:
+            return None
+        if lower[i - 1] in de.INVERTED | {"und", "oder"}:
+            return words[i].start()
+        if lower[i] not in de.AUXILIARIES and words[i - 1][0] != lower[i - 1]:
+            return end  # "Anna sagte nicht, …": a noun right before the verb is its subject
+        return words[i - 2 if lower[i - 1] in {"zu", "sein", "werden"} else i - 1].start()
     last = i
     while lower[last + 1 : last + 2] and lower[last + 1] in de.INVERTED:
         if text[words[last].end() : words[last + 1].start()] != " ":

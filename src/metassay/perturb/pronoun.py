@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from metassay.perturb.view import View
 from metassay.perturb.words import WordEdit
 from metassay.text.streams import Stream
-from metassay.text.words import Span, replace_spans, starts_sentence, with_case_of
+from metassay.text.words import Span, replace_spans, starts_sentence, terms, with_case_of
 
 _NEIGHBOUR = re.compile(r"\s+([^\W\d_]+)")
 _BEFORE = re.compile(r"([^\W\d_]+)\s+$")
@@ -40,22 +40,29 @@ class Pronoun(WordEdit):
 
 def _pronouns(text: str, language: str) -> list[tuple[Span, tuple[str, ...]]]:
     """Every pronoun that has others to choose from."""
+    words = _all(language)
+    return [
+        (term.span(), options)
+        for term in terms(text)
+        if term[0].lower() in words and (options := _options(text, term, language))
+    ]
+
+
+def _options(text: str, term: re.Match[str], language: str) -> tuple[str, ...]:
+    """What could stand in the place of a pronoun."""
+    start, end = term.span()
+    word = term[0]
+    if len(word) > 1 and word.isupper() and not text.isupper():
+        return ()  # the US is no pronoun
+    before, after = _BEFORE.search(text, max(0, start - 25), start), _NEIGHBOUR.match(text, end)
+    previous, following = before[1].lower() if before else "", after[1] if after else ""
+    if language != "de":
+        word, following = word.lower(), following.lower()
+    elif word not in _FORMAL and starts_sentence(text, start):
+        word = word.lower()
     lists = _language(language)
-    found = []
-    for match in _pattern(language).finditer(text):
-        start, end = match.span()
-        if len(match[0]) > 1 and match[0].isupper() and not text.isupper():
-            continue  # the US is no pronoun
-        before, after = _BEFORE.search(text, max(0, start - 25), start), _NEIGHBOUR.match(text, end)
-        previous, following = before[1].lower() if before else "", after[1] if after else ""
-        word = match[0]
-        if language != "de" or (starts_sentence(text, start) and word not in _FORMAL):
-            word, following = word.lower(), following if language == "de" else following.lower()
-        row = lists.pronoun_class(previous, word, following)
-        options = tuple(o for o in lists.PRONOUNS[row] if _plain(o) != _plain(word)) if row >= 0 else ()
-        if options:
-            found.append(((start, end), options))
-    return found
+    row = lists.pronoun_class(previous, word, following)
+    return tuple(o for o in lists.PRONOUNS[row] if _plain(o) != _plain(word)) if row >= 0 else ()
 
 
 def _plain(pronoun: str) -> str:
@@ -82,11 +89,10 @@ def _language(language: str) -> Any:
 
 
 @functools.cache
-def _pattern(language: str) -> re.Pattern[str]:
-    words = {word for row in _language(language).PRONOUNS for word in row}
-    words |= {word.replace("ё", "е") for word in words}
-    longest_first = sorted(words, key=lambda word: (-len(word), word))
-    return re.compile(rf"(?<![\w'’-])(?:{'|'.join(longest_first)})(?![\w'’-])", re.IGNORECASE)
+def _all(language: str) -> frozenset[str]:
+    """Every pronoun in lower case, also as people write it without ё."""
+    words = {word.lower() for row in _language(language).PRONOUNS for word in row}
+    return frozenset(words | {_plain(word) for word in words})
 
 
 PERTURBATIONS = (Pronoun,)

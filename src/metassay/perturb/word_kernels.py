@@ -55,14 +55,15 @@ def swap(texts: Sequence[str], keys: Keys, strength: int) -> list[str | None]:
 
 def _pack(texts: Sequence[str]) -> tuple[Codes, Ints, Kinds]:
     """Code points of all texts, where each text starts, and the kinds of characters."""
-    joined = "".join(texts)
-    codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     offsets = np.zeros(len(texts) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
-    table = np.zeros(int(codes.max(initial=0)) + 1, np.uint8)
-    for character in set(joined):
-        table[ord(character)] = SPACE if character.isspace() else LETTER if character.isalnum() else OTHER
-    return codes, offsets, table
+    kinds = np.zeros(int(codes.max(initial=0)) + 1, np.uint8)
+    kinds[codes] = 1
+    for code in np.flatnonzero(kinds).tolist():
+        character = chr(code)
+        kinds[code] = SPACE if character.isspace() else LETTER if character.isalnum() else OTHER
+    return codes, offsets, kinds
 
 
 def _unpack(out: Codes, lengths: Ints) -> list[str | None]:

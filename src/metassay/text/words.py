@@ -83,12 +83,14 @@ def word_list(texts: Iterable[str], language: str | None) -> list[str]:
     return sorted(lower or plain)
 
 
-_TERM = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_TERM = re.compile(r"(?<![\w./@#&+])[^\W\d_]++(?:['’-][^\W\d_]++)*+(?![\w/@#&+]|\.\w)")
 _SENTENCE_START = re.compile(r"(?:^|[.!?…:;]|[\"“„«»(\[–—-])\s*$")
 
 
 def terms(text: str) -> list[re.Match[str]]:
     """Words as a dictionary knows them, in order: letters, with apostrophes and hyphens inside.
+
+    Parts of addresses, tags and words with digits are none.
 
     >>> [term[0] for term in terms("Don't buy 3 well-known “brands”.")]
     ["Don't", 'buy', 'well-known', 'brands']

@@ -14,16 +14,16 @@ FUNCTION_WORDS = word_set(
     da wenn als wie während bevor nachdem damit obwohl falls sowie sowohl in an auf aus bei mit nach seit
     von vor zu zum zur im am beim vom ins ans für gegen ohne um durch über unter neben zwischen hinter bis
     wegen trotz statt laut pro per ab außer gegenüber entlang innerhalb außerhalb nicht nie niemals nein
-    ja noch schon nur auch so sehr hier dort dann nun jetzt wo wohin woher wann warum wieso bin bist ist
-    sind seid war waren wäre haben habe hat hatte hätte werden wird wurde würde worden geworden können
-    kann konnte könnte müssen muss sollen soll wollen will dürfen darf mögen mag möchte lassen lässt gehen
-    geht machen macht kommen kommt geben gibt stehen steht halten hält stellen stellt setzen setzt nehmen
-    nimmt bringen bringt ziehen legen finden sehen wissen tun eins zwei drei vier fünf sechs sieben acht
-    neun zehn hundert tausend million erste zweite dritte letzte nächste andere anderer anderes anderen
-    selbst selber eben mal bitte danke hallo zwar also dabei dazu daher dafür davon daran darauf darüber
-    dadurch dagegen daraus darin wieder weiter weg hin her los gerade einmal bereits ganz gar wohl etwa
-    fast allein eigen eigene eigenen einzige ganze ganzen gut guten gute gerne lage leute deutsch deutsche
-    deutschen deutscher unten oben links rechts immer irgendein lieber meist meiste meisten
+    ja noch schon nur auch so hier dort nun wo wohin woher wann warum wieso bin bist ist sind seid war
+    waren wäre haben habe hat hatte hätte werden wird wurde würde worden geworden können kann konnte
+    könnte müssen muss sollen soll wollen will dürfen darf mögen mag möchte lassen lässt gehen geht machen
+    macht kommen kommt geben gibt stehen steht halten hält stellen stellt setzen setzt nehmen nimmt
+    bringen bringt ziehen legen finden sehen wissen tun eins zwei drei vier fünf sechs sieben acht neun
+    zehn hundert tausend million erste zweite dritte letzte nächste andere anderer anderes anderen selbst
+    selber eben mal bitte danke hallo zwar also dabei dazu daher dafür davon daran darauf darüber dadurch
+    dagegen daraus darin weiter weg hin her los gerade einmal ganz gar wohl etwa allein eigen eigene
+    eigenen einzige ganze ganzen gut guten gute lage leute deutsch deutsche deutschen deutscher unten oben
+    links rechts irgendein lieber meist meiste meisten
     """
 )
 
@@ -40,6 +40,38 @@ GENDERS = {
     "m": ("ismus", "ling", "ist", "ent", "ant", "or"),
 }
 """Endings that give a noun's gender away."""
+
+NOUNS = {
+    "m": word_set(
+        """
+        Bildschirm Moment Schritt Artikel Fahrer Preis Weg Grund Plan Ort Platz Punkt Teil Fall Tag Abend
+        Morgen Vorteil Nachteil Fehler Wagen Unfall Vertrag Kauf Verkauf Vorschlag Rat Bericht Angriff
+        Kampf Krieg Sturm Streit Erfolg Gewinn Verlust Betrag Auftrag Versuch Wunsch Besuch Inhalt Hinweis
+        Verdacht Zweck Bereich Raum Laden Markt Schaden Schutz Start Beginn Anfang Abschluss Schluss
+        Ablauf Vorgang Prozess Schauplatz Augenblick Vorfall Zeitpunkt Zeitraum Nutzen Wert Sitz Stoff
+        Gegenstand Gegner Feind Freund Kumpel Chef Leiter Boss Autor Verfasser Händler Verkäufer Käufer
+        Abnehmer Arzt Doktor Mediziner Mitarbeiter Angestellter Reisende Zorn Ärger Stress
+        """
+    ),
+    "n": word_set(
+        """
+        Konto Symbol Zeichen Gerät Instrument Werkzeug Jahr Problem Thema Ziel Geschäft Unternehmen Auto
+        Fahrzeug Haus Gebäude Heim Buch Werk Bild Foto Team Spiel Match Ergebnis Resultat Ereignis
+        Geschehen Land Gebiet Areal Territorium Kind Baby Mädchen Essen Mahl Wetter Klima Gesetz Recht
+        Abkommen Übereinkommen Angebot Vorhaben Projekt Treffen Gespräch Interview Vorgehen Verhalten
+        Benehmen Gefühl Empfinden Leben Dasein Ende Material Produkt Erzeugnis Fest Restaurant Lokal
+        Gasthaus Wirtshaus Hotel Zimmer Geld Kapital Vermögen Gut Bett Hemd Kleid Dokument Schriftstück
+        Risiko Wagnis Tier Geschöpf Lebewesen Menü Publikum Viertel Quartier Magazin Blatt Journal
+        """
+    ),
+    "f": word_set(
+        """
+        Zeit Antwort Arbeit Welt Stadt Macht Kraft Art Angst Furcht Fahrt Tat Hilfe Wahl Bank Firma Post
+        Luft
+        """
+    ),
+}
+"""Common nouns whose gender their ending does not show."""
 
 NOT_FEMININE = word_set(
     """
@@ -58,9 +90,8 @@ ADJECTIVE_ENDINGS = ("e", "en", "er", "es", "em")
 
 PRONOUNS = (
     ("er", "sie", "es"),
-    ("ich", "er", "sie", "wir"),
+    ("ich", "er", "sie"),
     ("wir", "sie", "Sie"),
-    ("du", "ich", "er", "wir"),
     ("mich", "dich", "ihn", "uns", "euch"),
     ("mir", "dir", "ihm", "ihnen", "uns", "euch", "Ihnen"),
     ("mein", "dein", "sein", "ihr", "unser", "Ihr"),
@@ -72,26 +103,40 @@ PRONOUNS = (
 )
 """Pronouns that can stand in each other's place: subjects by the verb they take, objects, possessives."""
 
-_ROWS = {"ich": 1, "wir": 2, "du": 3, "uns": 4, "euch": 4}
+_ROWS = {"ich": 1, "wir": 2, "uns": 3, "euch": 3}
 
 
-def pronoun_class(previous: str, pronoun: str, following: str) -> int:  # noqa: ARG001
-    """Which row of `PRONOUNS` a pronoun belongs to; "sein" and "ihr" only where a noun follows."""
+def pronoun_class(previous: str, pronoun: str, following: str) -> int:
+    """Which row of `PRONOUNS` a pronoun belongs to; "sein" and "ihr" only where a noun follows.
+
+    With "ich habe" no other pronoun agrees, with "ich hatte" er and sie do.
+    """
     if pronoun in {"sein", "ihr", "Ihr"}:
-        return 6 if following[:1].isupper() else -1
+        return 5 if following[:1].isupper() else -1
     if pronoun == "Sie":
         return 2
+    if pronoun == "ich" and any(_is_first_person(word) for word in (previous, following)):
+        return -1
     return _ROWS.get(pronoun, next((row for row, words in enumerate(PRONOUNS) if pronoun in words), -1))
 
 
+def _is_first_person(verb: str) -> bool:
+    return verb == "bin" or (verb.endswith("e") and not verb.endswith("te"))
+
+
 NEGATION_REMOVAL = (
-    (r"\b(?:nicht nur|nicht zuletzt|nicht wahr|warum nicht|oder nicht|ob nicht)\b", None),
+    (
+        r"\b(?:nicht nur|nicht zuletzt|nicht wahr|warum nicht|oder nicht|ob nicht|nichts als|wenn nicht)\b",
+        None,
+    ),
+    (r"\b(?:aber|jedoch|doch|auch|sonst) nicht(?=[.,;!?]|$)", None),
     (r"\b(?:immer )?noch nicht\b", "schon"),
     (r"\b(?:nicht|nie|niemals) mehr ", ""),
     (r" (?:nicht|nie|niemals) mehr\b", ""),
     (r"\b(?:gar |überhaupt )?(?:nicht|nie|niemals) ", ""),
-    (r" (?:nicht|nie|niemals)\b", ""),
-    (r"\bkeine (?=(?:[a-zäöüß]+en )?[A-ZÄÖÜ]\w*(?:ungen|heiten|keiten|ionen|täten|en|er|s)\b)", ""),
+    (r"(?: gar| überhaupt)? (?:nicht|nie|niemals)\b", ""),
+    (r"\bk(?=eine (?:\w+e )?[A-ZÄÖÜ]\w*(?:ung|heit|keit|ion|schaft|tät|ik|enz|anz|zeit|frage|idee)\b)", ""),
+    (r"\bkeine ", ""),
     (r"\bk(?=ein(?:e|en|em|er|es)?\b)", ""),
     (r"\bnichts\b", "etwas"),
     (r"\bniemand(?=en\b|em\b|\b)", "jemand"),
@@ -137,7 +182,12 @@ ADJECTIVES = word_set(
     """
 )
 """Common adjectives, as they stand after "to be"."""
-INVERTED = word_set("ich du er sie es wir ihr man sich bitte mir dir ihm ihnen uns euch mich dich ihn")
+INVERTED = word_set(
+    """
+    dies ja doch jedoch auch aber also ich du er sie es wir ihr man sich bitte mir dir ihm ihnen uns euch
+    mich dich ihn
+    """
+)
 """After a verb these come before "nicht"."""
 NEGATED = word_set("nicht kein keine keinen keinem keiner keines nie niemals niemand nichts")
 """Near one of these no second negation is put in."""

@@ -46,6 +46,8 @@ PRONOUNS = (
     ("me", "you", "him", "her", "it", "us", "them"),
     ("my", "your", "his", "her", "its", "our", "their"),
     ("mine", "yours", "hers", "ours", "theirs"),
+    ("you", "we", "they"),
+    ("i", "he", "she", "it"),
     ("myself", "yourself", "himself", "herself", "itself", "ourselves", "yourselves", "themselves"),
 )
 """Pronouns that can stand in each other's place: subjects by number, objects, possessives, reflexives."""
@@ -53,6 +55,7 @@ PRONOUNS = (
 _BEFORE_OBJECT = word_set(
     """
     of in on at by for with from to into about against between like than help give let make tell ask want
+    thank wish see
     """
 )
 _AFTER_OBJECT = word_set(
@@ -64,6 +67,10 @@ _AFTER_OBJECT = word_set(
 
 def pronoun_class(previous: str, pronoun: str, following: str) -> int:
     """Which row of `PRONOUNS` a pronoun belongs to here (all in lower case; `following` is "" at a stop)."""
+    if following in {"was", "am"}:
+        return 6 if following == "was" and pronoun in PRONOUNS[6] else -1
+    if following in {"are", "were"} and pronoun in PRONOUNS[5]:
+        return 5
     if pronoun in {"it", "you"}:
         after_verb = previous in _BEFORE_OBJECT or previous.endswith("ing")
         is_object = after_verb or not following or following in _AFTER_OBJECT

@@ -14,6 +14,7 @@ from metassay.perturb.languages.de import (
     FUNCTION_WORDS,
     GENDERS,
     NOT_FEMININE,
+    NOUNS,
     PLURALS,
 )
 from metassay.text.morphology import german_lemma
@@ -63,7 +64,11 @@ def _noun(word: str, lemma: str, form: str) -> str | None:
     return None
 
 
+@functools.cache
 def _gender(noun: str) -> str | None:
+    listed = next((gender for gender, nouns in NOUNS.items() if noun in nouns), None)
+    if listed is not None:
+        return listed
     if noun.endswith("e") and (noun in NOT_FEMININE or noun.startswith("Ge")):
         return None
     return next((gender for gender, endings in GENDERS.items() if noun.endswith(endings)), None)

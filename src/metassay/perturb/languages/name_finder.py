@@ -75,7 +75,8 @@ def _is_noun(text: str, word: re.Match[str]) -> bool:
 
 
 def _checked(run: list[re.Match[str]], language: str) -> Iterator[list[re.Match[str]]]:
-    if 0 < len(run) <= _MOST_WORDS and any(_is_proper(_bare(word), language) for word in run):
+    shouted = len(run) > 1 and all(word[0].isupper() for word in run)
+    if 0 < len(run) <= _MOST_WORDS and not shouted and any(_is_proper(_bare(word), language) for word in run):
         yield run
 
 

@@ -109,7 +109,7 @@ NOT_NAMES = {
     ),
     "de": word_set(
         """
-        OK App PC TV USB PDF CD DVD Email Mail Internet Weihnachten Ostern Montag Dienstag Mittwoch
+        OK Ok OP App PC TV USB PDF CD DVD Email Mail Internet Weihnachten Ostern Montag Dienstag Mittwoch
         Donnerstag Freitag Samstag Sonntag Januar Februar März April Mai Juni Juli August September
         Oktober November Dezember Covid COVID Ihr Ihre Sie PRS_ORG PCR SMS GPS Makros Knorpel Classic
         Watch Ja Nein Hallo Danke Bitte Shift Mbps Hz mm cm

@@ -20,13 +20,15 @@ FUNCTION_WORDS = word_set(
 
 PRONOUNS = (
     ("он", "она", "оно"),
-    ("я", "ты", "он", "она"),
+    ("я", "ты", "он"),
+    ("я", "ты", "она"),
     ("мы", "вы", "они"),
     ("меня", "тебя", "его", "её", "нас", "вас", "их"),
+    ("меня", "тебя", "него", "неё", "нас", "вас", "них"),
+    ("его", "её", "их"),
     ("мне", "тебе", "ему", "ей", "нам", "вам", "им"),
+    ("мне", "тебе", "нему", "ней", "нам", "вам", "ним"),
     ("мной", "тобой", "нами", "вами"),
-    ("него", "неё", "них"),
-    ("нему", "ней", "ним"),
     ("нём", "ней", "них"),
     ("мой", "твой", "наш", "ваш"),
     ("моя", "твоя", "наша", "ваша"),
@@ -41,18 +43,40 @@ PRONOUNS = (
     ("моих", "твоих", "наших", "ваших"),
     ("моими", "твоими", "нашими", "вашими"),
 )
-"""Pronouns that can stand in each other's place: subjects, then one row per case and kind."""
+"""Pronouns that can stand in each other's place: subjects by the verb they take, then by case and kind."""
 
-_PAST = ("л", "лся", "ла", "лась")
+_PREPOSITIONS = word_set(
+    """
+    у от для без с со к ко на в во о об за из до по через про при под над перед между около кроме после
+    против
+    """
+)
+_THIRD_PERSON = ("ет", "ит", "ёт", "ется", "ится", "ётся")
+_MASCULINE, _FEMININE, _PLURAL = ("л", "лся"), ("ла", "лась"), ("ли", "лись", "ны", "ты")
 
 
-def pronoun_class(previous: str, pronoun: str, following: str) -> int:  # noqa: ARG001
-    """Which row of `PRONOUNS` a pronoun belongs to; before a past tense он and она change with я and ты."""
-    if pronoun in {"он", "она"}:
-        return 1 if following.endswith(_PAST) else 0
-    return next(
-        (row for row, words in enumerate(PRONOUNS) if pronoun in words or _with_yo(pronoun) in words), -1
-    )
+def pronoun_class(previous: str, pronoun: str, following: str) -> int:
+    """Which row of `PRONOUNS` a pronoun belongs to.
+
+    A subject changes only with others that the verb after it agrees with: past tenses show gender and number,
+    not person. After a preposition forms with н- take the place of его, ему …; его, её, их may be possessive.
+    """
+    pronoun = _with_yo(pronoun)
+    if any(pronoun in row for row in PRONOUNS[:4]):
+        return _subject_class(pronoun, following)
+    row = next((row for row, words in enumerate(PRONOUNS[4:], 4) if pronoun in words), -1)
+    if pronoun in PRONOUNS[6]:
+        return 6
+    return row + 1 if row in {4, 7} and previous in _PREPOSITIONS else row
+
+
+def _subject_class(pronoun: str, following: str) -> int:
+    singular = pronoun not in PRONOUNS[3]
+    if singular and following.endswith(_MASCULINE + _FEMININE):
+        return 2 if following.endswith(_FEMININE) else 1
+    if pronoun in PRONOUNS[0] and following.endswith(_THIRD_PERSON):
+        return 0
+    return 3 if not singular and following.endswith(_PLURAL) else -1
 
 
 def _with_yo(pronoun: str) -> str:
@@ -62,8 +86,9 @@ def _with_yo(pronoun: str) -> str:
 NEGATION_REMOVAL = (
     (r"\b(?:не (?:только|менее|более|раз|зря|просто)|тем не менее|чуть не|ни|никто не)\b", None),
     (r"\bпока\b[^.!?]{0,60}?\bне\b", None),
-    (r"\bникогда (?:(\w+) )?не ", r"всегда \1 "),
-    (r"\bничего (?:(\w+) )?не ", r"всё \1 "),
+    (r"\bнет ник\w+|\bне [^.!?]{0,40}\bни одн", None),
+    (r"\bникогда (?:([\w-]+) )?не ", r"всегда \1 "),
+    (r"\bничего (?:([\w-]+) )?не ", r"всё \1 "),
     (r"\bнельзя\b", "можно"),
     (r"\bневозможно\b", "возможно"),
     (r"\bнет (?=\w)", "есть "),

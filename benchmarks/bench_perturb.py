@@ -1,0 +1,126 @@
+"""Outputs per second of each perturbation on one core, first pass and with warm caches.
+
+Uses the WMT22 and LibriSpeech outputs where they are (METASSAY_DATA or ../shared/data), else made-up text.
+The peer of the compiled word edits is the same edit in plain Python with a NumPy generator per output.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from metassay.perturb.base import Perturbation
+from metassay.perturb.registry import parse_perturbation
+from metassay.perturb.view import View
+from metassay.text.streams import Keys, named_keys, output_keys
+
+DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
+SIZE = 10_000
+FILES = {
+    "en": "wmt22/wmt22_zh-en.parquet",
+    "de": "wmt22/wmt22_en-de.parquet",
+    "ru": "wmt22/wmt22_en-ru.parquet",
+    "speech": "asr/asr_librispeech_test_clean.parquet",
+}
+METHODS = {
+    "removal": ("en", "ru"),
+    "insertion": ("en", "ru"),
+    "swapping": ("en", "ru"),
+    "removal_20": ("en",),
+    "synonym": ("en", "de", "ru"),
+    "pronoun": ("en", "de", "ru"),
+    "negation_removal": ("en", "de", "ru"),
+    "phonetic": ("speech",),
+    "negation": ("en", "de", "ru"),
+    "entity": ("en", "de", "ru"),
+}
+
+
+def texts(kind: str, size: int) -> list[str]:
+    path = DATA / FILES[kind]
+    if path.exists():
+        found = pl.read_parquet(path)["hyp"].unique(maintain_order=True).head(size).to_list()
+        return [text.lower() for text in found] if kind == "speech" else found
+    words = np.random.default_rng(0).choice(
+        ["the", "he", "said", "not", "cake", "Paris", "was", "large"], (size, 20)
+    )
+    return [" ".join(row) + "." for row in words]
+
+
+def views(method: Perturbation[str], kind: str, size: int) -> tuple[list[View[str]], float]:
+    own = texts(kind, size)
+    language = "en" if kind == "speech" else kind
+    start = time.process_time()
+    collected = {method.name: method.collect(sorted(own), language)}
+    seconds = time.process_time() - start
+    return [View(text, str(i), language, collected=collected) for i, text in enumerate(own)], seconds
+
+
+def cpu_seconds(function: Callable[..., object], *arguments: object) -> float:
+    """Processor time, so that what else the machine does is not measured."""
+    start = time.process_time()
+    function(*arguments)
+    return time.process_time() - start
+
+
+def perturb(method: Perturbation[str], outputs: list[View[str]]) -> None:
+    method.apply_all(outputs, keyed(method, outputs))
+
+
+def keyed(method: Perturbation[str], outputs: list[View[str]]) -> Keys:
+    return named_keys(output_keys(0, (v.item for v in outputs), (v.output for v in outputs)), method.name)
+
+
+def numpy_peer(name: str, outputs: list[View[str]]) -> None:
+    """The edit as one would write it first: a generator per output, split and join."""
+    for number, view in enumerate(outputs):
+        generator = np.random.default_rng([0, number])
+        words = view.output.split()
+        if len(words) < 2:
+            continue
+        if name == "removal":
+            words.pop(int(generator.integers(len(words))))
+        elif name == "insertion":
+            vocabulary = view.collected["insertion"]
+            word = vocabulary[int(generator.integers(len(vocabulary)))]
+            words.insert(int(generator.integers(len(words))), word)
+        else:
+            i, j = generator.choice(len(words), 2, replace=False)
+            words[i], words[j] = words[j], words[i]
+        " ".join(words)
+
+
+HEADER = ("perturbation", "text", "outputs", "collect s", "first/s", "warm/s", "ratio")
+
+
+def row(name: str, kind: str, size: int) -> str:
+    method = parse_perturbation(name)
+    missing = method.missing("en" if kind == "speech" else kind)
+    if missing:
+        return f"{name:18}{kind:8}{missing}"
+    outputs, collecting = views(method, kind, size)
+    perturb(method, outputs[:2])  # compiles, loads dictionaries
+    first = cpu_seconds(perturb, method, outputs)
+    warm = min(cpu_seconds(perturb, method, outputs) for _ in range(3))
+    compiled = name in {"removal", "insertion", "swapping"}
+    ratio = f"{cpu_seconds(numpy_peer, name, outputs) / warm:.1f}x" if compiled else ""
+    rates = f"{len(outputs) / first:11,.0f}{len(outputs) / warm:11,.0f}"
+    return f"{name:18}{kind:8}{len(outputs):8,}{collecting:11.1f}{rates}{ratio:>8}"
+
+
+def main() -> None:
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else SIZE
+    print("{:18}{:8}{:>8}{:>11}{:>11}{:>11}{:>8}".format(*HEADER))
+    for name, kinds in METHODS.items():
+        for kind in kinds:
+            print(row(name, kind, size), flush=True)
+
+
+if __name__ == "__main__":
+    main()

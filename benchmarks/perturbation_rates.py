@@ -1,0 +1,88 @@
+"""How often each perturbation applies on all of WMT22, by language and domain, and examples to read.
+
+python benchmarks/perturbation_rates.py                       prints the table
+python benchmarks/perturbation_rates.py --examples 25 synonym  prints random examples of one method
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.meta.validity import perturbation_validity
+from metassay.perturb.pairs import Pairs, make_pairs
+
+DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
+LANGUAGES = {"zh-en": "en", "en-de": "de", "en-ru": "ru"}
+
+
+def dataset(pair: str) -> Dataset:
+    frame = pl.read_parquet(DATA / "wmt22" / f"wmt22_{pair}.parquet")
+    columns = frame.select(
+        "system",
+        "domain",
+        "lp",
+        "mqm",
+        item=pl.col("seg_id").cast(str),
+        output="hyp",
+        references=pl.concat_list("ref"),
+    )
+    return Dataset("mt", columns, human=("mqm",))
+
+
+def print_rates(data: Dataset, pairs: Pairs) -> None:
+    domains = sorted(data.outputs["domain"].unique())
+    totals = dict(data.outputs["domain"].value_counts().iter_rows())
+    applied = pairs.frame.join(data.outputs.select("item", "system", "domain"), on=["item", "system"])
+    print(
+        f"{'perturbation':18}{'all':>8}"
+        + "".join(f"{domain:>14}" for domain in domains)
+        + f"{'edited':>10}{'judged':>8}{'disagree':>10}"
+    )
+    for row in perturbation_validity(pairs, data):
+        own = applied.filter(pl.col("perturbation") == row.perturbation)["domain"].value_counts()
+        shares = [dict(own.iter_rows()).get(domain, 0) / totals[domain] for domain in domains]
+        cells = "".join(f"{share:14.1%}" for share in shares)
+        edited = "" if row.edit_distance is None else f"{row.edit_distance:.1f}"
+        print(
+            f"{row.perturbation:18}{row.applied:8.1%}{cells}{edited:>10}{row.judged:8}{row.disagreements:10}"
+        )
+
+
+def print_examples(pairs: Pairs, count: int, method: str) -> None:
+    own = pairs.frame.filter(pl.col("perturbation") == method).unique("output", maintain_order=True)
+    for output, worse in own.sample(min(count, own.height), seed=1).select("output", "worse").iter_rows():
+        print(f"  {output}\n→ {worse}\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("methods", nargs="*", help="default: all rule-based ones")
+    parser.add_argument("--examples", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--pairs", nargs="*", default=list(LANGUAGES))
+    options = parser.parse_args()
+    for pair in options.pairs:
+        data = dataset(pair)
+        pairs = make_pairs(
+            data, perturbations=options.methods or None, per_output=None, workers=options.workers
+        )
+        print(
+            f"\n{pair}: {len(data):,} outputs, {data.outputs['output'].n_unique():,} distinct",
+            *pairs.notes,
+            sep="\n",
+        )
+        if options.examples:
+            for method in pairs.counts:
+                print(f"\n== {method}")
+                print_examples(pairs, options.examples, method)
+        else:
+            print_rates(data, pairs)
+
+
+if __name__ == "__main__":
+    main()
