@@ -15,8 +15,9 @@ from metassay.text import resources
 from metassay.text.morphology import russian
 from metassay.text.resources import spacy_model
 from metassay.text.streams import Stream
-from metassay.text.taggers import Entity, in_chunks, slovnet_entities, spacy_entities
+from metassay.text.taggers import Entity, slovnet_entities, spacy_entities
 from metassay.text.words import replace_spans
+from metassay.text.workers import map_texts
 
 _NEEDS = {"en": ("HanTa",), "de": ("HanTa",), "ru": ("natasha", "pymorphy3")}
 
@@ -43,7 +44,10 @@ class EntitySubstitution(WordEdit):
         """All names of the data set in this language, by type (and case), sorted."""
         if language not in _NEEDS or self.missing(language):
             return None
-        _FOUND.update(zip(((language, t) for t in texts), in_chunks(_find, texts, language, workers)))
+        found = map_texts("metassay.perturb.entity:find_all", texts, language, workers)
+        _FOUND.update(
+            ((language, text), [(a, b, kind) for a, b, kind in own]) for text, own in zip(texts, found)
+        )
         cache: dict[str, Counter[str]] = {}
         for text in texts:
             for start, end, kind in _FOUND[language, text]:
@@ -82,11 +86,12 @@ _FOUND: dict[tuple[str, str], list[Entity]] = {}
 def entities(text: str, language: str) -> list[Entity]:
     """The names of a text with their places and types."""
     if (language, text) not in _FOUND:
-        _FOUND[language, text] = _find([text], language)[0]
+        _FOUND[language, text] = find_all([text], language)[0]
     return _FOUND[language, text]
 
 
-def _find(texts: list[str], language: str) -> list[list[Entity]]:
+def find_all(texts: list[str], language: str) -> list[list[Entity]]:
+    """The names of many texts, by the best finder at hand."""
     if spacy_model(language):
         return spacy_entities(texts, language)
     if language != "ru":

@@ -6,9 +6,7 @@ import functools
 import importlib.util
 import logging
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from metassay.text.resources import spacy_model
 from metassay.text.tokens import token_spans
 
 _MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
-_CHUNK = 256
 
 
 @dataclass(frozen=True)
@@ -94,14 +91,3 @@ def _spacy(language: str) -> Any:
 
     logging.getLogger("spacy").setLevel(logging.ERROR)
     return spacy.load(spacy_model(language) or "")
-
-
-def in_chunks(function: Any, texts: Sequence[str], language: str, workers: int) -> list[Any]:
-    """`function(chunk, language)` over all texts, on several processes where that pays; results in order."""
-    chunks = [list(texts[i : i + _CHUNK]) for i in range(0, len(texts), _CHUNK)]
-    if workers < 2 or len(chunks) < 4:
-        parts = [function(chunk, language) for chunk in chunks]
-    else:
-        with ProcessPoolExecutor(min(workers, len(chunks)), mp_context=get_context("spawn")) as pool:
-            parts = list(pool.map(function, chunks, [language] * len(chunks)))
-    return [result for part in parts for result in part]

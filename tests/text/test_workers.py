@@ -1,0 +1,31 @@
+"""Work shared out over processes gives what one process gives."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from metassay.text import workers
+from metassay.text.workers import map_texts
+
+FUNCTION = "metassay.perturb.languages.name_finder:find_names"
+TEXTS = [f"On day {i} we met Anna in Paris, not in Rome{'!' * (i % 3)}" for i in range(1100)]
+
+
+def test_several_processes_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("HanTa")
+    alone = map_texts(FUNCTION, TEXTS, "en", 1)
+    started = []
+    original = workers._in_helper
+    monkeypatch.setattr(workers, "_in_helper", lambda *task: started.append(1) or original(*task))
+    together = map_texts(FUNCTION, TEXTS, "en", 2)
+    assert len(started) == 2
+    assert [[tuple(entity) for entity in own] for own in together] == alone
+    assert all(len(own) == 3 for own in alone)
+
+
+def test_where_no_process_can_be_started_the_work_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("HanTa")
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert map_texts(FUNCTION, TEXTS, "en", 2) == map_texts(FUNCTION, TEXTS, "en", 1)
