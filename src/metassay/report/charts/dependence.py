@@ -37,7 +37,7 @@ def curves_chart(entry: Mapping[str, Any], curves: Mapping[str, Any]) -> Spec:
         f"Expected human score given {entry['metric']}, for each system and for all of them together.",
         height=340,
         data={"values": rows},
-        encoding={"x": {**x, "axis": {"grid": False}}, "y": y},
+        encoding={"x": {**x, "axis": {"grid": False, "tickCount": 8}}, "y": y},
         layer=[
             _band(y, f"datum.slot !== {SLOTS}", COLOUR),
             _line(1.2, 0.6, f"datum.slot === {SLOTS}"),
@@ -61,7 +61,7 @@ def deviations_chart(entry: Mapping[str, Any]) -> Spec:
         "axis": {"title": None, "ticks": False, "labelLimit": 220},
     }
     title = "flattered by (points of the human score); below 0: wronged"
-    x = {"field": "deviation", "type": "quantitative", "title": title}
+    x = {"field": "deviation", "type": "quantitative", "title": title, "axis": {"tickCount": 9}}
     return chart(
         f"Expected deviation of each system under {entry['metric']}, split into shrinkage and residual.",
         height=ROW_HEIGHT * len(order),
