@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+import jsonschema
 import numpy as np
 import polars as pl
 import pytest
 
+from metassay.cli import run
 from metassay.cli.depend import run_depend
 from metassay.cli.options import DataOptions, OutputOptions
+from metassay.schemas import schema
 
 
 @pytest.fixture
@@ -44,3 +47,18 @@ def test_the_table_explains_itself(file, capsys):
     assert "Dependence on system" in shown.out
     assert "prefers nobody" in shown.out
     assert "metrics: done (1 of 1)" in shown.err
+
+
+@pytest.mark.parametrize("bootstraps", ["10", "0"])
+def test_the_command_line_prints_what_the_schema_promises(file, capsys, bootstraps):
+    status = run(
+        ["depend", file, "--json", "--quiet", "--bootstraps", bootstraps, "--draws", "19", "--analysis"]
+    )
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, schema("depend"))
+    assert status == 0
+
+
+def test_bad_input_exits_with_2_and_a_remedy(file, capsys):
+    assert run(["depend", file, "--by", "domian", "--quiet"]) == 2
+    assert "Did you mean domain?" in capsys.readouterr().err
