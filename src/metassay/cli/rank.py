@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 import typer
@@ -10,42 +11,58 @@ import typer
 from metassay.cli.options import DataOptions, OutputOptions, assignments, comma_list
 from metassay.cli.printing import note, print_table, say
 
+TESTS, SCORES = "Tests", "Scores"
+
+
+def _option(text: str, panel: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
+
+
+@dataclass(frozen=True)
+class DrawOptions:
+    """How metrics are tested against each other."""
+
+    significance: Annotated[
+        str,
+        _option("perm-inputs, perm-systems, perm-both, cells, bootstrap, williams (Pearson) or none.", TESTS),
+    ] = "perm-inputs"
+    method: Annotated[str, _option("p-values inside SPA: normal, permutation or mtme.", TESTS)] = "normal"
+    permutations: Annotated[int, _option("For the last two methods.", TESTS)] = 1000
+    draws: Annotated[int, _option("Draws of the tests and intervals.", TESTS)] = 1000
+    cluster: Annotated[
+        str | None, _option("Permute and resample these (doc_id) instead of segments.", TESTS)
+    ] = None
+    holm: Annotated[bool, _option("Holm's correction over all comparisons.", TESTS, "--holm")] = False
+
+
+@dataclass(frozen=True)
+class ScoreOptions:
+    """Which scores are compared."""
+
+    human: Annotated[str | None, _option("The column of human scores.", SCORES)] = None
+    metrics: Annotated[str | None, _option("Only these, comma-separated.", SCORES)] = None
+    lower_is_better: Annotated[str, _option("Columns to turn around, comma-separated.", SCORES)] = ""
+    missing: Annotated[
+        str, _option("complete segments only, or pairwise: what both systems of a pair have.", SCORES)
+    ] = "complete"
+
 
 def run_rank(
     data: DataOptions,
     output: OutputOptions,
+    scores: ScoreOptions,
+    testing: DrawOptions,
     *,
-    human: Annotated[str | None, typer.Option(help="The column of human scores.")] = None,
     meta: Annotated[
         str,
         typer.Option(help="Any of spa, pa, pearson, spearman, kendall, kendall_c, acc_eq; :segment, :item."),
     ] = "spa",
-    significance: Annotated[
-        str,
-        typer.Option(
-            help="perm-inputs, perm-systems, perm-both, cells, bootstrap, williams (Pearson) or none."
-        ),
-    ] = "perm-inputs",
     context: Annotated[
         list[str], typer.Option(help="Also rank within each value of this column.", metavar="COLUMN")
     ] = [],  # noqa: B006
-    method: Annotated[str, typer.Option(help="p-values inside SPA: normal, permutation or mtme.")] = "normal",
-    permutations: Annotated[int, typer.Option(help="For the last two methods.")] = 1000,
-    draws: Annotated[int, typer.Option(help="Draws of the tests and intervals.")] = 1000,
-    cluster: Annotated[
-        str | None, typer.Option(help="Permute and resample these (doc_id) instead of segments.")
-    ] = None,
-    metrics: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
-    lower_is_better: Annotated[
-        str | None, typer.Option(help="Columns to turn around, comma-separated.")
-    ] = None,
-    holm: Annotated[bool, typer.Option("--holm", help="Holm's correction over all comparisons.")] = False,
-    missing: Annotated[
-        str, typer.Option(help="complete segments only, or pairwise: what both systems of a pair have.")
-    ] = "complete",
     analysis: Annotated[
-        str | None, typer.Option(help="Any of stability, discrimination, ceiling, thresholds, power, corpus.")
-    ] = None,
+        str, typer.Option(help="Any of stability, discrimination, ceiling, thresholds, power, corpus.")
+    ] = "",
     keep_references: Annotated[
         bool, typer.Option("--keep-references", help="Keep systems that are the reference itself.")
     ] = False,
@@ -55,35 +72,33 @@ def run_rank(
 
     result = rank(
         data.data,
-        human=human,
         meta=meta,
-        significance=significance,
         context=context,
-        method=method,
-        permutations=permutations,
-        draws=draws,
+        analysis=analysis,
         seed=output.seed,
-        cluster=cluster,
-        metrics=metrics,
-        lower_is_better=comma_list(lower_is_better) or (),
-        holm=holm,
-        missing=missing,
-        analysis=comma_list(analysis) or (),
-        join=data.join or None,
-        columns=assignments(data.column, "--column"),
-        where=_accepted(data.where),
-        systems=comma_list(data.systems),
-        exclude_systems=comma_list(data.exclude_systems),
-        reference=data.reference,
-        keep_references=keep_references,
-        quoting=data.quoting,
         workers=output.workers,
         out=output.out,
+        keep_references=keep_references,
+        **asdict(scores),
+        **asdict(testing),
+        **_reading(data),
     )
     if output.json:
         print(result.to_json())
         return
     _show(result.to_dict())
+
+
+def _reading(data: DataOptions) -> dict[str, Any]:
+    return {
+        "join": data.join or None,
+        "columns": assignments(data.column, "--column"),
+        "where": _accepted(data.where),
+        "systems": comma_list(data.systems),
+        "exclude_systems": comma_list(data.exclude_systems),
+        "reference": data.reference,
+        "quoting": data.quoting,
+    }
 
 
 def _accepted(texts: Sequence[str]) -> dict[str, list[str]]:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
-from metassay.data.dataset import Dataset
 from metassay.data.scores import ScoreTable
 from metassay.errors import InputError, UnknownName
 from metassay.meta.averages import averages
 from metassay.meta.ranking_of_metrics import Ranking, rank_tables
 from metassay.meta.significance import Procedure
+from metassay.store.run import RunFolder
 from metassay.workflows.rank_analyses import ANALYSES, analyse
 from metassay.workflows.rank_files import open_run, write_results
-from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.score_tables import read_score_tables
+from metassay.workflows.score_tables import Reading, Source, read_score_tables
 
 Named = str | Sequence[str]
 MISSING = ("complete", "pairwise")
@@ -56,7 +55,7 @@ class RankResult(Result):
 
 
 def rank(
-    data: Dataset | pl.DataFrame | ScoreTable | Sequence[ScoreTable] | Paths,
+    data: Source,
     *,
     human: str | None = None,
     meta: Named = ("spa",),
@@ -72,66 +71,57 @@ def rank(
     holm: bool = False,
     missing: str = "complete",
     analysis: Named = (),
-    join: Paths | None = None,
-    columns: Mapping[str, str] | None = None,
-    where: Mapping[str, str | Sequence[str]] | None = None,
-    systems: Sequence[str] | None = None,
-    exclude_systems: Sequence[str] | None = None,
-    reference: Sequence[str] = (),
-    keep_references: bool = False,
-    quoting: str = "minimal",
     workers: int | None = None,
     out: str | Path | None = None,
+    **reading: Unpack[Reading],
 ) -> RankResult:
     """Rank metrics against human scores.
 
     `data` is a table with a row per output and a column per metric (or files of such tables, a folder in the
-    layout of mt-metrics-eval, a data set). `human` names the column of human scores, needed where there are
-    several. `context` adds a ranking per value of a column, all on equal numbers of segments; `cluster` makes
-    its values (documents) the units that are permuted and resampled instead of segments. With
-    `missing="pairwise"` each pair of systems is compared on the segments that both have (spa and pa; tests
-    still use complete segments). `out` is a folder for the result as JSON and CSV with charts.
+    layout of mt-metrics-eval, a data set); `join`, `columns`, `where`, `systems`, `exclude_systems`,
+    `reference`, `keep_references` and `quoting` say how it is read. `human` names the column of human scores,
+    needed where there are several. `context` adds a ranking per value of a column, all on equal numbers of
+    segments; `cluster` makes its values (documents) the units that are permuted and resampled instead of
+    segments. With `missing="pairwise"` each pair of systems is compared on the segments that both have (spa
+    and pa; tests still use complete segments). `out` is a folder for the result as JSON and CSV with charts.
     """
-    wanted = _names(analysis)
-    for name in wanted:
-        if name not in ANALYSES:
-            raise InputError(f"unknown analysis {name!r}.", remedy=f"Known: {', '.join(ANALYSES)}.")
-    if missing not in MISSING:
-        raise UnknownName("rule for missing scores", missing, MISSING)
+    wanted = _checked(_names(analysis), ANALYSES, "analysis")
+    _checked([missing], MISSING, "rule for missing scores")
     procedure = Procedure(significance, method, draws, permutations, seed, workers)
-    tables, notes = read_score_tables(
-        data,
-        human=human,
-        join=join,
-        columns=columns,
-        where=where,
-        systems=systems,
-        exclude_systems=exclude_systems,
-        reference=reference,
-        keep_references=keep_references,
-        quoting=quoting,
-    )
-    chosen = _human(tables, human)
+    tables, notes = read_score_tables(data, human=human, **reading)
     options: dict[str, Any] = {
-        "human": chosen,
+        "human": _human(tables, human),
         "metrics": _names(metrics) or None,
         "lower_is_better": _names(lower_is_better),
         "cluster": cluster,
         "pairwise": missing == "pairwise",
     }
-    contexts = _names(context)
-    asked = {"meta": _names(meta), "contexts": contexts, "holm": holm, "analysis": wanted}
-    drawing = {name: value for name, value in asdict(procedure).items() if name not in {"workers", "stream"}}
-    run = None if out is None else open_run(out, tables, options | asked | drawing)
-    rankings = rank_tables(tables, meta=meta, procedure=procedure, contexts=contexts, holm=holm, **options)
+    asked: dict[str, Any] = {"meta": _names(meta), "contexts": _names(context), "holm": holm}
+    run = None if out is None else _open(out, tables, options | asked | {"analysis": wanted}, procedure)
+    rankings = rank_tables(tables, procedure=procedure, **asked, **options)
     analyses = {
         name: analyse(name, data, tables, meta=meta, procedure=procedure, **options) for name in wanted
     }
-    seen = [note for ranking in rankings for note in ranking.data.notes]
-    result = RankResult(chosen, tuple(rankings), analyses, tuple(dict.fromkeys([*notes, *seen])))
+    notes += [note for ranking in rankings for note in ranking.data.notes]
+    result = RankResult(options["human"], tuple(rankings), analyses, tuple(dict.fromkeys(notes)))
     if run is not None:
         write_results(run, result.to_dict(), result.to_frame())
     return result
+
+
+def _open(
+    out: str | Path, tables: Sequence[ScoreTable], configuration: dict[str, Any], procedure: Procedure
+) -> RunFolder:
+    """The run folder; neither the number of threads nor the streams derived from names identify a run."""
+    drawing = {name: value for name, value in asdict(procedure).items() if name not in {"workers", "stream"}}
+    return open_run(out, tables, configuration | drawing)
+
+
+def _checked(names: list[str], known: Iterable[str], kind: str) -> list[str]:
+    for name in names:
+        if name not in known:
+            raise UnknownName(kind, name, known)
+    return names
 
 
 def _human(tables: Sequence[ScoreTable], human: str | None) -> str:

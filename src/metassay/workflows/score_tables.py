@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import polars as pl
 
@@ -19,6 +19,19 @@ from metassay.workflows.read import Paths, expand
 
 Source = Dataset | pl.DataFrame | ScoreTable | Sequence[ScoreTable] | Paths
 Where = Mapping[str, str | Sequence[str]]
+
+
+class Reading(TypedDict, total=False):
+    """The keywords that say how scores are read, for verbs that pass them on."""
+
+    join: Paths | None
+    columns: Mapping[str, str] | None
+    where: Where | None
+    systems: Sequence[str] | None
+    exclude_systems: Sequence[str] | None
+    reference: Sequence[str]
+    keep_references: bool
+    quoting: str
 
 
 def read_score_tables(
