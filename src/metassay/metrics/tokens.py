@@ -18,37 +18,34 @@ SPACES = Scheme(plain_classes)
 
 def tokenized(texts: Sequence[str], scheme: Scheme, splitting: int = AT_SPACES) -> tuple[Tokens, Packed]:
     """The texts as token sequences, and the words that the integers stand for."""
-    packed = pack(scheme.prepared(texts))
-    passes = np.array(scheme.passes, dtype=np.int64).reshape(-1, 3)
-    ids, offsets, pool, starts = token_ids(
-        *packed, scheme.classes(), passes, scheme.padded, scheme.stripped_left, splitting
-    )
-    return Tokens(ids, offsets, len(starts) - 1), Packed(pool[: starts[-1]], starts)
+    return _tokenized(pack(scheme.prepared(texts)), scheme, splitting)
 
 
 def batch_words(batch: Batch, name: str, *, lowercase: bool = False) -> Tokens:
     """The texts of the batch under a tokeniser that sacrebleu knows by name."""
 
     def tokenize() -> Tokens:
-        return tokenized(batch_texts(batch, lowercase=lowercase), bleu_scheme(name))[0]
+        scheme, texts = bleu_scheme(name), batch_texts(batch, lowercase=lowercase)
+        prepared = scheme.prepared(texts)
+        packed = _packed(batch, lowercase=lowercase) if prepared is texts else pack(prepared)
+        return _tokenized(packed, scheme, AT_SPACES)[0]
 
     return batch.derived(("words", name, lowercase), tokenize)
 
 
 def batch_split(batch: Batch, splitting: int, *, lowercase: bool = False) -> Tokens:
     """The texts of the batch, split in one of the ways of `kernels.tokenize`."""
-
-    def tokenize() -> Tokens:
-        return tokenized(batch_texts(batch, lowercase=lowercase), SPACES, splitting)[0]
-
-    return batch.derived(("split", splitting, lowercase), tokenize)
+    return batch.derived(
+        ("split", splitting, lowercase),
+        lambda: _tokenized(_packed(batch, lowercase=lowercase), SPACES, splitting)[0],
+    )
 
 
 def batch_characters(batch: Batch, *, lowercase: bool, with_spaces: bool, stripped: bool) -> Tokens:
     """The texts of the batch as sequences of characters."""
 
     def tokenize() -> Tokens:
-        packed = pack(batch_texts(batch, lowercase=lowercase))
+        packed = _packed(batch, lowercase=lowercase)
         ids, offsets = character_ids(*packed, plain_classes(), with_spaces, stripped)
         return Tokens(ids, offsets, int(ids.max(initial=0)) + 1)
 
@@ -69,3 +66,15 @@ def mapped(tokens: Tokens, words: Packed, function: Callable[[str], str]) -> Tok
     numbers = [index.setdefault(function(word), len(index)) for word in unpack(words)]
     table = np.array(numbers, dtype=np.int32)
     return Tokens(table[tokens.ids] if len(table) else tokens.ids, tokens.offsets, len(index))
+
+
+def _packed(batch: Batch, *, lowercase: bool) -> Packed:
+    return batch.derived(("packed", lowercase), lambda: pack(batch_texts(batch, lowercase=lowercase)))
+
+
+def _tokenized(packed: Packed, scheme: Scheme, splitting: int) -> tuple[Tokens, Packed]:
+    passes = np.array(scheme.passes, dtype=np.int64).reshape(-1, 3)
+    ids, offsets, pool, starts = token_ids(
+        *packed, scheme.classes(), passes, scheme.padded, scheme.stripped_left, splitting
+    )
+    return Tokens(ids, offsets, len(starts) - 1), Packed(pool[: starts[-1]], starts)

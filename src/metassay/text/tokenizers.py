@@ -8,7 +8,7 @@ expression. Afterwards the text is split at white space.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,9 +41,8 @@ class Scheme:
     """What is done to a text that contains one of `triggers`, before everything else."""
     triggers: tuple[str, ...] = ()
 
-    def prepared(self, texts: Iterable[str]) -> list[str]:
-        """The texts, prepared where they need it."""
-        texts = list(texts)
+    def prepared(self, texts: Sequence[str]) -> Sequence[str]:
+        """The texts, prepared where they need it; the very same sequence where none does."""
         if self.prepare is None:
             return texts
         if not self.triggers:
