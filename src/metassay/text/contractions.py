@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 
 _WHOLE = {
-    "ain't": "is not",
-    "aint": "is not",
+    "ain't": "aint",
     "can't": "can not",
-    "cannot": "can not",
     "coulda": "could have",
     "gimme": "give me",
     "gonna": "going to",
@@ -45,7 +43,7 @@ _TITLES = {
     "sr": "senior",
     "st": "saint",
 }
-_PARTICIPLES = r"(?=\s+(?:been|become|done|gone|got|had|made|said|seen|taken|\w+ed)\b)"
+_PARTICIPLES = r"(?=\s+(?:been|done|gone|got)\b)"
 _ENDINGS = (
     (re.compile(r"n't\b"), " not"),
     (re.compile(rf"'d{_PARTICIPLES}"), " had"),

@@ -39,6 +39,8 @@ _IRREGULAR = {
     "ninth": "nine",
     "twelfth": "twelve",
 }
+_ENDINGS = (("ieth", "y", "th"), ("th", "", "th"), ("ies", "y", "s"), ("s", "", "s"))
+"""How a number word ends as ordinal or plural, what its stem lacks then, and what is written after digits."""
 _CURRENCIES = {
     "dollar": "$",
     "dollars": "$",
@@ -159,13 +161,14 @@ def _continues(words: Sequence[str], position: int, start: int) -> bool:
 
 
 def _cardinal(word: str) -> tuple[str, str]:
-    """`fourth` is (`four`, `th`); a word that is no ordinal keeps an empty ending."""
+    """`fourth` is (`four`, `th`), `nineties` (`ninety`, `s`); other words have an empty ending."""
     if word in _IRREGULAR:
         return _IRREGULAR[word], {"first": "st", "second": "nd", "third": "rd"}.get(word, "th")
-    for ending, restored in (("ieth", "y"), ("th", "")):
+    for ending, restored, written in _ENDINGS:
         stem = word.removesuffix(ending) + restored
-        if word.endswith(ending) and (stem in _SMALL or stem in _SCALES or stem == "hundred"):
-            return stem, "th"
+        known = _SMALL if written == "th" else _TENS
+        if word.endswith(ending) and (stem in known or stem in _SCALES or stem == "hundred"):
+            return stem, written
     return word, ""
 
 
