@@ -52,7 +52,7 @@ def read_score_tables(
         return [data], []
     if isinstance(data, Sequence) and data and all(isinstance(part, ScoreTable) for part in data):
         return [part for part in data if isinstance(part, ScoreTable)], []
-    frames, notes = _frames(data, reference, quoting)
+    frames, notes = _frames(data, reference, quoting, keep_references=keep_references)
     frames = [(file, _with_roles(widened(frame, file), columns)) for file, frame in frames]
     for other in [] if join is None else expand(join):
         frames, said = _joined(frames, other, quoting)
@@ -72,7 +72,7 @@ def read_score_tables(
 
 
 def _frames(
-    data: Any, reference: Sequence[str], quoting: str
+    data: Any, reference: Sequence[str], quoting: str, *, keep_references: bool
 ) -> tuple[list[tuple[str, pl.DataFrame]], list[str]]:
     """The raw tables with their names."""
     if isinstance(data, Dataset):
@@ -84,7 +84,7 @@ def _frames(
     paths = [data] if isinstance(data, str) or not isinstance(data, Sequence) else data
     for path in paths:
         if is_score_tree(path):
-            for tree in read_score_trees(path, reference=reference):
+            for tree in read_score_trees(path, reference=reference, keep_references=keep_references):
                 frames.append((str(path), tree.frame))
                 notes += tree.notes
         else:

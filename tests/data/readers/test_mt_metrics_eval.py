@@ -44,6 +44,7 @@ def test_a_small_tree_line_by_line(tree: Path) -> None:
     np.testing.assert_array_equal(table.human["mqm"], [[-1, np.nan, -3], [0, -1, -2]])
     np.testing.assert_array_equal(table.metrics["M-x-refA"], [[0.4, 0.5, 0.6], [0.1, 0.2, 0.3]])
     assert table.labels["domain"] == ("news", "news", "chat")
+    assert "refA" in read_score_trees(tree, keep_references=True)[0].frame["system"]
     assert any("S-src" in note for note in found.notes)
     assert any("refA" in note for note in found.notes)
 
@@ -54,6 +55,15 @@ def test_other_references_on_request(tree: Path) -> None:
     assert "M-x-refA" not in found.frame.columns
     with pytest.raises(ValueError, match="unknown reference"):
         read_score_trees(tree, reference=["refZ"])
+
+
+def test_marked_errors_stand_in_for_missing_scores(tree: Path) -> None:
+    (tree / "human-scores/en-de.mqm.seg.score").unlink()
+    error = '{"errors": [{"category": "accuracy/omission", "severity": "major"}]}'
+    lines = [f"{system}\t{rating}" for system in "ab" for rating in (error, "None", '{"errors": []}')]
+    (tree / "human-scores/en-de.mqm.merged.seg.rating").write_text("\n".join(lines) + "\n")
+    (table,) = score_tables(read_score_trees(tree)[0].frame)
+    np.testing.assert_array_equal(table.human["mqm"], [[-5, np.nan, 0], [-5, np.nan, 0]])
 
 
 def test_a_wrong_number_of_scores_is_refused_with_its_file(tree: Path) -> None:

@@ -2,6 +2,7 @@
 
     TESTSET/documents/LP.docs                     domain and document of each segment
     TESTSET/human-scores/LP.NAME.seg.score        system and score, `None` where unrated
+    TESTSET/human-scores/LP.mqm*.seg.rating       system and marked errors, used where there is no mqm score
     TESTSET/metric-scores/LP/METRIC-REF.seg.score the same for a metric; REF is the reference used, or `src`
     TESTSET/references, system-outputs            the texts
 
@@ -18,6 +19,7 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.readers.files import read_text
+from metassay.data.readers.mqm_ratings import read_rating_file
 from metassay.errors import InputError, Place, UnknownName
 
 STANDARD_REFERENCES = {
@@ -43,14 +45,19 @@ def is_score_tree(folder: str | Path) -> bool:
     return bool(_test_sets(Path(folder)))
 
 
-def read_score_trees(folder: str | Path, *, reference: Sequence[str] = ()) -> list[ScoreTree]:
-    """All language pairs that have human and metric scores; `reference` names references to use instead."""
+def read_score_trees(
+    folder: str | Path, *, reference: Sequence[str] = (), keep_references: bool = False
+) -> list[ScoreTree]:
+    """All language pairs that have human and metric scores; `reference` names references to use instead.
+
+    Systems whose text is the scoring reference are left out and named, unless `keep_references`.
+    """
     found = []
     test_sets = _test_sets(Path(folder))
     for test_set in test_sets:
         for scores in sorted(path for path in (test_set / "metric-scores").iterdir() if path.is_dir()):
-            if list((test_set / "human-scores").glob(f"{scores.name}.*.seg.score")):
-                tree = _read_pair(test_set, scores.name, reference)
+            if list((test_set / "human-scores").glob(f"{scores.name}.*.seg.[sr]*")):
+                tree = _read_pair(test_set, scores.name, reference, keep_references=keep_references)
                 if len(test_sets) > 1:
                     tree = ScoreTree(tree.frame.with_columns(testset=pl.lit(test_set.name)), tree.notes)
                 found.append(tree)
@@ -70,18 +77,14 @@ def _test_sets(folder: Path) -> list[Path]:
     ]
 
 
-def _read_pair(test_set: Path, lp: str, wanted: Sequence[str]) -> ScoreTree:
+def _read_pair(test_set: Path, lp: str, wanted: Sequence[str], *, keep_references: bool) -> ScoreTree:
     base = _segments(test_set / "documents" / f"{lp}.docs", lp)
-    people = {
-        path.name.removeprefix(f"{lp}.").removesuffix(".seg.score"): path
-        for path in sorted((test_set / "human-scores").glob(f"{lp}.*.seg.score"))
-    }
     available = {path.name.removesuffix(".seg.score"): path for path in _files(test_set, lp, "seg")}
     chosen = _references(test_set, lp, available, wanted)
     used = {
         name: path for name, path in available.items() if name.rpartition("-")[2] in {*chosen, SOURCE_ONLY}
     }
-    frames = [_scores(path, HUMAN_NAMES.get(name, name), base.height) for name, path in people.items()]
+    frames = _human_scores(test_set / "human-scores", lp, base.height)
     frames += [_scores(path, name, base.height) for name, path in used.items()]
     frame = frames[0]
     for other in frames[1:]:
@@ -90,8 +93,9 @@ def _read_pair(test_set: Path, lp: str, wanted: Sequence[str]) -> ScoreTree:
     notes = [f"{lp}: metrics that use {', '.join(chosen)} or the source alone."]
     if only := _system_scores_only(test_set, lp, available, chosen):
         notes.append(f"{lp}: not rankable by segment, since they have system scores only: {', '.join(only)}.")
-    frame, left_out = _without_own_references(frame, test_set, lp, chosen)
+    left_out = [] if keep_references else _own_references(test_set, lp, chosen)
     if left_out:
+        frame = frame.filter(~pl.col("system").is_in(left_out))
         notes.append(f"{lp}: left out, since they are the reference itself: {', '.join(left_out)}.")
     return ScoreTree(frame, tuple(notes))
 
@@ -111,6 +115,18 @@ def _segments(path: Path, lp: str) -> pl.DataFrame:
             "doc_id": [part[1] for part in parts],
         }
     )
+
+
+def _human_scores(folder: Path, lp: str, segments: int) -> list[pl.DataFrame]:
+    """A frame per human score; MQM that is there as marked errors alone is computed from them."""
+    found: dict[str, pl.DataFrame] = {}
+    for path in sorted(folder.glob(f"{lp}.*.seg.score")):
+        name = path.name.removeprefix(f"{lp}.").removesuffix(".seg.score")
+        name = HUMAN_NAMES.get(name, name)
+        found[name] = _scores(path, name, segments)
+    for path in sorted(folder.glob(f"{lp}.mqm*.seg.rating")):
+        found.setdefault("mqm", read_rating_file(path))
+    return list(found.values())
 
 
 def _scores(path: Path, name: str, segments: int) -> pl.DataFrame:
@@ -159,20 +175,17 @@ def _system_scores_only(
     return [name for name in names if name not in available and name.rpartition("-")[2] in kept]
 
 
-def _without_own_references(
-    frame: pl.DataFrame, test_set: Path, lp: str, chosen: Sequence[str]
-) -> tuple[pl.DataFrame, list[str]]:
-    """Leave out systems whose text is a scoring reference: found by the texts, never by the names."""
-    references = [
-        _lines(path) for name in chosen if (path := test_set / "references" / f"{lp}.{name}.txt").exists()
-    ]
+def _own_references(test_set: Path, lp: str, chosen: Sequence[str]) -> list[str]:
+    """Systems whose text is a scoring reference: found by the texts, never by the names."""
+    paths = [test_set / "references" / f"{lp}.{name}.txt" for name in chosen]
+    references = [_lines(path) for path in paths if path.exists()]
     own = []
     for path in sorted((test_set / "system-outputs" / lp).glob("*.txt")):
         outputs = _lines(path)
         shares = [sum(map(str.__eq__, outputs, text)) / len(outputs) for text in references]
         if shares and max(shares) >= 0.99:
             own.append(path.stem)
-    return frame.filter(~pl.col("system").is_in(own)), own
+    return own
 
 
 def _lines(path: Path) -> list[str]:
