@@ -25,6 +25,8 @@ def row_statistics(
     progress: Progress | None = None,
 ) -> tuple[dict[str, Scores], dict[str, Scores]]:
     """Statistics [n, s] and segment scores [n] of every row, by metric; metrics of a family share a batch."""
+    for metric in metrics:
+        rows.check(metric)
     pieces = list(rows.cuts())
     done: list[int] = []
 

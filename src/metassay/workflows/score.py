@@ -103,8 +103,6 @@ def _scored(
     metrics: Sequence[Metric], rows: Rows, workers: int | None, progress: Progress | None
 ) -> tuple[dict[str, Scores], dict[str, Scores]]:
     """Statistics of the metrics that have them, and segment scores of all."""
-    for metric in metrics:
-        rows.check(metric)
     with_statistics = [metric for metric in metrics if isinstance(metric, StatisticsMetric)]
     others = [metric for metric in metrics if not isinstance(metric, StatisticsMetric)]
     statistics, scores = row_statistics(with_statistics, rows, workers=workers, progress=progress)
