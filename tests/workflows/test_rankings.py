@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 
 import numpy as np
@@ -166,3 +167,12 @@ def test_topics_bring_contexts_by_join(folder):
     found = dict(data.outputs.select("item", "domain").unique().iter_rows())
     assert found["q1"] == "news"
     assert found["q2"] == "law"
+
+
+def test_a_run_from_standard_input_and_one_with_the_ending_of_a_table(folder, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(GOOD.encode()))))
+    piped = metassay.read("-", qrels=folder / "qrels.txt")
+    (folder / "bm25.tsv").write_text(GOOD.replace(" ", "\t"))
+    named = metassay.read(folder / "bm25.tsv", qrels=folder / "qrels.txt")
+    assert piped.outputs.equals(named.outputs)
+    assert piped.systems == ("bm25",)

@@ -15,10 +15,12 @@ from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
 from metassay.data.join import join_columns
 from metassay.data.readers import espnet, manifest, trec
+from metassay.data.readers.files import checked_text, read_bytes
 from metassay.data.readers.judgements import read_judgements
+from metassay.data.readers.opening import opening_lines
 from metassay.data.readers.plain import read_parallel
 from metassay.data.readers.recommender import THRESHOLD
-from metassay.data.readers.tables import is_table, read_table
+from metassay.data.readers.tables import is_table, parse_table, read_table
 from metassay.data.readers.transcripts import read_transcripts
 from metassay.errors import InputError, Place, UnknownName
 
@@ -131,7 +133,7 @@ def _is_data(file: Path) -> bool:
 def _table(path: str, quoting: str, task: str | None = None) -> RawTable:
     """The table in a file, or what stands for one: a plug-in's format, a run, a manifest, ESPnet results."""
     if path == "-":
-        return RawTable("standard input", read_table(path, quoting=quoting))
+        return _standard_input(quoting)
     for reader in plugins.installed("readers").values():
         if reader.sniff(path):
             return RawTable(path, reader.read(path))
@@ -139,9 +141,16 @@ def _table(path: str, quoting: str, task: str | None = None) -> RawTable:
         return RawTable(path, espnet.read_espnet(path))
     if manifest.sniff(path):
         return RawTable(path, manifest.read_manifest(path))
-    if not is_table(Path(path)) and (task == "ranking" or trec.sniff(path)):
+    if trec.sniff(path) or (task == "ranking" and not is_table(Path(path))):
         return RawTable(path, trec.read_run(path))
     return RawTable(path, read_table(path, quoting=quoting))
+
+
+def _standard_input(quoting: str) -> RawTable:
+    name, content = "standard input", read_bytes("-")
+    if trec.looks_like_run(opening_lines(content)):
+        return RawTable(name, trec.parse_run(checked_text(content, name), name))
+    return RawTable(name, parse_table(content, "-", quoting=quoting))
 
 
 def _select(

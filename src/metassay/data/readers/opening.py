@@ -21,7 +21,12 @@ def opening(path: str) -> list[str]:
             content = file.read(_SIZE)
     except (OSError, EOFError, zlib.error):
         return []
-    lines = content.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
-    if len(content) == _SIZE and len(lines) > 1:
+    return opening_lines(content)
+
+
+def opening_lines(content: bytes) -> list[str]:
+    """The same for content that is at hand."""
+    lines = content[:_SIZE].decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
+    if len(content) >= _SIZE and len(lines) > 1:
         lines.pop()
     return [line for line in lines if line.strip() and not line.lstrip().startswith(("#", ";;"))]

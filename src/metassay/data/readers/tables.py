@@ -25,7 +25,11 @@ def read_table(path: str, *, quoting: str = "minimal") -> pl.DataFrame:
 
     The format follows from the name; for standard input and other names, from the first bytes.
     """
-    content = read_bytes(path)
+    return parse_table(read_bytes(path), path, quoting=quoting)
+
+
+def parse_table(content: bytes, path: str, *, quoting: str = "minimal") -> pl.DataFrame:
+    """The table that `content`, decompressed, is; `path` is where it comes from."""
     name = "standard input" if path == "-" else path
     kind = ending(path)
     if kind in PARQUET or (kind not in ENDINGS and content.startswith(PARQUET_MAGIC)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -19,8 +20,12 @@ _REMEDY = "A line of a run is: topic Q0 document rank score tag."
 
 def sniff(path: str) -> bool:
     """Whether the file starts with lines of a run: six words or more, the second of them Q0."""
-    lines = opening(path)[:5]
-    return bool(lines) and all(_SNIFF.fullmatch(line) for line in lines)
+    return looks_like_run(opening(path))
+
+
+def looks_like_run(lines: Sequence[str]) -> bool:
+    """Whether the first of these lines are lines of a run."""
+    return bool(lines) and all(_SNIFF.fullmatch(line) for line in lines[:5])
 
 
 def read_run(path: str) -> pl.DataFrame:
@@ -30,7 +35,12 @@ def read_run(path: str) -> pl.DataFrame:
     trec_eval does. The run is the tag: all that follows the score where every line has the same, else its
     first word (trec_eval ignores further words). Gzip is recognised by content.
     """
-    lines = content_lines(read_text(path), path)
+    return parse_run(read_text(path), path)
+
+
+def parse_run(text: str, path: str) -> pl.DataFrame:
+    """The same from text; `path` is where it comes from."""
+    lines = content_lines(text, path)
     fields = lines["text"].str.extract_groups(_LINE).struct.unnest()
     fields.columns = ["topic", "iteration", "docid", "rank", "written", "tag"]
     bad = fields["topic"].is_null()
