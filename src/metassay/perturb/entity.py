@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from metassay.perturb.languages.name_finder import find_names
+from metassay.perturb.languages.name_finder import find_names, is_genitive
 from metassay.perturb.view import View
 from metassay.perturb.words import WordEdit
 from metassay.text import resources
@@ -109,9 +109,9 @@ def _is_russian_name(name: str) -> bool:
 
 @functools.cache
 def _group(name: str, kind: str, language: str) -> str:
-    """Names of one group can stand in each other's place: the type, and in Russian the case and number."""
+    """Names of one group can stand in each other's place: the type, and the case as far as it shows."""
     if language != "ru":
-        return kind
+        return f"{kind} gent" if language == "de" and is_genitive(name) else kind
     tag = russian().parse(name.split(maxsplit=1)[0])[0].tag
     return " ".join(filter(None, (kind, tag.case, tag.number)))
 

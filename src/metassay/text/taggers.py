@@ -43,10 +43,9 @@ def tagged(text: str, language: str) -> tuple[Tagged, ...]:
 
 
 @functools.cache
-def word_tag(word: str, language: str) -> str:
-    """The most likely tag of a word out of context."""
-    ranked = _hanta(language).tag_word(word)
-    return str(ranked[0][0]) if ranked else ""
+def word_tags(word: str, language: str) -> tuple[str, ...]:
+    """The tags that a word may have out of context, most likely first."""
+    return tuple(str(tag) for tag, _ in _hanta(language).tag_word(word))
 
 
 Entity = tuple[int, int, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from metassay.perturb.languages.de import DETERMINERS
+from metassay.perturb.languages.de import DETERMINERS, FUNCTION_WORDS
 from metassay.perturb.languages.names import (
     GIVEN_NAMES,
     NOT_NAMES,
@@ -16,7 +16,7 @@ from metassay.perturb.languages.names import (
     SURNAMES,
 )
 from metassay.text.morphology import german_lemma
-from metassay.text.taggers import Entity, word_tag
+from metassay.text.taggers import Entity, word_tags
 from metassay.text.words import starts_sentence
 
 _CAPITALISED = re.compile(r"(?<![\w#@&/])[^\W\d_a-zß][\w’'-]*(?![\w#])")
@@ -62,26 +62,47 @@ def _may_belong(text: str, word: re.Match[str], language: str) -> bool:
     if len(bare) < 2 or bare in NOT_NAMES[language] or "'" in bare or "’" in bare:
         return False
     if language == "de":  # every noun has a capital
-        sure = bare in PLACES["de"] or bare in ORGANISATION_WORDS or (len(bare) > 2 and bare.isupper())
-        return _is_proper(bare, language) and (sure or not _is_noun(text, word))
+        return _is_proper(bare, language) and (_is_surely_german(bare) or not _is_noun(text, word))
     return _is_proper(bare, language) or not starts_sentence(text, word.start())
+
+
+def _is_surely_german(word: str) -> bool:
+    """Whether a German word is a name in any place: on a list, an abbreviation, or never a noun."""
+    listed = _is_place(word, "de") or word in ORGANISATION_WORDS or word in GIVEN_NAMES
+    return listed or (len(word) > 2 and word.isupper())
+
+
+def is_genitive(name: str) -> bool:
+    """Whether a German name is a listed place with the -s of the genitive."""
+    return name not in PLACES["de"] and _is_place(name, "de")
+
+
+def _is_place(word: str, language: str) -> bool:
+    return word in PLACES[language] or (language == "de" and word.removesuffix("s") in PLACES[language])
 
 
 def _is_noun(text: str, word: re.Match[str]) -> bool:
     """Whether a German word that the tagger takes for a name is a noun after all."""
     before = _BEFORE.search(text, max(0, word.start() - 20), word.start())
     determined = before is not None and before[1].lower() in DETERMINERS
-    return determined or "-" in word[0] or german_lemma(_bare(word)) is not None
+    lower = _bare(word).lower()
+    first = starts_sentence(text, word.start()) and german_lemma(lower) is not None
+    if determined or first or "-" in word[0] or lower in FUNCTION_WORDS:
+        return True
+    return "NN" in word_tags(_bare(word), "de") and german_lemma(_bare(word)) is not None
 
 
 def _checked(run: list[re.Match[str]], language: str) -> Iterator[list[re.Match[str]]]:
-    shouted = len(run) > 1 and all(word[0].isupper() for word in run)
-    if 0 < len(run) <= _MOST_WORDS and not shouted and any(_is_proper(_bare(word), language) for word in run):
+    words = [_bare(word) for word in run]
+    listing = len(run) > 1 and (all(map(str.isupper, words)) or all(_is_place(w, language) for w in words))
+    if 0 < len(run) <= _MOST_WORDS and not listing and any(_is_proper(word, language) for word in words):
         yield run
 
 
 def _is_proper(word: str, language: str) -> bool:
-    return word in PLACES[language] or word in GIVEN_NAMES or word_tag(word, language) == _PROPER[language]
+    if _is_place(word, language) or word in GIVEN_NAMES:
+        return True
+    return word_tags(word, language)[:1] == (_PROPER[language],)
 
 
 def _bare(word: re.Match[str]) -> str:
@@ -96,7 +117,7 @@ def _type(text: str, start: int, words: list[str], language: str) -> str:
     before = _BEFORE.search(text, max(0, start - 20), start)
     if before and before[1] in PERSON_TITLES[language]:
         return "PER"
-    if words[-1] in PLACE_WORDS or "_".join(words) in PLACES[language] or words[-1] in PLACES[language]:
+    if words[-1] in PLACE_WORDS or "_".join(words) in PLACES[language] or _is_place(words[-1], language):
         return "LOC"
     if not ORGANISATION_WORDS.isdisjoint(words):
         return "ORG"

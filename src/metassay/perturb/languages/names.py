@@ -109,10 +109,10 @@ NOT_NAMES = {
     ),
     "de": word_set(
         """
-        OK Ok OP App PC TV USB PDF CD DVD Email Mail Internet Weihnachten Ostern Montag Dienstag Mittwoch
-        Donnerstag Freitag Samstag Sonntag Januar Februar März April Mai Juni Juli August September
-        Oktober November Dezember Covid COVID Ihr Ihre Sie PRS_ORG PCR SMS GPS Makros Knorpel Classic
-        Watch Ja Nein Hallo Danke Bitte Shift Mbps Hz mm cm
+        OK Ok OP The New Choice Home Schön Powered Road App PC TV USB PDF CD DVD Email Mail Internet
+        Weihnachten Ostern Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag Januar Februar März
+        April Mai Juni Juli August September Oktober November Dezember Covid COVID Ihr Ihre Sie PRS_ORG
+        PCR SMS GPS Makros Knorpel Classic Watch Ja Nein Hallo Danke Bitte Shift Mbps Hz mm cm
         """
     ),
 }
