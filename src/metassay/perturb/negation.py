@@ -100,7 +100,8 @@ def _german(text: str) -> list[int]:
         is_noun = word[0] != lower[i] and not starts_sentence(text, word.start())
         if is_noun or not de.NEGATED.isdisjoint(lower[max(i - 2, 0) : i + 4]):
             continue
-        infinite = lower[i] in de.VERBS and lower[i + 1 : i + 2] and lower[i + 1] in de.AUXILIARIES
+        after = words[i + 1] if i + 1 < len(words) else None
+        infinite = after and lower[i + 1] in de.AUXILIARIES and text[word.end() : after.start()] == " "
         if not infinite and (lower[i] in de.AUXILIARIES or lower[i] in de.VERBS):
             place = _after_german_verb(text, words, lower, i)
             if place is not None and (text[place - 1].isspace() or text[place - 1].isalnum()):
@@ -113,13 +114,14 @@ def _german(text: str) -> list[int]:
 def _after_german_verb(text: str, words: list[re.Match[str]], lower: list[str], i: int) -> int | None:
     end = words[i].end()
     if not text[end : end + 2].strip(" ").isalnum() or lower[i + 1 : i + 2] in (["und"], ["oder"]):
-        if i < 2 or lower[i - 1] in de.AUXILIARIES | de.VERBS:
+        chained = lower[i - 1] in {"zu", "sein", "werden"}
+        if i < 2 or (not chained and lower[i - 1] in de.AUXILIARIES | de.VERBS):
             return None
         if lower[i - 1] in de.INVERTED | {"und", "oder"}:
             return words[i].start()
         if lower[i] not in de.AUXILIARIES and words[i - 1][0] != lower[i - 1]:
             return end  # "Anna sagte nicht, …": a noun right before the verb is its subject
-        return words[i - 2 if lower[i - 1] in {"zu", "sein", "werden"} else i - 1].start()
+        return words[i - 2 if chained else i - 1].start()
     last = i
     while lower[last + 1 : last + 2] and lower[last + 1] in de.INVERTED:
         if text[words[last].end() : words[last + 1].start()] != " ":
