@@ -16,7 +16,8 @@ import pytrec_eval
 from metassay.data.dataset import Dataset
 from metassay.data.rankings import order_by_score
 from metassay.meta.judgements import judge
-from metassay.metrics.ranking import CUTS, PAPER, InterpolatedPrecision, score_rankings
+from metassay.metrics.ranking import CUTS, PAPER, InterpolatedPrecision
+from metassay.metrics.ranking_base import score_rankings
 from metassay.perturb.pairs import make_pairs
 from metassay.workflows.assay import assay
 

@@ -16,7 +16,8 @@ from metassay.data.dataset import Dataset
 from metassay.data.rankings import lists_from_mappings, order_by_score
 from metassay.data.readers.judgements import read_judgements
 from metassay.errors import InputError
-from metassay.metrics.ranking import NDCG, PAPER, score_rankings
+from metassay.metrics.ranking import NDCG, PAPER
+from metassay.metrics.ranking_base import score_rankings
 from metassay.metrics.ranking_validity import gain_change
 from metassay.perturb.pairs import make_pairs
 from metassay.perturb.ranking import COPIES, RankSwapping, Reordering, Shuffle

@@ -13,7 +13,7 @@ from metassay.data.rankings import RankedLists, grade_mappings, ranked_lists
 from metassay.engine.local import Scored, default_workers
 from metassay.errors import InputError, MetricFailure
 from metassay.metrics.base import Batch, Metric, Scores
-from metassay.metrics.ranking import RankingMetric, score_rankings
+from metassay.metrics.ranking_base import RankingMetric, score_rankings
 
 LISTS_AT_ONCE = 16_384
 
