@@ -126,12 +126,13 @@ def _match(
             slot = (key * _GOLDEN) >> shift
             while keys[slot] != key and keys[slot] != _FREE:
                 slot = (slot + _ONE) & mask
-            if keys[slot] != _FREE:
-                if left[slot] > 0:
-                    left[slot] -= 1
-                    found += 1
-                places[kept], prefixes[kept] = places[a], slot + _ONE
-                kept += 1
+            # without branches, for whether an n-gram is there is hard to predict
+            hit = int(keys[slot] == key)
+            taken = hit & int(left[slot] > 0)
+            left[slot] -= taken
+            found += taken
+            places[kept], prefixes[kept] = places[a], slot + _ONE
+            kept += hit
         alive = kept
         matches[n] = found
 
