@@ -92,7 +92,7 @@ def official_corpus(spec: str, outputs: Sequence[str], references: Sequence[str]
     return float(corpus_bleu([[tokenize(r)] for r in references], [tokenize(o) for o in outputs]))
 
 
-@functools.lru_cache(maxsize=1 << 14)
+@functools.lru_cache(maxsize=1 << 18)
 def _rouge(output: str, references: tuple[str, ...], *, stemming: bool) -> dict[str, float]:
     """All three at once, for tokens and stems take most of the time."""
     found = _rouge_scorer(stemming=stemming).score_multi(references, output)

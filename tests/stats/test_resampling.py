@@ -23,7 +23,23 @@ from metassay.stats.resampling import (
     subset_counts,
 )
 
-WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "over", "mat", "hill", "we", "saw", "two", "red", "birds"]
+WORDS = [
+    "the",
+    "a",
+    "cat",
+    "dog",
+    "sat",
+    "ran",
+    "on",
+    "over",
+    "mat",
+    "hill",
+    "we",
+    "saw",
+    "two",
+    "red",
+    "birds",
+]
 
 
 @pytest.fixture(scope="module")
