@@ -62,7 +62,9 @@ def _options(text: str, term: re.Match[str], language: str) -> tuple[str, ...]:
         word = word.lower()
     lists = _language(language)
     row = lists.pronoun_class(previous, word, following)
-    return tuple(o for o in lists.PRONOUNS[row] if _plain(o) != _plain(word)) if row >= 0 else ()
+    others = lists.PRONOUNS[row] if row >= 0 else ()
+    barred = lists.NEVER_CHOSEN | (lists.ADDRESS if word in lists.ADDRESS else frozenset())
+    return tuple(o for o in others if _plain(o) != _plain(word) and o not in barred)
 
 
 def _plain(pronoun: str) -> str:

@@ -103,6 +103,16 @@ PRONOUNS = (
 )
 """Pronouns that can stand in each other's place: subjects by the verb they take, objects, possessives."""
 
+NEVER_CHOSEN: frozenset[str] = frozenset()
+"""Pronouns that are replaced but replace no other."""
+
+ADDRESS = word_set(
+    """
+    du Sie dich euch dir Ihnen dein deine deinen deiner deinem deines Ihr Ihre Ihren Ihrer Ihrem Ihres
+    """
+)
+"""Ways to say you: one in the place of another is no error."""
+
 _ROWS = {"ich": 1, "wir": 2, "uns": 3, "euch": 3}
 
 

@@ -52,6 +52,12 @@ PRONOUNS = (
 )
 """Pronouns that can stand in each other's place: subjects by number, objects, possessives, reflexives."""
 
+NEVER_CHOSEN: frozenset[str] = frozenset()
+"""Pronouns that are replaced but replace no other."""
+
+ADDRESS: frozenset[str] = frozenset()
+"""Ways to say you, of which English has one."""
+
 _BEFORE_OBJECT = word_set(
     """
     of in on at by for with from to into about against between like than help give let make tell ask want

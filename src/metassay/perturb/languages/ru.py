@@ -45,6 +45,17 @@ PRONOUNS = (
 )
 """Pronouns that can stand in each other's place: subjects by the verb they take, then by case and kind."""
 
+NEVER_CHOSEN = word_set("своего своей своему своим своём свою своих своими")
+"""Pronouns that are replaced but replace no other: "свой" in the place of "ваш" is often the better word."""
+
+ADDRESS = word_set(
+    """
+    ты вы тебя вас тебе вам тобой вами твой ваш твоя ваша твоё ваше твои ваши твоего вашего твоей вашей
+    твоему вашему твоим вашим твоём вашем твою вашу твоих ваших твоими вашими
+    """
+)
+"""Two ways to say you: one in the place of the other is no error."""
+
 _PREPOSITIONS = word_set(
     """
     у от для без с со к ко на в во о об за из до по через про при под над перед между около кроме после
