@@ -193,6 +193,15 @@ def test_command_lines(texts, capfd):
     assert "no sufficient statistics" in capfd.readouterr().err
 
 
+def test_warnings_of_metrics_become_notes(tmp_path):
+    rows = [("en-ru", "s", item, "Кошка сидит на окне.", "Кошка спит на окне.") for item in range(3)]
+    frame = pl.DataFrame(rows, schema=["lp", "system", "seg_id", "hyp", "ref"], orient="row")
+    frame.write_parquet(tmp_path / "russian.parquet")
+    found = metassay.score(tmp_path / "russian.parquet", metrics="rouge1,rougel")
+    assert sum("uses Unicode letters" in note for note in found.notes) == 2
+    assert all(0 < row["segment"] < 1 for row in found.systems)
+
+
 def test_plain_text_files_as_sacrebleu_takes_them(tmp_path, capfd):
     (tmp_path / "ref.txt").write_text("the cat sat on the mat\na dog ran over the hill\n")
     (tmp_path / "a.txt").write_text("the cat sat on a mat\na dog ran over a hill\n")

@@ -13,6 +13,7 @@ from metassay.errors import InputError
 from metassay.meta.aggregation import Aggregation, aggregate_scores
 from metassay.meta.aggregation_scores import Resampling
 from metassay.metrics.base import StatisticsMetric
+from metassay.workflows.noting import warnings_as_notes
 from metassay.workflows.panels import panels_of, row_statistics
 from metassay.workflows.preparing import MetricChoice, as_dataset, chosen_metrics, prepared, scoring_rows
 from metassay.workflows.read import Paths
@@ -70,10 +71,11 @@ def aggregate(
     if data.task not in DEFAULT_METRICS:
         raise InputError(f"aggregation compares scores of texts; this data is of the task {data.task}.")
     chosen = _with_statistics(data, DEFAULT_METRICS[data.task] if metrics is None else metrics)
-    statistics, segments = row_statistics(chosen, scoring_rows(data), workers=workers, progress=progress)
+    with warnings_as_notes() as notes:
+        statistics, segments = row_statistics(chosen, scoring_rows(data), workers=workers, progress=progress)
     resampling = Resampling(resamples=resamples, size=size, repeats=repeats, seed=seed)
     found = aggregate_scores(panels_of(data, statistics, segments), chosen, resampling)
-    return AggregateResult(found, data.notes)
+    return AggregateResult(found, (*data.notes, *notes))
 
 
 def _with_statistics(data: Dataset, metrics: MetricChoice) -> tuple[StatisticsMetric, ...]:

@@ -17,6 +17,7 @@ from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.aggregation_scores import Panel, Resampling, bootstrap_means, corpus_scores
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.report.tables import to_text
+from metassay.workflows.noting import warnings_as_notes
 from metassay.workflows.panels import panels_of, row_statistics
 from metassay.workflows.preparing import MetricChoice, as_dataset, chosen_metrics, prepared, scoring_rows
 from metassay.workflows.read import Paths
@@ -81,7 +82,8 @@ def score(
         raise UnknownName("test", test, TESTS)
     data = prepared(as_dataset(dataset), normalize=normalize, keep_references=keep_references)
     chosen = chosen_metrics(data, metrics)
-    statistics, scores = _scored(chosen, scoring_rows(data), workers, progress)
+    with warnings_as_notes() as notes:
+        statistics, scores = _scored(chosen, scoring_rows(data), workers, progress)
     segments = _long_table(data, chosen, scores)
     if per_segment is not None:
         write_table(segments, per_segment)
@@ -96,7 +98,7 @@ def score(
     found = (
         comparisons(panels, chosen, test, draws=draws, seed=seed, several=several) if test is not None else []
     )
-    return ScoreResult(segments, systems, found, data.notes)
+    return ScoreResult(segments, systems, found, (*data.notes, *notes))
 
 
 def _scored(
