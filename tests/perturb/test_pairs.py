@@ -188,3 +188,11 @@ def test_names_come_from_the_whole_data_set_on_any_number_of_workers() -> None:
     assert one.frame.equals(two.frame)
     assert one.resources == two.resources
     assert one.resources["en"]["entity"]["LOC"] == ["Berlin", "Madrid", "Paris", "Rome"]
+
+
+def test_a_region_does_not_hide_the_language() -> None:
+    data = dataset(["he saw her"], systems=2)
+    british = Dataset("mt", data.outputs.drop("lp"), language="en-GB")
+    pairs = make_pairs(british, perturbations=["pronoun"])
+    assert pairs.frame.equals(make_pairs(data, perturbations=["pronoun"]).frame)
+    assert len(pairs) == 2

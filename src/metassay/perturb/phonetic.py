@@ -98,7 +98,7 @@ def respellings(word: str) -> tuple[str, ...]:
     """Every spelling of a word that differs from it in one place and sounds alike.
 
     >>> respellings("water")
-    ('watar', 'wator', 'wader')
+    ('wator', 'watar', 'wader')
     """
     found: dict[str, None] = {}
     taken: set[int] = set()

@@ -57,7 +57,7 @@ def make_views(
     position: dict[tuple[str, Output, str | None], int] = {}
     views: list[View[Output]] = []
     row = np.empty(len(dataset), np.int64)
-    for i, (item, output, language) in enumerate(zip(dataset.outputs["item"], outputs, dataset.languages)):
+    for i, (item, output, language) in enumerate(zip(dataset.outputs["item"], outputs, _languages(dataset))):
         identity = (item, output, language)
         if identity not in position:
             position[identity] = len(views)
@@ -82,6 +82,11 @@ def _output(value: Any, preprocess: str) -> Output:
     return prepared(value or "", preprocess) if isinstance(value, str | None) else tuple(value)
 
 
+def _languages(dataset: Dataset) -> list[str | None]:
+    """The language of each row without its region: en-GB is en."""
+    return [tag and tag.replace("_", "-").partition("-")[0].lower() for tag in dataset.languages]
+
+
 def _column(dataset: Dataset, name: str) -> Sequence[Any]:
     return dataset.outputs[name].to_list() if name in dataset.outputs.columns else [None] * len(dataset)
 
@@ -98,7 +103,7 @@ def _collect(
         return {}
     texts: defaultdict[str | None, set[str]] = defaultdict(set)
     references = _column(dataset, "references")
-    for language, output, own in zip(dataset.languages, outputs, references):
+    for language, output, own in zip(_languages(dataset), outputs, references):
         texts[language].add(output)
         texts[language].update(prepared(text, preprocess) for text in own or ())
     collected: dict[str | None, dict[str, Any]] = {}
