@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from metassay.text.taggers import Entity, slovnet_entities, spacy_entities
 from metassay.text.words import replace_spans
 from metassay.text.workers import map_texts
 
+_CYRILLIC = re.compile(r"[А-ЯЁа-яё]")
 _NEEDS = {"en": ("HanTa",), "de": ("HanTa",), "ru": ("natasha", "pymorphy3")}
 
 
