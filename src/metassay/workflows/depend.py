@@ -60,7 +60,7 @@ class DependResult(Result):
         return pl.concat(frames)
 
     def _repr_html_(self) -> str:
-        from metassay.report.html import render_fragment
+        from metassay.reporting.html import render_fragment
 
         return render_fragment({"metrics": self.to_frame().to_dicts()})
 

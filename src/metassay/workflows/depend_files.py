@@ -12,9 +12,9 @@ import polars as pl
 
 from metassay.data.scores import ScoreTable
 from metassay.meta.dependence_results import DependenceReport
-from metassay.report.charts.dependence import curves_chart, deviations_chart, rank_flow_chart
-from metassay.report.charts.theme import TOKENS, Spec, config
-from metassay.report.dependence_page import render_dependence
+from metassay.reporting.charts.dependence import curves_chart, deviations_chart, rank_flow_chart
+from metassay.reporting.charts.theme import TOKENS, Spec, config
+from metassay.reporting.dependence_page import render_dependence
 from metassay.store.run import RunFolder
 from metassay.workflows.preparing import versions
 

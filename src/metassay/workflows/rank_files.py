@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from metassay.data.scores import ScoreTable
-from metassay.report.charts.metric_ranking import comparisons_chart, ranking_chart
-from metassay.report.charts.theme import TOKENS, Spec, config
+from metassay.reporting.charts.metric_ranking import comparisons_chart, ranking_chart
+from metassay.reporting.charts.theme import TOKENS, Spec, config
 from metassay.store.run import RunFolder
 from metassay.workflows.preparing import versions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from metassay.report.html import render
+from metassay.reporting.html import render
 from metassay.store.run import RunFolder, read_manifest
 from metassay.workflows.run_files import EXAMPLES, REPORT, RESULT, report_content
 

@@ -27,6 +27,6 @@ class Result(ABC):
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def _repr_html_(self) -> str:
-        from metassay.report.html import render_fragment
+        from metassay.reporting.html import render_fragment
 
         return render_fragment(self.to_dict())

@@ -19,7 +19,7 @@ TIMINGS = "timings.json"
 
 def write_run(run: RunFolder, result: AssayResult) -> None:
     """Outputs, pairs, results and report; the manifest last, since it says that all the rest is there."""
-    from metassay.report.html import render
+    from metassay.reporting.html import render
 
     content = result.to_dict()
     run.write_frame("outputs.parquet", result.dataset.outputs)

@@ -1,0 +1,217 @@
+"""The answer in a few sentences: which metric to trust, how sure that is, and where it changes."""
+
+from __future__ import annotations
+
+from metassay.reporting.findings import GLOBAL, Choice, Column, Estimate, Findings
+from metassay.reporting.wording import (
+    TASKS,
+    Sentence,
+    digits_for,
+    interval,
+    joined,
+    named,
+    percent,
+    plural,
+    sentence,
+)
+
+
+def answer(findings: Findings) -> list[Sentence]:
+    """The sentences at the top of a report, most important first."""
+    best = findings.best
+    if best is None:
+        return [sentence("No pair could be scored, so there is no metric to recommend here.")]
+    places = [place for column in findings.columns if (place := _where(findings, column, best.metric))]
+    return [_verdict(findings, best), *places]
+
+
+def caveats(findings: Findings) -> list[Sentence]:
+    """What a careful reader must know before using the answer."""
+    best = findings.best
+    if best is None or best.accuracy is None:
+        return []
+    found = [_beaten_by_sentinel(findings, best), _confounded(findings, best), _single(findings)]
+    return [caveat for caveat in found if caveat is not None]
+
+
+def tells(task: str) -> str:
+    """What a good metric does, for the task: `tells a better translation from a worse one`."""
+    return f"tells a better {TASKS.get(task, ('output', 'outputs'))[0]} from a worse one"
+
+
+def share(estimate: Estimate) -> Sentence:
+    """`91 % of pairs (95 % interval 90–92)` as a phrase."""
+    digits = digits_for(estimate.low, estimate.high)
+    if estimate.low is None:
+        return sentence("{share} of pairs", share=percent(estimate.accuracy, digits=digits))
+    return sentence(
+        "{share:figure} of pairs{note:note} (95\u202f% interval {range:figure})",
+        share=percent(estimate.accuracy, digits=digits),
+        note="accuracy",
+        range=interval(estimate.low, estimate.high, digits=digits),
+    )
+
+
+def brief(estimate: Estimate) -> str:
+    """`78 % (75–80)`."""
+    digits = digits_for(estimate.low, estimate.high)
+    text = percent(estimate.accuracy, digits=digits)
+    if estimate.low is None:
+        return text
+    return f"{text} ({interval(estimate.low, estimate.high, digits=digits)})"
+
+
+def _verdict(findings: Findings, best: Estimate) -> Sentence:
+    equals = _equals(findings, best)
+    rivals = [name for name in findings.metrics if name not in {best.metric, *equals}]
+    runner_up = findings.overall[rivals[0]] if rivals else None
+    opening = sentence(
+        "{best:metric} {tells} in {share}", best=best.metric, tells=tells(findings.task), share=share(best)
+    )
+    if equals:
+        tail = sentence("; {equals} cannot be told apart from it.", equals=named(equals, "metric"))
+    elif runner_up is not None and runner_up.accuracy is not None:
+        tail = sentence(
+            ", ahead of {next:metric} with {share:figure}.", next=runner_up.metric, share=brief(runner_up)
+        )
+    else:
+        tail = sentence(".")
+    return sentence("{opening}{tail}", opening=opening, tail=tail)
+
+
+def _equals(findings: Findings, best: Estimate) -> list[str]:
+    """The metrics that share the global top group with the best, if the assay says so."""
+    for column in findings.columns:
+        choice = column.choices.get(GLOBAL)
+        if choice and best.metric in choice.top_group:
+            return [
+                name
+                for name in choice.top_group
+                if name != best.metric and name not in findings.sentinels and name in findings.overall
+            ]
+    return []
+
+
+def _where(findings: Findings, column: Column, best: str) -> Sentence | None:
+    """Where in one column the globally best metric holds, and what to use elsewhere."""
+    estimates = column.of(best)
+    if not estimates:
+        return None
+    if len(column.contexts) == 1:
+        return sentence(
+            "There is one {column:column} only, {only:context}, so nothing can change there.",
+            column=column.name,
+            only=column.contexts[0],
+        )
+    changes = [change for item in estimates if (change := _replacement(findings, column, item))]
+    if len(findings.metrics) == 1:
+        return sentence("By {column:column} it runs {range}.", column=column.name, range=_range(estimates))
+    if not changes:
+        return sentence(
+            "It stays in the top group for every {column:column}, {range}.",
+            column=column.name,
+            range=_range(estimates),
+        )
+    return _changed(column, estimates, changes)
+
+
+def _changed(column: Column, estimates: list[Estimate], changes: list[tuple[Estimate, Estimate]]) -> Sentence:
+    advice = [
+        sentence(
+            "on {context:context} trust {other:metric}, right in {new:figure} against {old:figure}",
+            context=old.context,
+            other=new.metric,
+            new=brief(new),
+            old=brief(old),
+        )
+        for old, new in changes[:2]
+    ]
+    kept = len(estimates) - len(changes)
+    more = f" (and {plural(len(changes) - 2, 'more context')} below)" if len(changes) > 2 else ""
+    return sentence(
+        "By {column:column} it holds in {kept} of {total}; {advice}{more}.",
+        column=column.name,
+        kept=kept,
+        total=len(estimates),
+        advice=joined(advice),
+        more=more,
+    )
+
+
+def _replacement(findings: Findings, column: Column, old: Estimate) -> tuple[Estimate, Estimate] | None:
+    """The metric to use instead of `old` in its context, where `old` is not good enough there."""
+    choice = column.choices.get(old.context)
+    names = _preferred(choice, old.metric) if choice else _clearly_better(findings, column, old)
+    for name in names:
+        new = column.estimates.get((old.context, name))
+        if name not in findings.sentinels and new is not None and new.accuracy is not None:
+            return old, new
+    return None
+
+
+def _preferred(choice: Choice, metric: str) -> tuple[str, ...]:
+    if metric in choice.top_group or choice.use is None:
+        return ()
+    return (choice.use, *choice.top_group)
+
+
+def _clearly_better(findings: Findings, column: Column, old: Estimate) -> list[str]:
+    """Without a recommendation: metrics whose whole interval lies above that of `old`."""
+    rivals = [column.estimates.get((old.context, name)) for name in findings.metrics]
+    clear = [
+        rival
+        for rival in rivals
+        if rival is not None and rival.low is not None and old.high is not None and rival.low > old.high
+    ]
+    return [rival.metric for rival in sorted(clear, key=lambda rival: -(rival.accuracy or 0.0))]
+
+
+def _range(estimates: list[Estimate]) -> Sentence:
+    lowest = min(estimates, key=lambda estimate: estimate.accuracy or 0.0)
+    highest = max(estimates, key=lambda estimate: estimate.accuracy or 0.0)
+    return sentence(
+        "from {low:figure} on {worst:context} to {high:figure} on {best:context}",
+        low=brief(lowest),
+        worst=lowest.context,
+        high=brief(highest),
+        best=highest.context,
+    )
+
+
+def _beaten_by_sentinel(findings: Findings, best: Estimate) -> Sentence | None:
+    better = [
+        estimate
+        for name in sorted(findings.sentinels)
+        if (estimate := findings.overall[name]).accuracy is not None
+        and (estimate.accuracy or 0.0) >= (best.accuracy or 0.0)
+    ]
+    if not better:
+        return None
+    return sentence(
+        "{sentinel:metric}, which knows nothing of quality, is right in {share:figure}: the pairs give "
+        "themselves away, and no accuracy here should be trusted.",
+        sentinel=better[0].metric,
+        share=brief(better[0]),
+    )
+
+
+def _confounded(findings: Findings, best: Estimate) -> Sentence | None:
+    flagged = [
+        str(row["metric"])
+        for row in findings.result.get("confounding") or ()
+        if row.get("flag") and str(row["metric"]) not in findings.sentinels
+    ]
+    if not flagged:
+        return None
+    first = sorted(flagged, key=lambda name: name != best.metric)
+    return sentence(
+        "The accuracy of {metrics} depends on how the worse outputs were made: see {where:section}.",
+        metrics=named(first, "metric"),
+        where="accuracy by perturbation method",
+    )
+
+
+def _single(findings: Findings) -> Sentence | None:
+    if len(findings.metrics) > 1:
+        return None
+    return sentence("Only one metric was assayed: a choice needs at least two.")

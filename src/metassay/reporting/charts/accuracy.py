@@ -1,0 +1,187 @@
+"""Accuracy over contexts: one line per metric, with intervals; sentinels in grey."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from metassay.reporting.charts.theme import SHAPES, SLOTS, Spec, chart, in_order, label_room
+from metassay.reporting.findings import Column, Estimate, Findings
+
+DODGE_UP_TO = 80
+"""Points side by side up to this many, and while every metric has a colour of its own; else bands."""
+
+
+def accuracy_chart(findings: Findings, column: Column) -> Spec:
+    """The line chart of one context column; lines outside the frame are named by `outside_frame`."""
+    hidden = outside_frame(findings, column)
+    shown = [name for name in findings.ordered if column.of(name) and name not in hidden]
+    metrics = [name for name in shown if name not in findings.sentinels]
+    rows = [_row(findings, estimate) for name in shown for estimate in column.of(name)]
+    low, high = frame(findings, column)
+    dodged = len(metrics) * len(column.contexts) <= DODGE_UP_TO and len(metrics) <= SLOTS
+    x = _x_axis(column, dodged=dodged)
+    offset = {"xOffset": in_order("metric", metrics)} if dodged else {}
+    y = {
+        "field": "accuracy",
+        "type": "quantitative",
+        "scale": {"domain": [low, high], "zero": False, "nice": False},
+        "axis": {"format": ".0%", "title": "pairs told right", "tickCount": 6, "domain": False},
+    }
+    return chart(
+        f"Accuracy of {len(metrics)} metrics over {len(column.contexts)} values of {column.name}.",
+        height=320,
+        usermeta={"labels": label_room(column.contexts)},
+        data={"values": rows},
+        layer=[
+            *_coin_toss(low, high),
+            _sentinel_lines(x, y),
+            *_metric_layers(x, y, offset, dodged=dodged, metrics=len(metrics)),
+        ],
+    )
+
+
+def frame(findings: Findings, column: Column) -> tuple[float, float]:
+    """The range of accuracies on show: that of the metrics' intervals, with a little air."""
+    ends = [
+        end
+        for name in findings.metrics
+        for estimate in column.of(name)
+        for end in (estimate.accuracy, estimate.low, estimate.high)
+        if end is not None
+    ]
+    if not ends:
+        return 0.0, 1.0
+    air = max(0.02, 0.06 * (max(ends) - min(ends)))
+    return round(max(0.0, min(ends) - air), 3), round(min(1.0, max(ends) + air), 3)
+
+
+def outside_frame(findings: Findings, column: Column) -> list[str]:
+    """Sentinels that are not drawn, since they lie outside the frame somewhere."""
+    low, high = frame(findings, column)
+    return [
+        name
+        for name in findings.ordered
+        if name in findings.sentinels
+        and column.of(name)
+        and not all(low <= (estimate.accuracy or 0.0) <= high for estimate in column.of(name))
+    ]
+
+
+def slot(findings: Findings, metric: str) -> int:
+    """The metric's colour slot; sentinels and metrics beyond the palette share the muted one."""
+    if metric in findings.sentinels:
+        return SLOTS
+    return min(findings.metrics.index(metric), SLOTS)
+
+
+def _row(findings: Findings, estimate: Estimate) -> Spec:
+    return {
+        "context": estimate.context,
+        "metric": estimate.metric,
+        "slot": slot(findings, estimate.metric),
+        "sentinel": estimate.metric in findings.sentinels,
+        "accuracy": estimate.accuracy,
+        "low": estimate.low,
+        "high": estimate.high,
+        "pairs": estimate.row.get("pairs"),
+    }
+
+
+def _x_axis(column: Column, *, dodged: bool) -> Spec:
+    scale = {"type": "band", "paddingInner": 0.35, "paddingOuter": 0.2} if dodged else {"type": "point"}
+    return {
+        **in_order("context", column.contexts, **scale),
+        "axis": {
+            "title": None,
+            "ticks": False,
+            "labelPadding": 8,
+        },
+    }
+
+
+def _coin_toss(low: float, high: float) -> list[Spec]:
+    if not low < 0.5 < high:
+        return []
+    return [
+        {
+            "data": {"values": [{"level": 0.5}]},
+            "mark": {"type": "rule", "strokeDash": [2, 3], "stroke": {"expr": "quiet"}},
+            "encoding": {"y": {"field": "level", "type": "quantitative"}},
+        }
+    ]
+
+
+def _sentinel_lines(x: Spec, y: Spec) -> Spec:
+    return {
+        "transform": [{"filter": "datum.sentinel"}],
+        "mark": {
+            "type": "line",
+            "clip": True,
+            "strokeDash": [4, 3],
+            "strokeWidth": 1.5,
+            "stroke": {"expr": "muted"},
+            "aria": False,
+        },
+        "encoding": {"x": x, "y": y, "detail": {"field": "metric"}, "opacity": {"value": 0.9}},
+    }
+
+
+def _metric_layers(x: Spec, y: Spec, offset: Spec, *, dodged: bool, metrics: int) -> list[Spec]:
+    colour = {
+        "field": "slot",
+        "type": "nominal",
+        "scale": {"domain": list(range(SLOTS + 1)), "range": "category"},
+        "legend": None,
+        "condition": {"test": f"datum.slot === {SLOTS} && datum.metric === focus", "value": {"expr": "ink"}},
+    }
+    shape = {
+        "field": "slot",
+        "type": "nominal",
+        "scale": {"domain": list(range(SLOTS + 1)), "range": [*SHAPES, "circle"]},
+        "legend": None,
+    }
+    base = {"x": x, "y": y, "color": colour, "detail": {"field": "metric"}, **offset}
+    real = [{"filter": "!datum.sentinel"}]
+    ends = {**base, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    spread: Spec = {"type": "rule", "strokeWidth": 2} if dodged else {"type": "area", "clip": True}
+    return [
+        {
+            "transform": real,
+            "mark": {**spread, "aria": False},
+            "encoding": {**ends, "opacity": _faded(0.45) if dodged else _faded(0.25, 0.3 / max(3, metrics))},
+        },
+        {
+            "transform": real,
+            "mark": {"type": "line", "strokeWidth": 2, "aria": False},
+            "encoding": {**base, "opacity": _faded(0.55 if dodged else 0.9)},
+        },
+        {
+            "transform": real,
+            "mark": {"type": "point", "filled": True, "size": 58 if dodged else 24},
+            "encoding": {**base, "shape": shape, "opacity": _faded(1.0), "tooltip": _tooltip()},
+        },
+    ]
+
+
+def _faded(focused: float, resting: float | None = None) -> Spec:
+    """The opacity of a mark: in focus, at rest, at rest without a colour of its own, or out of focus."""
+    rest = focused if resting is None else resting
+    return {
+        "condition": [
+            {"test": "datum.metric === focus", "value": focused},
+            {"test": f"focus === '' && datum.slot < {SLOTS}", "value": rest},
+            {"test": "focus === ''", "value": 0.3 * rest},
+        ],
+        "value": 0.08 * focused,
+    }
+
+
+def _tooltip() -> list[dict[str, Any]]:
+    return [
+        {"field": "metric", "type": "nominal", "title": "metric"},
+        {"field": "context", "type": "nominal", "title": "context"},
+        {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "told right"},
+        {"field": "low", "type": "quantitative", "format": ".1%", "title": "95 % from"},
+        {"field": "high", "type": "quantitative", "format": ".1%", "title": "to"},
+        {"field": "pairs", "type": "quantitative", "format": ",", "title": "pairs"},
+    ]

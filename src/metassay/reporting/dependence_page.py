@@ -1,0 +1,150 @@
+"""System dependence on one page without scripts: the table, and every metric's charts as pictures."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from metassay.reporting.charts.theme import FONT, TOKENS
+from metassay.reporting.wording import number, percent, probability
+
+FIELDS = ("metric", "SysDep", "95 %", "constant", "ratio", "residual", "p equal", "p fair", "inverted pairs")
+CAPTIONS = {
+    "curves": "Expected human score given the metric: all systems together (dashed), each system (grey), the"
+    " most flattered and the most wronged one in colour, with 95 % bands.",
+    "deviations": "Expected deviation of each system, best first, with 95 % intervals. Grey: shrinkage, which"
+    " any noisy metric has. Colour: what goes beyond it.",
+    "ranks": "Order of the systems by people, by the score read off the metric, and by the metric itself.",
+}
+SHOWN_PAIRS = 10
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { margin: 0; font: 16px/1.6 %(font)s; color: %(ink)s; background: %(ground)s; }
+main { max-width: 62rem; margin: 0 auto; padding: 1.2rem; }
+.wordmark, .quiet, figcaption { color: %(quiet)s; font-size: .9rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .9rem; }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid %(line)s; text-align: right; white-space: nowrap; }
+th:first-child { text-align: left; }
+summary { cursor: pointer; font-weight: 600; padding: .5rem 0; }
+figure { margin: 1rem 0; }
+img { max-width: 100%%; background: #ffffff; border-radius: 4px; }
+@media (prefers-color-scheme: dark) { body { color: %(dark_ink)s; background: %(dark_ground)s; } }
+"""
+
+
+def render_dependence(
+    result: Mapping[str, Any], drawings: Mapping[str, Mapping[str, Mapping[str, str]]]
+) -> str:
+    """The page of a `depend` result; `drawings` holds SVG by data set, metric and kind of chart.
+
+    Pictures are embedded as images, in which nothing can run, and the page's policy allows no script at all.
+    """
+    light, dark = TOKENS["light"], TOKENS["dark"]
+    colours = {**light, "font": FONT, "dark_ink": dark["ink"], "dark_ground": dark["ground"]}
+    style = STYLE % colours
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    names = list(dict.fromkeys(entry["dataset"] for entry in result["metrics"]))
+    parts = [
+        _part(
+            name, [entry for entry in result["metrics"] if entry["dataset"] == name], drawings.get(name, {})
+        )
+        for name in names
+    ]
+    return _template().render(
+        policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:",
+        style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
+        human=result["human"],
+        by=result["by"],
+        fields=FIELDS,
+        datasets=parts,
+        notes=result["notes"],
+    )
+
+
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("metassay.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    return environment.get_template("dependence.html.j2")
+
+
+def _part(
+    name: str, entries: Sequence[Mapping[str, Any]], drawings: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "sentences": _sentences(entries),
+        "rows": [_cells(entry) for entry in entries],
+        "charts": [
+            _chart(entry, drawings[entry["metric"]]) for entry in entries if entry["metric"] in drawings
+        ],
+    }
+
+
+def _sentences(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a colleague would say first."""
+    least = min(entries, key=lambda entry: (entry["sysdep"], entry["metric"]))
+    unfair = [entry for entry in entries if entry["p_fair"] is not None and entry["p_fair"] <= 0.05]
+    first = f"{least['metric']} depends least: SysDep {number(least['sysdep'])}"
+    if least["ratio"] is not None:
+        first += f", {percent(least['ratio'])} of what a metric that knows nothing has"
+    said = [f"{first}."]
+    if unfair:
+        worst = max(unfair, key=lambda entry: (entry["residual_range"], entry["metric"]))
+        residual = worst["residual"]
+        said.append(
+            f"{len(unfair)} of {len(entries)} metrics prefer somebody beyond what noise explains"
+            f" (p fair ≤ .05), {worst['metric']} the most: {max(residual, key=residual.__getitem__)} over"
+            f" {min(residual, key=residual.__getitem__)}, by {number(worst['residual_range'])}."
+        )
+    return said
+
+
+def _cells(entry: Mapping[str, Any]) -> list[str]:
+    interval = "—" if entry["low"] is None else f"{number(entry['low'])}–{number(entry['high'])}"
+    explained = sum(pair["explained"] for pair in entry["inversions"])
+    return [
+        entry["metric"],
+        number(entry["sysdep"]),
+        interval,
+        number(entry["constant"]),
+        percent(entry["ratio"]),
+        number(entry["residual_range"]),
+        probability(entry["p_equal"]),
+        probability(entry["p_fair"]),
+        f"{len(entry['inversions'])} ({explained} by ED)",
+    ]
+
+
+def _chart(entry: Mapping[str, Any], drawings: Mapping[str, str]) -> dict[str, Any]:
+    pairs = entry["inversions"][:SHOWN_PAIRS]
+    return {
+        "name": entry["metric"],
+        "figures": [
+            {"source": _data_uri(svg), "alt": f"{kind} of {entry['metric']}", "caption": CAPTIONS[kind]}
+            for kind, svg in drawings.items()
+        ],
+        "inversions": [_inversion(pair) for pair in pairs],
+    }
+
+
+def _inversion(pair: Mapping[str, Any]) -> str:
+    why = "the deviations explain it" if pair["explained"] else "from averaging on the metric's scale"
+    return (
+        f"{pair['better']} is better than {pair['worse']} by {number(pair['human_gap'])};"
+        f" the metric says worse by {number(-pair['metric_gap'], digits=3)} ({why})"
+    )
+
+
+def _data_uri(svg: str) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"

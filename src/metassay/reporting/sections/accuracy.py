@@ -1,0 +1,150 @@
+"""Accuracy over contexts: the tables behind the line charts, and what to notice in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from metassay.reporting.answer import brief
+from metassay.reporting.findings import Column, Estimate, Findings
+from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.wording import Sentence, joined, number, sentence
+
+DETAIL_FIELDS = (
+    Field("context", "context", "name"),
+    Field("metric", "metric", "name"),
+    Field("accuracy", "accuracy", "percent", "mean over items of the share of pairs told right"),
+    Field("low", "95\u202f% from", "percent"),
+    Field("high", "to", "percent"),
+    Field("micro", "micro", "percent", "share of all pairs, items weighted by their pairs"),
+    Field("standardised", "standardised", "percent", "with the global mix of perturbations"),
+    Field("ties", "ties", "percent", "pairs with equal scores, counted as wrong"),
+    Field("items", "items", "count"),
+    Field("outputs", "outputs", "count"),
+    Field("pairs", "pairs", "count"),
+)
+ENOUGH = 5
+"""Fewer contexts than this show no trend."""
+_COUNTED = ("micro", "standardised", "ties", "items", "outputs", "pairs")
+
+
+def overall_grid(findings: Findings) -> Grid:
+    """All outputs together, one row per metric."""
+    rows = [_row(findings.overall[name]) for name in findings.ordered]
+    fields = [field for field in DETAIL_FIELDS if field.key != "context"]
+    return grid("overall", "All outputs together", fields, rows)
+
+
+def accuracy_grid(findings: Findings, column: Column) -> Grid:
+    """Contexts down, metrics across: accuracy with its interval."""
+    keys = {name: f"metric {n}" for n, name in enumerate(findings.ordered)}
+    fields = [Field("context", column.name, "name"), *(Field(keys[m], m, "percent") for m in keys)]
+    rows = [
+        {
+            "context": context,
+            **{key: column.estimates.get((context, name)) for name, key in keys.items()},
+        }
+        for context in column.contexts
+    ]
+    return grid(f"accuracy-{column.name}", f"Accuracy by {column.name}", fields, rows, at_most=500)
+
+
+def detail_grid(findings: Findings, column: Column) -> Grid:
+    """One row per context and metric with everything that was counted."""
+    rows = [
+        _row(estimate)
+        for context in column.contexts
+        for name in findings.ordered
+        if (estimate := column.estimates.get((context, name)))
+    ]
+    return grid(f"detail-{column.name}", f"Accuracy by {column.name}, in full", DETAIL_FIELDS, rows)
+
+
+def mix_grid(column: Column) -> Grid | None:
+    """The share of each perturbation among the pairs of each context."""
+    mix: Mapping[str, Mapping[str, float]] = column.raw.get("method_mix") or {}
+    methods = list(dict.fromkeys(method for shares in mix.values() for method in shares))
+    if not methods:
+        return None
+    keys = {method: f"method {n}" for n, method in enumerate(methods)}
+    fields = [Field("context", column.name, "name"), *(Field(keys[m], m, "percent") for m in methods)]
+    rows = [
+        {"context": context, **{key: mix[context].get(method) for method, key in keys.items()}}
+        for context in column.contexts
+        if context in mix
+    ]
+    return grid(f"mix-{column.name}", f"How pairs were made, by {column.name}", fields, rows, at_most=500)
+
+
+def spread_sentence(findings: Findings, column: Column) -> Sentence | None:
+    """Which metric's accuracy differs most between contexts, and where it is high and low."""
+    estimates = {name: column.of(name) for name in findings.metrics if len(column.of(name)) > 1}
+    if not estimates:
+        return None
+    ends = {name: (min(found, key=_accuracy), max(found, key=_accuracy)) for name, found in estimates.items()}
+    widest = max(ends, key=lambda name: _accuracy(ends[name][1]) - _accuracy(ends[name][0]))
+    low, high = ends[widest]
+    return sentence(
+        "{metric:metric} varies {most}: {high:figure} on {best:context}, {low:figure} on {worst:context}.",
+        metric=widest,
+        most="most" if len(ends) > 1 else "too",
+        high=brief(high),
+        best=high.context,
+        low=brief(low),
+        worst=low.context,
+    )
+
+
+def trend_sentence(findings: Findings, column: Column) -> Sentence | None:
+    """How accuracy moves along contexts that have an order, such as buckets of human scores."""
+    if not column.ordered or len(column.contexts) < ENOUGH:
+        return None
+    trends = {name: rho for name in findings.metrics[:4] if (rho := _trend(column, name)) is not None}
+    if not trends:
+        return None
+    shown = [
+        sentence("{rho:figure} for {metric:metric}", rho=number(rho), metric=name)
+        for name, rho in trends.items()
+    ]
+    return sentence(
+        "{verdict}: Spearman’s correlation between the order of {column:column} and accuracy is {shown}.",
+        verdict=_direction(list(trends.values())),
+        column=column.name,
+        shown=joined(shown),
+    )
+
+
+def _trend(column: Column, metric: str) -> float | None:
+    from scipy.stats import spearmanr
+
+    positions = {context: place for place, context in enumerate(column.contexts)}
+    found = column.of(metric)
+    accuracies = [_accuracy(estimate) for estimate in found]
+    if len(found) < ENOUGH or len(set(accuracies)) == 1:
+        return None
+    return float(spearmanr([positions[estimate.context] for estimate in found], accuracies).statistic)
+
+
+def _direction(trends: list[float]) -> str:
+    if min(trends) >= 0.5:
+        return "Accuracy rises along the contexts"
+    if max(trends) <= -0.5:
+        return "Accuracy falls along the contexts"
+    if max(map(abs, trends)) < 0.5:
+        return "Accuracy hardly follows the order of the contexts"
+    return "Whether accuracy follows the order of the contexts depends on the metric"
+
+
+def _accuracy(estimate: Estimate) -> float:
+    return estimate.accuracy or 0.0
+
+
+def _row(estimate: Estimate) -> Mapping[str, Any]:
+    return {
+        "context": estimate.context,
+        "metric": estimate.metric,
+        "accuracy": estimate.accuracy,
+        "low": estimate.low,
+        "high": estimate.high,
+        **{key: estimate.row.get(key) for key in _COUNTED},
+    }

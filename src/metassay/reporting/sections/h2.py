@@ -1,0 +1,173 @@
+"""Does the order of the metrics hold between contexts? Agreement in words, against its noise ceiling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean, median
+from typing import Any
+
+from metassay.reporting.findings import Agreement, Column, Findings
+from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.wording import Sentence, joined, named, number, percent, plural, sentence
+
+STATISTICS = {
+    "tau_ap_b": "τ\u2011AP\u2011b",
+    "tau_ap": "τ\u2011AP",
+    "tau_ap_a": "τ\u2011AP\u2011a",
+    "weighted_tau": "weighted τ",
+    "kendall": "Kendall’s τ",
+}
+FEW = 4
+SHOWN = 5
+_CELLS = (("agreement", "matrix"), ("low", "low"), ("high", "high"))
+
+
+def agreement_sentences(findings: Findings, column: Column) -> list[Sentence]:
+    """The rank agreement between contexts in words, most important first."""
+    agreement = column.agreement
+    if agreement is None:
+        return []
+    said: list[Sentence | None] = [_typical(agreement, column)]
+    if not _unanimous(agreement):
+        said += [_noise(agreement), _differing(agreement), _groups(column), _prediction(column)]
+    if len(findings.metrics) < FEW:
+        said.append(
+            sentence(
+                "With {metrics} the agreement can take a handful of values only, so read it with care.",
+                metrics=plural(len(findings.metrics), "metric"),
+            )
+        )
+    return [each for each in said if each is not None]
+
+
+def agreement_grid(column: Column) -> Grid | None:
+    """Each context against global, with its noise ceiling and the test that its order differs."""
+    agreement = column.agreement
+    if agreement is None:
+        return None
+    fields = (
+        Field("context", column.name, "name"),
+        Field("agreement", "agreement with global", "number"),
+        Field("low", "95\u202f% from", "number"),
+        Field("high", "to", "number"),
+        Field("ceiling", "noise ceiling", "number", "split-half reliability of the context’s own order"),
+        Field("p", "p, differs", "probability", "test that the order differs from global, Holm-corrected"),
+    )
+    rows = [
+        {
+            "context": context,
+            **{of: agreement.cell(0, j, key) for of, key in _CELLS},
+            "ceiling": _at(agreement.ceiling, j),
+            "p": _at(agreement.p_global, j),
+        }
+        for j, context in enumerate(agreement.contexts)
+        if j
+    ]
+    caption = f"Order of the metrics by {column.name}, against global"
+    return grid(f"agreement-{column.name}", caption, fields, rows)
+
+
+def _typical(agreement: Agreement, column: Column) -> Sentence:
+    if _unanimous(agreement):
+        return sentence("The metrics come in the same order for every {column:column}.", column=column.name)
+    first = 1 if len(agreement.matrix) == len(agreement.contexts) > 2 else 0
+    cells = [
+        (value, agreement.contexts[i], agreement.contexts[j])
+        for i in range(first, len(agreement.matrix))
+        for j in range(i + 1, len(agreement.contexts))
+        if (value := agreement.cell(i, j)) is not None
+    ]
+    if not cells:
+        return sentence("No agreement between values of {column:column} is defined.", column=column.name)
+    worst, one, other = min(cells, key=lambda cell: cell[0])
+    return sentence(
+        "Between two values of {column:column} the order of the metrics typically agrees at {middle} "
+        "({statistic}), least between {one:context} and {other:context} at {worst}.",
+        column=column.name,
+        middle=number(median(cell[0] for cell in cells)),
+        statistic=STATISTICS.get(agreement.statistic, agreement.statistic),
+        one=one,
+        other=other,
+        worst=number(worst),
+    )
+
+
+def _unanimous(agreement: Agreement) -> bool:
+    known = [value for row in agreement.matrix for value in row if value is not None]
+    return len(known) > 1 and min(known) >= 1
+
+
+def _noise(agreement: Agreement) -> Sentence | None:
+    ceiling = [value for value in agreement.ceiling[1:] if value is not None]
+    if not ceiling:
+        return None
+    return sentence(
+        "For scale: two random halves of the same context agree at {ceiling} on average, "
+        "so with this much data that is about as high as agreement gets.",
+        ceiling=number(fmean(ceiling)),
+    )
+
+
+def _differing(agreement: Agreement) -> Sentence | None:
+    tested = [(p, agreement.contexts[j]) for j, p in enumerate(agreement.p_global) if j and p is not None]
+    if not tested:
+        return None
+    differing = [context for p, context in tested if p <= 0.05]
+    if not differing:
+        return sentence("In no context does the order differ from global by more than noise would make it.")
+    return sentence(
+        "Beyond noise, the order differs from global on {contexts}.", contexts=named(differing, "context")
+    )
+
+
+def _groups(column: Column) -> Sentence | None:
+    groups: Sequence[Mapping[str, Any]] = (column.raw.get("h2") or {}).get("clusters") or []
+    if len(groups) < 2:
+        return None
+    shared = set.intersection(*({*group.get("metrics", ())} for group in groups))
+    first = next((str(metric) for metric in groups[0].get("metrics", ()) if metric in shared), None)
+    parts = [
+        sentence(
+            "{contexts}{serves}",
+            contexts=named([str(context) for context in group["contexts"]], "context", at_most=6),
+            serves=sentence("") if first else _serves(group.get("metrics") or ()),
+        )
+        for group in groups[:SHOWN]
+    ]
+    more = [sentence("{count} more", count=len(groups) - SHOWN)] if len(groups) > SHOWN else []
+    return sentence(
+        "Contexts that order the metrics alike, in {count}: {body}.{together}",
+        count=plural(len(groups), "group"),
+        body=joined([*parts, *more], between="; ", last="; "),
+        together=sentence(" {metric:metric} is among the best in all of them.", metric=first)
+        if first
+        else "",
+    )
+
+
+def _serves(metrics: Sequence[Any]) -> Sentence:
+    if not metrics:
+        return sentence(" (no single metric is among the best in all)")
+    return sentence(" (there {metric:metric} is among the best)", metric=str(metrics[0]))
+
+
+def _prediction(column: Column) -> Sentence | None:
+    prediction = (column.raw.get("h2") or {}).get("prediction")
+    if not prediction or prediction.get("explained") is None:
+        return None
+    explained = float(prediction["explained"])
+    if explained < 0.05:
+        return sentence(
+            "What is known of the contexts ({known}) does not help to predict which of them agree.",
+            known=named([str(name) for name in prediction.get("coefficients") or ()], "column"),
+        )
+    return sentence(
+        "What is known of two contexts ({known}) predicts {explained} of the variation in their agreement, "
+        "measured on contexts that were left out.",
+        known=named([str(name) for name in prediction.get("coefficients") or ()], "column"),
+        explained=percent(explained),
+    )
+
+
+def _at(values: tuple[float | None, ...], position: int) -> float | None:
+    return values[position] if position < len(values) else None

@@ -1,0 +1,87 @@
+"""What each metric overlooks: accuracy by perturbation method, and how the perturbations went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from metassay.reporting.charts.methods import MethodCell, methods_chart
+from metassay.reporting.findings import Findings
+from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.wording import tidy
+
+VALIDITY_FIELDS = (
+    Field("perturbation", "perturbation", "name"),
+    Field("pairs", "pairs used", "count"),
+    Field("applied", "applied", "amount"),
+    Field("not_applicable", "did not apply", "amount"),
+    Field("unchanged", "left it unchanged", "amount"),
+    Field("mean_edit_distance", "mean edit distance", "number", "characters edited"),
+    Field("edit_distance", "mean edit distance", "number", "characters edited"),
+    Field("edit_share", "edited share", "percent", "edited characters over the length of the text"),
+    Field("judged", "judged by people", "count", "pairs whose copy people scored too"),
+    Field("disagreements", "people disagree", "count", "judged pairs in which the copy scored higher"),
+    Field("worse", "lost gain", "count", "copies with less discounted gain"),
+    Field("equal", "kept gain", "count", "copies with the same discounted gain: their label is wrong"),
+    Field("better", "won gain", "count", "copies with more discounted gain: their label is wrong"),
+)
+
+
+def methods(findings: Findings) -> dict[str, Any] | None:
+    """The heatmap metrics × methods, its table, and a sentence for each confounded metric."""
+    rows = {str(row["metric"]): row for row in findings.result.get("confounding") or ()}
+    metrics = [name for name in findings.ordered if name in rows]
+    cells = [cell for name in metrics for cell in _cells(name, rows[name])]
+    if not cells:
+        return None
+    names = list(dict.fromkeys(cell.method for cell in cells))
+    shown = [name for name in metrics if any(cell.metric == name for cell in cells)]
+    flagged = [name for name in metrics if rows[name].get("flag") and name not in findings.sentinels]
+    return {
+        "chart": methods_chart(cells, shown, names),
+        "grid": _grid(rows, metrics, names, cells),
+        "flagged": flagged,
+        "sentences": [tidy(str(rows[name]["sentence"])) for name in flagged if rows[name].get("sentence")],
+    }
+
+
+def validity_grid(findings: Findings) -> Grid | None:
+    """How often each perturbation applied, and how many of its pairs were used."""
+    pairs: Mapping[str, int] = findings.result.get("perturbations") or {}
+    rows: Sequence[Mapping[str, Any]] = findings.result.get("validity") or [
+        {"perturbation": name} for name in pairs
+    ]
+    counted = [{"pairs": pairs.get(row["perturbation"]), **row} for row in rows]
+    return grid("validity", "How the worse outputs were made", VALIDITY_FIELDS, counted) if counted else None
+
+
+def _cells(metric: str, row: Mapping[str, Any]) -> list[MethodCell]:
+    return [
+        MethodCell(metric, str(method), float(accuracy))
+        for method, value in (row.get("by_method") or {}).items()
+        if (accuracy := value.get("accuracy") if isinstance(value, Mapping) else value) is not None
+    ]
+
+
+def _grid(
+    rows: Mapping[str, Mapping[str, Any]], metrics: list[str], methods: list[str], cells: list[MethodCell]
+) -> Grid:
+    accuracy = {(cell.metric, cell.method): cell.accuracy for cell in cells}
+    fields = (
+        Field("metric", "metric", "name"),
+        *(Field(f"method {n}", method, "percent") for n, method in enumerate(methods)),
+        Field("variance", "variance", "number", "σ² of accuracy over single methods"),
+        Field("low", "95\u202f% from", "number"),
+        Field("high", "to", "number"),
+        Field("flag", "confounded?", "verdict"),
+    )
+    table = [
+        {
+            "metric": name,
+            **{f"method {n}": accuracy.get((name, method)) for n, method in enumerate(methods)},
+            **{key: rows[name].get(key) for key in ("variance", "low", "high")},
+            "flag": "yes" if rows[name].get("flag") else "no",
+        }
+        for name in metrics
+    ]
+    return grid("methods", "Accuracy by perturbation method", fields, table)

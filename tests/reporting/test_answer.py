@@ -1,0 +1,97 @@
+"""The sentences at the top, against sentences written by hand."""
+
+from __future__ import annotations
+
+from metassay.reporting.answer import answer, caveats
+from metassay.reporting.findings import find
+
+
+def _row(metric, accuracy, low=None, high=None, context=None):
+    return {"metric": metric, "accuracy": accuracy, "low": low, "high": high, "context": context}
+
+
+def _result(**extra):
+    return {
+        "task": "mt",
+        "global": [
+            _row("chrf", 0.89, 0.88, 0.9),
+            _row("comet", 0.87, 0.86, 0.88),
+            _row("length", 0.5, 0.49, 0.51),
+        ],
+        "contexts": {
+            "domain": {
+                "local_accuracy": [
+                    _row("chrf", 0.91, 0.9, 0.92, "news"),
+                    _row("comet", 0.87, 0.86, 0.88, "news"),
+                    _row("chrf", 0.78, 0.75, 0.8, "conversation"),
+                    _row("comet", 0.88, 0.86, 0.9, "conversation"),
+                ],
+                "h1": None,
+                "h2": None,
+            }
+        },
+        **extra,
+    }
+
+
+def _said(result, part=answer):
+    return [str(said).replace("\u202f", " ") for said in part(find(result))]
+
+
+def test_the_best_metric_with_its_interval_and_where_it_changes():
+    assert _said(_result()) == [
+        (
+            "chrf tells a better translation from a worse one in 89 % of pairs (95 % interval 88–90), "
+            "ahead of comet with 87 % (86–88)."
+        ),
+        "By domain it holds in 1 of 2; on conversation trust comet, right in 88 % (86–90) against 78 % (75–80).",
+    ]
+
+
+def test_the_recommendation_decides_where_there_is_one():
+    both = {"metrics": ["comet", "chrf"], "top_group": ["comet", "chrf"], "why": ""}
+    result = _result(recommendation={"domain": {"news": both, "conversation": both, "global": both}})
+    assert _said(result) == [
+        (
+            "chrf tells a better translation from a worse one in 89 % of pairs (95 % interval 88–90); "
+            "comet cannot be told apart from it."
+        ),
+        (
+            "It stays in the top group for every domain, from 78 % (75–80) on conversation "
+            "to 91 % (90–92) on news."
+        ),
+    ]
+
+
+def test_each_task_has_its_word():
+    assert "a better transcript from" in _said(_result(task="asr"))[0]
+    assert "a better ranking from" in _said(_result(task="ranking"))[0]
+
+
+def test_nothing_scored_is_said():
+    assert _said({"global": [_row("bleu", None)]}) == [
+        "No pair could be scored, so there is no metric to recommend here."
+    ]
+
+
+def test_a_sentinel_that_wins_is_a_warning():
+    result = _result()
+    result["global"][2]["accuracy"] = 0.95
+    assert _said(result, caveats)[0].startswith(
+        "length, which knows nothing of quality, is right in 95 % (49–51)"
+    )
+
+
+def test_confounded_metrics_are_named_best_first_and_sentinels_are_not():
+    flags = [{"metric": name, "flag": True} for name in ("comet", "chrf", "length")]
+    assert _said(_result(confounding=flags), caveats) == [
+        (
+            "The accuracy of chrf and comet depends on how the worse outputs were made: see "
+            "accuracy by perturbation method."
+        )
+    ]
+
+
+def test_one_metric_is_no_choice():
+    result = {"task": "mt", "global": [_row("bleu", 0.8, 0.7, 0.9)]}
+    assert _said(result, caveats) == ["Only one metric was assayed: a choice needs at least two."]

@@ -1,0 +1,276 @@
+"""The page in a real browser: charts are drawn, hostile text does nothing, the network is never asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metassay.reporting.html import render
+
+pytestmark = pytest.mark.browser
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+HOSTILE = {
+    "ends the script": "</script><script>window.hacked = 1</script>\"><img src=x onerror='window.hacked = 2'>",
+    "is a template": "{{7*7}}{% raw %}${7*7}' onmouseover='window.hacked = 3' x='\u2028\u2029",
+    "ends the style": "</style><style>body{display:none}</style></title><svg onload=window.hacked=4>",
+    "opens a frame": "]]>\\u003c/script\\u003e<iframe srcdoc='<script>parent.hacked=5</script>'><!--<script>//",
+}
+# Runs before the page does: what a strict reader would object to ends up in one list.
+WATCH = """
+window.trouble = [];
+addEventListener("securitypolicyviolation", (e) => window.trouble.push(`policy: ${e.violatedDirective} ${e.blockedURI}`));
+addEventListener("error", (e) => window.trouble.push(`error: ${e.message}`));
+addEventListener("unhandledrejection", (e) => window.trouble.push(`rejection: ${e.reason}`));
+for (const name of ["alert", "confirm", "prompt"]) window[name] = () => { window.hacked = name; };
+"""
+
+
+class Opened:
+    """A page that was opened, and what happened while it was."""
+
+    def __init__(self, context: Any, path: Path) -> None:
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page = context.new_page()
+        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.said.append(f"pageerror: {error}"))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.add_init_script(WATCH)
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+
+    def settled(self) -> list[str]:
+        """Everything that went wrong, once nothing is under way any more."""
+        self.page.wait_for_timeout(200)
+        requests = [f"request: {url[:80]}" for url in self.asked if not url.startswith(("file:", "blob:"))]
+        return [*self.said, *requests, *self.page.evaluate("window.trouble")]
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    contexts = []
+
+    def open_page(result: dict[str, Any], **options: Any) -> Opened:
+        path = tmp_path / f"report-{len(contexts)}.html"
+        path.write_text(render(result), encoding="utf-8")
+        contexts.append(browser.new_context(offline=True, accept_downloads=True, **options))
+        return Opened(contexts[-1], path)
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def test_charts_are_drawn_and_nothing_goes_wrong(opened, result):
+    report = opened(result)
+    points = report.page.locator("#column-0-accuracy svg .mark-symbol path").count()
+    cells = report.page.locator("#column-1-agreement svg .mark-rect path").count()
+    methods = report.page.locator("#methods-chart svg .mark-rect path").count()
+    assert points == 4 * 8  # metrics under assay × systems
+    assert cells == 5 * 5  # global and four domains
+    assert methods == 7 * 4  # metrics and sentinels × perturbations
+    assert report.settled() == []
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_text_in_every_field_does_nothing(opened, results, kind):
+    attack = HOSTILE[kind]
+    result = results(text=lambda text: f"{text} {attack}")
+    result["title"] = attack
+    result["task"] = attack
+    for choices in result["recommendation"].values():
+        for choice in choices.values():
+            choice["why"] = attack
+    for column in result["contexts"].values():
+        column["h2"]["statistic"] = attack
+    result["manifest"]["configuration"] = {attack: [attack, {attack: attack}]}
+    report = opened(result)
+    page = report.page
+    page.locator("#methods-chart svg .mark-rect path").first.hover(force=True)
+    page.wait_for_selector("#vg-tooltip-element.visible")
+    page.evaluate("document.querySelectorAll('summary, button:not(.tool)').forEach((each) => each.click())")
+    assert page.evaluate("window.hacked") is None
+    assert page.evaluate("document.querySelectorAll('iframe, img, svg[onload], [onerror]').length") == 0
+    assert page.evaluate("getComputedStyle(document.body).display") != "none"
+    assert page.title().startswith(" ".join(attack.split())[:20])
+    assert "49" not in page.locator("h1").inner_text()
+    assert report.settled() == []
+
+
+def test_the_policy_stops_a_script_that_got_in_after_all(opened, result):
+    report = opened(result)
+    report.page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.hacked = 1'}))"
+    )
+    assert report.page.evaluate("window.hacked") is None
+    assert any("script-src" in trouble for trouble in report.page.evaluate("window.trouble"))
+
+
+def test_dark_scheme_redraws_the_charts(opened, result):
+    report = opened(result, color_scheme="light")
+    light = report.page.locator("#methods-chart svg .mark-rect path").first.get_attribute("fill")
+    report.page.emulate_media(color_scheme="dark")
+    report.page.wait_for_selector("html[data-ready=dark]", state="attached")
+    dark = report.page.locator("#methods-chart svg .mark-rect path").first.get_attribute("fill")
+    assert light != dark
+    assert report.settled() == []
+
+
+def test_printing_in_the_dark_gives_light_charts(opened, result):
+    report = opened(result, color_scheme="dark")
+    report.page.evaluate(
+        "addEventListener('beforeprint', () => { window.printed = document.documentElement.dataset.ready; })"
+    )
+    report.page.pdf()
+    assert report.page.evaluate("window.printed") == "light"
+    report.page.wait_for_selector("html[data-ready=dark]", state="attached")
+
+
+def test_tooltips_can_be_read(opened, result):
+    report = opened(result)
+    report.page.locator("#methods-chart svg .mark-rect path").first.hover(force=True)
+    report.page.wait_for_selector("#vg-tooltip-element.visible")
+    colours = report.page.evaluate(
+        "['#vg-tooltip-element', 'td.key', 'td.value'].map((part, n) => getComputedStyle(document.querySelector("
+        "n ? '#vg-tooltip-element ' + part : part))[n ? 'color' : 'backgroundColor'])"
+    )
+    assert colours[0] not in colours[1:]
+
+
+def test_a_name_in_the_legend_brings_its_line_out(opened, result):
+    report = opened(result)
+    key = report.page.locator("#column-0-accuracy .pick").first
+    faint = "[...document.querySelectorAll('#column-0-accuracy .mark-symbol path')].filter(p => +p.getAttribute('opacity') < .5).length"
+    key.press("Enter")
+    report.page.wait_for_timeout(200)
+    assert key.get_attribute("aria-pressed") == "true"
+    assert report.page.evaluate(faint) == 3 * 8  # every metric but the one in focus
+    key.press("Enter")
+    report.page.wait_for_timeout(200)
+    assert report.page.evaluate(faint) == 0
+
+
+def test_sentinels_outside_the_frame_are_named_and_not_in_the_legend(opened, result):
+    report = opened(result)
+    figure = report.page.locator("#column-0-accuracy")
+    assert "constant" in figure.locator("figcaption").inner_text()
+    assert "constant" not in figure.locator(".legend").inner_text()
+
+
+def test_tables_sort_by_value_with_missing_ones_last(opened, result):
+    result["global"][2]["micro"] = None
+    report = opened(result)
+    table = report.page.locator(".table[data-name=overall]")
+    names = [heading.inner_text() for heading in table.locator("thead th").all()]
+    column = names.index("micro")
+    heading = table.locator("thead th").nth(column)
+    for direction in ("ascending", "descending"):
+        heading.locator("button").click()
+        assert heading.get_attribute("aria-sort") == direction
+        raw = [
+            row.locator("th, td").nth(column).get_attribute("data-v")
+            for row in table.locator("tbody tr").all()
+        ]
+        values = [float(value) for value in raw if value]
+        assert raw[-1] == ""
+        assert values == sorted(values, reverse=direction == "descending")
+
+
+def test_tables_download_as_csv_in_full_precision(opened, result):
+    report = opened(result)
+    with report.page.expect_download() as download:
+        report.page.locator(".table[data-name=overall] > .tool").click()
+    lines = Path(download.value.path()).read_text("utf-8").splitlines()
+    assert download.value.suggested_filename == "overall.csv"
+    assert lines[0].startswith("metric,accuracy,")
+    assert len(lines) == 1 + len(result["global"]) + len(result["sentinels"])
+    best = max(result["global"], key=lambda row: row["accuracy"])
+    assert lines[1].split(",")[:3] == [best["metric"], str(best["accuracy"]), str(best["low"])]
+
+
+def test_charts_download_as_svg(opened, result):
+    report = opened(result)
+    report.page.locator("#methods-chart").hover()
+    with report.page.expect_download() as download:
+        report.page.locator("#methods-chart .tool").click()
+    assert Path(download.value.path()).read_text("utf-8").startswith("<svg")
+
+
+@pytest.mark.parametrize("width", [390, 820, 1280])
+def test_the_page_never_scrolls_sideways(opened, results, width):
+    long = "an-exceedingly-long-name-without-any-space-" * 3
+    result = results(columns={"system": [f"{long}{n}" for n in range(5)], long: ["a", "b"]})
+    report = opened(result, viewport={"width": width, "height": 900})
+    assert report.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert report.settled() == []
+
+
+ODD = {
+    "one metric": {"metrics": ("bleu",)},
+    "one context": {"columns": {"domain": ["news"]}},
+    "hundred contexts": {"columns": {"speaker": [f"speaker {n}" for n in range(100)]}},
+    "thousand contexts": {
+        "columns": {"topic": [f"topic {n}" for n in range(1000)]},
+        "metrics": ("bleu", "chrf"),
+    },
+    "many metrics": {"metrics": tuple(f"metric_{n}" for n in range(25))},
+    "buckets": {"columns": {"mqm": ["[-25,-10]", "[-10,-3]", "[-3,0]"]}},
+    "sentinels only": {"metrics": ("length", "constant")},
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_odd_results_make_a_page_too(opened, results, case):
+    report = opened(results(**ODD[case]))
+    assert report.page.locator("figure.chart svg").count() == report.page.locator("figure.chart").count()
+    assert report.settled() == []
+
+
+@pytest.mark.parametrize("task", ["mt", "asr", "ranking"])
+def test_the_report_of_the_bundled_sample(opened, tmp_path, task):
+    from metassay.store.run import RunFolder
+    from metassay.workflows.demo import demo
+    from metassay.workflows.report import run_content
+
+    demo(task=task, out=tmp_path / "run")
+    report = opened(run_content(RunFolder.existing(tmp_path / "run")))
+    for part in ("answer", "accuracy", "agreement", "methods", "choice", "tests", "numbers", "provenance"):
+        assert report.page.locator(f"#{part}").count() == 1
+    assert report.page.locator("figure.chart svg").count() == report.page.locator("figure.chart").count() >= 3
+    assert report.settled() == []
+
+
+def test_headings_tables_and_charts_are_labelled(opened, result):
+    report = opened(result)
+    page = report.page
+    assert page.locator("h1").count() == 1
+    assert page.evaluate(
+        "[...document.querySelectorAll('table')].every(t => t.caption && t.tHead.rows.length)"
+    )
+    assert page.evaluate("[...document.querySelectorAll('tbody tr')].every(r => r.cells[0].scope === 'row')")
+    assert page.evaluate("[...document.querySelectorAll('.canvas')].every(c => c.getAttribute('aria-label'))")
+    targets = "[...document.querySelectorAll('a[href^=\"#\"]')].every(a => document.getElementById(a.hash.slice(1)))"
+    assert page.evaluate(targets)
+    assert page.evaluate("new Set([...document.querySelectorAll('[id]')].map(e => e.id)).size") > 10

@@ -1,0 +1,151 @@
+"""What the sections say of results whose answer is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from metassay.reporting.findings import Column, Findings, find
+from metassay.reporting.sections.accuracy import trend_sentence
+from metassay.reporting.sections.choice import robust_sentence, thrifty_sentence
+from metassay.reporting.sections.h1 import h1_grid, h1_sentence
+from metassay.reporting.sections.h2 import agreement_sentences
+
+
+def _found(accuracies: dict[str, float], **column: Any) -> tuple[Findings, Column]:
+    rows = [
+        {"context": context, "metric": "bleu", "accuracy": value} for context, value in accuracies.items()
+    ]
+    part = {"local_accuracy": rows, "h1": None, "h2": None, **column}
+    whole = [{"metric": "bleu", "accuracy": 0.8, "low": 0.7, "high": 0.9}]
+    findings = find({"task": "mt", "global": whole, "contexts": {"col": part}})
+    return findings, findings.columns[0]
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "start", "rho"),
+    [
+        ((0.1, 0.2, 0.3, 0.4, 0.5), "Accuracy rises", "1.00"),
+        ((0.5, 0.4, 0.3, 0.2, 0.1), "Accuracy falls", "−1.00"),
+        ((0.3, 0.1, 0.4, 0.5, 0.2), "Accuracy hardly follows", "0.20"),  # 1 − 6·16 / (5·24)
+    ],
+)
+def test_trends_along_buckets(accuracies, start, rho):
+    buckets = [f"[{n},{n + 1}]" for n in range(5)]
+    said = str(trend_sentence(*_found(dict(zip(buckets, accuracies, strict=True)))))
+    assert said.startswith(start)
+    assert said.endswith(f"accuracy is {rho} for bleu.")
+
+
+def test_names_and_few_or_flat_contexts_have_no_trend():
+    assert trend_sentence(*_found(dict.fromkeys("abcdef", 0.5))) is None
+    assert trend_sentence(*_found({"1": 0.1, "2": 0.2})) is None
+    assert trend_sentence(*_found({str(n): 0.5 for n in range(9)})) is None
+
+
+def _h1(**values: Any) -> dict[str, Any]:
+    return {"metric": "bleu", "chi2": 9.0, "dof": 1, "cramers_v": 0.2, "p": 0.001, **values}
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict"),
+    [
+        (_h1(), "yes"),
+        (_h1(p=0.2), "not shown"),
+        (_h1(p_holm=0.2), "not shown"),
+        (_h1(p_holm=0.001, p_permutation=0.3), "not shown"),  # what respects dependence decides
+        (_h1(p_holm=0.3, p_permutation=0.01, p_permutation_holm=0.02), "yes"),
+        (_h1(p=None), None),
+    ],
+)
+def test_the_test_that_respects_dependence_decides(row, verdict):
+    grid = h1_grid(_found({"a": 0.1, "b": 0.2}, h1=[row])[1])
+    assert grid is not None
+    assert grid.rows[0]["verdict"] == verdict
+
+
+def test_h1_in_words():
+    assert str(h1_sentence(*_found({"a": 0.1, "b": 0.2}, h1=[_h1()]))) == (
+        "Accuracy differs between values of col for bleu (1 of 1); "
+        "the difference is moderate (largest Cramér’s V 0.20, bleu)."
+    )
+    assert str(h1_sentence(*_found({"a": 0.1, "b": 0.2}, h1=[_h1(p=0.4)]))) == (
+        "For none of 1 metric does accuracy differ between values of col by more than chance allows."
+    )
+    assert str(h1_sentence(*_found({"a": 0.1}))) == "There is nothing to test: col has one value only."
+
+
+def _h2(matrix: list[list[float | None]], **values: Any) -> dict[str, Any]:
+    contexts = ["global", *"abc"[: len(matrix[0]) - 1]]
+    return {"statistic": "kendall", "contexts": contexts, "matrix": matrix, **values}
+
+
+def _agreement(h2: dict[str, Any]) -> list[str]:
+    return [str(said) for said in agreement_sentences(*_found({"a": 0.1, "b": 0.2, "c": 0.3}, h2=h2))]
+
+
+def test_agreement_in_words():
+    matrix = [[1, 0.9, 0.8, 0.7], [0.9, 1, 0.2, 0.5], [0.8, 0.2, 1, 0.6], [0.7, 0.5, 0.6, 1]]
+    groups = [{"contexts": ["a"], "metrics": []}, {"contexts": ["b", "c"], "metrics": ["bleu"]}]
+    said = _agreement(
+        _h2(matrix, ceiling=[1.0, 0.8, 0.9, 1.0], p_global=[None, 0.01, 0.2, 0.3], clusters=groups)
+    )
+    assert said == [
+        (
+            "Between two values of col the order of the metrics typically agrees at 0.50 (Kendall’s τ), "
+            "least between a and b at 0.20."
+        ),
+        (
+            "For scale: two random halves of the same context agree at 0.90 on average, "
+            "so with this much data that is about as high as agreement gets."
+        ),
+        "Beyond noise, the order differs from global on a.",
+        (
+            "Contexts that order the metrics alike, in 2 groups: a (no single metric is among the best in all); "
+            "b and c (there bleu is among the best)."
+        ),
+        "With 1 metric the agreement can take a handful of values only, so read it with care.",
+    ]
+
+
+def test_the_same_order_everywhere_needs_no_more_words():
+    said = _agreement(_h2([[1, 1, 1], [1, 1, 1], [1, 1, 1]], ceiling=[1, 1, 1], p_global=[None, 1, 1]))
+    assert said[0] == "The metrics come in the same order for every col."
+    assert len(said) == 2
+
+
+def test_agreement_with_global_alone():
+    said = _agreement(_h2([[1, 0.4, None, 0.8]]))
+    assert "typically agrees at 0.60 (Kendall’s τ), least between global and a at 0.40." in said[0]
+
+
+def test_prediction_in_words():
+    known = {"coefficients": {"year": 0.1}}
+    matrix = [[1, 0.5], [0.5, 1]]
+    useful = _agreement(_h2(matrix, prediction={**known, "explained": 0.31}))
+    useless = _agreement(_h2(matrix, prediction={**known, "explained": -0.4}))
+    assert "(year) predicts 31\u202f% of the variation" in useful[1]
+    assert "(year) does not help to predict" in useless[1]
+
+
+def test_the_robust_choice_and_the_thrifty_ones():
+    findings = find(
+        {
+            "global": [{"metric": "bleu", "accuracy": 0.8}],
+            "contexts": {
+                "col": {
+                    "local_accuracy": [{"context": c, "metric": "bleu", "accuracy": 0.8} for c in "ab"],
+                    "robustness": [{"metric": "bleu", "worst_case": 0.61, "worst_context": "b"}],
+                }
+            },
+            "recommendation": {"col": {"global": {"metrics": ["bleu"], "robust_choice": "bleu"}}},
+            "pareto": ["bleu", "chrf"],
+        }
+    )
+    assert str(robust_sentence(findings.columns[0])) == (
+        "If one metric must serve every col, take bleu: at worst, on b, it is right in at least 61\u202f%."
+    )
+    assert (
+        str(thrifty_sentence(findings)) == "No metric is both more accurate and cheaper than bleu and chrf."
+    )

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from metassay.reporting.wording import (
+    count,
+    interval,
+    joined,
+    named,
+    number,
+    percent,
+    plural,
+    probability,
+    sentence,
+)
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "text"),
+    [
+        (0.914, 0, "91\u202f%"),
+        (1.0, 0, "100\u202f%"),
+        (0.0, 0, "0\u202f%"),
+        (0.998, 0, "99.8\u202f%"),  # nearly all is not all
+        (0.0031, 0, "0.3\u202f%"),
+        (0.91449, 1, "91.4\u202f%"),
+        (None, 0, "—"),
+    ],
+)
+def test_percent_never_claims_certainty(share, digits, text):
+    assert percent(share, digits=digits) == text
+
+
+def test_interval_and_missing_ends():
+    assert interval(0.751, 0.804) == "75–80"
+    assert interval(None, 0.5) == "—"
+
+
+@pytest.mark.parametrize(("p", "text"), [(0.0004, "< .001"), (0.049, ".049"), (1.0, "1.000"), (None, "—")])
+def test_probability(p, text):
+    assert probability(p) == text
+
+
+def test_counts_and_numbers():
+    assert count(63870) == "63\u202f870"
+    assert number(-0.5) == "−0.50"
+    assert plural(1, "context") == "1 context"
+    assert plural(1200, "query", "queries") == "1\u202f200 queries"
+
+
+def test_sentences_keep_their_emphasis_and_read_plainly():
+    said = sentence(
+        "{best:metric} wins{mark:note} on {where}.",
+        best="chrf",
+        mark="top",
+        where=named(["a", "b"], "context"),
+    )
+    assert str(said) == "chrf wins on a and b."
+    assert [(span.text, span.kind) for span in said.spans if span.kind] == [
+        ("chrf", "metric"),
+        ("top", "note"),
+        ("a", "context"),
+        ("b", "context"),
+    ]
+
+
+def test_braces_in_values_stay_text():
+    assert str(sentence("{name:metric}!", name="{0.__class__}{{7*7}}")) == "{0.__class__}{{7*7}}!"
+
+
+def test_long_lists_are_cut_and_counted():
+    assert str(named(list("abcdef"), "metric")) == "a, b, c, d and 2 more"
+    assert str(joined([])) == ""
