@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from metassay.perturb.base import Perturbation
-from metassay.perturb.registry import parse_perturbation
-from metassay.perturb.view import View
+from metassay.perturbations.base import Perturbation
+from metassay.perturbations.registry import parse_perturbation
+from metassay.perturbations.view import View
 from metassay.text.streams import Keys, named_keys, output_keys
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))

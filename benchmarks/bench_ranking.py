@@ -18,7 +18,7 @@ from metassay.data.rankings import order_by_score
 from metassay.meta.judgements import judge
 from metassay.metrics.ranking import CUTS, PAPER, InterpolatedPrecision
 from metassay.metrics.ranking_base import score_rankings
-from metassay.perturb.pairs import make_pairs
+from metassay.perturbations.pairs import make_pairs
 from metassay.workflows.assay import assay
 
 ITEMS, DEPTH, SYSTEMS, JUDGED = 3_706, 100, 21, 165

@@ -14,7 +14,7 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.meta.validity import perturbation_validity
-from metassay.perturb.pairs import Pairs, make_pairs
+from metassay.perturbations.pairs import Pairs, make_pairs
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 LANGUAGES = {"zh-en": "en", "en-de": "de", "en-ru": "ru"}

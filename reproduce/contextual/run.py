@@ -62,6 +62,9 @@ def language_pair(pair: str, files: Sequence[Path]) -> list[str]:
     for column in ("domain", "year"):
         lines += h1_table(column, found)
     lines += ["", by_method(found), "", quality(found)]
+    if len(files) > 1:
+        newest = run(read(files[-1], task="mt"), ["mqm:250"])
+        lines += ["", f"WMT22 alone: {quality(newest.to_dict())}"]
     return lines
 
 

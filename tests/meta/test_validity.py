@@ -7,7 +7,7 @@ import pytest
 
 from metassay.data.dataset import Dataset
 from metassay.meta.validity import perturbation_validity, to_frame
-from metassay.perturb.pairs import make_pairs
+from metassay.perturbations.pairs import make_pairs
 
 
 def dataset() -> Dataset:

@@ -13,7 +13,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from metassay.data.dataset import Dataset
-from metassay.perturb.pairs import Pairs
+from metassay.perturbations.pairs import Pairs
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.meta.contextual import ContextualResult, assay_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.spec import split_list
-from metassay.perturb.pairs import Pairs, make_pairs
+from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.store.run import RunFolder
 from metassay.workflows.examples import wrong_pairs
 from metassay.workflows.human_pairs import human_column, human_pairs

@@ -13,7 +13,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.own_references import own_references
 from metassay.engine.local import default_workers, measured_cost
 from metassay.metrics.base import Metric
-from metassay.perturb.registry import default_perturbations
+from metassay.perturbations.registry import default_perturbations
 from metassay.workflows.preparing import (
     MetricChoice,
     as_dataset,

@@ -6,7 +6,7 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
-from metassay.perturb.pairs import Pairs, PerturbationCount
+from metassay.perturbations.pairs import Pairs, PerturbationCount
 
 METHOD = "human"
 """Stands where the perturbation stands in pairs that were made worse."""

@@ -17,8 +17,8 @@ from metassay.engine.rankings import score_lists
 from metassay.errors import InputError
 from metassay.meta.judgements import Contexts, Judgements, judge
 from metassay.metrics.base import Metric
-from metassay.perturb.pairs import Pairs
-from metassay.perturb.ranking_pairs import RankedPairs
+from metassay.perturbations.pairs import Pairs
+from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.workflows.preparing import clusters, scoring_rows
 
 KEY = ["item", "system"]

@@ -53,7 +53,7 @@ def _metrics() -> list[dict[str, Any]]:
 
 
 def _perturbations() -> list[dict[str, Any]]:
-    from metassay.perturb.registry import known_perturbations
+    from metassay.perturbations.registry import known_perturbations
 
     return [
         {

@@ -11,7 +11,7 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
-from metassay.perturb.pairs import Pairs, make_pairs
+from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.store.run import RunFolder
 from metassay.workflows.preparing import as_dataset, normalisation, prepared, versions
 from metassay.workflows.read import Paths

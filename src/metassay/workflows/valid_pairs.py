@@ -9,8 +9,8 @@ import numpy as np
 
 from metassay.errors import InputError
 from metassay.metrics.ranking_validity import GainChange, gain_change
-from metassay.perturb.pairs import Pairs
-from metassay.perturb.ranking_pairs import RankedPairs
+from metassay.perturbations.pairs import Pairs
+from metassay.perturbations.ranking_pairs import RankedPairs
 
 
 def checked(pairs: Pairs, *, valid_only: bool) -> Pairs:

@@ -1,0 +1,50 @@
+"""A chat model in this process, by transformers."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from metassay.errors import MissingBackend
+from metassay.perturbations.llm_client import Answer, Request, Usage
+
+
+class LocalModel:
+    """A model by name, folder, or GGUF file; answers one request at a time."""
+
+    def __init__(self, name: str) -> None:
+        try:
+            import torch
+            from transformers import AutoModelForCausalLM, AutoTokenizer
+        except ImportError:
+            raise MissingBackend("transformers with torch", extra="neural") from None
+        self.usage = Usage()
+        self._lock = threading.Lock()
+        self._torch = torch
+        path = Path(name)
+        where: dict[str, Any] = {"gguf_file": path.name} if path.suffix == ".gguf" else {}
+        source = str(path.parent) if where else name
+        self._tokenizer = AutoTokenizer.from_pretrained(source, **where)
+        self._model = AutoModelForCausalLM.from_pretrained(source, **where).eval()
+
+    def ask(self, request: Request) -> Answer:
+        """The model's answer, drawn with the seed of the request."""
+        with self._lock, self._torch.inference_mode():
+            self._torch.manual_seed(request.seed)
+            messages = [{"role": "user", "content": request.prompt}]
+            tokens = self._tokenizer.apply_chat_template(
+                messages, add_generation_prompt=True, return_tensors="pt", return_dict=True
+            )
+            length = tokens["input_ids"].shape[1]
+            written = self._model.generate(
+                **tokens,
+                max_new_tokens=request.max_tokens,
+                do_sample=request.temperature > 0,
+                temperature=request.temperature or None,
+                top_p=request.top_p,
+                pad_token_id=self._tokenizer.eos_token_id,
+            )[0, length:]
+            text = self._tokenizer.decode(written, skip_special_tokens=True)
+            self.usage.add(asked=1, prompt_tokens=length, completion_tokens=len(written))
+            return Answer(text, len(written) < request.max_tokens, length, len(written))

@@ -1,0 +1,148 @@
+"""A negation where there was none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from metassay.perturbations.languages import de, en, ru
+from metassay.perturbations.view import View
+from metassay.perturbations.words import WordEdit
+from metassay.text import resources
+from metassay.text.streams import Stream
+from metassay.text.taggers import tagged
+from metassay.text.words import replace_spans, starts_sentence, terms
+
+_NEGATIONS = {"en": "not", "de": "nicht", "ru": "не"}
+
+
+@dataclass(frozen=True)
+class Negation(WordEdit):
+    """Puts a "not" before a random verb or adjective, or after an auxiliary.
+
+    English: after an auxiliary where there is one, else by part of speech before an adjective or a non-finite
+    verb, else before any verb. German "nicht" and Russian "не" from word lists (and, for Russian verbs,
+    endings).
+    """
+
+    name: ClassVar[str] = "negation"
+    tasks: ClassVar[frozenset[str]] = frozenset({"mt"})
+    languages: ClassVar[frozenset[str] | None] = frozenset(_NEGATIONS)
+    summary: ClassVar[str] = "negates a random verb or adjective (en, de, ru)"
+
+    def missing(self, language: str) -> str | None:
+        """English needs a tagger."""
+        return resources.missing("HanTa", language="en") if language == "en" else None
+
+    def apply(self, view: View[str], stream: Stream) -> str | None:
+        """The output with "not" put in at the places drawn."""
+        places = _PLACES[view.language or ""](view.output)
+        if len(places) < self.strength:
+            return None
+        drawn = [places[i] for i in sorted(stream.sample(len(places), self.strength))]
+        word = _NEGATIONS[view.language or ""]
+        return replace_spans(view.output, [_insertion(view.output, place, word) for place in drawn])
+
+
+def _insertion(text: str, place: int, word: str) -> tuple[tuple[int, int], str]:
+    """The edit that puts a word in before the word that starts at a place, or after the one that ends."""
+    if place == len(text) or not text[place].isalnum():
+        return (place, place), f" {word}"
+    follower = text[place : place + 2]
+    if follower[:1].isupper() and not follower[1:].isupper() and starts_sentence(text, place):
+        return (place, place + 1), f"{word.capitalize()} {follower[0].lower()}"
+    return (place, place), f"{word} "
+
+
+def _english(text: str) -> list[int]:
+    """Places for "not": after auxiliaries; else before adjectives and non-finite verbs; else before verbs."""
+    words = terms(text)
+    lower = [word[0].lower() for word in words]
+    after = []
+    for i, word in enumerate(words):
+        is_name = word[0] != lower[i] and not starts_sentence(text, word.start())  # the month of May
+        if lower[i] not in en.AUXILIARIES or is_name or not _may_be_negated(lower, i):
+            continue
+        has_subject = i > 0 and lower[i - 1] in en.INVERTED
+        inverted = not has_subject and lower[i + 1 : i + 2] and lower[i + 1] in en.INVERTED
+        after.append(words[i + 1 if inverted else i].end())
+    return after or _by_part_of_speech(text)
+
+
+def _may_be_negated(lower: list[str], i: int) -> bool:
+    """Whether the auxiliary is the first of its verb and no negation is near."""
+    chained = i > 0 and (lower[i - 1] in en.AUXILIARIES | {"not", "to", "never"} or "n't" in lower[i - 1])
+    return not chained and {"not", "no", "never"}.isdisjoint(lower[i + 1 : i + 3])
+
+
+def _by_part_of_speech(text: str) -> list[int]:
+    tokens = tagged(text, "en")
+    inside = [
+        token
+        for token, before in zip(tokens, [None, *tokens])
+        if (before is None or before.tag != "XX0") and not text[: token.start][-1:].isalnum()
+    ]
+    loose = [t.start for t in inside if t.tag in {"AJ0", "VVG", "VVN", "VVI"}]
+    return loose or [t.start for t in inside if t.tag in {"VVB", "VVD", "VVZ"}]
+
+
+def _german(text: str) -> list[int]:
+    """Places for "nicht": after finite verbs and the pronouns that follow; before predicative adjectives.
+
+    A verb at the end of its clause has "nicht" before the word in front of it: "dass er nicht krank ist".
+    """
+    words = terms(text)
+    lower = [word[0].lower() for word in words]
+    places = []
+    for i, word in enumerate(words):
+        is_noun = word[0] != lower[i] and not starts_sentence(text, word.start())
+        if is_noun or not de.NEGATED.isdisjoint(lower[max(i - 2, 0) : i + 4]):
+            continue
+        after = words[i + 1] if i + 1 < len(words) else None
+        infinite = after and lower[i + 1] in de.AUXILIARIES and text[word.end() : after.start()] == " "
+        if not infinite and (lower[i] in de.AUXILIARIES or lower[i] in de.VERBS):
+            place = _after_german_verb(text, words, lower, i)
+            if place is not None and (text[place - 1].isspace() or text[place - 1].isalnum()):
+                places.append(place)
+        elif lower[i] in de.ADJECTIVES and i > 0:
+            places.append(word.start())
+    return sorted(set(places))
+
+
+def _after_german_verb(text: str, words: list[re.Match[str]], lower: list[str], i: int) -> int | None:
+    end = words[i].end()
+    if not text[end : end + 2].strip(" ").isalnum() or lower[i + 1 : i + 2] in (["und"], ["oder"]):
+        chained = lower[i - 1] in {"zu", "sein", "werden"}
+        if i < 2 or (not chained and lower[i - 1] in de.AUXILIARIES | de.VERBS):
+            return None
+        if lower[i - 1] in de.INVERTED | {"und", "oder"}:
+            return words[i].start()
+        if lower[i] not in de.AUXILIARIES and words[i - 1][0] != lower[i - 1]:
+            return end  # "Anna sagte nicht, …": a noun right before the verb is its subject
+        return words[i - 2 if chained else i - 1].start()
+    last = i
+    while lower[last + 1 : last + 2] and lower[last + 1] in de.INVERTED:
+        if text[words[last].end() : words[last + 1].start()] != " ":
+            break
+        last += 1
+    return words[last].end()
+
+
+def _russian(text: str) -> list[int]:
+    """Places for "не": before verbs and predicates."""
+    words = terms(text)
+    lower = [word[0].lower() for word in words]
+    return [
+        word.start()
+        for i, word in enumerate(words)
+        if ru.is_negatable(lower[i])
+        and lower[max(i - 1, 0)] not in {"не", "ни"}
+        and (word[0] == lower[i] or starts_sentence(text, word.start()))
+    ]
+
+
+_PLACES: dict[str, Callable[[str], list[int]]] = {"en": _english, "de": _german, "ru": _russian}
+
+PERTURBATIONS = (Negation,)

@@ -1,0 +1,237 @@
+"""From a data set to pairs: every output beside versions of it that are worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metassay.data.dataset import Dataset
+from metassay.errors import InputError
+from metassay.perturbations.base import Perturbation
+from metassay.perturbations.llm import LlmRewriting, LlmSettings
+from metassay.perturbations.preprocess import check_preprocessing
+from metassay.perturbations.ranking import Reordering
+from metassay.perturbations.registry import default_perturbations, parse_perturbations
+from metassay.perturbations.views import Views, make_views
+from metassay.text.streams import named_keys
+from metassay.text.words import WITHOUT_SPACES
+
+Progress = Callable[[int, int], None]
+PER_OUTPUT = 4
+"""Methods per output, as in Deviyani and Diaz (2025), section 4.2."""
+
+
+@dataclass(frozen=True)
+class PerturbationCount:
+    """What became of the outputs that one perturbation was tried on."""
+
+    applied: int = 0
+    """A worse output came out."""
+    not_applicable: int = 0
+    """There was nothing to change: no pronoun, no second word, no dictionary for the language …"""
+    unchanged: int = 0
+    """The text came back as it was; not a pair."""
+    pairs: int = 0
+    """Pairs of this method that were kept: all that applied, or those sampled."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Outputs and worse versions of them.
+
+    `frame` has `item, system, perturbation, output, worse`, sorted by the first three; `output` is the text
+    after preprocessing, which is what gets scored. (For rankings both are lists of document ids.)
+    """
+
+    frame: pl.DataFrame
+    counts: Mapping[str, PerturbationCount]
+    notes: tuple[str, ...] = ()
+    """What a reader of the results should know, each once."""
+    resources: Mapping[str, Any] = field(default_factory=dict)
+    """What was collected from the data set, by language and perturbation; JSON-able, to keep in the run."""
+    priorities: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64), repr=False)
+    """One per row: the methods with the smallest are sampled first."""
+    usage: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By method, what it cost: requests, tokens, money. Not part of the result: it depends on the cache."""
+    validity: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By method, how many copies are known to be worse, equal or better, where that can be told."""
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    def sample(self, per_output: int | None = PER_OUTPUT) -> Self:
+        """The same pairs, with at most this many methods per output, chosen at random; None keeps all.
+
+        Which of two methods is preferred depends on (seed, item, text, their names) alone: another method
+        in the race can take a place but changes neither the order of the others nor any text.
+        """
+        if per_output is None:
+            return self
+        if per_output < 1:
+            raise InputError(f"{per_output} perturbations per output leave nothing to compare.")
+        rank = pl.col("priority").rank("ordinal").over("item", "system")
+        ranked = self.frame.with_columns(pl.Series("priority", self.priorities)).with_columns(
+            rank.alias("rank")
+        )
+        return self.where((ranked["rank"] <= per_output).to_numpy())
+
+    def where(self, kept: NDArray[np.bool_]) -> Self:
+        """The pairs marked, one mark per row."""
+        if kept.all():
+            return self
+        frame = self.frame.filter(pl.Series(kept))
+        counts = _with_pairs(self.counts, frame)
+        return replace(self, frame=frame, counts=counts, priorities=self.priorities[kept])
+
+
+def make_pairs(
+    dataset: Dataset,
+    *,
+    perturbations: Sequence[str | Perturbation[Any]] | str | None = None,
+    per_output: int | None = PER_OUTPUT,
+    seed: int = 0,
+    preprocess: str = "none",
+    workers: int = 1,
+    strict_resources: bool = False,
+    llm: LlmSettings | None = None,
+    progress: Progress | None = None,
+) -> Pairs:
+    """Perturbs every output of a data set with the methods of its task.
+
+    `perturbations` names the methods (default: all rule-based ones of the task), `per_output` how many each
+    output keeps (None: all that apply). A method that lacks its dictionary does not apply and is noted, or
+    with `strict_resources` is an error. `llm` says which language model to ask, and puts `llm` among the
+    methods where none is named. The same seed gives the same pairs whatever the order of the rows,
+    the number of workers or the other methods at work.
+    """
+    check_preprocessing(preprocess)
+    named = perturbations is not None
+    methods = _methods(dataset.task, perturbations, llm)
+    if methods and all(isinstance(method, Reordering) for method in methods):
+        from metassay.perturbations.ranking_pairs import ranked_pairs
+
+        return ranked_pairs(dataset, methods, seed=seed).sample(per_output)
+    views = make_views(dataset, methods, preprocess=preprocess, seed=seed, workers=workers)
+    notes: dict[str, None] = {}
+    columns: dict[str, list[Any]] = {}
+    for done, method in enumerate(methods):
+        if progress is not None:
+            progress(done, len(methods))
+        columns[method.spec] = _perturb(method, views, notes, named=named, strict=strict_resources)
+    if progress is not None:
+        progress(len(methods), len(methods))
+    pairs = _assemble(dataset, views, columns, preprocess, tuple(notes)).sample(per_output)
+    return replace(pairs, usage={m.spec: usage for m in methods if (usage := m.usage()) is not None})
+
+
+def _methods(
+    task: str, named: Sequence[str | Perturbation[Any]] | str | None, llm: LlmSettings | None
+) -> tuple[Perturbation[Any], ...]:
+    """The perturbations at work, those by language model connected."""
+    if named is None:
+        methods = default_perturbations(task)
+        return methods if llm is None else (*methods, LlmRewriting.configured(llm, task))
+    return tuple(
+        LlmRewriting.configured(llm or LlmSettings(), task, **method.parameters)
+        if isinstance(method, LlmRewriting) and method.backend is None
+        else method
+        for method in parse_perturbations(named, task=task)
+    )
+
+
+def _perturb(
+    method: Perturbation[Any], views: Views, notes: dict[str, None], *, named: bool, strict: bool
+) -> list[Any]:
+    """One worse output, or None, per view."""
+    worse: list[Any] = [None] * len(views.views)
+    keys = named_keys(views.keys, method.name)
+    for language, positions in views.by_language():
+        reason = _obstacle(method, language, named=named, strict=strict)
+        if reason is not None:
+            notes.setdefault(f"{reason} ({_outputs(len(positions))}).")
+            continue
+        chosen = [views.views[position] for position in positions]
+        for position, text in zip(positions, method.apply_all(chosen, keys[positions])):
+            worse[position] = text
+    return worse
+
+
+def _obstacle(method: Perturbation[Any], language: str | None, *, named: bool, strict: bool) -> str | None:
+    """Why a method does nothing for a language; None where it works."""
+    if "ranking" in method.tasks:
+        return None
+    if method.languages is None:
+        spaceless = method.by_words and language is not None and language.partition("-")[0] in WITHOUT_SPACES
+        return (
+            f"{method.spec} does not apply to {language}, which is written without spaces" * spaceless or None
+        )
+    if language is None:
+        if named:
+            raise InputError(
+                f"{method.spec} needs to know the language of the outputs.",
+                remedy="Pass --language, such as --language en.",
+            )
+        return f"{method.spec} was left out: the language of the outputs is unknown; pass --language"
+    if language not in method.languages:
+        known = ", ".join(sorted(method.languages))
+        return f"{method.spec} does not know the language {language}; it knows {known}"
+    missing = method.missing(language)
+    if missing is not None and strict:
+        raise InputError(f"{method.spec} lacks a resource for {language}.", remedy=missing)
+    return None if missing is None else f"{method.spec} does not apply to {language}: {missing}"
+
+
+def _outputs(count: int) -> str:
+    return f"{count:,} distinct output{'s' * (count != 1)}"
+
+
+def _assemble(
+    dataset: Dataset, views: Views, columns: Mapping[str, list[Any]], preprocess: str, notes: tuple[str, ...]
+) -> Pairs:
+    same = [view.output for view in views.views]
+    shown = dataset.outputs["output"].to_list() if preprocess == "paper-asymmetric" else None
+    items, systems = dataset.outputs["item"], dataset.outputs["system"]
+    frames, priorities, counts = [], [], {}
+    for spec, worse in columns.items():
+        applied = np.array([y is not None and y != x for x, y in zip(same, worse)], dtype=bool)
+        unchanged = np.array([y is not None and y == x for x, y in zip(same, worse)], dtype=bool)
+        rows = np.flatnonzero(applied[views.row])
+        at = views.row[rows].tolist()
+        outputs = [same[i] for i in at] if shown is None else [shown[i] for i in rows.tolist()]
+        frames.append(_frame(items[rows], systems[rows], spec, outputs, [worse[i] for i in at], dataset.task))
+        priorities.append(named_keys(views.keys, f"sample {spec}")[at])
+        kept_as_is = int(unchanged[views.row].sum())
+        counts[spec] = PerturbationCount(
+            applied=len(rows), not_applicable=len(dataset) - len(rows) - kept_as_is, unchanged=kept_as_is
+        )
+    frame = pl.concat(frames).with_columns(pl.Series("priority", np.concatenate(priorities), dtype=pl.UInt64))
+    frame = frame.sort("item", "system", "perturbation")
+    resources = {view.language or "unknown": dict(view.collected) for view in views.views if view.collected}
+    pairs = frame.drop("priority")
+    return Pairs(pairs, _with_pairs(counts, pairs), notes, resources, frame["priority"].to_numpy())
+
+
+def _frame(
+    items: pl.Series, systems: pl.Series, spec: str, outputs: list[Any], worse: list[Any], task: str
+) -> pl.DataFrame:
+    kind = pl.List(pl.String) if task == "ranking" else pl.String()
+    return pl.DataFrame(
+        {
+            "item": items,
+            "system": systems,
+            "perturbation": pl.Series([spec] * len(items), dtype=pl.String),
+            "output": pl.Series(outputs, dtype=kind),
+            "worse": pl.Series(worse, dtype=kind),
+        }
+    )
+
+
+def _with_pairs(counts: Mapping[str, PerturbationCount], frame: pl.DataFrame) -> dict[str, PerturbationCount]:
+    """The counts, with the number of pairs that the frame holds of each method."""
+    held = dict(frame["perturbation"].value_counts().iter_rows())
+    return {spec: replace(count, pairs=held.get(spec, 0)) for spec, count in counts.items()}

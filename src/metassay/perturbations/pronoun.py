@@ -1,0 +1,100 @@
+"""A pronoun replaced by another one."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from metassay.perturbations.view import View
+from metassay.perturbations.words import WordEdit
+from metassay.text.streams import Stream
+from metassay.text.words import Span, replace_spans, starts_sentence, terms, with_case_of
+
+_NEIGHBOUR = re.compile(r"\s+([^\W\d_]+)")
+_BEFORE = re.compile(r"([^\W\d_]+)\s+$")
+
+
+@dataclass(frozen=True)
+class Pronoun(WordEdit):
+    """Replaces a random pronoun by a random other one that can stand in its place."""
+
+    name: ClassVar[str] = "pronoun"
+    tasks: ClassVar[frozenset[str]] = frozenset({"mt"})
+    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"})
+    summary: ClassVar[str] = "replaces a random pronoun by another one (en, de, ru)"
+
+    def apply(self, view: View[str], stream: Stream) -> str | None:
+        """The output with the pronouns drawn replaced."""
+        found = _pronouns(view.output, view.language or "")
+        if len(found) < self.strength:
+            return None
+        edits = []
+        for i in sorted(stream.sample(len(found), self.strength)):
+            span, options = found[i]
+            edits.append((span, _cased(view.output, span, stream.choice(options), view.language or "")))
+        return replace_spans(view.output, edits)
+
+
+def _pronouns(text: str, language: str) -> list[tuple[Span, tuple[str, ...]]]:
+    """Every pronoun that has others to choose from."""
+    words = _all(language)
+    return [
+        (term.span(), options)
+        for term in terms(text)
+        if term[0].lower() in words and (options := _options(text, term, language))
+    ]
+
+
+def _options(text: str, term: re.Match[str], language: str) -> tuple[str, ...]:
+    """What could stand in the place of a pronoun."""
+    start, end = term.span()
+    word = term[0]
+    if len(word) > 1 and word.isupper() and not text.isupper():
+        return ()  # the US is no pronoun
+    before, after = _BEFORE.search(text, max(0, start - 25), start), _NEIGHBOUR.match(text, end)
+    previous, following = before[1].lower() if before else "", after[1] if after else ""
+    if language != "de":
+        word, following = word.lower(), following.lower()
+    elif word not in _FORMAL and starts_sentence(text, start):
+        word = word.lower()
+    lists = _language(language)
+    row = lists.pronoun_class(previous, word, following)
+    others = lists.PRONOUNS[row] if row >= 0 else ()
+    barred = lists.NEVER_CHOSEN | (lists.ADDRESS if word in lists.ADDRESS else frozenset())
+    return tuple(o for o in others if _plain(o) != _plain(word) and o not in barred)
+
+
+def _plain(pronoun: str) -> str:
+    return pronoun.lower().replace("ё", "е")
+
+
+def _cased(text: str, span: Span, pronoun: str, language: str) -> str:
+    """The pronoun with the capital that its place asks for, not that of the one it replaces."""
+    if language == "en" and pronoun == "i":
+        return "I"
+    original = text[span[0] : span[1]]
+    if original in {"I", "Я"} or (language == "de" and original in _FORMAL):
+        return pronoun[:1].upper() + pronoun[1:] if starts_sentence(text, span[0]) else pronoun
+    return with_case_of(original, pronoun)
+
+
+_FORMAL = frozenset({"Sie", "Ihnen", "Ihr", "Ihre", "Ihren", "Ihrer", "Ihrem", "Ihres"})
+"""German pronouns of address keep their capital inside a sentence."""
+
+
+@functools.cache
+def _language(language: str) -> Any:
+    return importlib.import_module(f"metassay.perturbations.languages.{language}")
+
+
+@functools.cache
+def _all(language: str) -> frozenset[str]:
+    """Every pronoun in lower case, also as people write it without ё."""
+    words = {word.lower() for row in _language(language).PRONOUNS for word in row}
+    return frozenset(words | {_plain(word) for word in words})
+
+
+PERTURBATIONS = (Pronoun,)

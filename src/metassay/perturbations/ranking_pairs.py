@@ -1,0 +1,108 @@
+"""Pairs of ranked lists: relevance looked up once, every worse copy a permutation of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metassay.data.dataset import Dataset
+from metassay.data.rankings import RankedLists, ranked_lists
+from metassay.errors import InputError
+from metassay.perturbations.base import Perturbation
+from metassay.perturbations.pairs import Pairs, PerturbationCount
+from metassay.perturbations.ranking import Reordering
+from metassay.perturbations.ranking_kernels import place_copies
+from metassay.text.streams import Keys, named_keys, output_keys
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedPairs(Pairs):
+    """Pairs of rankings that also hold them as arrays, so that scoring needs no document ids."""
+
+    lists: RankedLists
+    """The outputs of the data set, in its order."""
+    rows: Ints
+    """For each pair, which of the lists was made worse."""
+    copies: RankedLists
+    """For each pair, the worse list."""
+
+    def where(self, kept: NDArray[np.bool_]) -> Self:
+        """The pairs marked, arrays included."""
+        chosen = super().where(kept)
+        if chosen is self:
+            return self
+        return replace(chosen, rows=self.rows[kept], copies=self.copies.take(np.flatnonzero(kept)))
+
+
+def ranked_pairs(dataset: Dataset, methods: Sequence[Perturbation[Any]], *, seed: int) -> RankedPairs:
+    """Every list reordered by every method: the same pairs as one list at a time, by index alone."""
+    if dataset.qrels is None:
+        raise InputError("rankings can be made worse only where relevance is known.", remedy="Pass --qrels.")
+    outputs = dataset.outputs
+    lists = ranked_lists(outputs["item"], outputs["output"], dataset.qrels)
+    keys = output_keys(seed, outputs["item"], outputs["output"].list.join("\0"))
+    reorderings = sorted((m for m in methods if isinstance(m, Reordering)), key=lambda method: method.spec)
+    orders = [method.orders(lists.offsets, named_keys(keys, method.name)) for method in reorderings]
+    relevant = lists.has_relevant
+    moved = np.array([relevant & _moved(lists.offsets, order) for order in orders])
+    rows, which = np.nonzero(moved.T)
+    copies = _copies(lists, orders, rows, which)
+    specs = pl.Series([method.spec for method in reorderings], dtype=pl.String)
+    frame = pl.DataFrame(
+        {
+            "item": outputs["item"].gather(rows),
+            "system": outputs["system"].gather(rows),
+            "perturbation": specs.gather(which),
+            "output": lists.take(rows).to_series(),
+            "worse": copies.to_series(),
+        }
+    )
+    counts = {
+        method.spec: PerturbationCount(
+            applied=int(changed.sum()),
+            not_applicable=int((~relevant).sum()),
+            unchanged=int((relevant & ~changed).sum()),
+            pairs=int(changed.sum()),
+        )
+        for method, changed in zip(reorderings, moved)
+    }
+    notes = _notes(relevant)
+    priorities = _priorities(keys, reorderings, rows, which)
+    return RankedPairs(frame, counts, notes, {}, priorities, lists=lists, rows=rows, copies=copies)
+
+
+def _moved(offsets: Ints, order: Ints) -> NDArray[np.bool_]:
+    """Which lists an order changes."""
+    before = np.concatenate([[0], np.cumsum(order != np.arange(len(order)))])
+    return np.asarray(before[offsets[1:]] > before[offsets[:-1]])
+
+
+def _copies(lists: RankedLists, orders: Sequence[Ints], rows: Ints, which: Ints) -> RankedLists:
+    """List `rows[i]` in the order of method `which[i]`, for all i."""
+    offsets = np.concatenate([[0], np.cumsum(np.diff(lists.offsets)[rows])]).astype(np.int64)
+    documents, grades = (np.empty(offsets[-1], np.int32) for _ in range(2))
+    for method, order in enumerate(orders):
+        mine = np.flatnonzero(which == method)
+        place_copies(
+            lists.offsets, order, rows[mine], offsets[mine], lists.documents, lists.grades, documents, grades
+        )
+    return replace(lists, offsets=offsets, documents=documents, grades=grades, topics=lists.topics[rows])
+
+
+def _priorities(keys: Keys, methods: Sequence[Reordering], rows: Ints, which: Ints) -> Keys:
+    table = np.array([named_keys(keys, f"sample {method.spec}") for method in methods])
+    return np.asarray(table[which, rows], dtype=np.uint64)
+
+
+def _notes(relevant: NDArray[np.bool_]) -> tuple[str, ...]:
+    without = int((~relevant).sum())
+    if not without:
+        return ()
+    return (f"{without} of {len(relevant)} lists hold no relevant document: no order can make them worse.",)

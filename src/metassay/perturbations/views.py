@@ -1,0 +1,145 @@
+"""From a data set to views: each distinct output of an item once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metassay.data.dataset import Dataset
+from metassay.errors import InputError
+from metassay.perturbations.base import Perturbation
+from metassay.perturbations.preprocess import prepared
+from metassay.perturbations.view import View
+from metassay.text.streams import Keys, output_keys
+
+Output = Any
+"""A text, or a tuple of document ids."""
+
+
+@dataclass(frozen=True)
+class Views:
+    """The distinct outputs of a data set, and which of them each row has."""
+
+    views: tuple[View[Output], ...]
+    row: NDArray[np.int64]
+    """For each row of the data set, the position of its view."""
+    keys: Keys
+    """One per view."""
+
+    def by_language(self) -> Iterator[tuple[str | None, NDArray[np.int64]]]:
+        """Each language and the positions of its views."""
+        groups: defaultdict[str | None, list[int]] = defaultdict(list)
+        for position, view in enumerate(self.views):
+            groups[view.language].append(position)
+        for language in sorted(groups, key=lambda name: name or ""):
+            yield language, np.asarray(groups[language], dtype=np.int64)
+
+
+def make_views(
+    dataset: Dataset, methods: Sequence[Perturbation[Any]], *, preprocess: str, seed: int, workers: int
+) -> Views:
+    """The views of all outputs, with what the methods collect from the data set."""
+    needs = frozenset[str]().union(*(method.needs for method in methods))
+    if "rivals" in needs and not dataset.human:
+        which = next(method.spec for method in methods if "rivals" in method.needs)
+        raise InputError(f"{which} needs human scores, which this data does not have.")
+    outputs = [_output(value, preprocess) for value in dataset.outputs["output"]]
+    collected = _collect(dataset, outputs, methods, preprocess, workers)
+    rivals = _rivals(dataset, outputs) if "rivals" in needs else {}
+    grades = _grades(dataset) if "grades" in needs else {}
+    sources, references = _column(dataset, "source"), _column(dataset, "references")
+    position: dict[tuple[str, Output, str | None], int] = {}
+    views: list[View[Output]] = []
+    row = np.empty(len(dataset), np.int64)
+    for i, (item, output, language) in enumerate(zip(dataset.outputs["item"], outputs, _languages(dataset))):
+        identity = (item, output, language)
+        if identity not in position:
+            position[identity] = len(views)
+            views.append(
+                View(
+                    output,
+                    item,
+                    language,
+                    source=sources[i],
+                    references=tuple(references[i] or ()),
+                    rivals=rivals.get((item, output), ()),
+                    grades=grades.get(item, {}),
+                    collected=collected.get(language, {}),
+                )
+            )
+        row[i] = position[identity]
+    texts = (v.output if isinstance(v.output, str) else "\0".join(v.output) for v in views)
+    return Views(tuple(views), row, output_keys(seed, (view.item for view in views), texts))
+
+
+def _output(value: Any, preprocess: str) -> Output:
+    return prepared(value or "", preprocess) if isinstance(value, str | None) else tuple(value)
+
+
+def _languages(dataset: Dataset) -> list[str | None]:
+    """The language of each row without its region: en-GB is en."""
+    return [tag and tag.replace("_", "-").partition("-")[0].lower() for tag in dataset.languages]
+
+
+def _column(dataset: Dataset, name: str) -> Sequence[Any]:
+    return dataset.outputs[name].to_list() if name in dataset.outputs.columns else [None] * len(dataset)
+
+
+def _collect(
+    dataset: Dataset,
+    outputs: Sequence[Output],
+    methods: Sequence[Perturbation[Any]],
+    preprocess: str,
+    workers: int,
+) -> dict[str | None, dict[str, Any]]:
+    """By language, what each method gathers from all outputs and references in it."""
+    if dataset.task == "ranking":
+        return {}
+    texts: defaultdict[str | None, set[str]] = defaultdict(set)
+    references = _column(dataset, "references")
+    for language, output, own in zip(_languages(dataset), outputs, references):
+        texts[language].add(output)
+        texts[language].update(prepared(text, preprocess) for text in own or ())
+    collected: dict[str | None, dict[str, Any]] = {}
+    for language in sorted(texts, key=lambda name: name or ""):
+        distinct = sorted(texts[language])
+        found = {m.name: m.collect(distinct, language, workers) for m in methods}
+        collected[language] = {name: value for name, value in found.items() if value is not None}
+    return collected
+
+
+def _grades(dataset: Dataset) -> dict[str, dict[str, int]]:
+    grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    if dataset.qrels is not None:
+        for item, document, grade in dataset.qrels.select("item", "document", "grade").iter_rows():
+            grades[item][document] = grade
+    return grades
+
+
+def _rivals(dataset: Dataset, outputs: Sequence[Output]) -> dict[tuple[str, Output], tuple[Output, ...]]:
+    """For each output, the other outputs of its item that are known to be worse, worst first.
+
+    The score of an output is the mean over the systems that returned it and the human scores it has; of an
+    item that was not rated, the mean of those systems over all items.
+    """
+    table = dataset.outputs.select("item", "system", score=pl.mean_horizontal(dataset.human)).with_columns(
+        system_score=pl.col("score").mean().over("system"),
+        rated=pl.col("score").is_not_null().any().over("item"),
+    )
+    known = table.select(pl.when("rated").then("score").otherwise("system_score")).to_series()
+    scores: defaultdict[str, defaultdict[Output, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for item, output, score in zip(table["item"], outputs, known):
+        if score is not None:
+            scores[item][output].append(score)
+    rivals: dict[tuple[str, Output], tuple[Output, ...]] = {}
+    for item, own in scores.items():
+        ranked = sorted((float(np.mean(values)), output) for output, values in own.items())
+        for score, output in ranked:
+            rivals[item, output] = tuple(other for lower, other in ranked if lower < score)
+    return rivals

@@ -1,0 +1,29 @@
+"""What the tests of perturbations share."""
+
+from __future__ import annotations
+
+import pytest
+
+from metassay.text import resources
+
+
+@pytest.fixture
+def needs():
+    """Skips a test where a dictionary or model is not installed: `needs("synonym", "de")`."""
+
+    def check(perturbation: str, language: str) -> None:
+        from metassay.perturbations.registry import parse_perturbation
+
+        missing = parse_perturbation(perturbation).missing(language)
+        if missing is not None:
+            pytest.skip(missing)
+
+    return check
+
+
+@pytest.fixture
+def no_resources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without any dictionary."""
+    monkeypatch.setattr(resources, "wordnet_folder", lambda: None)
+    monkeypatch.setattr(resources, "thesaurus_file", lambda _: None)
+    monkeypatch.setattr(resources, "has_package", lambda _: False)

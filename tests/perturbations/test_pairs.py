@@ -1,0 +1,198 @@
+"""Making pairs: the same whatever the order, the systems and the other methods; counted and noted."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from metassay.data.dataset import Dataset
+from metassay.errors import InputError, UnknownName
+from metassay.perturbations.pairs import make_pairs
+
+BASIC = ["removal", "insertion", "swapping"]
+TEXTS = [
+    "the cat sat on the mat.",
+    "a dog ran home",
+    "Yes.",
+    "",
+    "it is what it is",
+    "the cat sat on the mat.",
+]
+
+
+def dataset(
+    texts: list[str] = TEXTS, *, systems: int = 3, lp: str | None = "de-en", task: str = "mt"
+) -> Dataset:
+    rows = [
+        {"item": str(i), "system": f"s{s}", "output": text if s else text.upper(), "references": [text]}
+        for i, text in enumerate(texts)
+        for s in range(systems)
+    ]
+    frame = pl.DataFrame(rows)
+    return Dataset(task, frame if lp is None else frame.with_columns(lp=pl.lit(lp)))
+
+
+def test_shape_order_and_counts() -> None:
+    pairs = make_pairs(dataset(), perturbations=BASIC, per_output=None)
+    assert pairs.frame.columns == ["item", "system", "perturbation", "output", "worse"]
+    assert pairs.frame.equals(pairs.frame.sort("item", "system", "perturbation"))
+    assert (pairs.frame["output"] != pairs.frame["worse"]).all()
+    removal = pairs.counts["removal"]  # of 6 texts one is empty and one has a single word
+    assert (removal.applied, removal.not_applicable, removal.unchanged, removal.pairs) == (12, 6, 0, 12)
+    assert pairs.counts["insertion"].applied == 15
+    assert pairs.resources["en"]["insertion"][:4] == ["cat", "dog", "home", "is"]
+
+
+def test_equal_outputs_of_an_item_get_equal_copies() -> None:
+    frame = make_pairs(dataset(), perturbations=BASIC, per_output=None).frame
+    same = (
+        frame.filter(pl.col("system") != "s0")
+        .group_by("item", "perturbation")
+        .agg(pl.col("worse").n_unique())
+    )
+    assert (same["worse"] == 1).all()
+
+
+def test_neither_order_nor_systems_nor_other_methods_change_a_copy() -> None:
+    data = dataset()
+    everything = make_pairs(data, perturbations=BASIC, per_output=None).frame
+    shuffled = list(data.outputs.iter_rows(named=True))
+    random.Random(1).shuffle(shuffled)
+    again = make_pairs(
+        Dataset("mt", pl.DataFrame(shuffled)), perturbations=BASIC[::-1], per_output=None
+    ).frame
+    assert again.equals(everything)
+    removal = make_pairs(data, perturbations=["removal"], per_output=None).frame
+    assert removal.equals(everything.filter(pl.col("perturbation") == "removal"))
+    assert not make_pairs(data, perturbations=BASIC, per_output=None, seed=1).frame.equals(everything)
+
+
+def test_sampling_takes_a_subset_and_a_further_method_only_displaces() -> None:
+    data = dataset()
+    everything = make_pairs(data, perturbations=BASIC, per_output=None)
+    two = make_pairs(data, perturbations=BASIC, per_output=2)
+    assert two.frame.equals(everything.sample(2).frame)
+    assert two.counts == everything.sample(2).counts
+    assert two.frame.join(everything.frame, on=everything.frame.columns, how="anti").is_empty()
+    assert two.frame.group_by("item", "system").len()["len"].max() == 2
+    assert everything.sample(3).frame.equals(everything.frame)
+    fewer = make_pairs(data, perturbations=BASIC[:2], per_output=1).frame
+    one = make_pairs(data, perturbations=BASIC, per_output=1).frame
+    displaced = one.join(fewer, on=one.columns, how="anti")
+    assert set(displaced["perturbation"]) <= {"swapping"}
+
+
+def test_each_method_is_sampled_equally_often() -> None:
+    texts = [f"word{i} and some more of it" for i in range(600)]
+    counts = make_pairs(dataset(texts, systems=1), perturbations=BASIC, per_output=1).counts
+    assert all(abs(count.pairs - 200) < 50 for count in counts.values())
+
+
+def test_the_papers_preprocessing_touches_both_members_or_one() -> None:
+    data = dataset(["The cat's mat, here."], systems=2)
+    both = make_pairs(data, perturbations=["removal"], preprocess="paper").frame
+    assert both["output"].to_list() == ["the cat 's mat , here ."] * 2
+    one = make_pairs(data, perturbations=["removal"], preprocess="paper-asymmetric").frame
+    assert one["output"].to_list() == ["THE CAT'S MAT, HERE.", "The cat's mat, here."]
+    assert one["worse"].to_list() == both["worse"].to_list()
+    with pytest.raises(UnknownName, match="paper-asymmetric"):
+        make_pairs(data, preprocess="papr")
+
+
+def test_languages_without_spaces_are_noted_once() -> None:
+    pairs = make_pairs(dataset(lp="en-zh"), perturbations=BASIC)
+    assert len(pairs) == 0
+    assert [note for note in pairs.notes if "without spaces" in note] == list(pairs.notes)
+    assert len(pairs.notes) == 3
+
+
+def test_words_need_no_language() -> None:
+    pairs = make_pairs(dataset(lp=None), perturbations=BASIC)
+    assert len(pairs) > 0
+    assert list(pairs.resources) == ["unknown"]
+
+
+def test_length_falls_under_removal_and_grows_under_insertion_on_wmt(
+    real_data: Callable[[str], Path],
+) -> None:
+    frame = pl.read_parquet(real_data("wmt22/wmt22_en-de.parquet"))
+    columns = frame.select(item=pl.col("seg_id").cast(str), system="system", output="hyp", lp="lp")
+    pairs = make_pairs(Dataset("mt", columns), perturbations=BASIC, per_output=None).frame
+    change = pairs.with_columns(
+        pl.col("worse").str.len_chars().cast(int) - pl.col("output").str.len_chars().cast(int)
+    )
+    by_method = {name: rows["worse"] for (name,), rows in change.group_by("perturbation")}
+    assert by_method["removal"].max() < 0 < by_method["insertion"].min()
+    assert (by_method["swapping"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["removl"], "Did you mean removal"),
+        (["removal", "removal"], "asked for twice"),
+        (["removal(strength=x)"], "not a whole number"),
+        (["removal(size=2)"], "unknown parameter of removal 'size'"),
+        (["removal(2)"], "not parameter=value"),
+        (["!"], "is not a perturbation"),
+        ([], "no perturbation was named"),
+    ],
+)
+def test_what_cannot_be_a_perturbation_is_refused(names: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make_pairs(dataset(), perturbations=names)
+
+
+def test_none_per_output_is_refused() -> None:
+    with pytest.raises(InputError, match="leave nothing"):
+        make_pairs(dataset(), perturbations=BASIC, per_output=0)
+
+
+@pytest.mark.usefixtures("no_resources")
+def test_missing_dictionaries_are_noted_or_refused() -> None:
+    pairs = make_pairs(dataset(), perturbations=["synonym", "removal"])
+    assert pairs.counts["synonym"].not_applicable == len(dataset())
+    assert [note for note in pairs.notes if "apt install wordnet-base" in note and "distinct outputs" in note]
+    with pytest.raises(InputError, match="synonym lacks a resource for en"):
+        make_pairs(dataset(), perturbations=["synonym"], strict_resources=True)
+
+
+def test_an_unknown_language_is_an_error_only_for_methods_that_were_named() -> None:
+    with pytest.raises(InputError, match="--language"):
+        make_pairs(dataset(lp=None), perturbations=["pronoun"])
+    pairs = make_pairs(dataset(lp=None))
+    assert {"removal", "insertion", "swapping"} == set(pairs.frame["perturbation"])
+    assert sum("--language" in note for note in pairs.notes) == 5
+
+
+def test_other_languages_are_noted() -> None:
+    pairs = make_pairs(dataset(lp="en-fr"), perturbations=["pronoun", "removal"])
+    assert any("pronoun does not know the language fr; it knows de, en, ru" in note for note in pairs.notes)
+
+
+def test_names_come_from_the_whole_data_set_on_any_number_of_workers() -> None:
+    texts = [
+        f"Yesterday {name} came to {place} by car, said {name} ({i})."
+        for i, (name, place) in enumerate(
+            [("John", "Paris"), ("Mary", "Berlin"), ("Peter", "Rome"), ("Susan", "Madrid")] * 260
+        )
+    ]
+    data = dataset(texts, systems=2)
+    one = make_pairs(data, perturbations=["entity"], workers=1)
+    two = make_pairs(data, perturbations=["entity"], workers=2)
+    if "apt" in str(one.notes) or "pip" in str(one.notes):
+        pytest.skip(one.notes[0])
+    assert len(one) == len(texts)
+    assert one.frame.equals(two.frame)
+    assert one.resources == two.resources
+    assert one.resources["en"]["entity"]["LOC"] == ["Berlin", "Madrid", "Paris", "Rome"]
+
+
+def test_a_region_does_not_hide_the_language() -> None:
+    data = dataset(["he saw her"], systems=2)
+    british = Dataset("mt", data.outputs.drop("lp"), language="en-GB")
+    pairs = make_pairs(british, perturbations=["pronoun"])
+    assert pairs.frame.equals(make_pairs(data, perturbations=["pronoun"]).frame)
+    assert len(pairs) == 2
