@@ -17,7 +17,8 @@ from typing import Any
 from scipy.stats import spearmanr
 
 from metassay.data.dataset import Dataset
-from metassay.workflows.assay import AssayResult, assay
+from metassay.workflows.assay import assay
+from metassay.workflows.assay_result import AssayResult
 from metassay.workflows.read import read
 
 METRICS = ("bleu", "nltk_bleu", "chrf", "chrf++", "ter", "rouge1", "rouge2", "rougel", "meteor")

@@ -258,3 +258,30 @@ def test_naming_a_model_adds_the_method_to_the_defaults(server: Callable[[Reply]
     data = Dataset("asr", pl.DataFrame({"item": ["1"], "system": ["a"], "output": ["some words here"]}))
     pairs = make_pairs(data, llm=LlmSettings(server(echo_worse).url), per_output=None)
     assert set(pairs.frame["perturbation"]) == {"insertion", "llm", "phonetic", "removal", "swapping"}
+
+
+def test_the_commands_ask_the_model_once_and_keep_the_key_to_themselves(
+    server, tmp_path, monkeypatch, capfd
+) -> None:
+    """`assay` twice into one folder: the second time every answer comes from the folder."""
+    from metassay.cli import run
+
+    monkeypatch.setenv("METASSAY_LLM_KEY", "very-secret")
+    table = tmp_path / "t.csv"
+    rows = [
+        f"{i},{s},the {w} sat here,the {w} sat down\n" for i, w in enumerate(("cat", "dog")) for s in "ab"
+    ]
+    table.write_text("id,system,hyp,ref\n" + "".join(rows))
+    asked = server(echo_worse)
+    command = ["assay", str(table), "--metrics", "chrf", "--context", "system", "--language", "en", "--resamples", "20",
+               "--perturbations", "llm", "--llm-url", asked.url, "--llm-model", "m", "--out", str(tmp_path / "run"), "-q"]  # fmt: skip
+    assert run(command) == 0
+    assert len(asked.asked) == 2
+    assert asked.asked[0][1]["Authorization"] == "Bearer very-secret"
+    assert run(command) == 0
+    assert len(asked.asked) == 2
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["identity"]["configuration"]["llm"] == {"model": "m", "prompt": None}
+    for file in (tmp_path / "run").rglob("*"):
+        assert not file.is_file() or b"very-secret" not in file.read_bytes()
+    capfd.readouterr()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,37 @@ def test_hostile_text_in_every_field_does_nothing(opened, results, kind):
     assert page.evaluate("getComputedStyle(document.body).display") != "none"
     assert page.title().startswith(" ".join(attack.split())[:20])
     assert "49" not in page.locator("h1").inner_text()
+    assert report.settled() == []
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_data_through_a_whole_run_do_nothing(opened, tmp_path, kind):
+    """From a table whose every text, name and column is an attack to the page of its run."""
+    from metassay.store.run import RunFolder
+    from metassay.workflows.assay import assay
+    from metassay.workflows.report import run_content
+
+    attack = HOSTILE[kind]
+    rows = [
+        {"id": f"{n} {attack}", "system": f"{s} {attack}", attack: f"{n % 2} {attack}", "src": attack,
+         "hyp": f"word {n} {s} {attack} more", "ref": f"word {n} {attack} most"}
+        for n in range(8) for s in "ab"
+    ]  # fmt: skip
+    table = tmp_path / "hostile.jsonl"
+    table.write_text("\n".join(json.dumps(row) for row in rows))
+    options = {"resamples": 20, "permutations": 19, "perturbations": "removal,insertion,swapping"}
+    label = lambda row: row[attack]  # noqa: E731
+    label.__name__ = attack
+    assay(table, metrics="bleu,chrf", contexts=["system", label], out=tmp_path / "run", **options)
+    report = opened(run_content(RunFolder.existing(tmp_path / "run")))
+    report.page.evaluate(
+        "document.querySelectorAll('summary, button:not(.tool)').forEach((each) => each.click())"
+    )
+    assert report.page.evaluate("window.hacked") is None
+    assert (
+        report.page.evaluate("document.querySelectorAll('iframe, img, svg[onload], [onerror]').length") == 0
+    )
+    assert report.page.evaluate("getComputedStyle(document.body).display") != "none"
     assert report.settled() == []
 
 

@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import DataOptions, OutputOptions
+from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
 
 
 def run_assay(
     data: DataOptions,
     output: OutputOptions,
+    model: LlmOptions,
     *,
     metrics: Annotated[str | None, typer.Option(help="Comma-separated; default those of the task.")] = None,
     metric_file: Annotated[list[str], typer.Option(help="Your own metric.", metavar="FILE.py:NAME")] = [],  # noqa: B006
@@ -78,6 +79,7 @@ def run_assay(
             pairs=pairs,
             human=human,
             minimum_gap=min_gap,
+            llm=model.settings(),
             progress=show,
         )
     if output.json:

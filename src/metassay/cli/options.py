@@ -18,7 +18,7 @@ from metassay.errors import InputError
 if TYPE_CHECKING:
     from metassay.data.dataset import Dataset
 
-DATA, OUTPUT = "Data", "Output"
+DATA, OUTPUT, LLM = "Data", "Output", "Language model"
 
 
 def _option(*names: str, text: str, panel: str, **more: Any) -> Any:
@@ -122,6 +122,34 @@ class OutputOptions:
         None
     )
     quiet: Annotated[bool, _option("--quiet", "-q", text="No progress.", panel=OUTPUT)] = False
+
+
+@dataclass(frozen=True)
+class LlmOptions:
+    """Which language model to ask for the perturbation `llm`; the key comes from the environment alone."""
+
+    llm_url: Annotated[
+        str | None,
+        _option("--llm-url", text="OpenAI-compatible address; key in METASSAY_LLM_KEY.", panel=LLM),
+    ] = None
+    llm_model: Annotated[str | None, _option("--llm-model", text="Name of the model there.", panel=LLM)] = (
+        None
+    )
+    llm_local: Annotated[
+        str | None, _option("--llm-local", text="Or a model on this machine: name or path.", panel=LLM)
+    ] = None
+    llm_prompt: Annotated[
+        Path | None, _option("--llm-prompt", text="File with a prompt of your own.", panel=LLM)
+    ] = None
+    llm_concurrency: Annotated[int, _option("--llm-concurrency", text="Requests at a time.", panel=LLM)] = 8
+
+    def settings(self) -> Any:
+        """The settings of the workflow; None where no model was named."""
+        from metassay.workflows.llm_settings import llm_settings
+
+        return llm_settings(
+            self.llm_url, self.llm_model, self.llm_local, self.llm_prompt, self.llm_concurrency
+        )
 
 
 def comma_list(text: str | None) -> list[str] | None:

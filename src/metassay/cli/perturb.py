@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from metassay.cli.options import DataOptions, OutputOptions
+from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
 
 
 def run_perturb(
     data: DataOptions,
     output: OutputOptions,
+    model: LlmOptions,
     *,
     perturbations: Annotated[
         str | None, typer.Option(help="Comma-separated; default those of the task.")
@@ -39,6 +40,7 @@ def run_perturb(
             normalize=normalize,
             preprocess=preprocess,
             strict_resources=strict_resources,
+            llm=model.settings(),
             progress=show,
         )
     if output.json:

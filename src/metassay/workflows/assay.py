@@ -5,37 +5,32 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from metassay.data.context import Context, RowLabel, default_contexts, make_context
 from metassay.data.dataset import Dataset
-from metassay.data.own_references import REASON
-from metassay.engine.local import Progress, default_workers, measured_cost
+from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError, UnknownName
-from metassay.meta.contextual import ContextualResult, assay_pairs
-from metassay.metrics.base import Metric
+from metassay.meta.contextual import assay_pairs
 from metassay.metrics.spec import split_list
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.store.run import RunFolder
-from metassay.workflows.examples import wrong_pairs
+from metassay.workflows.assay_result import AssayResult, Settings
 from metassay.workflows.human_pairs import human_column, human_pairs
-from metassay.workflows.judging import JudgedPairs, judge_pairs
+from metassay.workflows.judging import judge_pairs
+from metassay.workflows.llm_settings import LlmSettings, described, with_cache
+from metassay.workflows.noting import warnings_as_notes
 from metassay.workflows.preparing import (
     MetricChoice,
     as_dataset,
     chosen_metrics,
     normalisation,
     prepared,
-    scoring_rows,
     sentinels_beside,
-    versions,
 )
 from metassay.workflows.read import Paths
-from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.run_files import write_run
 from metassay.workflows.valid_pairs import checked
 from metassay.workflows.weights import context_metadata, output_weights
@@ -44,118 +39,6 @@ ContextRequest = str | RowLabel
 AUTOMATIC = "metassay-run-<hash>"
 """As `out`: a folder named after what the run is, so that the same run finds it again."""
 PAIRS = ("perturbed", "human")
-
-
-@dataclass(frozen=True)
-class AssayResult(Result):
-    """Local accuracies, both hypotheses, confounding and a recommendation, for one data set."""
-
-    dataset: Dataset
-    settings: Settings
-    pairs: Pairs
-    judged: JudgedPairs
-    contextual: ContextualResult
-    folder: Path | None = None
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """The metrics that were assayed."""
-        return self.settings.metrics
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object of `metassay assay`."""
-        counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
-        contextual = self.contextual.to_dict()
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "task": self.dataset.task,
-            "items": len(self.dataset.items),
-            "outputs": len(self.dataset),
-            "pairs": len(self.pairs),
-            "left_out": dict(self.dataset.left_out),
-            "named_left_out": {REASON: list(names)} if (names := self.dataset.own_references) else {},
-            "perturbations": dict(counts.iter_rows()),
-            **contextual,
-            "metrics": [
-                {"metric": m.spec, "signature": m.signature, "higher_is_better": m.higher_is_better}
-                for m in self.metrics
-            ],
-            "validity": [
-                {"perturbation": name, "applied": count.applied, "not_applicable": count.not_applicable,
-                 "unchanged": count.unchanged, **self.pairs.validity.get(name, {})}
-                for name, count in sorted(self.pairs.counts.items())
-            ],
-            "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.settings.notes],
-            "warnings": contextual["warnings"],
-        }  # fmt: skip
-
-    def to_frame(self) -> pl.DataFrame:
-        """Local accuracy: one row per column, context and metric."""
-        parts = self.to_dict()["contexts"]
-        rows = [{"column": column, **row} for column, part in parts.items() for row in part["local_accuracy"]]
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    def examples(self) -> list[dict[str, Any]]:
-        """Pairs that each metric got wrong."""
-        return wrong_pairs(self.dataset, self.metrics, self.judged)
-
-    def cost(self) -> dict[str, float]:
-        """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone."""
-        return measured_cost(self.metrics, scoring_rows(self.dataset))
-
-    def manifest(self) -> dict[str, Any]:
-        """What was done, with what, on how much: the same on any machine and number of workers."""
-        return {
-            "state": "finished",
-            "versions": versions(),
-            "metrics": {metric.spec: metric.signature for metric in self.metrics},
-            "seed": self.settings.seed,
-            "counts": {
-                "items": len(self.dataset.items),
-                "systems": len(self.dataset.systems),
-                "outputs": len(self.dataset),
-                "pairs": len(self.pairs),
-                "left_out": dict(self.dataset.left_out),
-            },
-        }
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How an assay is made: everything that decides its results, but the data."""
-
-    metrics: tuple[Metric, ...]
-    contexts: tuple[Context, ...]
-    perturbations: tuple[str, ...] | None
-    per_output: int
-    cluster: str | None
-    ties: str
-    agreement: str
-    normalize: str
-    preprocess: str
-    keep_references: bool
-    valid_pairs: bool
-    resamples: int
-    permutations: int
-    minimum_items: int
-    weights: str | None
-    pairs: str
-    human: str | None
-    minimum_gap: float
-    seed: int
-
-    @property
-    def notes(self) -> list[str]:
-        """What making the contexts left to say."""
-        return [note for context in self.contexts for note in context.notes]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The settings as plain values, for the manifest."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        plain["metrics"] = [metric.signature for metric in self.metrics]
-        plain["contexts"] = [context.name for context in self.contexts]
-        plain["perturbations"] = None if self.perturbations is None else list(self.perturbations)
-        return plain
 
 
 def assay(
@@ -183,6 +66,7 @@ def assay(
     pairs: str = "perturbed",
     human: str | None = None,
     minimum_gap: float = 0.0,
+    llm: LlmSettings | None = None,
     progress: Progress | None = None,
 ) -> AssayResult:
     """Measure how often each metric prefers an output over a worsened copy of it, per context.
@@ -190,6 +74,7 @@ def assay(
     `contexts` are columns, crossings (`year+domain`), buckets (`mqm:250`) or functions from a row to a label.
     `valid_pairs` drops rankings whose worse copy did not lose gain.
     `weights` names a column of positive numbers, or is `density`: typical outputs of a context count more.
+    `llm` says which language model to ask for the perturbation of that name.
     With `pairs="human"` the pairs are two systems' outputs for an item, the better one by human score.
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     """
@@ -215,11 +100,12 @@ def assay(
         pairs=pairs,
         human=human_column(data, human) if pairs == "human" else human,
         minimum_gap=minimum_gap,
+        llm=described(llm),
         seed=seed,
     )
     identity = {"command": "assay", "configuration": settings.to_dict(), "input": data.content_hash}
     run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
-    how = _How(default_workers(workers), run, progress, strict_resources)
+    how = _How(default_workers(workers), run, progress, with_cache(llm, run), strict_resources)
     result = _carry_out(data, settings, how)
     if run is not None:
         write_run(run, result)
@@ -233,6 +119,7 @@ class _How:
     workers: int
     run: RunFolder | None
     progress: Progress | None
+    llm: LlmSettings | None
     strict_resources: bool
 
     def tell(self, stage: str, done: int, total: int) -> None:
@@ -245,16 +132,18 @@ def _carry_out(data: Dataset, settings: Settings, how: _How) -> AssayResult:
     every = _pairs(data, settings, how)
     sample = every if settings.pairs == "human" else every.sample(settings.per_output)
     sentinels = sentinels_beside(settings.metrics)
-    judged = judge_pairs(
-        data,
-        every,
-        (*settings.metrics, *sentinels),
-        cluster=settings.cluster,
-        weights=output_weights(data, settings.weights, settings.contexts),
-        workers=how.workers,
-        parts=None if how.run is None else how.run.parts,
-        progress=how.tell,
-    )
+    with warnings_as_notes() as notes:
+        judged = judge_pairs(
+            data,
+            every,
+            (*settings.metrics, *sentinels),
+            cluster=settings.cluster,
+            weights=output_weights(data, settings.weights, settings.contexts),
+            workers=how.workers,
+            parts=None if how.run is None else how.run.parts,
+            progress=how.tell,
+        )
+    judged = replace(judged, notes=(*judged.notes, *notes))
     kept = judged.chosen(sample)
     how.tell("judging", 0, 1)
     contextual = assay_pairs(
@@ -288,6 +177,7 @@ def _pairs(data: Dataset, settings: Settings, how: _How) -> Pairs:
         preprocess=settings.preprocess,
         workers=how.workers,
         strict_resources=how.strict_resources,
+        llm=how.llm,
         progress=lambda done, total: how.tell("perturbing", done, total),
     )
     return checked(pairs, valid_only=settings.valid_pairs)

@@ -7,7 +7,8 @@ from pathlib import Path
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress
 from metassay.sample import sample_path
-from metassay.workflows.assay import AssayResult, assay
+from metassay.workflows.assay import assay
+from metassay.workflows.assay_result import AssayResult
 from metassay.workflows.read import read
 
 

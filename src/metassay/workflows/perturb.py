@@ -13,6 +13,7 @@ from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.store.run import RunFolder
+from metassay.workflows.llm_settings import LlmSettings, described, with_cache
 from metassay.workflows.preparing import as_dataset, normalisation, prepared, versions
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
@@ -39,6 +40,7 @@ class PerturbResult(Result):
                  "not_applicable": count.not_applicable, "unchanged": count.unchanged}
                 for name, count in sorted(self.pairs.counts.items())
             ],
+            "usage": dict(self.pairs.usage),
             "notes": [*self.dataset.notes, *self.pairs.notes],
         }  # fmt: skip
 
@@ -59,6 +61,7 @@ def perturb(
     preprocess: str = "none",
     keep_references: bool = True,
     strict_resources: bool = False,
+    llm: LlmSettings | None = None,
     progress: Progress | None = None,
 ) -> PerturbResult:
     """Make each output worse in several ways; with `out`, leaves `pairs.parquet` there."""
@@ -69,6 +72,7 @@ def perturb(
         "normalize": normalisation(data, normalize),
         "preprocess": preprocess,
         "keep_references": keep_references,
+        "llm": described(llm),
         "seed": seed,
     }
     identity = {"command": "perturb", "configuration": configuration, "input": data.content_hash}
@@ -81,6 +85,7 @@ def perturb(
         preprocess=preprocess,
         workers=default_workers(workers),
         strict_resources=strict_resources,
+        llm=with_cache(llm, run),
         progress=None if progress is None else lambda done, total: progress("perturbing", done, total),
     )
     result = PerturbResult(data, pairs, None if run is None else run.path)

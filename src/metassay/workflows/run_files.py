@@ -9,7 +9,7 @@ import polars as pl
 from metassay.store.run import RunFolder
 
 if TYPE_CHECKING:
-    from metassay.workflows.assay import AssayResult
+    from metassay.workflows.assay_result import AssayResult
 
 RESULT = "results/assay.json"
 EXAMPLES = "results/examples.json"

@@ -1,0 +1,150 @@
+"""What an assay returns, and the settings that decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metassay.data.context import Context
+from metassay.data.dataset import Dataset
+from metassay.data.own_references import REASON
+from metassay.engine.local import measured_cost
+from metassay.meta.contextual import ContextualResult
+from metassay.meta.validity import perturbation_validity
+from metassay.metrics.base import Metric
+from metassay.perturbations.pairs import Pairs
+from metassay.workflows.examples import wrong_pairs
+from metassay.workflows.judging import JudgedPairs
+from metassay.workflows.preparing import scoring_rows, versions
+from metassay.workflows.results import SCHEMA_VERSION, Result
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an assay is made: everything that decides its results, but the data."""
+
+    metrics: tuple[Metric, ...]
+    contexts: tuple[Context, ...]
+    perturbations: tuple[str, ...] | None
+    per_output: int
+    cluster: str | None
+    ties: str
+    agreement: str
+    normalize: str
+    preprocess: str
+    keep_references: bool
+    valid_pairs: bool
+    resamples: int
+    permutations: int
+    minimum_items: int
+    weights: str | None
+    pairs: str
+    human: str | None
+    minimum_gap: float
+    llm: Mapping[str, str | None] | None
+    """Which language model was asked, and the prompt of one's own if there is one; never a key."""
+    seed: int
+
+    @property
+    def notes(self) -> list[str]:
+        """What making the contexts left to say."""
+        return [note for context in self.contexts for note in context.notes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as plain values, for the manifest."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain["metrics"] = [metric.signature for metric in self.metrics]
+        plain["contexts"] = [context.name for context in self.contexts]
+        plain["llm"] = None if self.llm is None else dict(self.llm)
+        plain["perturbations"] = None if self.perturbations is None else list(self.perturbations)
+        return plain
+
+
+@dataclass(frozen=True)
+class AssayResult(Result):
+    """Local accuracies, both hypotheses, confounding and a recommendation, for one data set."""
+
+    dataset: Dataset
+    settings: Settings
+    pairs: Pairs
+    judged: JudgedPairs
+    contextual: ContextualResult
+    folder: Path | None = None
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that were assayed."""
+        return self.settings.metrics
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of `metassay assay`."""
+        counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
+        contextual = self.contextual.to_dict()
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "task": self.dataset.task,
+            "items": len(self.dataset.items),
+            "outputs": len(self.dataset),
+            "pairs": len(self.pairs),
+            "left_out": dict(self.dataset.left_out),
+            "named_left_out": {REASON: list(names)} if (names := self.dataset.own_references) else {},
+            "perturbations": dict(counts.iter_rows()),
+            **contextual,
+            "metrics": [
+                {"metric": m.spec, "signature": m.signature, "higher_is_better": m.higher_is_better}
+                for m in self.metrics
+            ],
+            "validity": self._validity(),
+            "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.settings.notes],
+            "warnings": contextual["warnings"],
+        }
+
+    def _validity(self) -> list[dict[str, Any]]:
+        """Of each method: how often it applied, how much it changed, how often people disagree with it."""
+        rows = []
+        for row in perturbation_validity(self.pairs, self.dataset):
+            count = self.pairs.counts[row.perturbation]
+            known = {
+                **asdict(row),
+                "applied": count.applied,
+                "not_applicable": count.not_applicable,
+                "unchanged": count.unchanged,
+                **self.pairs.validity.get(row.perturbation, {}),
+            }
+            rows.append({name: value for name, value in known.items() if value is not None})
+        return rows
+
+    def to_frame(self) -> pl.DataFrame:
+        """Local accuracy: one row per column, context and metric."""
+        parts = self.to_dict()["contexts"]
+        rows = [{"column": column, **row} for column, part in parts.items() for row in part["local_accuracy"]]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def examples(self) -> list[dict[str, Any]]:
+        """Pairs that each metric got wrong."""
+        return wrong_pairs(self.dataset, self.metrics, self.judged)
+
+    def cost(self) -> dict[str, float]:
+        """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone."""
+        return measured_cost(self.metrics, scoring_rows(self.dataset))
+
+    def manifest(self) -> dict[str, Any]:
+        """What was done, with what, on how much: the same on any machine and number of workers."""
+        return {
+            "state": "finished",
+            "versions": versions(),
+            "metrics": {metric.spec: metric.signature for metric in self.metrics},
+            "seed": self.settings.seed,
+            **({"usage": dict(self.pairs.usage)} if self.pairs.usage else {}),
+            "counts": {
+                "items": len(self.dataset.items),
+                "systems": len(self.dataset.systems),
+                "outputs": len(self.dataset),
+                "pairs": len(self.pairs),
+                "left_out": dict(self.dataset.left_out),
+            },
+        }
