@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.metrics.spec import format_spec
+from metassay.specs import format_spec
 
 Scores = NDArray[np.float64]
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from metassay.data.rankings import RankedLists, lists_from_mappings
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.kernels import ranking as kernels
-from metassay.metrics.spec import format_spec
+from metassay.specs import format_spec
 
 ORACLE = "trec_eval 10.0"
 

@@ -12,7 +12,7 @@ from typing import Any
 from metassay import plugins
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric
-from metassay.metrics.spec import parse_spec, parse_value, split_list
+from metassay.specs import parse_spec, parse_value, refuse_repeats, single_parts
 
 MODULES = (
     "bleu",
@@ -107,16 +107,10 @@ def shown_name(family: type[Metric]) -> str:
 
 def parse_metrics(texts: str | Metric | Iterable[str | Metric]) -> tuple[Metric, ...]:
     """Several metrics, from a comma-separated text or any mixture of texts and metrics; none twice."""
-    parts: list[str | Metric] = []
-    for text in [texts] if isinstance(texts, str | Metric) else texts:
-        parts.extend(split_list(text) if isinstance(text, str) else [text])
-    metrics = tuple(parse_metric(part) for part in parts)
+    metrics = tuple(parse_metric(part) for part in single_parts(texts))
     if not metrics:
         raise InputError("no metric was named.", remedy="See: metassay list metrics")
-    names = [metric.spec for metric in metrics]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise InputError(f"{', '.join(sorted(twice))} is asked for twice.")
+    refuse_repeats([metric.spec for metric in metrics])
     return metrics
 
 

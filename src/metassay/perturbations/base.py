@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from metassay.perturbations.view import View
+from metassay.specs import format_spec
 from metassay.text.streams import Keys, Stream
 
 T = TypeVar("T")
@@ -74,8 +75,7 @@ class Perturbation(ABC, Generic[T]):
     @property
     def spec(self) -> str:
         """The canonical text form, such as `removal(strength=2)`."""
-        inside = ",".join(f"{name}={value}" for name, value in self.parameters.items())
-        return f"{self.name}({inside})" if inside else self.name
+        return format_spec(self.name, self.parameters)
 
     def __str__(self) -> str:
         return self.spec

@@ -14,8 +14,8 @@ from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contextual import assay_pairs
-from metassay.metrics.spec import split_list
 from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.specs import split_list
 from metassay.store.run import RunFolder
 from metassay.workflows.assay_result import AssayResult, Settings
 from metassay.workflows.human_pairs import human_column, human_pairs

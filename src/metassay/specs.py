@@ -1,13 +1,14 @@
-"""The text form of a metric: `chrf`, `chrf(word_order=2)`, `bleu(tokenizer=intl,smoothing=floor)`."""
+"""The text form of metrics and perturbations: `chrf(word_order=2)`, `removal(strength=2)`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from metassay.errors import InputError
 
+T = TypeVar("T")
 _SPEC = re.compile(r"\s*(?P<name>[^\s()=,]+)\s*(?:\((?P<inside>.*)\))?\s*", re.DOTALL)
 
 
@@ -25,7 +26,7 @@ def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
     """
     match = _SPEC.fullmatch(text)
     if match is None:
-        raise InputError(f"{text!r} is not a metric.", remedy="Write NAME or NAME(parameter=value,…).")
+        raise InputError(f"{text!r} is not NAME or NAME(parameter=value,…).")
     parameters: dict[str, Any] = {}
     for part in split_list(match["inside"] or ""):
         key, equals, value = part.partition("=")
@@ -49,6 +50,22 @@ def split_list(text: str) -> list[str]:
             start = position + 1
     parts.append(text[start:])
     return [part.strip() for part in parts if part.strip()]
+
+
+def single_parts(texts: str | T | Iterable[str | T]) -> list[str | T]:
+    """From a comma-separated text, a value, or any mixture of both, to single texts and values."""
+    whole = isinstance(texts, str) or not isinstance(texts, Iterable)
+    parts: list[str | T] = []
+    for text in [texts] if whole else texts:  # type: ignore[union-attr]
+        parts.extend(split_list(text) if isinstance(text, str) else [text])  # type: ignore[list-item]
+    return parts
+
+
+def refuse_repeats(specs: Sequence[str]) -> None:
+    """An error where something is asked for twice."""
+    twice = sorted({spec for spec in specs if specs.count(spec) > 1})
+    if twice:
+        raise InputError(f"{', '.join(twice)} is asked for twice.")
 
 
 def _format_value(value: Any) -> str:
