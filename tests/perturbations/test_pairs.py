@@ -136,7 +136,7 @@ def test_length_falls_under_removal_and_grows_under_insertion_on_wmt(
         (["removal(strength=x)"], "not a whole number"),
         (["removal(size=2)"], "unknown parameter of removal 'size'"),
         (["removal(2)"], "not parameter=value"),
-        (["!"], "is not NAME"),
+        (["two words"], "is not NAME"),
         ([], "no perturbation was named"),
     ],
 )
