@@ -40,6 +40,9 @@ class Texts:
         chosen = random.Random(seed).sample(range(len(self.outputs)), min(size, len(self.outputs)))
         return Texts([self.outputs[i] for i in chosen], [self.references[i] for i in chosen])
 
+    def every(self, chosen: slice) -> Texts:
+        return Texts(self.outputs[chosen], self.references[chosen])
+
     def parts(self, size: int) -> list[Texts]:
         starts = range(0, len(self.outputs), size)
         return [Texts(self.outputs[s : s + size], self.references[s : s + size]) for s in starts]

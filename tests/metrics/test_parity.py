@@ -106,9 +106,9 @@ def test_every_translation(spec, translations, latin_translations, official_scor
     texts = latin_translations if spec in ROUGE else translations
     found, expected = ours(spec, texts), official_scores(spec, texts)
     assert_identical(found, expected)
-    if spec == "ter":
-        texts = texts.sample(20_000)
-        found, expected = ours(spec, texts), official_scores(spec, texts)
+    if spec == "ter":  # an hour for all, so the order is checked on a part
+        chosen = slice(None, None, max(len(found) // 20_000, 1))  # at least 20,000
+        texts, found, expected = texts.every(chosen), found[chosen], expected[chosen]
     worse = texts.worse()
     found_worse, expected_worse = ours(spec, worse), official_scores(spec, worse)
     assert_identical(found_worse, expected_worse)
