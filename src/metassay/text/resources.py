@@ -71,7 +71,7 @@ def thesaurus_file(language: str) -> Path | None:
     """The MyThes thesaurus of a language, as LibreOffice and Debian's `mythes-*` packages carry it."""
     folders = [*_user_folders(), *(Path(place.format(language=language)) for place in _SYSTEM["mythes"])]
     for folder in folders:
-        found = sorted(folder.glob(f"th_{language}_*.dat"))
+        found = sorted(file for file in folder.glob(f"th_{language}_*.dat") if file.is_file())
         if found:
             return found[0]
     return None
