@@ -50,7 +50,19 @@ INTRODUCTION = """Local metric accuracy, H1 and H2 (Deviyani and Diaz, 2025) on 
 `python reproduce/contextual/run.py DATA_FOLDER` with seed 1: four of the applicable rule-based perturbations
 per output, documents as clusters where the data names them. Systems that are their own reference are left
 out, and kept for comparison where the page says so. p is the published chi-square test's, *permutation* that
-of the test which respects dependence, CMH that of the test stratified by perturbation."""
+of the test which respects dependence, CMH that of the test stratified by perturbation.
+
+What it shows:
+
+- H1 holds over systems for every metric in all three pairs (permutation test), yet the effects are small:
+  Cramér's V stays below .1. Keeping the references multiplies chi-square by 5 to 50.
+- ROUGE-1 is right in no pair made by swapping; it is flagged as confounded, as is the sentinel `length`.
+- Accuracy rises with the quality of the output in zh-en (about .85) and en-de (.6 to .75), and hardly in
+  en-ru; the exact figures move by about .1 with the perturbations at work.
+- LibriSpeech: chi-square rejects H1 over speakers at 1e-30, but with chapters as the independent unit the
+  permutation test does not (p .1 to .2): 40 speakers with one to four chapters each are little evidence.
+  The order of the metrics agrees with global at .9, above the noise ceiling: no support for H2, as
+  published."""
 
 
 def language_pair(pair: str, files: Sequence[Path]) -> list[str]:
