@@ -5,9 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
-SYSTEM_PACKAGES := chromium espeak-ng mythes-de mythes-ru sctk wordnet-base
+SYSTEM_PACKAGES := chromium espeak-ng fonts-dejavu-core mythes-de mythes-ru sctk wordnet-base
+SAMPLE_PACKAGES := apertium apertium-eng-spa espeak-ng
 
-.PHONY: demo test test-all check format bench docs install system-packages clean
+.PHONY: demo test test-all check format bench docs sample install system-packages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -44,6 +45,12 @@ bench: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict
+
+# The bundled sample, made again: needs SAMPLE_PACKAGES and, for speech, pocketsphinx.
+sample: $(STAMP)
+	$(BIN)/python -m pip install --quiet pocketsphinx==5.1.1
+	apt-get install -y -qq --no-install-recommends $(SAMPLE_PACKAGES)
+	$(BIN)/python -m scripts.make_sample
 
 system-packages:
 	apt-get update -qq
