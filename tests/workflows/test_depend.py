@@ -70,6 +70,16 @@ def test_any_column_of_segments_can_group(table):
     assert entry["local"] == []
 
 
+def test_any_column_of_systems_can_group(table):
+    families = {"s0": "small", "s1": "small", "s2": "large", "s3": "large"}
+    table = table.with_columns(family=pl.col("system").replace_strict(families))
+    (entry,) = depend(table, by="family", metrics="good", **QUICK).to_dict()["metrics"]
+    means = dict(table.group_by("family").agg(pl.col("mqm").mean()).rows())
+    assert entry["human_means"] == pytest.approx(means)
+    assert entry["constant"] == pytest.approx(means["large"] - means["small"])
+    assert 0 < entry["p_equal"] <= 1
+
+
 def test_outputs_without_a_group_are_left_out(table):
     (entry,) = depend(table, by="doc_id", metrics="good", **QUICK).to_dict()["metrics"]
     assert entry["outputs"] == 4 * 29

@@ -36,7 +36,8 @@ WHOLE = "all"
 class ScoreTable:
     """Scores of one data set, each `[systems, segments]`, NaN where there is none.
 
-    `labels` holds the metadata that are the same for all outputs of a segment (domain, document).
+    `labels` holds the metadata that are the same for all outputs of a segment (domain, document), and
+    `system_labels` those that are the same for all outputs of a system (family, size).
     """
 
     dataset: str
@@ -46,20 +47,22 @@ class ScoreTable:
     metrics: Mapping[str, FloatArray]
     labels: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    system_labels: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         shape = (len(self.systems), len(self.segments))
         for name, scores in (*self.human.items(), *self.metrics.items()):
             if scores.shape != shape:
                 raise InputError(f"the scores of {name} have shape {scores.shape}, not {shape}.")
-        for name in ("human", "metrics", "labels"):
+        for name in ("human", "metrics", "labels", "system_labels"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
     def content_hash(self) -> str:
         """A hash of every name and score."""
         digest = hashlib.blake2b(digest_size=16)
-        digest.update(repr((self.dataset, self.systems, self.segments, sorted(self.labels.items()))).encode())
+        labels = [sorted(self.labels.items()), sorted(self.system_labels.items())]
+        digest.update(repr((self.dataset, self.systems, self.segments, labels)).encode())
         for name, scores in (*sorted(self.human.items()), *sorted(self.metrics.items())):
             digest.update(name.encode())
             digest.update(scores.tobytes())
@@ -202,8 +205,9 @@ def _table(
         tuple(segments),
         {column: array(column) for column in people if column in filled},
         {column: array(column) for column in metrics if column in filled},
-        _labels(part, described, segments),
+        _labels(part, described, "_item", segments),
         tuple(notes),
+        _labels(part, described, "_system", systems),
     )
 
 
@@ -224,19 +228,19 @@ def _natural(text: str) -> list[tuple[str, int, str]]:
 
 
 def _labels(
-    part: pl.DataFrame, described: Sequence[str], segments: Sequence[str]
+    part: pl.DataFrame, described: Sequence[str], key: str, names: Sequence[str]
 ) -> dict[str, tuple[str | None, ...]]:
-    """Metadata with one value per segment."""
+    """Metadata with one value for each value of `key`, in the order of `names`."""
     plain = [name for name in described if not part.schema[name].is_nested()]
     if not plain:
         return {}
-    counts = part.group_by("_item").agg(pl.col(plain).n_unique())
+    counts = part.group_by(key).agg(pl.col(plain).n_unique())
     kept = [name for name in plain if (counts[name] == 1).all()]
     if not kept:
         return {}
-    values = part.group_by("_item").agg(pl.col(kept).first().cast(pl.String))
-    place = {item: row for row, item in enumerate(values["_item"])}
-    order = [place[item] for item in segments]
+    values = part.group_by(key).agg(pl.col(kept).first().cast(pl.String))
+    place = {name: row for row, name in enumerate(values[key])}
+    order = [place[name] for name in names]
     return {name: tuple(values[name].gather(order)) for name in kept}
 
 

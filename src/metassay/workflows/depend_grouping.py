@@ -35,20 +35,18 @@ class Grouping:
         """The table, a row per output; outputs without a group are left out."""
         systems, segments = len(table.systems), len(table.segments)
         system = np.repeat(table.systems, segments)
-        labels = None if self.by == SYSTEM else _labels(table, self.by)
-        keep = np.tile([labels is None or label is not None for label in labels or table.segments], systems)
+        labels = system if self.by == SYSTEM else _output_labels(table, self.by)
+        keep = np.array([label is not None for label in labels])
         weight = None if self.weight is None else self._metrics(table, [self.weight])[self.weight]
         return scored_outputs(
             table.human[self.human].ravel()[keep],
             {name: scores.ravel()[keep] for name, scores in self._metrics(table, self.metrics).items()},
             system=system[keep],
             item=np.tile([f"{place:09}" for place in range(segments)], systems)[keep],
-            group=None if labels is None else _repeated(labels, systems)[keep],
-            cluster=None
-            if self.cluster is None
-            else _repeated(_clusters(table, self.cluster), systems)[keep],
+            group=labels[keep],
+            cluster=None if self.cluster is None else np.tile(_clusters(table, self.cluster), systems)[keep],
             weight=None if weight is None else np.nan_to_num(weight.ravel()[keep]),
-            contexts={name: _repeated(_labels(table, name), systems)[keep] for name in self._contexts(table)},
+            contexts={name: _named(_output_labels(table, name))[keep] for name in self._contexts(table)},
         )
 
     def _metrics(self, table: ScoreTable, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
@@ -64,20 +62,24 @@ class Grouping:
         return [name for name in wanted if name != self.by and (self.contexts or name in table.labels)]
 
 
-def _labels(table: ScoreTable, column: str) -> tuple[str | None, ...]:
-    if column not in table.labels:
-        raise UnknownName("column of segments", column, (SYSTEM, *table.labels))
-    return table.labels[column]
+def _output_labels(table: ScoreTable, column: str) -> NDArray[np.object_]:
+    """The value of a column for each output, systems first; None where there is none."""
+    if column in table.labels:
+        return np.tile(np.array(table.labels[column], dtype=np.object_), len(table.systems))
+    if column in table.system_labels:
+        return np.repeat(np.array(table.system_labels[column], dtype=np.object_), len(table.segments))
+    raise UnknownName("column of segments or systems", column, (SYSTEM, *table.labels, *table.system_labels))
+
+
+def _named(labels: NDArray[np.object_]) -> NDArray[np.str_]:
+    return np.array(["(none)" if label is None else label for label in labels])
 
 
 def _clusters(table: ScoreTable, column: str) -> list[str]:
     """Clusters of segments; a segment without one stands for itself."""
+    if column not in table.labels:
+        raise UnknownName("column of segments", column, table.labels)
     return [
         f"segment {item}" if label is None else f"cluster {label}"
-        for label, item in zip(_labels(table, column), table.segments)
+        for label, item in zip(table.labels[column], table.segments)
     ]
-
-
-def _repeated(labels: Sequence[str | None], systems: int) -> NDArray[np.str_]:
-    """A label per segment as a label per output."""
-    return np.tile(np.array(["(none)" if label is None else label for label in labels]), systems)
