@@ -103,7 +103,7 @@ def test_an_empty_run_and_float_grades_exit_with_the_file(run, folder):
     empty = run("score", str(folder / "empty.run"), "--task", "ranking", "--qrels", qrels)
     floats = run("score", good, "--qrels", str(folder / "floats.txt"))
     assert (empty[0], floats[0]) == (2, 2)
-    assert f"{folder / 'empty.run'}: the file is empty." in empty[2]
+    assert f"{folder / 'empty.run'}, line 1: the file is empty." in empty[2]
     assert f"{folder / 'floats.txt'}, line 2: the grade '0.5' is not a whole number." in floats[2]
 
 

@@ -66,7 +66,7 @@ def checked_text(content: bytes, path: str) -> str:
         )
     text = text.removeprefix("\ufeff")
     if not text.strip():
-        raise InputError("the file is empty.", place=Place(file=path))
+        raise InputError("the file is empty.", place=Place(file=path, line=1))
     return text
 
 

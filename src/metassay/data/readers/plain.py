@@ -14,7 +14,7 @@ def read_lines(path: str) -> list[str]:
     """The lines of a text file, split at LF alone; a line may be empty."""
     content = read_bytes(path)
     if not content:
-        raise InputError("the file is empty.", place=Place(file=path))
+        raise InputError("the file is empty.", place=Place(file=path, line=1))
     text = checked_text(content, path) if content.strip() else content.decode()
     return text.removesuffix("\n").split("\n")
 
