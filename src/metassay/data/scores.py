@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from metassay.data import cells
 from metassay.data.columns import HUMAN, KEY_PREFIXES, TEXT_NAMES
+from metassay.data.own_references import SHARE
 from metassay.errors import InputError, Place, UnknownName
 
 FloatArray = NDArray[np.float64]
@@ -245,11 +246,11 @@ def _labels(
 
 
 def _own_references(part: pl.DataFrame) -> list[str]:
-    """Systems whose output equals the reference in 99 % of their rows or more."""
+    """Systems that are their own reference, as `own_references` judges it."""
     output = _by_lower(part, TEXT_NAMES["output"])
     reference = _by_lower(part, ("ref", "reference"))
     if not output or not reference:
         return []
     same = (pl.col(output[0]) == pl.col(reference[0])).fill_null(value=False).mean()
     shares = part.group_by("_system").agg(same.alias("share"))
-    return shares.filter(pl.col("share") >= 0.99)["_system"].sort().to_list()
+    return shares.filter(pl.col("share") >= SHARE)["_system"].sort().to_list()
