@@ -71,9 +71,9 @@ def _print_table_1(published: list[dict[str, Any]], ours: list[dict[str, Any]]) 
         row = next(r for r in ours if (r["dataset"], r["meta"]) == (known["dataset"], known["meta"]))
         print(
             f"| {known['dataset']} | {known['meta']} | {known['distinct']} / {row['distinct_values']} "
-            f"| {known['significant']} of {known['of']} | {row['significant_one_sided']} "
-            f"| {row['significant_two_sided']} | {known['clusters']} | {row['clusters_one_sided']} "
-            f"| {row['clusters_two_sided']} |"
+            f"| {known['significant']} | {row['significant_one_sided_with_copies']} "
+            f"| {row['significant_two_sided_with_copies']} "
+            f"| {known['clusters']} | {row['clusters_one_sided']} | {row['clusters_two_sided']} |"
         )
 
 

@@ -1,7 +1,8 @@
 """How finely a meta-metric tells metrics apart (Thompson et al. 2024, sections 4.3 and 4.4, table 1).
 
 Counted are the distinct values it gives, the comparisons that come out significant, and the significance
-clusters. Metrics with exactly the same scores are one metric here.
+clusters. Metrics with exactly the same scores are one metric here; `significant_..._with_copies` counts each
+of them, as the table of the paper does.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from metassay.meta.significance import Procedure, cluster_ranks, metric_differen
 
 def discrimination(meta: MetaMetric, judged: Judged, procedure: Procedure) -> dict[str, Any]:
     """The counts of table 1, with one- and two-sided tests."""
-    different = Judged(judged.human, judged.metrics[_first_of_each(judged)], judged.units)
+    copies = _copies(judged)
+    different = Judged(judged.human, judged.metrics[list(copies)], judged.units)
     options = {"method": procedure.method, "permutations": procedure.permutations, "seed": procedure.seed}
     values = meta_values(meta, different, **options)  # type: ignore[arg-type]
     found: dict[str, Any] = {
@@ -30,18 +32,23 @@ def discrimination(meta: MetaMetric, judged: Judged, procedure: Procedure) -> di
     if differences is None:
         return found
     order = best_first(values, [str(m) for m in range(len(values))])
+    first, second = np.triu_indices(len(values), 1)
+    times = np.array(list(copies.values()))
     for side, p in zip(("one_sided", "two_sided"), differences.p_values()):
         significant = np.zeros((len(values), len(values)), dtype=np.bool_)
-        significant[np.triu_indices(len(values), 1)] = p <= ALPHA
+        significant[first, second] = p <= ALPHA
         ranks = cluster_ranks(order, significant | significant.T)
         found[f"significant_{side}"] = int((p <= ALPHA).sum())
+        found[f"significant_{side}_with_copies"] = int((times[first] * times[second])[p <= ALPHA].sum())
         found[f"clusters_{side}"] = max(ranks.values(), default=0)
     return found
 
 
-def _first_of_each(judged: Judged) -> list[int]:
-    """Indices of metrics whose scores no earlier metric has."""
+def _copies(judged: Judged) -> dict[int, int]:
+    """The first metric with each set of scores, and how many metrics have these scores."""
     seen: dict[bytes, int] = {}
+    count: dict[int, int] = {}
     for m, metric in enumerate(judged.metrics):
-        seen.setdefault(metric.tobytes(), m)
-    return sorted(seen.values())
+        first = seen.setdefault(metric.tobytes(), m)
+        count[first] = count.get(first, 0) + 1
+    return count
