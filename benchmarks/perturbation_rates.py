@@ -53,9 +53,9 @@ def print_rates(data: Dataset, pairs: Pairs) -> None:
         )
 
 
-def print_examples(pairs: Pairs, count: int, method: str) -> None:
+def print_examples(pairs: Pairs, count: int, method: str, seed: int) -> None:
     own = pairs.frame.filter(pl.col("perturbation") == method).unique("output", maintain_order=True)
-    for output, worse in own.sample(min(count, own.height), seed=1).select("output", "worse").iter_rows():
+    for output, worse in own.sample(min(count, own.height), seed=seed).select("output", "worse").iter_rows():
         print(f"  {output}\n→ {worse}\n")
 
 
@@ -63,6 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("methods", nargs="*", help="default: all rule-based ones")
     parser.add_argument("--examples", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1, help="of the choice of examples")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--pairs", nargs="*", default=list(LANGUAGES))
     options = parser.parse_args()
@@ -79,7 +80,7 @@ def main() -> None:
         if options.examples:
             for method in pairs.counts:
                 print(f"\n== {method}")
-                print_examples(pairs, options.examples, method)
+                print_examples(pairs, options.examples, method, options.seed)
         else:
             print_rates(data, pairs)
 

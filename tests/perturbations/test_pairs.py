@@ -187,7 +187,7 @@ def test_names_come_from_the_whole_data_set_on_any_number_of_workers() -> None:
     assert len(one) == len(texts)
     assert one.frame.equals(two.frame)
     assert one.resources == two.resources
-    assert one.resources["en"]["entity"]["LOC"] == ["Berlin", "Madrid", "Paris", "Rome"]
+    assert one.resources["en"]["entity"]["others"]["LOC one"] == ["Berlin", "Madrid", "Paris", "Rome"]
 
 
 def test_a_region_does_not_hide_the_language() -> None:

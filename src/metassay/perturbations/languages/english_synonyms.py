@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from metassay.perturbations.languages.en import FUNCTION_WORDS, INVARIANT_VERBS, PARTICLES
-from metassay.perturbations.languages.names import GIVEN_NAMES
+from metassay.perturbations.languages.given_names import FEMALE, MALE
 from metassay.text.wordnet import PARTS_OF_SPEECH, WordNet, open_wordnet
 
 DOMINANT = 0.75
@@ -45,7 +45,7 @@ def is_name(word: str) -> bool:
     """Whether a word with a capital is a name in some meaning, as John is."""
     wordnet = _database()
     senses = wordnet.senses(word.lower(), "n")
-    return word in GIVEN_NAMES or any(word in wordnet.synset("n", offset) for offset in senses)
+    return word in FEMALE or word in MALE or any(word in wordnet.synset("n", offset) for offset in senses)
 
 
 def _database() -> WordNet:

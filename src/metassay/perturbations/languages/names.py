@@ -1,118 +1,97 @@
-"""What names look like in English and German: places, given names, and words that give a type away."""
+"""What names look like in English and German: organisations, and words that give a type away."""
 
 from __future__ import annotations
 
 from metassay.text.words import word_set
 
-PLACES = {
-    "en": word_set(
-        """
-        Africa America Asia Europe Australia Antarctica Afghanistan Albania Algeria Argentina Armenia
-        Austria Azerbaijan Bahrain Bangladesh Belarus Belgium Bolivia Brazil Britain Bulgaria Cambodia
-        Canada Chile China Colombia Croatia Cuba Cyprus Czechia Denmark Ecuador Egypt England Estonia
-        Ethiopia Finland France Georgia Germany Ghana Greece Hungary Iceland India Indonesia Iran Iraq
-        Ireland Israel Italy Japan Jordan Kazakhstan Kenya Korea Kuwait Laos Latvia Lebanon Libya
-        Lithuania Luxembourg Malawi Malaysia Mali Malta Mauritius Mexico Moldova Mongolia Morocco Myanmar
-        Nepal Netherlands Nigeria Norway Oman Pakistan Palestine Panama Peru Philippines Poland Portugal
-        Qatar Romania Russia Scotland Serbia Singapore Slovakia Slovenia Somalia Spain Sudan Sweden
-        Switzerland Syria Taiwan Thailand Tunisia Turkey Ukraine Uruguay Uzbekistan Venezuela Vietnam
-        Wales Yemen Zambia Zimbabwe US USA UK UAE London Paris Berlin Rome Madrid Vienna Brussels Moscow
-        Beijing Shanghai Guangzhou Shenzhen Wuhan Nanjing Tianjin Chongqing Chengdu Hangzhou Lanzhou Macau
-        Macao Tokyo Seoul Delhi Mumbai Bangkok Hanoi Jakarta Sydney Melbourne Toronto Washington Chicago
-        Boston Dallas Houston Miami Seattle Athens Geneva Zurich Munich Hamburg Frankfurt Hubei Hunan
-        Jiangxi Anhui Jiangsu Zhejiang Guangdong Guangxi Sichuan Yunnan Fujian Hainan Shandong Shanxi
-        Shaanxi Henan Hebei Gansu Qinghai Guizhou Liaoning Jilin Heilongjiang Xinjiang Tibet California
-        Texas Florida Hong_Kong
-        """
-    ),
-    "de": word_set(
-        """
-        Afrika Amerika Asien Europa Australien Afghanistan Ägypten Albanien Algerien Argentinien Armenien
-        Belarus Belgien Brasilien Bulgarien Chile China Dänemark Deutschland England Estland Finnland
-        Frankreich Georgien Griechenland Großbritannien Indien Indonesien Irak Iran Irland Island Israel
-        Italien Japan Jordanien Kanada Kasachstan Katar Kenia Kolumbien Korea Kroatien Kuba Lettland
-        Libanon Libyen Litauen Luxemburg Malta Marokko Mexiko Mongolei Nepal Neuseeland Niederlande
-        Nigeria Nordkorea Norwegen Österreich Pakistan Palästina Peru Philippinen Polen Portugal Rumänien
-        Russland Schottland Schweden Schweiz Serbien Singapur Slowakei Slowenien Somalia Spanien Südafrika
-        Sudan Südkorea Syrien Taiwan Thailand Tschechien Tunesien Türkei Ukraine Ungarn Uruguay USA UK EU
-        Venezuela Vietnam Wales Zypern Berlin Hamburg München Köln Frankfurt Stuttgart Düsseldorf Leipzig
-        Dresden Bonn Wien Zürich Genf Bern London Paris Rom Madrid Brüssel Moskau Kiew Warschau Prag
-        Budapest Athen Belgrad Peking Shanghai Tokio Seoul Delhi Sydney Melbourne Toronto Washington
-        Chicago Boston Dallas Houston Miami Arizona Kalifornien Texas Florida Kapstadt Oslo Stockholm
-        Kopenhagen Helsinki Riga Vilnius Tallinn Ankara Istanbul Teheran
-        """
-    ),
-}
-
-GIVEN_NAMES = word_set(
-    """
-    Adam Alan Albert Alex Alexander Alice Andrew Angela Anna Anne Annalena Anthony Antony Barbara Ben Bill
-    Bob Boris Brian Carl Charles Chris Christian Daniel David Dave Donald Dominic Edward Elizabeth Emma
-    Emmanuel Eric Francis Frank Frederik George Hans Harry Helen Henry Ian Jack James Jan Jane Jean Jeff
-    Jennifer Jessica Jim Joe John Jonathan Joseph Julia Karl Kate Kevin Laura Lee Linda Lisa Louis Lucy
-    Luke Margaret Maria Mark Martin Mary Mateusz Matt Matthew Max Michael Michelle Mike Mohammed Nancy
-    Nelson Nicholas Nick Olaf Oliver Olivia Patrick Paul Peter Philip Phil Rachel Ralf Richard Rick Robert
-    Roger Ronald Ryan Sam Samuel Sandra Sarah Scott Sergei Simon Sophie Stefan Stephen Steve Steven Susan
-    Thomas Tim Tom Tony Vladimir Walter William Wendy Wolfgang
-    """
-)
-SURNAMES = word_set(
-    """
-    Wang Li Zhang Liu Chen Yang Huang Zhao Wu Zhou Xu Sun Ma Zhu Hu Guo He Lin Gao Luo Zheng Liang Xie
-    Song Tang Deng Han Feng Cao Peng Zeng Xiao Tian Dong Pan Yuan Cai Jiang Yu Du Ye Cheng Wei Su Lu Ding
-    Ren Yao Shen Zhong Cui Tan Lai Fan Qiu Xi Xiong Meng Qin Bai Jin Hou Gu Shi Long Wan Duan Qian Yin
-    Kong Kim Park Choi
-    """
-)
-"""East Asian family names, which come first."""
-
 PERSON_TITLES = {
     "en": word_set(
         """
         Mr Mrs Ms Miss Dr Prof Professor President Minister Premier Chairman Chairwoman Senator General
-        Sir Lady Judge King Queen Prince Princess Director Secretary Ambassador Captain Doctor
+        Comrade Teacher Reporter Sister Brother Uncle Aunt Sir Lady Judge King Queen Prince Princess
+        Director Secretary Ambassador Captain Doctor
         """
     ),
     "de": word_set(
         """
-        Herr Herrn Frau Dr Prof Professor Präsident Präsidentin Minister Ministerin Kanzler Kanzlerin
-        Bundeskanzler Außenminister Außenministerin Premierminister Ministerpräsident Senator Senatorin
-        General König Königin Trainer
+        Herr Herrn Frau Dr Prof Professor Präsident Präsidenten Präsidentin Minister Ministerin Kanzler
+        Kanzlerin Bundeskanzler Bundeskanzlerin Außenminister Außenministerin Premierminister
+        Ministerpräsident Senator Senatorin General König Königin Prinz Prinzessin Trainer Richter Sir
+        Sprecher Sprecherin Autor Autorin Schauspieler Schauspielerin Abgeordnete Abgeordneter
         """
     ),
 }
-PLACE_WORDS = word_set(
-    """
-    Province City County River Lake Street Road District Island Islands Mountain Mountains Sea Strait Bay
-    Ocean Avenue Square Park Valley Airport Bridge Village Town Region Peninsula Kingdom Emirates States
-    Garden Harbor Canal Ozean
-    """
-)
 ORGANISATION_WORDS = word_set(
     """
     University Company Bank Committee Ministry Association Party Inc Ltd Co Corp Corporation Group
     Institute Commission Department Bureau Council League Club News Xinhua Academy College School Hospital
-    Office Press Center Centre Agency Foundation Federation Union Fund Organization Congress Court Nations
-    NATO WHO EU UN GmbH AG United Rangers Republikaner Demokraten Universität Ministerium Rat
+    Office Press Center Centre Agency Foundation Federation Union Fund Organization Court Daily Post Media
+    Exchange Museum Library Laboratory Society Alliance Airlines Motors Restaurant Hotel Nations NATO WHO
+    EU UN GmbH AG United Rangers Republikaner Demokraten Universität Ministerium Rat
     """
 )
+COMPANIES = word_set(
+    """
+    Alamo AliExpress Apple_Music Apple_Watch Burger_King Coca_Cola Crowdstrike Deutsche_Bank Deutsche_Bahn
+    Deutsche_Post Europcar General_Electric General_Motors Goldman_Sachs Google_Maps HBO_Max
+    Lockheed_Martin Longines McAfee Norton Pizza_Hut PlayStation Xbox Red_Bull Rolls_Royce Royal_Mail
+    Tesco The_Guardian Thyssen Walt_Disney Warner_Bros Wells_Fargo Wikipedia Acer Adidas Adobe Airbnb
+    Airbus Alibaba Alipay Amazon AMD AOL Baidu ByteDance Apple AT&T Audi BMW Boeing Bosch Burberry
+    Chevrolet Cisco Dell Deloitte Disney Dropbox Ebay eBay Ericsson Exxon Facebook FedEx Ferrari Fiat Ford
+    Foxconn Gazprom Gmail Google Gucci HBO Honda HP Huawei Hulu Hyundai IBM IKEA Ikea Instagram Intel
+    Kodak Lego Lenovo LG Lidl LinkedIn Lufthansa Mastercard Mazda McDonald Mercedes Meta Microsoft Midea
+    Mitsubishi Motorola Nestlé Netflix Nike Nikon Nintendo Nissan Nokia Novartis Nvidia Omega Opel Oracle
+    Panasonic PayPal Pepsi Pfizer Philips Pinterest Pixar Porsche Puma Reddit Renault Rolex Samsung
+    Siemens Skype Snapchat Sony SpaceX Spotify Starbucks Suning Suzuki Telegram Tencent Tesla TikTok
+    Toshiba Toyota TSMC Twitch Twitter Uber UPS Verizon Vodafone Volkswagen Volvo Walmart WeChat Weibo
+    WhatsApp Xerox Xiaomi Yahoo Yandex YouTube Youtube Zara Avis Bloomberg Cloudflare CNN DHL DPD Heineken
+    Hertz Paypal Reuters Sixt Symantec TNT Xinhua
+    """
+)
+"""Companies and what they run: without an article in every language."""
+
+BODIES = word_set(
+    """
+    UN EU WHO NATO IMF WTO FBI CIA NASA UNESCO UNICEF OPEC GCC CPC BRICS ASEAN FIFA UEFA IOC OECD IAEA CDC
+    FDA NSA ICC ILO G7 G20 BBC CNN Communist_Party Democratic_Party Republican_Party Labour_Party
+    State_Council Red_Cross Associated_Press United_Nations European_Union European_Commission
+    Standing_Committee Central_Committee Supreme_Court Security_Council White_House World_Bank
+    State_Department Foreign_Ministry Defense_Ministry US_Navy US_Army US_Congress Ivy_League Arab_League
+    Gulf_Cooperation_Council
+    """
+)
+"""Bodies in English, many by their letters."""
+
+GERMAN_BODIES = {
+    "fem": word_set(
+        """
+        NATO EU UNO WHO BBC NASA CIA NSA SPD CDU CSU FDP AfD UNESCO EZB OPEC OSZE KPD DDR BRD UEFA FIFA
+        ESA ARD
+        """
+    ),
+    "masc": word_set("IWF FC WWF ADAC NDR BND"),
+    "neut": word_set("FBI ZDF BKA LKA RKI IOC"),
+}
+"""Bodies known by their letters, by the article they take."""
+
 NOT_NAMES = {
     "en": word_set(
         """
         Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June
         July August September October November December Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec
-        Mr Mrs Ms Dr I TV OK AM PM PM2 DIY VIP CEO App APP No Article Chapter Section Day Year Edition
-        Book Books Version Chinese English American Internet God Christmas Spring Festival Please Hello
-        Thank Thanks Yes Hi Dear President Minister Chairman Director Professor Secretary Mayor Governor
-        Judge
+        Mr Mrs Ms Miss Dr I TV TVs SMS PRS_ORG Covid COVID Omicron Delta GB MB KB OK AM PM PM2 DIY VIP CEO
+        App APP No Article Chapter Section Day Year Edition Book Books Version Chinese English American
+        Internet God Christmas Feng Shui Spring Festival Please Hello Thank Thanks Yes Hi Dear President
+        Minister Chairman Director Professor Secretary Comrade Teacher Reporter Doctor General Premier
+        Sister Brother Uncle Aunt Grandpa Grandma Senator Captain Mayor Governor Judge
         """
     ),
     "de": word_set(
         """
-        OK Ok OP The New Choice Home Schön Powered Road App PC TV USB PDF CD DVD Email Mail Internet
-        Weihnachten Ostern Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag Januar Februar März
-        April Mai Juni Juli August September Oktober November Dezember Covid COVID Ihr Ihre Sie PRS_ORG
-        PCR SMS GPS Makros Knorpel Classic Watch Ja Nein Hallo Danke Bitte Shift Mbps Hz mm cm
+        OK Ok Nr Sgt St App PC TV USB PDF CD DVD Email Mail Internet Weihnachten Ostern Montag Dienstag
+        Mittwoch Donnerstag Freitag Samstag Sonntag Januar Februar März April Mai Juni Juli August
+        September Oktober November Dezember Covid COVID Ihr Ihre Sie PCR SMS GPS Ja Nein Hallo Danke Bitte
+        Gott
         """
     ),
 }

@@ -1,0 +1,223 @@
+"""Russian names that a model found, with the form in which they stand, as far as it can be told.
+
+pymorphy's dictionary knows places and most given names; family names follow their endings.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from metassay.perturbations.languages.mentions import Mention, word_after, word_before
+from metassay.perturbations.languages.names import COMPANIES
+from metassay.text.morphology import russian
+from metassay.text.taggers import Entity
+from metassay.text.words import starts_sentence, word_set
+
+CASES = ("nomn", "gent", "datv", "accs", "ablt", "loct")
+_SAME_CASE = {"gen2": "gent", "loc2": "loct", "acc2": "accs"}
+_TAGS = {"PER": {"Name", "Surn", "Patr"}, "LOC": {"Geox"}, "ORG": {"Orgn"}}
+_NAME = re.compile(r"[А-ЯЁ][а-яё'’]+(?:-[А-ЯЁа-яё]+)*|О'[А-ЯЁ][а-яё]+|Д?е[А-ЯЁ][а-яё]+")
+_LONG_PREPOSITIONS = {"во", "со", "ко", "обо"}
+"""These stand before some names and not before others."""
+
+_PREPOSITIONS = {
+    "gent": word_set("из до от для у около близ без против после вокруг возле из-за кроме"),
+    "datv": word_set("к благодаря"),
+    "ablt": word_set("между над под перед"),
+}
+_NO_NAMES = word_set(
+    "COVID Covid AFAIK Afaik Airmail Bluetooth Internet Java Linux Android Windows Wikipedia"
+)
+_LATIN = re.compile(r"[A-Z][A-Za-z]{2,}(?: [A-Z][a-z]{2,})?")
+
+_GIVEN = {
+    "masc": word_set("Олаф Илон Сирил Конор Коннор Ури Эммануэль Дуэйн Дуайт Тадг Кириакос Халифа Ахил"),
+    "femn": word_set(
+        "Венди Кэрол Хиллари Мишель Николь Камала Джасинда Анналена Урсула Кристин Шарлотта Меган"
+    ),
+}
+"""Given names that the dictionary lacks, or takes for others."""
+
+_MASCULINE = (
+    (("ом", "ем", "ым", "им"), "ablt"),
+    (("ого", "его"), "gent,accs"),
+    (("ому", "ему"), "datv"),
+    (("ий", "ый"), "nomn"),
+    (("ой", "ей"), "nomn,gent,datv,ablt,loct"),
+    (("а", "я"), "nomn,gent,accs"),
+    (("у", "ю"), "datv"),
+    (("е",), "loct"),
+    (("и", "о", "ы", "э"), ",".join(CASES)),
+    (("",), "nomn"),
+)
+"""The cases of a man's family name by its last letters """
+_FEMININE = (
+    (("ая", "а", "я"), "nomn"),
+    (("ую", "у", "ю"), "accs"),
+    (("ой", "ей"), "gent,datv,ablt,loct"),
+    (("",), ",".join(CASES)),
+)
+"""The same for women, whose family names never bend after a consonant."""
+
+LETTERS = 4
+"""Fewer capitals than this may stand for anything."""
+
+ENDING = re.compile(r"(?:ого|ому|ым|им|ий|ый|ой|ом|ем|[аяуюеи])$")
+"""What the forms of one family name differ in."""
+
+
+def russian_mentions(text: str, found: Sequence[Entity]) -> list[Mention]:
+    """The names with their forms: gender, number, number of words and the cases in which they may stand."""
+    return list(_with_forms(text, found))
+
+
+def _with_forms(text: str, found: Sequence[Entity]) -> Iterator[Mention]:
+    ends = {end for _, end, _ in found}
+    for start, end, kind in found:
+        name, before, after = text[start:end], word_before(text, start), word_after(text, end)
+        if _is_part(text, start, end) or (start - 1 not in ends and _has_begun(text, start, before)):
+            continue
+        known = "ORG" if name.isupper() and _readings(name, "ORG") else kind
+        form = _form(name, known)
+        if form is None and kind == "PER" and " " not in name:
+            known, form = "PER?", _family_name_form(name, before, after)
+        if kind == "LOC":
+            form = _after_preposition(name, before.lower(), form)
+        if form is not None and before.lower() not in _LONG_PREPOSITIONS:
+            yield start, end, known, form
+
+
+def _after_preposition(name: str, preposition: str, form: str | None) -> str | None:
+    """The form of a place: after most prepositions its gender does not matter, and the case is certain."""
+    if preposition == "на" and form is not None and "loct" in form:
+        return None  # islands and mountains
+    case = next((case for case, own in _PREPOSITIONS.items() if preposition in own), "")
+    if preposition == "в":
+        case = "loct" if name.endswith(("е", "и")) else "accs"
+    if not case or name.isupper() or (form is None and not _NAME.fullmatch(name)):
+        return form
+    if form is None:
+        return f"sing words {case}?"
+    return f"sing words {case}" if " sing " in form and case in form else None
+
+
+def _is_part(text: str, start: int, end: int) -> bool:
+    """Whether a name stands beside a stroke, or goes on in Latin letters."""
+    after = word_after(text, end)
+    strokes = text[end : end + 1] in {"-", "/"} or text[start - 1 : start] in {"-", "/"}
+    return strokes or (after[:1].isupper() and after.isascii())
+
+
+def _has_begun(text: str, start: int, before: str) -> bool:
+    """Whether a name has begun before: with a capital that is not the sentence's, a title or letters."""
+    capital = before[:1].isupper() and not before.isupper() and text[start - 2 : start] != ". "
+    return capital and not starts_sentence(text, start - len(before) - 1)
+
+
+@functools.cache
+def _form(name: str, kind: str) -> str | None:
+    """The form of a name that the dictionary knows as one of its kind, else None."""
+    if name in _NO_NAMES:
+        return None
+    if kind == "ORG" and name.replace(" ", "_") in COMPANIES:
+        return "latin"
+    if kind == "ORG" and _LATIN.fullmatch(name) and not (name.isupper() and len(name) < LETTERS):
+        return "latin?"
+    words = name.split()
+    if kind == "PER":
+        return _full_name_form(words) if len(words) > 1 else _given_name_form(name)
+    *adjectives, head = words
+    readings = list(_readings(head, kind))
+    for word in adjectives:
+        tags = [parse.tag for parse in russian().parse(word) if parse.tag.POS == "ADJF"]
+        known = {(tag.case, tag.number, tag.gender) for tag in tags}
+        known |= {(tag.case, "plur", gender) for tag in tags if tag.number == "plur" for gender in _GIVEN}
+        readings = [tag for tag in readings if (tag.case, tag.number, tag.gender) in known]
+    return _written(readings, "letters" if name.isupper() else "words")
+
+
+def _full_name_form(words: list[str]) -> str | None:
+    """A given name that is known, then family names by their endings."""
+    if len(words) > 3 or not all(_NAME.fullmatch(word) for word in words):
+        return None
+    first = _given_name(words[0])
+    if first is None or any(_is_verb(word) for word in words[1:]):
+        return None
+    gender, cases = first
+    for word in words[1:]:
+        cases = cases & _by_ending(word, gender)
+    if {"nomn", "gent"} <= cases < set(CASES):
+        cases = cases - {"nomn"}  # the given name does not bend and the family name ends in -а: Ури Геллера
+    return _as_form(gender, "sing", "more", cases) if cases else None
+
+
+def _given_name_form(name: str) -> str | None:
+    if _readings(name, "PER"):
+        return _written(_readings(name, "PER"), "one")
+    known = _given_name(name) if _NAME.fullmatch(name) else None
+    return _as_form(known[0], "sing", "one", known[1]) if known else None
+
+
+def _given_name(word: str) -> tuple[str, set[str]] | None:
+    for gender, names in _GIVEN.items():
+        if any(word.startswith(name[:-1]) and len(word) <= len(name) + 2 for name in names):
+            return gender, _by_ending(word, gender)
+    readings = _readings(word, "PER")
+    if not readings or readings[0].number != "sing" or "Surn" in readings[0].grammemes:
+        return None
+    return str(readings[0].gender), _cases(readings)
+
+
+@functools.cache
+def _is_verb(word: str) -> bool:
+    parse = russian().parse(word)[0]
+    return bool(parse.is_known and parse.tag.POS == "VERB")
+
+
+def _by_ending(word: str, gender: str) -> set[str]:
+    endings = _MASCULINE if gender == "masc" else _FEMININE
+    return set(next(cases for letters, cases in endings if word.endswith(letters)).split(","))
+
+
+def _family_name_form(name: str, before: str, after: str) -> str | None:
+    """A man's family name that no dictionary knows, in a case that shows, or beside a verb that does."""
+    parse = russian().parse(name)[0]
+    if parse.is_known or not _NAME.fullmatch(name) or parse.tag.POS != "NOUN" or parse.tag.gender != "masc":
+        return None
+    cases = _by_ending(name, "masc") if parse.tag.case not in {"gent", "accs"} else {"gent", "accs"}
+    if "nomn" in cases and not (_is_mans_verb(before) or _is_mans_verb(after)):
+        return None
+    return _as_form("masc", "sing", "one", cases) if len(cases) < len(CASES) else None
+
+
+@functools.cache
+def _is_mans_verb(word: str) -> bool:
+    tag = russian().parse(word)[0].tag
+    return bool(word.islower() and tag.POS == "VERB" and tag.gender == "masc")
+
+
+@functools.cache
+def _readings(word: str, kind: str) -> tuple[Any, ...]:
+    """The tags of a word's readings as a name of this kind, of one gender and number: the likeliest."""
+    parses = [p for p in russian().parse(word) if p.is_known and "Infr" not in p.tag.grammemes]
+    if not word[:1].isupper() or not parses or _TAGS[kind].isdisjoint(parses[0].tag.grammemes):
+        return ()
+    own = [p.tag for p in parses if not _TAGS[kind].isdisjoint(p.tag.grammemes)]
+    return tuple(tag for tag in own if (tag.gender, tag.number) == (own[0].gender, own[0].number))
+
+
+def _written(readings: Sequence[Any], length: str) -> str | None:
+    if not readings or (length == "one" and readings[0].number == "plur" and readings[0].animacy == "anim"):
+        return None
+    return _as_form(readings[0].gender or "any", readings[0].number, length, _cases(readings))
+
+
+def _cases(readings: Sequence[Any]) -> set[str]:
+    return {_SAME_CASE.get(tag.case, tag.case) for tag in readings}
+
+
+def _as_form(gender: str, number: str, length: str, cases: set[str]) -> str:
+    return f"{gender} {number} {length} {','.join(case for case in CASES if case in cases)}"
