@@ -72,7 +72,21 @@ SOUNDS = (
 )
 """Every rule of the perturbation; `espeak-ng` checks in the tests that the changed words sound near."""
 
-_RULES = tuple((re.compile(pattern, re.IGNORECASE), spellings) for pattern, spellings in SOUNDS)
+_AROUND = re.compile(r"\(\?<?[=!][^)]*\)|\\b")
+
+
+def _letters(pattern: str) -> str:
+    """The letters that a rule replaces: a word without them need not be searched.
+
+    >>> _letters(r"(?<!s)ch(?![rlo])"), _letters(r"\\bth|th\\b")
+    ('ch', 'th')
+    """
+    return _AROUND.sub("", pattern).partition("|")[0]
+
+
+_RULES = tuple(
+    (_letters(pattern), re.compile(pattern, re.IGNORECASE), spellings) for pattern, spellings in SOUNDS
+)
 
 
 @dataclass(frozen=True)
@@ -102,8 +116,9 @@ def respellings(word: str) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     taken: set[int] = set()
-    for pattern, spellings in _RULES:
-        for match in pattern.finditer(word):
+    lower = word.lower()
+    for letters, pattern, spellings in _RULES:
+        for match in pattern.finditer(word) if letters in lower else ():
             if taken.isdisjoint(range(*match.span())):
                 taken.update(range(*match.span()))
                 for new in spellings:
