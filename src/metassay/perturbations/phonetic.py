@@ -76,9 +76,9 @@ _AROUND = re.compile(r"\(\?<?[=!][^)]*\)|\\b")
 
 
 def _letters(pattern: str) -> str:
-    """The letters that a rule replaces: a word without them need not be searched.
+    r"""The letters that a rule replaces: a word without them need not be searched.
 
-    >>> _letters(r"(?<!s)ch(?![rlo])"), _letters(r"\\bth|th\\b")
+    >>> _letters(r"(?<!s)ch(?![rlo])"), _letters(r"\bth|th\b")
     ('ch', 'th')
     """
     return _AROUND.sub("", pattern).partition("|")[0]
