@@ -196,7 +196,7 @@ def test_an_output_folder_of_another_run_is_refused(capfd, data, tmp_path) -> No
     assert metassay(capfd, *options)[0] == 0
     status, _, err = metassay(capfd, *options, "--seed", "7")
     assert status == 2
-    assert "this folder holds another run (its configuration differ)" in err
+    assert "this folder holds another run (its configuration differs)" in err
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").write_text("mine")
     status, _, err = metassay(capfd, *options[:-3], "--out", tmp_path / "other")

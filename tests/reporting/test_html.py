@@ -10,7 +10,8 @@ import sys
 from typing import Any
 
 from metassay.reporting.findings import Choice
-from metassay.reporting.html import data_block, render, render_fragment
+from metassay.reporting.html import render, render_fragment
+from metassay.reporting.pages import data_block
 from metassay.reporting.sections.choice import reason
 
 HOSTILE = '</script><img src=x onerror=alert(1)>&amp;\u2028"'

@@ -26,7 +26,7 @@ def test_an_absent_or_empty_folder_is_used_and_the_same_run_resumes_it(tmp_path)
 def test_a_folder_of_another_run_is_refused_and_left_alone(tmp_path) -> None:
     RunFolder.open(tmp_path / "run", IDENTITY)
     before = (tmp_path / "run" / "manifest.json").read_bytes()
-    with pytest.raises(InputError, match=r"holds another run \(its configuration differ\)"):
+    with pytest.raises(InputError, match=r"holds another run \(its configuration differs\)"):
         RunFolder.open(tmp_path / "run", IDENTITY | {"configuration": {"seed": 2}})
     assert (tmp_path / "run" / "manifest.json").read_bytes() == before
 

@@ -20,6 +20,7 @@ COMMANDS = (
     "recommend",
     "compare",
     "report",
+    "serve",
     "list",
 )
 """One module of this package each, with a function `run_<name>` whose docstring is the help text."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from metassay.reporting.charts.theme import FONT, TOKENS
+from metassay.reporting.charts.drawing import data_uri
+from metassay.reporting.pages import plain_style, policy, templates
 from metassay.reporting.wording import number, percent, probability
 
 FIELDS = ("metric", "SysDep", "95 %", "constant", "ratio", "residual", "p equal", "p fair", "inverted pairs")
@@ -23,21 +21,6 @@ CAPTIONS = {
 }
 SHOWN_PAIRS = 10
 
-STYLE = """
-:root { color-scheme: light dark; }
-body { margin: 0; font: 16px/1.6 %(font)s; color: %(ink)s; background: %(ground)s; }
-main { max-width: 62rem; margin: 0 auto; padding: 1.2rem; }
-.wordmark, .quiet, figcaption { color: %(quiet)s; font-size: .9rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .9rem; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid %(line)s; text-align: right; white-space: nowrap; }
-th:first-child { text-align: left; }
-summary { cursor: pointer; font-weight: 600; padding: .5rem 0; }
-figure { margin: 1rem 0; }
-img { max-width: 100%%; background: #ffffff; border-radius: 4px; }
-@media (prefers-color-scheme: dark) { body { color: %(dark_ink)s; background: %(dark_ground)s; } }
-"""
-
 
 def render_dependence(
     result: Mapping[str, Any], drawings: Mapping[str, Mapping[str, Mapping[str, str]]]
@@ -46,10 +29,7 @@ def render_dependence(
 
     Pictures are embedded as images, in which nothing can run, and the page's policy allows no script at all.
     """
-    light, dark = TOKENS["light"], TOKENS["dark"]
-    colours = {**light, "font": FONT, "dark_ink": dark["ink"], "dark_ground": dark["ground"]}
-    style = STYLE % colours
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    style = plain_style()
     names = list(dict.fromkeys(entry["dataset"] for entry in result["metrics"]))
     parts = [
         _part(
@@ -57,8 +37,9 @@ def render_dependence(
         )
         for name in names
     ]
-    return _template().render(
-        policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:",
+    page = templates().get_template("dependence.html.j2")
+    return page.render(
+        policy=policy(style),
         style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
         human=result["human"],
         by=result["by"],
@@ -66,16 +47,6 @@ def render_dependence(
         datasets=parts,
         notes=result["notes"],
     )
-
-
-def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("metassay.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-    )
-    return environment.get_template("dependence.html.j2")
 
 
 def _part(
@@ -131,7 +102,7 @@ def _chart(entry: Mapping[str, Any], drawings: Mapping[str, str]) -> dict[str, A
     return {
         "name": entry["metric"],
         "figures": [
-            {"source": _data_uri(svg), "alt": f"{kind} of {entry['metric']}", "caption": CAPTIONS[kind]}
+            {"source": data_uri(svg), "alt": f"{kind} of {entry['metric']}", "caption": CAPTIONS[kind]}
             for kind, svg in drawings.items()
         ],
         "inversions": [_inversion(pair) for pair in pairs],
@@ -144,7 +115,3 @@ def _inversion(pair: Mapping[str, Any]) -> str:
         f"{pair['better']} is better than {pair['worse']} by {number(pair['human_gap'])};"
         f" the metric says worse by {number(-pair['metric_gap'], digits=3)} ({why})"
     )
-
-
-def _data_uri(svg: str) -> str:
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"

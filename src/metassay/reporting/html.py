@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from metassay.reporting.charts.theme import CATEGORY, TOKENS, config
 from metassay.reporting.grid import Grid, plain_grids
+from metassay.reporting.pages import policy, templates
 from metassay.reporting.summarize import summarize
 from metassay.reporting.wording import Sentence
-
-_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def render(result: Mapping[str, Any]) -> str:
@@ -29,17 +24,22 @@ def render(result: Mapping[str, Any]) -> str:
     exactly the styles and scripts it was made with, by their hashes.
     """
     summary = summarize(result)
-    environment = _environment()
-    style = environment.get_template("report.css.j2").render(tokens=TOKENS, category=CATEGORY).strip()
+    style = templates().get_template("report.css.j2").render(tokens=TOKENS, category=CATEGORY).strip()
     program = (files("metassay.reporting") / "templates" / "report.js").read_text("utf-8").strip()
     vega = _vega() if _has_charts(summary) else ""
-    return environment.get_template("report.html.j2").render(
-        **summary,
-        policy=_policy(style, [vega, program]),
-        style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
-        vega=Markup(vega),  # noqa: S704 -- the charts library, no user text
-        program=Markup(program),  # noqa: S704 -- our own script, no user text
-        themes={scheme: {"config": config(scheme), "tokens": TOKENS[scheme]} for scheme in ("light", "dark")},
+    return (
+        templates()
+        .get_template("report.html.j2")
+        .render(
+            **summary,
+            policy=policy(style, [vega, program]),
+            style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
+            vega=Markup(vega),  # noqa: S704 -- the charts library, no user text
+            program=Markup(program),  # noqa: S704 -- our own script, no user text
+            themes={
+                scheme: {"config": config(scheme), "tokens": TOKENS[scheme]} for scheme in ("light", "dark")
+            },
+        )
     )
 
 
@@ -55,28 +55,7 @@ def render_fragment(result: Mapping[str, Any]) -> str:
 
 
 def _fragment(sentences: Sequence[Sentence], grids: Sequence[Grid]) -> str:
-    return _environment().get_template("fragment.html.j2").render(answer=sentences, grids=grids)
-
-
-def data_block(value: Any) -> Markup:
-    """JSON for a `<script type="application/json">`: nothing in it can end the element."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for character, escape in _ESCAPES.items():
-        text = text.replace(character, escape)
-    return Markup(text)  # noqa: S704 -- every character that HTML gives a meaning is escaped above
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("metassay.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["data_block"] = data_block
-    return environment
+    return templates().get_template("fragment.html.j2").render(answer=sentences, grids=grids)
 
 
 @cache
@@ -86,24 +65,6 @@ def _vega() -> str:
 
     bundle: str = javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return bundle.strip().replace("</script", "<\\/script").replace("<!--", "<\\!--")
-
-
-def _policy(style: str, scripts: list[str]) -> str:
-    allowed = " ".join(_hash(script) for script in scripts if script)
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src {allowed}",
-            f"style-src {_hash(style)}",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _has_charts(summary: Mapping[str, Any]) -> bool:

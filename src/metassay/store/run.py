@@ -153,8 +153,9 @@ def _check_same(folder: Path, identity: Mapping[str, Any]) -> None:
     if before == json.loads(json.dumps(identity)):
         return
     differing = [key for key in identity if not isinstance(before, dict) or before.get(key) != identity[key]]
+    what = " and ".join(differing) or "settings"
     raise InputError(
-        f"this folder holds another run (its {', '.join(differing) or 'settings'} differ).",
+        f"this folder holds another run (its {what} differ{'s' if len(differing) == 1 else ''}).",
         place=Place(file=str(folder)),
         remedy="Choose another --out, or delete that folder.",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,10 @@ import polars as pl
 
 from metassay.errors import InputError
 from metassay.meta.drift import compare_series
-from metassay.store.run import MANIFEST, RunFolder
+from metassay.store.run import RunFolder
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.run_files import RESULT
+from metassay.workflows.run_folders import run_folders
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class CompareResult(Result):
 
 def compare(*runs: str | Path) -> CompareResult:
     """Compare finished assays in the order given; a folder of runs stands for all in it, by name."""
-    folders = _folders(runs)
+    folders = run_folders(runs)
     if len(folders) < 2:
         raise InputError(
             "there is one run only.", remedy="Name two or more runs, or a folder that holds them."
@@ -60,9 +60,3 @@ def compare(*runs: str | Path) -> CompareResult:
     if len(tasks) > 1:
         raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")
     return CompareResult(tuple(str(folder) for folder in folders), compare_series(results))
-
-
-def _folders(runs: Sequence[str | Path]) -> list[Path]:
-    if len(runs) == 1 and not (Path(runs[0]) / MANIFEST).is_file() and Path(runs[0]).is_dir():
-        return sorted(path.parent for path in Path(runs[0]).glob(f"*/{MANIFEST}"))
-    return [Path(run) for run in runs]

@@ -13,7 +13,8 @@ import polars as pl
 from metassay.data.scores import ScoreTable
 from metassay.meta.dependence_results import DependenceReport
 from metassay.reporting.charts.dependence import curves_chart, deviations_chart, rank_flow_chart
-from metassay.reporting.charts.theme import TOKENS, Spec, config
+from metassay.reporting.charts.drawing import drawn
+from metassay.reporting.charts.theme import Spec
 from metassay.reporting.dependence_page import render_dependence
 from metassay.store.run import RunFolder
 from metassay.workflows.preparing import versions
@@ -62,14 +63,8 @@ def charts(report: DependenceReport, metric: str) -> dict[str, Spec]:
 
 def _drawn(report: DependenceReport) -> dict[str, dict[str, str]]:
     """SVG by metric and kind of chart."""
-    from vl_convert import vegalite_to_svg
-
-    look = {**config("light"), "background": TOKENS["light"]["paper"]}
     return {
-        entry.metric: {
-            kind: vegalite_to_svg({**spec, "width": WIDTH, "config": look})
-            for kind, spec in charts(report, entry.metric).items()
-        }
+        entry.metric: {kind: drawn(spec, width=WIDTH) for kind, spec in charts(report, entry.metric).items()}
         for entry in report.metrics
     }
 

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from metassay.data.scores import ScoreTable
+from metassay.reporting.charts.drawing import drawn
 from metassay.reporting.charts.metric_ranking import comparisons_chart, ranking_chart
-from metassay.reporting.charts.theme import TOKENS, Spec, config
 from metassay.store.run import RunFolder
 from metassay.workflows.preparing import versions
 
@@ -37,18 +37,10 @@ def write_results(run: RunFolder, result: Mapping[str, Any], frame: pl.DataFrame
         run.write_text(f"results/{name}.csv", pl.DataFrame(rows, infer_schema_length=None).write_csv())
     for one in result["results"]:
         place = "charts/" + _file_name("-".join((one["dataset"], one["meta"], one["context"])))
-        run.write_text(f"{place}.svg", _drawn(ranking_chart(one)))
+        run.write_text(f"{place}.svg", drawn(ranking_chart(one)))
         if one["comparisons"]:
-            run.write_text(f"{place}-comparisons.svg", _drawn(comparisons_chart(one)))
+            run.write_text(f"{place}-comparisons.svg", drawn(comparisons_chart(one)))
     run.write_manifest({"state": "finished", "versions": versions()})
-
-
-def _drawn(spec: Spec) -> str:
-    from vl_convert import vegalite_to_svg
-
-    look = {**config("light"), "background": TOKENS["light"]["paper"]}
-    drawing: str = vegalite_to_svg({**spec, "width": 640, "config": look})
-    return drawing
 
 
 def _file_name(text: str) -> str:

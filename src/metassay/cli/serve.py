@@ -1,0 +1,38 @@
+"""`metassay serve`."""
+
+from __future__ import annotations
+
+import json as jsons
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metassay.cli.printing import say
+
+
+def run_serve(
+    runs: Annotated[
+        list[Path], typer.Argument(help="Runs, oldest first, or a folder of runs.", metavar="RUN…")
+    ],
+    *,
+    host: Annotated[str, typer.Option(help="The address to serve on; the default is this machine only.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.", min=0, max=65535)] = 8017,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Show runs in the browser: reports, accuracy from run to run, what changed. Ctrl-C ends it."""
+    from metassay.serve.server import RunServer
+
+    with RunServer(runs, host=host, port=port) as server:
+        if json:
+            print(jsons.dumps({"schema_version": 1, "url": server.url}), flush=True)
+        else:
+            say(f"Runs are at {server.url} until Ctrl-C.")
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            say("Done.")

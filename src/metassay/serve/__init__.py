@@ -1,0 +1,1 @@
+"""The door in the browser: runs, read only, on this machine."""

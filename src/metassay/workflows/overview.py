@@ -1,0 +1,104 @@
+"""`overview`: many runs at a glance, for `metassay serve`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metassay.errors import InputError, Place
+from metassay.meta.drift import compare
+from metassay.reporting.answer import answer
+from metassay.reporting.findings import find
+from metassay.store.run import RunFolder, read_manifest
+from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.run_files import REPORT, RESULT
+from metassay.workflows.run_folders import run_folders
+
+
+@dataclass(frozen=True)
+class OverviewResult(Result):
+    """Every run, and each assay against the one before it of the same task."""
+
+    runs: list[dict[str, Any]]
+    comparisons: list[dict[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object that `metassay serve` answers with."""
+        return {"schema_version": SCHEMA_VERSION, "runs": self.runs, "comparisons": self.comparisons}
+
+    def to_frame(self) -> pl.DataFrame:
+        """Accuracy over all contexts: one row per run and metric."""
+        rows = [{"run": run["name"], **row} for run in self.runs for row in run["metrics"]]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def to_html(self, links: Mapping[str, str]) -> str:
+        """The page; `links` are the addresses of reports by run folder."""
+        from metassay.reporting.overview_page import render_overview
+
+        return render_overview(self.to_dict(), links)
+
+    def reports(self) -> dict[str, Path]:
+        """The reports that the runs left, by run folder."""
+        found = {run["folder"]: Path(run["folder"]) / REPORT for run in self.runs}
+        return {folder: path for folder, path in found.items() if path.is_file()}
+
+
+def overview(*runs: str | Path) -> OverviewResult:
+    """Look at runs in the order given; a folder of runs stands for all in it, by name."""
+    folders = run_folders(runs)
+    if not folders:
+        raise InputError("there is no run in this folder.", place=Place(file=str(runs[0])))
+    results = {str(folder): _assay(folder) for folder in folders}
+    entries = [_entry(folder, results[str(folder)]) for folder in folders]
+    return OverviewResult(entries, _comparisons(entries, results))
+
+
+def _assay(folder: Path) -> dict[str, Any] | None:
+    """The result of a finished assay; None for other runs and unfinished ones."""
+    run = RunFolder.existing(folder)
+    return run.read_json(RESULT) if (folder / RESULT).is_file() else None
+
+
+def _entry(folder: Path, result: Mapping[str, Any] | None) -> dict[str, Any]:
+    manifest = read_manifest(folder)
+    said = answer(find(result)) if result else []
+    return {
+        "name": folder.resolve().name,
+        "folder": str(folder),
+        "command": str(manifest.get("identity", {}).get("command", "")),
+        "state": str(manifest.get("state", "")),
+        "task": result["task"] if result else None,
+        **{name: result[name] if result else None for name in ("items", "outputs", "pairs")},
+        "answer": str(said[0]) if said else None,
+        "metrics": [
+            {name: row[name] for name in ("metric", "accuracy", "low", "high")}
+            for row in (result["global"] if result else [])
+        ],
+    }
+
+
+def _comparisons(
+    entries: list[dict[str, Any]], results: Mapping[str, Mapping[str, Any] | None]
+) -> list[dict[str, Any]]:
+    found = []
+    for task in sorted({entry["task"] for entry in entries if entry["task"]}):
+        own = [entry for entry in entries if entry["task"] == task]
+        for before, after in pairwise(own):
+            old, new = results[before["folder"]], results[after["folder"]]
+            assert old is not None
+            assert new is not None
+            changes = compare(old, new)
+            found.append(
+                {
+                    "before": before["name"],
+                    "after": after["name"],
+                    "changed": changes["changed"],
+                    "sentences": changes["sentences"],
+                }
+            )
+    return found
