@@ -17,7 +17,8 @@ def judged() -> Judged:
 
 
 @pytest.mark.parametrize(
-    "name", ["spa", "pa", "pearson", "kendall", "pearson:segment", "pearson:item", "acc_eq"]
+    "name",
+    ["spa", "pa", "pearson", "kendall", "pearson:segment", "pearson:item", "pearson:per_system", "acc_eq"],
 )
 @pytest.mark.parametrize("clustered", [False, True])
 def test_a_resample_equals_repeating_the_drawn_segments(judged: Judged, name: str, clustered: bool) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 from scipy.stats import kendalltau
 
+from metassay.meta.meta_metrics import Judged, MetaMetric, meta_values
 from metassay.meta.pairwise import (
     agreement,
     corpus_soft_pairwise_accuracy,
@@ -206,3 +208,20 @@ def test_a_corpus_score_is_permuted_by_its_statistics() -> None:
     assert found == pytest.approx(agreement(p_human, np.array(p)), abs=0.01)
     with pytest.raises(ValueError, match="do not fit"):
         corpus_soft_pairwise_accuracy(human[:2], statistics, ratio)
+
+
+@pytest.mark.parametrize("name", ["pearson", "spearman", "kendall", "kendall_c"])
+def test_correlations_per_system_are_the_mean_of_scipys(name: str) -> None:
+    rng = np.random.default_rng(3)
+    human = rng.integers(0, 4, size=(4, 50)).astype(float)
+    metrics = human + rng.integers(-2, 3, size=(2, 4, 50))
+    human[3] = 1.0  # people never differ on this system: left out
+    scipys = {
+        "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
+        "spearman": lambda x, y: stats.spearmanr(x, y).statistic,
+        "kendall": lambda x, y: stats.kendalltau(x, y).statistic,
+        "kendall_c": lambda x, y: stats.kendalltau(x, y, variant="c").statistic,
+    }
+    found = meta_values(MetaMetric(name, "per_system"), Judged(human, metrics))
+    expected = [np.mean([scipys[name](h, m) for h, m in zip(human[:3], metric)]) for metric in metrics]
+    np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -41,15 +41,14 @@ def transcribed(meta: MetaMetric, judged: Judged, test: str, draws: int) -> np.n
     """Swap the scores themselves and recompute the meta-metric of both: differences `[pairs, draws]`."""
     units = judged.human.shape[1] if judged.units is None else judged.units.max() + 1
     scores = judged.standardised
-    if meta == MetaMetric("spearman", "segment"):
-        scores = Judged(
-            judged.human,
-            np.apply_along_axis(stats.rankdata, 1, scores.reshape(len(scores), -1)).reshape(scores.shape),
-        ).standardised
-        meta = MetaMetric("pearson", "segment")
-        judged = Judged(
-            stats.rankdata(judged.human).reshape(judged.human.shape), judged.metrics, judged.units
+    if meta.name == "spearman":  # ranks are given before the swaps
+        width = SEGMENTS if meta.level == "per_system" else SYSTEMS * SEGMENTS
+        human, scores = (
+            stats.zscore(stats.rankdata(cells.reshape(-1, width), axis=1), axis=1).reshape(cells.shape)
+            for cells in (judged.human, scores)
         )
+        meta = MetaMetric("pearson", meta.level)
+        judged = Judged(human, judged.metrics, judged.units)
     found = []
     for _, swaps in blocks_of_swaps(test, draws=draws, systems=len(judged.human), segments=units, seed=0):
         for draw in range(len(swaps)):
@@ -65,7 +64,13 @@ def transcribed(meta: MetaMetric, judged: Judged, test: str, draws: int) -> np.n
 
 
 @pytest.mark.parametrize("test", SWAPS)
-@pytest.mark.parametrize("name", ["spa", "pa", "pearson", "kendall", "pearson:segment", "spearman:segment"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spa", "pa", "pearson", "kendall", "pearson:segment", "spearman:segment", "pearson:per_system",
+        "spearman:per_system",
+    ],
+)  # fmt: skip
 def test_every_draw_equals_recomputing_the_swapped_scores(judged: Judged, name: str, test: str) -> None:
     (meta,) = parse_meta(name)
     found = metric_differences(meta, judged, Procedure(test, draws=60))
@@ -74,7 +79,7 @@ def test_every_draw_equals_recomputing_the_swapped_scores(judged: Judged, name: 
 
 
 @pytest.mark.parametrize("test", SWAPS)
-@pytest.mark.parametrize("name", ["spa", "pearson:segment"])
+@pytest.mark.parametrize("name", ["spa", "pearson:segment", "pearson:per_system"])
 def test_clusters_are_swapped_as_a_whole(judged: Judged, name: str, test: str) -> None:
     (meta,) = parse_meta(name)
     documents = Judged(judged.human, judged.metrics, np.arange(SEGMENTS) // 4)

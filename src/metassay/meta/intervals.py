@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from metassay.meta.meta_metrics import ITEM, SEGMENT, Judged, MetaMetric, values_by_item
+from metassay.meta.meta_metrics import (
+    ITEM,
+    PER_SYSTEM,
+    SEGMENT,
+    Judged,
+    MetaMetric,
+    mean_where_defined,
+    values_by_item,
+)
 from metassay.meta.pairwise import agreement
 from metassay.stats.correlation import system_agreement
 from metassay.stats.sign_flip import FloatArray, upper_tail
@@ -68,9 +76,9 @@ def weighted_values(
 ) -> FloatArray | None:
     """The meta-metric of each metric under blocks of weights `[draws, units]`; None where it takes too long.
 
-    That is so for Kendall's tau and Spearman's rho over all cells, which would be sorted anew each time.
+    That is so for Kendall's tau and Spearman's rho over many cells, which would be sorted anew each time.
     """
-    if meta.level == SEGMENT and meta.name != "pearson":
+    if meta.level in {SEGMENT, PER_SYSTEM} and meta.name != "pearson":
         return None
     function = _value_function(meta, judged)
     return np.concatenate(map_blocks(function, blocks, workers), axis=1)
@@ -81,8 +89,8 @@ def _value_function(meta: MetaMetric, judged: Judged) -> Callable[[FloatArray], 
     if meta.level == ITEM:
         by_item = values_by_item(meta, judged)
         return lambda weights: _item_values(judged, by_item, weights)
-    if meta.level == SEGMENT:
-        return lambda weights: _cell_correlations(judged, weights)
+    if meta.level in {SEGMENT, PER_SYSTEM}:
+        return lambda weights: _cell_correlations(judged, weights, per_system=meta.level == PER_SYSTEM)
     human, metrics = judged.per_unit(judged.human), judged.per_unit(judged.metrics)
     if meta.name == "spa":
         return lambda weights: _soft_accuracies(human, metrics, weights)
@@ -125,16 +133,18 @@ def _item_values(judged: Judged, by_item: FloatArray, weights: FloatArray) -> Fl
     return mean
 
 
-def _cell_correlations(judged: Judged, weights: FloatArray) -> FloatArray:
-    """Pearson's r over all cells of each resample, from weighted sums."""
+def _cell_correlations(judged: Judged, weights: FloatArray, *, per_system: bool) -> FloatArray:
+    """Pearson's r over all cells, or the mean of the systems' own, of each resample, from weighted sums."""
     human = judged.human - judged.human.mean()
     scores = judged.standardised
 
     def total(cells: FloatArray) -> FloatArray:
-        return np.asarray(judged.per_unit(cells.sum(axis=-2)) @ weights.T, dtype=np.float64)
+        grouped = cells if per_system else cells.sum(axis=-2, keepdims=True)
+        return np.asarray(judged.per_unit(grouped) @ weights.T, dtype=np.float64)
 
     count, h, hh = total(np.ones_like(human)), total(human), total(human * human)
     x, xx, xh = total(scores), total(scores * scores), total(scores * human)
     spread = (xx - x * x / count) * (hh - h * h / count)
     defined = spread > 1e-12 * xx * hh
-    return np.where(defined, (xh - x * h / count) / np.sqrt(np.where(defined, spread, 1.0)), np.nan)
+    r = np.where(defined, (xh - x * h / count) / np.sqrt(np.where(defined, spread, 1.0)), np.nan)
+    return mean_where_defined(r.swapaxes(-1, -2))

@@ -6,6 +6,7 @@
 | `pearson`, `spearman`, `kendall` (b), `kendall_c` | system | mean scores of systems |
 | `pearson:segment` and the like | segment | all cells of systems x segments at once |
 | `pearson:item` and the like | item | the systems' scores within one segment, averaged over segments |
+| `pearson:per_system` and the like | per_system | the segments of one system, averaged over systems |
 | `acc_eq` | item | better, worse or tied within one segment (`metassay.meta.ties`) |
 """
 
@@ -25,8 +26,8 @@ from metassay.stats.correlation import correlate, system_agreement
 from metassay.stats.sign_flip import FloatArray, difference_signs
 
 CORRELATIONS = ("pearson", "spearman", "kendall", "kendall_c")
-SYSTEM, SEGMENT, ITEM = "system", "segment", "item"
-LEVELS = (SYSTEM, SEGMENT, ITEM)
+SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
+LEVELS = (SYSTEM, SEGMENT, ITEM, PER_SYSTEM)
 OWN_LEVEL = {"spa": SYSTEM, "pa": SYSTEM, "acc_eq": ITEM}
 
 
@@ -126,7 +127,9 @@ def meta_values(
     if meta.level == SEGMENT:
         cells = judged.human.ravel()
         return np.array([correlate(meta.name, cells, metric.ravel()) for metric in judged.metrics])
-    return mean_over_items(values_by_item(meta, judged))
+    if meta.level == PER_SYSTEM:
+        return mean_where_defined(system_agreement(meta.name, judged.human, judged.metrics))
+    return mean_where_defined(values_by_item(meta, judged))
 
 
 def values_by_item(meta: MetaMetric, judged: Judged) -> FloatArray:
@@ -136,10 +139,10 @@ def values_by_item(meta: MetaMetric, judged: Judged) -> FloatArray:
     return system_agreement(meta.name, judged.human.T, judged.metrics.swapaxes(-1, -2))
 
 
-def mean_over_items(by_item: FloatArray) -> FloatArray:
-    """Mean over the items where the value is defined; NaN where it is nowhere."""
-    defined = ~np.isnan(by_item)
+def mean_where_defined(values: FloatArray) -> FloatArray:
+    """Mean over the items, or systems, where the value is defined; NaN where it is nowhere."""
+    defined = ~np.isnan(values)
     count = defined.sum(axis=-1)
-    total = np.where(defined, by_item, 0.0).sum(axis=-1)
+    total = np.where(defined, values, 0.0).sum(axis=-1)
     mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
     return mean

@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.intervals import bootstrap_values
-from metassay.meta.meta_metrics import ITEM, SEGMENT, Judged, MetaMetric, meta_values, values_by_item
+from metassay.meta.meta_metrics import (
+    ITEM,
+    PER_SYSTEM,
+    SEGMENT,
+    Judged,
+    MetaMetric,
+    meta_values,
+    values_by_item,
+)
 from metassay.meta.pairwise import preferences
 from metassay.stats.correlation import correlate, swapped_means, williams_test
 from metassay.stats.sign_flip import FloatArray, random_flips, sign_flip_null
@@ -124,12 +132,16 @@ def metric_differences(meta: MetaMetric, judged: Judged, procedure: Procedure) -
 def _drawing(
     meta: MetaMetric, judged: Judged, procedure: Procedure
 ) -> Callable[[Swaps], NDArray[np.float32]] | None:
-    """The function from a block of swaps to differences, for a system- or segment-level meta-metric."""
-    if meta.level == SEGMENT:
+    """The function from a block of swaps to differences, for a meta-metric that is not one of items."""
+    if meta.level in {SEGMENT, PER_SYSTEM}:
         if meta.name not in {"pearson", "spearman"}:
             return None
         return swapped_correlations(
-            judged.human, judged.standardised, judged.per_unit, by_rank=meta.name == "spearman"
+            judged.human,
+            judged.standardised,
+            judged.per_unit,
+            by_rank=meta.name == "spearman",
+            per_system=meta.level == PER_SYSTEM,
         )
     scores = judged.per_unit(judged.standardised)
     if meta.name != "spa":
