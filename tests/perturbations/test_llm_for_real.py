@@ -90,3 +90,39 @@ def test_a_killed_run_is_taken_up_again_and_asks_nothing_twice(
     rows = [json.loads(line) for line in second.stdout.splitlines() if line]
     assert rows
     assert all(row["worse"] not in {"", row["output"]} for row in rows)
+
+
+TINY = """
+import sys
+from pathlib import Path
+import torch
+from tokenizers import Tokenizer, models
+from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+from metassay.errors import InputError
+from metassay.perturbations.llm_local import LocalModel
+
+folder = Path(sys.argv[1])
+model = GPT2LMHeadModel(GPT2Config(vocab_size=8, n_positions=8, n_embd=8, n_layer=1, n_head=1))
+words = Tokenizer(models.WordLevel({"<unk>": 0, "a": 1}, unk_token="<unk>"))
+for kind in ("safe", "pickled"):
+    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>").save_pretrained(folder / kind)
+model.save_pretrained(folder / "safe")
+model.config.save_pretrained(folder / "pickled")
+torch.save(model.state_dict(), folder / "pickled" / "pytorch_model.bin")
+LocalModel(str(folder / "safe"))
+for name in ("pickled", "nowhere"):
+    try:
+        LocalModel(str(folder / name))
+    except InputError as error:
+        print(error)
+"""
+
+
+@pytest.mark.slow
+def test_weights_that_could_run_code_are_refused(tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(HERE.parents[1] / "src"), "HF_HUB_OFFLINE": "1"}
+    command = [interpreter(), "-c", TINY, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    refused = [line for line in done.stdout.splitlines() if "cannot be loaded" in line]
+    assert [any(name in line for name in ("pickled", "nowhere")) for line in refused] == [True, True]

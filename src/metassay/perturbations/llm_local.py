@@ -6,12 +6,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from metassay.errors import MissingBackend
+from metassay.errors import InputError, MissingBackend
 from metassay.perturbations.llm_client import Answer, Request, Usage
 
 
 class LocalModel:
-    """A model by name, folder, or GGUF file; answers one request at a time."""
+    """A model by name or folder (safetensors only), or a GGUF file; answers one request at a time."""
 
     def __init__(self, name: str) -> None:
         try:
@@ -23,10 +23,17 @@ class LocalModel:
         self._lock = threading.Lock()
         self._torch = torch
         path = Path(name)
-        where: dict[str, Any] = {"gguf_file": path.name} if path.suffix == ".gguf" else {}
-        source = str(path.parent) if where else name
-        self._tokenizer = AutoTokenizer.from_pretrained(source, **where)
-        self._model = AutoModelForCausalLM.from_pretrained(source, **where).eval()
+        gguf: dict[str, Any] = {"gguf_file": path.name} if path.suffix == ".gguf" else {}
+        source = str(path.parent) if gguf else name
+        weights = gguf or {"use_safetensors": True}  # never a pickle
+        try:
+            self._tokenizer = AutoTokenizer.from_pretrained(source, **gguf)
+            self._model = AutoModelForCausalLM.from_pretrained(source, **weights).eval()
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"the model {name} cannot be loaded ({str(error).splitlines()[0]}).",
+                remedy="Name a folder or a model with weights as safetensors, or a GGUF file.",
+            ) from None
 
     def ask(self, request: Request) -> Answer:
         """The model's answer, drawn with the seed of the request."""
