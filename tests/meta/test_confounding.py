@@ -61,6 +61,23 @@ def test_sampling_error_alone_is_not_variance():
     assert np.mean(net) < np.mean(plain) / 2
 
 
+def test_net_variance_and_shares_follow_from_the_items_own_deviations():
+    """Resampling items adds to σ² what the variance of the methods' deviations over items adds, exactly."""
+    judgements, contexts = every_method([[0.9, 0.8, 0.7, 0.5]], items=60)
+    rng = np.random.default_rng(0)
+    bootstrap = ClusterBootstrap(rng, 4000)
+    found = confounding(judgements, contexts, ties="strict", bootstrap=bootstrap, rng=rng)
+    right = (judgements.outcome[0] == 1).reshape(60, SYSTEMS, 4).mean(axis=1)  # items x methods
+    apart = right - right.mean(axis=1, keepdims=True)
+    added = (apart.var(axis=0) / 60).mean()
+    assert found.net[0] == pytest.approx(found.variance[0] - added, abs=0.05 * added)
+    centre = right.mean()
+    (row,) = found.rows()
+    assert row["variance_net"] == found.net[0]
+    assert row["share"] == pytest.approx(row["variance_net"] / (centre * (1 - centre)))
+    assert row["share_low"] == pytest.approx(row["low"] / (centre * (1 - centre)))
+
+
 def test_interval_of_the_variance_covers_the_truth():
     chances = [0.9, 0.8, 0.6, 0.5]
     truth = np.var(chances)
