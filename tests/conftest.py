@@ -34,6 +34,28 @@ def real_data() -> Callable[[str], Path]:
 
 
 @pytest.fixture(scope="session")
+def some_words() -> list[str]:
+    """Fifteen words to make sentences of."""
+    return [
+        "the",
+        "a",
+        "cat",
+        "dog",
+        "sat",
+        "ran",
+        "on",
+        "over",
+        "mat",
+        "hill",
+        "we",
+        "saw",
+        "two",
+        "red",
+        "birds",
+    ]
+
+
+@pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of a Chromium to drive; skips the test where there is none."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

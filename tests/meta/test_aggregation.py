@@ -32,30 +32,14 @@ def panel_of(outputs, references, human=None, group="2023/xx-en", metrics=(BLEU,
 
 
 @pytest.fixture(scope="module")
-def small():
+def small(some_words):
     rng = np.random.default_rng(0)
-    words = [
-        "the",
-        "a",
-        "cat",
-        "dog",
-        "sat",
-        "ran",
-        "on",
-        "over",
-        "mat",
-        "hill",
-        "we",
-        "saw",
-        "two",
-        "red",
-        "birds",
-    ]
-    references = [" ".join(rng.choice(words, rng.integers(4, 15))) for _ in range(30)]
+    references = [" ".join(rng.choice(some_words, rng.integers(4, 15))) for _ in range(30)]
 
     def system(noise):
         return [
-            " ".join(rng.choice(words) if rng.random() < noise else w for w in r.split()) for r in references
+            " ".join(rng.choice(some_words) if rng.random() < noise else w for w in r.split())
+            for r in references
         ]
 
     outputs = {f"s{k}": system(0.1 + 0.1 * k) for k in range(5)}

@@ -23,35 +23,17 @@ from metassay.stats.resampling import (
     subset_counts,
 )
 
-WORDS = [
-    "the",
-    "a",
-    "cat",
-    "dog",
-    "sat",
-    "ran",
-    "on",
-    "over",
-    "mat",
-    "hill",
-    "we",
-    "saw",
-    "two",
-    "red",
-    "birds",
-]
-
 
 @pytest.fixture(scope="module")
-def corpus():
+def corpus(some_words):
     """Three systems on 60 segments, the third much worse than the others."""
     rng = np.random.default_rng(3)
-    references = [list(rng.choice(WORDS, 12)) for _ in range(60)]
+    references = [list(rng.choice(some_words, 12)) for _ in range(60)]
 
     def system(noise: float, seed: int) -> list[str]:
         own = np.random.default_rng(seed)
         return [
-            " ".join(own.choice(WORDS) if own.random() < noise else word for word in words)
+            " ".join(own.choice(some_words) if own.random() < noise else word for word in words)
             for words in references
         ]
 

@@ -18,31 +18,16 @@ from metassay.schemas import schema
 
 
 @pytest.fixture(scope="module")
-def texts(tmp_path_factory):
+def texts(tmp_path_factory, some_words):
     """Two test sets, three systems, a missing output and an empty one."""
     rng = np.random.default_rng(1)
-    words = [
-        "the",
-        "a",
-        "cat",
-        "dog",
-        "sat",
-        "ran",
-        "on",
-        "over",
-        "mat",
-        "hill",
-        "we",
-        "saw",
-        "two",
-        "red",
-        "birds",
-    ]
     rows = []
     for pair, item in itertools.product(("xx-en", "yy-en"), range(40)):
-        reference = " ".join(rng.choice(words, 10))
+        reference = " ".join(rng.choice(some_words, 10))
         for system, noise in (("good", 0.1), ("middle", 0.3), ("poor", 0.7)):
-            output = " ".join(rng.choice(words) if rng.random() < noise else w for w in reference.split())
+            output = " ".join(
+                rng.choice(some_words) if rng.random() < noise else w for w in reference.split()
+            )
             if (pair, item, system) == ("xx-en", 3, "poor"):
                 continue
             output = "" if (pair, item, system) == ("yy-en", 5, "good") else output
