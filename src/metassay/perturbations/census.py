@@ -77,19 +77,16 @@ def _kinds(texts: Sequence[str], found: Sequence[Sequence[Mention]], language: s
             votes.setdefault(text[start:end], Counter())[kind] += 1
             forms[text[start:end]] = form
     full = {name for name, own in votes.items() if " " in name and _decided(own) == "PER"}
-    if language == "ru":
-        family = {_stem(name, language) for name in full if forms[name].startswith("masc")}
-    else:
-        family = {_stem(name, language) for name in full}
+    men = {name for name in full if language != "ru" or forms[name].startswith("masc")}
+    family = {_stem(name, language) for name in men}
     kinds: dict[str, str] = {}
     for name, own in sorted(votes.items()):
-        known = _stem(name, language) in family
-        hinted = set(own) == {"PER?"} and language == "ru"
-        kind = ("PER" if known else "") if hinted else _decided(own)
-        if kind == "NAME" and (language != "en" or known):
-            kind = "PER" if name in family else ""
-        if kind and not (language == "de" and kinds.get(name[:-1]) == kind and name.endswith("s")):
-            kinds[name] = kind  # a German name and its genitive are one
+        kind = _decided(own)
+        if kind == "NAME" and _stem(name, language) in family:
+            kind = "PER"
+        genitive = language == "de" and name.endswith("s") and kinds.get(name[:-1]) == kind
+        if kind and not genitive and (kind != "NAME" or language == "en"):
+            kinds[name] = kind
     return kinds
 
 

@@ -38,8 +38,9 @@ class EntitySubstitution(WordEdit):
     summary: ClassVar[str] = "replaces a random name by another from the data set (en, de, ru)"
 
     def missing(self, language: str) -> str | None:
-        """The tagger that is not here; a spaCy model alone is enough."""
-        return None if spacy_model(language) else resources.missing(*_NEEDS[language], language=language)
+        """The finder or dictionary that is not here; a spaCy model stands for the finder."""
+        needed = [n for n in _NEEDS[language] if n == "pymorphy3" or not spacy_model(language)]
+        return resources.missing(*needed, language=language)
 
     def collect(self, texts: Sequence[str], language: str | None, workers: int = 1) -> Any:
         """The census of all names of the data set in this language."""

@@ -53,8 +53,8 @@ def _names(text: str, language: str) -> Iterator[Mention]:
         if not kind and names[0] in rules.modifiers:
             yield _place(run[0])
         elif form is not None:
-            hint = rules.hint(text, start, end, names) if kind == "NAME" else kind
-            yield start, end - form.endswith("gent"), hint, form
+            kind = rules.hint(text, start, end, names) if kind == "NAME" else kind
+            yield from [(start, end - form.endswith("gent"), kind, form)] if kind else []
 
 
 def _place(word: Word) -> Mention:

@@ -22,13 +22,13 @@ class NameRules:
     """Whether what stands between two places is only a part of a name, or of another thing."""
 
     kind: Callable[[str, Sequence[str]], str]
-    """PER, LOC, ORG or NAME, from the word before and the name's words."""
+    """PER, LOC, ORG, NAME, or nothing, from the word before and the name's words."""
 
     form: Callable[[str, Sequence[str], str], str | None]
     """The form, from the word before, the words and the kind; None where it stands as no name of its kind."""
 
     hint: Callable[[str, int, int, Sequence[str]], str]
-    """What the words around a name between two places say of its kind."""
+    """What the words around a name say of its kind; nothing where it is better left alone."""
 
     modifiers: frozenset[str] = frozenset()
     """Places that may stand before other words with capitals: the *Beijing* Winter Olympics."""

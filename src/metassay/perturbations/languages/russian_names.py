@@ -53,7 +53,7 @@ _MASCULINE = (
     (("и", "о", "ы", "э"), ",".join(CASES)),
     (("",), "nomn"),
 )
-"""The cases of a man's family name by its last letters """
+"""The cases of a man's family name by its last letters."""
 _FEMININE = (
     (("ая", "а", "я"), "nomn"),
     (("ую", "у", "ю"), "accs"),
@@ -83,7 +83,7 @@ def _with_forms(text: str, found: Sequence[Entity]) -> Iterator[Mention]:
         known = "ORG" if name.isupper() and _readings(name, "ORG") else kind
         form = _form(name, known)
         if form is None and kind == "PER" and " " not in name:
-            known, form = "PER?", _family_name_form(name, before, after)
+            known, form = "NAME", _family_name_form(name, before, after)
         if kind == "LOC":
             form = _after_preposition(name, before.lower(), form)
         if form is not None and before.lower() not in _LONG_PREPOSITIONS:
