@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import DataOptions, OutputOptions, assignments, comma_list
+from metassay.cli.options import DataOptions, OutputOptions, accepted_values, assignments, comma_list
 from metassay.cli.printing import note, print_table, progress, say
 
 EXPLANATION = """\
@@ -62,7 +62,7 @@ def run_depend(
             seed=output.seed,
             join=data.join or None,
             columns=assignments(data.column, "--column"),
-            where=_accepted(data.where),
+            where=accepted_values(data.where),
             systems=comma_list(data.systems),
             exclude_systems=comma_list(data.exclude_systems),
             reference=data.reference,
@@ -76,14 +76,6 @@ def run_depend(
         print(result.to_json())
         return
     _show(result.to_dict())
-
-
-def _accepted(texts: list[str]) -> dict[str, list[str]]:
-    accepted: dict[str, list[str]] = {}
-    for text in texts:
-        for column, value in assignments([text], "--where").items():
-            accepted.setdefault(column, []).append(value)
-    return accepted
 
 
 def _show(found: dict[str, Any]) -> None:

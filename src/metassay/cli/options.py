@@ -96,7 +96,7 @@ class DataOptions:
             self.data,
             task=self.task,
             columns=assignments(self.column, "--column"),
-            where=_collected(self.where),
+            where=accepted_values(self.where),
             systems=comma_list(self.systems),
             exclude_systems=comma_list(self.exclude_systems),
             join=self.join or None,
@@ -183,7 +183,7 @@ def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
     return found
 
 
-def _collected(texts: Sequence[str]) -> dict[str, list[str]]:
+def accepted_values(texts: Sequence[str]) -> dict[str, list[str]]:
     """`["domain=news", "domain=social"]` as one list of accepted values per column."""
     found: dict[str, list[str]] = {}
     for text in texts:

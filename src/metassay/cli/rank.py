@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import DataOptions, OutputOptions, assignments, comma_list
-from metassay.cli.printing import note, print_table, say
+from metassay.cli.options import DataOptions, OutputOptions, accepted_values, assignments, comma_list
+from metassay.cli.printing import note, print_table, progress, say
 
 TESTS, SCORES = "Tests", "Scores"
 
@@ -55,7 +54,10 @@ def run_rank(
     *,
     meta: Annotated[
         str,
-        typer.Option(help="Any of spa, pa, pearson, spearman, kendall, kendall_c, acc_eq; :segment, :item."),
+        typer.Option(
+            help="Any of spa, pa, acc_eq, pearson, spearman, kendall, kendall_c; the last four also with"
+            " :segment, :item or :per_system."
+        ),
     ] = "spa",
     context: Annotated[
         list[str], typer.Option(help="Also rank within each value of this column.", metavar="COLUMN")
@@ -70,19 +72,21 @@ def run_rank(
     """Which metric agrees best with people? Ranks metrics against human scores, with tests between them."""
     from metassay.workflows.rank import rank
 
-    result = rank(
-        data.data,
-        meta=meta,
-        context=context,
-        analysis=analysis,
-        seed=output.seed,
-        workers=output.workers,
-        out=output.out,
-        keep_references=keep_references,
-        **asdict(scores),
-        **asdict(testing),
-        **_reading(data),
-    )
+    with progress(output) as show:
+        result = rank(
+            data.data,
+            meta=meta,
+            context=context,
+            analysis=analysis,
+            seed=output.seed,
+            workers=output.workers,
+            out=output.out,
+            keep_references=keep_references,
+            progress=show,
+            **asdict(scores),
+            **asdict(testing),
+            **_reading(data),
+        )
     if output.json:
         print(result.to_json())
         return
@@ -93,21 +97,12 @@ def _reading(data: DataOptions) -> dict[str, Any]:
     return {
         "join": data.join or None,
         "columns": assignments(data.column, "--column"),
-        "where": _accepted(data.where),
+        "where": accepted_values(data.where),
         "systems": comma_list(data.systems),
         "exclude_systems": comma_list(data.exclude_systems),
         "reference": data.reference,
         "quoting": data.quoting,
     }
-
-
-def _accepted(texts: Sequence[str]) -> dict[str, list[str]]:
-    """`["domain=news", "domain=social"]` as the accepted values of each column."""
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        for name, value in assignments([text], "--where").items():
-            found.setdefault(name, []).append(value)
-    return found
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,8 +111,12 @@ def rank_tables(
     metrics: Sequence[str] | None = None,
     lower_is_better: Sequence[str] = (),
     holm: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[Ranking]:
-    """Every data set under every meta-metric: all segments first, then each value of each context column."""
+    """Every data set under every meta-metric: all segments first, then each value of each context column.
+
+    `progress` is told (done, total) as data sets are done under meta-metrics.
+    """
     procedure = procedure or Procedure()
     metas = parse_meta(meta)
     if procedure.test == "williams" and any(str(m) != "pearson" for m in metas):
@@ -120,6 +124,7 @@ def rank_tables(
             "Williams' test is for --meta pearson only.", remedy="Use --significance perm-inputs."
         )
     found = []
+    done = 0
     for table in tables:
         data = comparable(
             table,
@@ -135,6 +140,9 @@ def rank_tables(
             found.append(rank_data(data, one, own, holm=holm))
             for column in contexts:
                 found.extend(_rank_contexts(data, one, own, column, holm=holm))
+            done += 1
+            if progress is not None:
+                progress(done, len(tables) * len(metas))
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from metassay.data.scores import ScoreTable
+from metassay.engine.local import Progress
 from metassay.errors import InputError, UnknownName
 from metassay.meta.averages import averages
 from metassay.meta.ranking_of_metrics import Ranking, rank_tables
@@ -73,6 +74,7 @@ def rank(
     analysis: Named = (),
     workers: int | None = None,
     out: str | Path | None = None,
+    progress: Progress | None = None,
     **reading: Unpack[Reading],
 ) -> RankResult:
     """Rank metrics against human scores.
@@ -98,15 +100,27 @@ def rank(
     }
     asked: dict[str, Any] = {"meta": _names(meta), "contexts": _names(context), "holm": holm}
     run = None if out is None else _open(out, tables, options | asked | {"analysis": wanted}, procedure)
-    rankings = rank_tables(tables, procedure=procedure, **asked, **options)
-    analyses = {
-        name: analyse(name, data, tables, meta=meta, procedure=procedure, **options) for name in wanted
-    }
+    told = progress or _silent
+    rankings = rank_tables(
+        tables,
+        procedure=procedure,
+        progress=lambda done, total: told("ranking", done, total),
+        **asked,
+        **options,
+    )
+    analyses = {}
+    for done, name in enumerate(wanted, start=1):
+        analyses[name] = analyse(name, data, tables, meta=meta, procedure=procedure, **options)
+        told("analysing", done, len(wanted))
     notes += [note for ranking in rankings for note in ranking.data.notes]
     result = RankResult(options["human"], tuple(rankings), analyses, tuple(dict.fromkeys(notes)))
     if run is not None:
         write_results(run, result.to_dict(), result.to_frame())
     return result
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Progress that nobody asked for."""
 
 
 def _open(
