@@ -119,6 +119,15 @@ def test_other_names_and_other_methods_are_refused(ask: Ask) -> None:
     assert headers["x-frame-options"] == "DENY"
 
 
+def test_open_to_others_it_goes_by_addresses_but_by_no_foreign_name(runs: Path) -> None:
+    with RunServer([runs], host="0.0.0.0", port=0) as server:
+        assert server.is_called("192.0.2.7")
+        assert server.is_called(socket.gethostname().lower())
+        assert not server.is_called("evil.example")
+    with RunServer([runs], port=0) as server:
+        assert not server.is_called("192.0.2.7")
+
+
 def test_hostile_names_of_runs_are_escaped(ask: Ask, runs: Path) -> None:
     hostile = runs / "x<img src=x onerror=alert(1)>"
     shutil.copytree(runs / "run-2", hostile)

@@ -7,7 +7,9 @@ name that it controls.
 
 from __future__ import annotations
 
+import ipaddress
 import re
+import socket
 from collections.abc import Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +20,7 @@ from metassay.errors import InputError
 from metassay.workflows.overview import overview
 
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 -- only where --host says so
 _REPORT = re.compile(r"/runs/(\d{1,6})/")
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -35,7 +38,7 @@ class RunServer(ThreadingHTTPServer):
     def __init__(self, runs: Sequence[str | Path], *, host: str = "127.0.0.1", port: int = 8017) -> None:
         overview(*runs)  # what cannot be shown is said now, not to the first visitor
         self.runs = tuple(runs)
-        self.names = LOCAL_NAMES | {host.lower()}
+        self.host = host.lower()
         try:
             super().__init__((host, port), _Handler)
         except OSError as error:
@@ -44,11 +47,25 @@ class RunServer(ThreadingHTTPServer):
                 remedy="Choose another --port; 0 takes any that is free.",
             ) from None
 
+    def is_called(self, name: str) -> bool:
+        """Whether this server goes by a name; open to others, also by addresses and the machine's name."""
+        if name in LOCAL_NAMES or name == self.host:
+            return True
+        return self.host in EVERYWHERE and (name == socket.gethostname().lower() or _is_address(name))
+
     @property
     def url(self) -> str:
         """Where the overview is."""
         host, port = self.server_address[:2]
         return f"http://{host!s}:{port}/"
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -64,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
-        if host.lower() not in self.server.names:
+        if not self.server.is_called(host.lower()):
             self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", "This server has another name.\n")
             return
         try:
