@@ -1,7 +1,8 @@
 """How often each perturbation applies on all of WMT22, by language and domain, and examples to read.
 
-python benchmarks/perturbation_rates.py                       prints the table
-python benchmarks/perturbation_rates.py --examples 25 synonym  prints random examples of one method
+python benchmarks/perturbation_rates.py                             prints the table
+python benchmarks/perturbation_rates.py --examples 25 synonym       prints random examples of one method
+python benchmarks/perturbation_rates.py --year 23 --pairs en-de he-en -- entity    other texts
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from metassay.meta.validity import perturbation_validity
 from metassay.perturbations.pairs import Pairs, make_pairs
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
-LANGUAGES = {"zh-en": "en", "en-de": "de", "en-ru": "ru"}
+PAIRS = ("zh-en", "en-de", "en-ru")
 
 
-def dataset(pair: str) -> Dataset:
-    frame = pl.read_parquet(DATA / "wmt22" / f"wmt22_{pair}.parquet")
+def dataset(pair: str, year: int = 22) -> Dataset:
+    frame = pl.read_parquet(DATA / f"wmt{year}" / f"wmt{year}_{pair}.parquet")
     columns = frame.select(
         "system",
         "domain",
@@ -65,10 +66,11 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1, help="of the choice of examples")
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--pairs", nargs="*", default=list(LANGUAGES))
+    parser.add_argument("--pairs", nargs="*", default=list(PAIRS))
+    parser.add_argument("--year", type=int, default=22, help="21, 22 or 23")
     options = parser.parse_args()
     for pair in options.pairs:
-        data = dataset(pair)
+        data = dataset(pair, options.year)
         pairs = make_pairs(
             data, perturbations=options.methods or None, per_output=None, workers=options.workers
         )

@@ -72,7 +72,8 @@ def _kind(before: str, words: Sequence[str]) -> str:
         return "LOC"
     if whole in COMPANIES or whole in BODIES or _is_organisation(words):
         return "ORG"
-    if before in PERSON_TITLES["en"] or whole in FAMILY_NAMES or _is_person(words):
+    titled = before in PERSON_TITLES["en"] and not all(is_common(word, "en") for word in words)
+    if titled or whole in FAMILY_NAMES or _is_person(words):
         return "PER"
     foreign = all(word_tags(word, "en")[:1] == ("NP0",) and not is_common(word, "en") for word in words)
     plain = all(word.istitle() and word.isalpha() for word in words)
