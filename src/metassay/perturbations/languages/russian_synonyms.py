@@ -39,40 +39,89 @@ def candidates(previous: str, form: str, following: str) -> tuple[str, ...]:  # 
 
 @functools.cache
 def _candidates(form: str) -> tuple[str, ...]:
-    if not _CYRILLIC.fullmatch(form):
+    if form in FUNCTION_WORDS or not _CYRILLIC.fullmatch(form):
         return ()
     thesaurus = open_thesaurus("ru")
     assert thesaurus is not None
     readings = russian().parse(form)
     # Forms such as «включите» are orders far more often than statements about the future.
-    reading = next((r for r in readings if r.tag.mood == "impr"), readings[0])
-    if reading.normal_form in FUNCTION_WORDS or set(reading.tag.grammemes) & NAMES:
+    reading = next((r for r in readings if "impr" in r.tag.grammemes), readings[0])
+    meanings = thesaurus.meanings(reading.normal_form)
+    if not meanings or reading.normal_form in FUNCTION_WORDS or reading.tag.grammemes & NAMES:
         return ()
-    if reading.tag.POS not in _CARRY and reading.tag.POS not in _SAME_FORM:
+    pos = _part_of_speech(reading.tag)
+    if pos not in _CARRY and pos not in _SAME_FORM:
         return ()
-    if sum(other.score for other in readings if other.tag.POS == reading.tag.POS) < DOMINANT:
+    if sum(other.score for other in readings if _part_of_speech(other.tag) == pos) < DOMINANT:
         return ()
-    for meaning in thesaurus.meanings(reading.normal_form):
-        forms = [_inflect(word, reading) for word in meaning[:CENTRAL]]
+    for meaning in meanings:
+        forms = [_inflect(word, reading.tag, pos) for word in meaning[:CENTRAL]]
         found = tuple(word for word in forms if word is not None and word != form)
         if found:
             return found
     return ()
 
 
-def _inflect(word: str, model: Any) -> str | None:
+def _inflect(word: str, model: Any, pos: str) -> str | None:
     """The synonym in the form of the model; None where part of speech, gender or aspect differ."""
-    pos = model.tag.POS
-    fitting = [
-        p for p in russian().parse(word) if _LEMMA.get(pos, pos) == p.tag.POS and p.normal_form == word
-    ]
-    if not fitting or word in FUNCTION_WORDS:
-        return None
-    reading = fitting[0]
-    if any(getattr(reading.tag, name) != getattr(model.tag, name) for name in _AGREE.get(pos, ())):
+    reading = _reading(word, _LEMMA.get(pos, pos))
+    if reading is None or _values(reading.tag, _AGREE.get(pos, ())) != _values(model, _AGREE.get(pos, ())):
         return None
     if pos in _SAME_FORM:
         return str(reading.word)
-    wanted = {getattr(model.tag, name) for name in _CARRY[pos]} - {None}
-    inflected = reading.inflect(wanted)
-    return None if inflected is None else str(inflected.word)
+    wanted = frozenset(_values(model, _CARRY[pos])) - {None}
+    if not reading.is_known:
+        inflected = reading.inflect(wanted)
+        return None if inflected is None else str(inflected.word)
+    _, _, paradigm, place = reading.methods_stack[0]
+    ending = _ending(paradigm, reading.tag, wanted)
+    if ending is None:
+        return None
+    dictionary = russian().dictionary
+    stem = dictionary.build_stem(dictionary.paradigms[paradigm], place, reading.word)
+    return f"{ending[0]}{stem}{ending[1]}"
+
+
+# What follows is asked many times over: words share tags and paradigms, and forms share synonyms.
+
+
+@functools.cache
+def _part_of_speech(tag: Any) -> str:
+    return str(tag.POS)
+
+
+@functools.cache
+def _values(tag: Any, names: tuple[str, ...]) -> tuple[str | None, ...]:
+    return tuple(getattr(tag, name) for name in names)
+
+
+@functools.cache
+def _reading(lemma: str, pos: str) -> Any:
+    """A dictionary form's reading as this part of speech; None for function words and where there is none."""
+    if lemma in FUNCTION_WORDS:
+        return None
+    readings = russian().parse(lemma)
+    return next((r for r in readings if _part_of_speech(r.tag) == pos and r.normal_form == lemma), None)
+
+
+@functools.cache
+def _paradigm(number: int) -> list[tuple[str, Any, str]]:
+    """Prefix, tag and suffix of every form of the words that bend alike."""
+    return list(russian().dictionary.build_paradigm_info(number))
+
+
+@functools.cache
+def _ending(paradigm: int, tag: Any, wanted: frozenset[str]) -> tuple[str, str] | None:
+    """Prefix and suffix of the form with these values that is most like `tag`, as pymorphy chooses it."""
+    forms = _paradigm(paradigm)
+    fitting = [form for form in forms if wanted <= form[1].grammemes]
+    if not fitting:
+        wanted = type(tag).fix_rare_cases(wanted)
+        fitting = [form for form in forms if wanted <= form[1].grammemes]
+    like = tag.updated_grammemes(wanted)
+
+    def similarity(form: tuple[str, Any, str]) -> float:
+        return len(like & form[1].grammemes) - 0.1 * len(like ^ form[1].grammemes)
+
+    best = max(fitting, key=similarity, default=None)
+    return None if best is None else (best[0], best[2])
