@@ -250,3 +250,30 @@ def test_the_defaults_of_a_task_are_the_papers_methods_but_the_llm() -> None:
     names = {p.name for p in default_perturbations("mt")}
     assert names == {"removal", "insertion", "swapping", *LANGUAGE_BOUND}
     assert {p.name for p in default_perturbations("asr")} == {"removal", "insertion", "swapping", "phonetic"}
+
+
+def test_russian_synonyms_bend_as_pymorphy_bends_them(
+    needs: Callable[[str, str], None], real_data: Callable[[str], Path]
+) -> None:
+    """Every synonym of 3,000 word forms against pymorphy's own `inflect`."""
+    needs("synonym", "ru")
+    from metassay.perturbations.languages import russian_synonyms as own
+    from metassay.text.morphology import russian
+    from metassay.text.thesaurus import open_thesaurus
+
+    thesaurus = open_thesaurus("ru")
+    assert thesaurus is not None
+    texts = pl.read_parquet(real_data(FILES["ru"]))["hyp"].unique(maintain_order=True).to_list()
+    forms = list(dict.fromkeys(word for text in texts for word in text.split() if word.islower()))[:3000]
+    compared = 0
+    for form in forms:
+        model = russian().parse(form)[0]
+        pos = str(model.tag.POS)
+        for word in (w for meaning in thesaurus.meanings(model.normal_form) for w in meaning):
+            if pos not in own._CARRY or own._inflect(word, model.tag, pos) is None:
+                continue
+            lemma = own._reading(word, own._LEMMA.get(pos, pos))
+            wanted = {getattr(model.tag, name) for name in own._CARRY[pos]} - {None}
+            assert own._inflect(word, model.tag, pos) == lemma.inflect(wanted).word
+            compared += 1
+    assert compared > 1000
