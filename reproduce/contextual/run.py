@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import spearmanr
-
 from metassay.data.dataset import Dataset
 from metassay.workflows.assay import assay
 from metassay.workflows.assay_result import AssayResult
@@ -157,14 +155,10 @@ def by_method(found: dict[str, Any]) -> str:
 
 def quality(found: dict[str, Any]) -> str:
     """Spearman of the order of MQM buckets, worst first, with local accuracy."""
-    rows = found["contexts"]["mqm:250"]["local_accuracy"]
-    contexts = list(dict.fromkeys(row["context"] for row in rows))
-    sentences = []
-    for metric in ("bleu", "chrf"):
-        accuracy = {row["context"]: row["accuracy"] for row in rows if row["metric"] == metric}
-        rho = spearmanr(range(len(contexts)), [accuracy[context] for context in contexts]).statistic
-        sentences.append(f"{metric} {rho:.2f}")
-    return f"Spearman of MQM bucket ({len(contexts)} buckets) against accuracy: {', '.join(sentences)}."
+    column = found["contexts"]["mqm:250"]
+    buckets = len({row["context"] for row in column["local_accuracy"]})
+    shown = ", ".join(f"{metric} {column['trend'][metric]:.2f}" for metric in ("bleu", "chrf"))
+    return f"Spearman of MQM bucket ({buckets} buckets) against accuracy: {shown}."
 
 
 def agreement(column: str, found: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ from metassay.meta.contextual_tables import (
     method_mix,
     plain,
     robustness_rows,
+    trend_entry,
 )
 from metassay.meta.judgements import Contexts, Judgements, single_valued
 from metassay.meta.local_accuracy import sort_pairs, whole
@@ -95,6 +96,7 @@ class ContextualResult:
                 "h2": h2_entry(column, evidence, self.metadata[name]),
                 "method_mix": method_mix(column, self.methods),
                 "robustness": robustness_rows(column, evidence, self.ranked),
+                "trend": trend_entry(column, self.metrics, self.ranked),
             }
         )
         return {

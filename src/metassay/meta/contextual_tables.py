@@ -14,6 +14,7 @@ from metassay.meta.agreement import OrderChange
 from metassay.meta.context_column import Column, ContextFinding, Estimates
 from metassay.meta.prediction import Metadata, predict_agreement
 from metassay.meta.selection import GLOBAL, Evidence, recommend, robust_choice
+from metassay.meta.trend import trends
 from metassay.stats.multiplicity import holm
 
 FloatArray = NDArray[np.float64]
@@ -137,6 +138,12 @@ def robustness_rows(column: Column, evidence: Evidence, ranked: Sequence[int]) -
         }
         for m, metric in enumerate(evidence.metrics)
     ]
+
+
+def trend_entry(column: Column, metrics: Sequence[str], ranked: Sequence[int]) -> Row | None:
+    """Per metric, how its accuracy follows contexts that have an order; None where they have none."""
+    found = trends(column.contexts.values, column.estimates.accuracy[list(ranked)])
+    return None if found is None else dict(zip((metrics[m] for m in ranked), found))
 
 
 def method_mix(column: Column, methods: Sequence[str]) -> Row:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from metassay.meta.context_order import position
+
 SENTINELS = frozenset({"length", "random", "constant", "random_per_system"})
 GLOBAL = "global"
-_BUCKET = re.compile(r"^[\[(]\s*(-?\d+(?:\.\d+)?(?:e-?\d+)?)\s*,")
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _column(name: str, column: Mapping[str, Any], recommendation: Any) -> Column
     return Column(
         name=name,
         contexts=contexts,
-        ordered=all(_position(context) is not None for context in contexts),
+        ordered=all(position(context) is not None for context in contexts),
         estimates=estimates,
         h1=tuple(_rows(column.get("h1"))),
         agreement=_agreement(column.get("h2")),
@@ -167,21 +167,12 @@ def _ordered_contexts(estimates: Iterable[Estimate]) -> tuple[str, ...]:
         values = accuracies.setdefault(estimate.context, [])
         if estimate.accuracy is not None and estimate.metric.split("(")[0] not in SENTINELS:
             values.append(estimate.accuracy)
-    positions = {context: _position(context) for context in accuracies}
+    positions = {context: position(context) for context in accuracies}
     numeric = {context: at for context, at in positions.items() if at is not None}
     if len(numeric) == len(positions):
         return tuple(sorted(numeric, key=lambda context: (numeric[context], context)))
     means = {context: sum(values) / len(values) if values else 0.0 for context, values in accuracies.items()}
     return tuple(sorted(means, key=lambda context: (-means[context], context)))
-
-
-def _position(context: str) -> float | None:
-    bucket = _BUCKET.match(context)
-    try:
-        position = float(bucket.group(1) if bucket else context)
-    except ValueError:
-        return None
-    return position if math.isfinite(position) else None
 
 
 def _agreement(h2: Any) -> Agreement | None:

@@ -23,8 +23,6 @@ DETAIL_FIELDS = (
     Field("outputs", "outputs", "count"),
     Field("pairs", "pairs", "count"),
 )
-ENOUGH = 5
-"""Fewer contexts than this show no trend."""
 _COUNTED = ("micro", "standardised", "ties", "items", "outputs", "pairs")
 
 
@@ -97,9 +95,8 @@ def spread_sentence(findings: Findings, column: Column) -> Sentence | None:
 
 def trend_sentence(findings: Findings, column: Column) -> Sentence | None:
     """How accuracy moves along contexts that have an order, such as buckets of human scores."""
-    if not column.ordered or len(column.contexts) < ENOUGH:
-        return None
-    trends = {name: rho for name in findings.metrics[:4] if (rho := _trend(column, name)) is not None}
+    known = column.raw.get("trend") or {}
+    trends = {name: rho for name in findings.metrics[:4] if (rho := known.get(name)) is not None}
     if not trends:
         return None
     shown = [
@@ -112,17 +109,6 @@ def trend_sentence(findings: Findings, column: Column) -> Sentence | None:
         column=column.name,
         shown=joined(shown),
     )
-
-
-def _trend(column: Column, metric: str) -> float | None:
-    from scipy.stats import spearmanr
-
-    positions = {context: place for place, context in enumerate(column.contexts)}
-    found = column.of(metric)
-    accuracies = [_accuracy(estimate) for estimate in found]
-    if len(found) < ENOUGH or len(set(accuracies)) == 1:
-        return None
-    return float(spearmanr([positions[estimate.context] for estimate in found], accuracies).statistic)
 
 
 def _direction(trends: list[float]) -> str:
