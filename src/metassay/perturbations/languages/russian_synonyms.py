@@ -41,12 +41,10 @@ def candidates(previous: str, form: str, following: str) -> tuple[str, ...]:  # 
 def _candidates(form: str) -> tuple[str, ...]:
     if form in FUNCTION_WORDS or not _CYRILLIC.fullmatch(form):
         return ()
-    thesaurus = open_thesaurus("ru")
-    assert thesaurus is not None
     readings = russian().parse(form)
     # Forms such as «включите» are orders far more often than statements about the future.
     reading = next((r for r in readings if "impr" in r.tag.grammemes), readings[0])
-    meanings = thesaurus.meanings(reading.normal_form)
+    meanings = _meanings(reading.normal_form)
     if not meanings or reading.normal_form in FUNCTION_WORDS or reading.tag.grammemes & NAMES:
         return ()
     pos = _part_of_speech(reading.tag)
@@ -55,7 +53,7 @@ def _candidates(form: str) -> tuple[str, ...]:
     if sum(other.score for other in readings if _part_of_speech(other.tag) == pos) < DOMINANT:
         return ()
     for meaning in meanings:
-        forms = [_inflect(word, reading.tag, pos) for word in meaning[:CENTRAL]]
+        forms = [_inflect(word, reading.tag, pos) for word in meaning]
         found = tuple(word for word in forms if word is not None and word != form)
         if found:
             return found
@@ -65,11 +63,11 @@ def _candidates(form: str) -> tuple[str, ...]:
 def _inflect(word: str, model: Any, pos: str) -> str | None:
     """The synonym in the form of the model; None where part of speech, gender or aspect differ."""
     reading = _reading(word, _LEMMA.get(pos, pos))
-    if reading is None or _values(reading.tag, _AGREE.get(pos, ())) != _values(model, _AGREE.get(pos, ())):
+    if reading is None or _agreeing(reading.tag, pos) != _agreeing(model, pos):
         return None
     if pos in _SAME_FORM:
         return str(reading.word)
-    wanted = frozenset(_values(model, _CARRY[pos])) - {None}
+    wanted = _carried(model, pos)
     if not reading.is_known:
         inflected = reading.inflect(wanted)
         return None if inflected is None else str(inflected.word)
@@ -91,8 +89,21 @@ def _part_of_speech(tag: Any) -> str:
 
 
 @functools.cache
-def _values(tag: Any, names: tuple[str, ...]) -> tuple[str | None, ...]:
-    return tuple(getattr(tag, name) for name in names)
+def _agreeing(tag: Any, pos: str) -> tuple[str | None, ...]:
+    return tuple(getattr(tag, name) for name in _AGREE.get(pos, ()))
+
+
+@functools.cache
+def _carried(tag: Any, pos: str) -> frozenset[str]:
+    return frozenset(filter(None, (getattr(tag, name) for name in _CARRY[pos])))
+
+
+@functools.cache
+def _meanings(lemma: str) -> list[list[str]]:
+    """The nearest synonyms of each meaning."""
+    thesaurus = open_thesaurus("ru")
+    assert thesaurus is not None
+    return [meaning[:CENTRAL] for meaning in thesaurus.meanings(lemma)]
 
 
 @functools.cache
