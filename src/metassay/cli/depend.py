@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import DataOptions, OutputOptions, accepted_values, assignments, comma_list
+from metassay.cli.options import DataOptions, OutputOptions, comma_list
 from metassay.cli.printing import note, print_table, progress, say
 
 EXPLANATION = """\
@@ -60,17 +60,11 @@ def run_depend(
             draws=draws,
             analysis=analysis,
             seed=output.seed,
-            join=data.join or None,
-            columns=assignments(data.column, "--column"),
-            where=accepted_values(data.where),
-            systems=comma_list(data.systems),
-            exclude_systems=comma_list(data.exclude_systems),
-            reference=data.reference,
-            keep_references=keep_references,
-            quoting=data.quoting,
             workers=output.workers,
             out=output.out,
             progress=show,
+            keep_references=keep_references,
+            **data.score_reading(),
         )
     if output.json:
         print(result.to_json())

@@ -94,19 +94,28 @@ class DataOptions:
             raise InputError("no data was named.", remedy="Name a file, or try: metassay demo")
         return read(
             self.data,
+            **self._choices(),
             task=self.task,
-            columns=assignments(self.column, "--column"),
-            where=accepted_values(self.where),
-            systems=comma_list(self.systems),
-            exclude_systems=comma_list(self.exclude_systems),
-            join=self.join or None,
-            quoting=self.quoting,
             references=self.references,
             language=self.language,
             qrels=self.qrels,
             complete=self.complete,
             relevant_from=self.relevant_from,
         )
+
+    def score_reading(self) -> dict[str, Any]:
+        """The keywords of verbs that work on scores."""
+        return {**self._choices(), "reference": self.reference}
+
+    def _choices(self) -> dict[str, Any]:
+        return {
+            "columns": assignments(self.column, "--column"),
+            "where": accepted_values(self.where),
+            "systems": comma_list(self.systems),
+            "exclude_systems": comma_list(self.exclude_systems),
+            "join": self.join or None,
+            "quoting": self.quoting,
+        }
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import DataOptions, OutputOptions, accepted_values, assignments, comma_list
+from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
 
 TESTS, SCORES = "Tests", "Scores"
@@ -85,24 +85,12 @@ def run_rank(
             progress=show,
             **asdict(scores),
             **asdict(testing),
-            **_reading(data),
+            **data.score_reading(),
         )
     if output.json:
         print(result.to_json())
         return
     _show(result.to_dict())
-
-
-def _reading(data: DataOptions) -> dict[str, Any]:
-    return {
-        "join": data.join or None,
-        "columns": assignments(data.column, "--column"),
-        "where": accepted_values(data.where),
-        "systems": comma_list(data.systems),
-        "exclude_systems": comma_list(data.exclude_systems),
-        "reference": data.reference,
-        "quoting": data.quoting,
-    }
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -59,13 +59,12 @@ class Agreement:
 class Column:
     """All that was found for one context column.
 
-    `ordered` says that the contexts are numbers or buckets; `raw` is the column's part of the JSON object.
+    `raw` is the column's part of the JSON object.
     """
 
     name: str
     contexts: tuple[str, ...]
     estimates: Mapping[tuple[str, str], Estimate]
-    ordered: bool
     h1: tuple[Mapping[str, Any], ...]
     agreement: Agreement | None
     choices: Mapping[str, Choice]
@@ -139,7 +138,6 @@ def _column(name: str, column: Mapping[str, Any], recommendation: Any) -> Column
     return Column(
         name=name,
         contexts=contexts,
-        ordered=all(position(context) is not None for context in contexts),
         estimates=estimates,
         h1=tuple(_rows(column.get("h1"))),
         agreement=_agreement(column.get("h2")),

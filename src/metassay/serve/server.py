@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 from metassay.errors import InputError
 from metassay.workflows.overview import overview
 
-LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 -- only where --host says so
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1"})
+EVERYWHERE = frozenset({"0.0.0.0", ""})  # noqa: S104 -- only where --host says so
 _REPORT = re.compile(r"/runs/(\d{1,6})/")
 _HEADERS = {
     "Cache-Control": "no-store",

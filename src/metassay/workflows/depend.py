@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
-from metassay.data.dataset import Dataset
 from metassay.data.scores import ScoreTable
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.meta.dependence_assembly import depend_on_systems
 from metassay.meta.dependence_results import DependenceReport
-from metassay.workflows.depend_files import open_run, write_results
+from metassay.workflows.depend_files import write_results
 from metassay.workflows.depend_grouping import SYSTEM, Grouping
-from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.score_tables import read_score_tables
+from metassay.workflows.score_runs import open_score_run
+from metassay.workflows.score_tables import Reading, Source, only_human, read_score_tables
 
 Named = str | Sequence[str]
 
@@ -66,7 +65,7 @@ class DependResult(Result):
 
 
 def depend(
-    data: Dataset | pl.DataFrame | ScoreTable | Sequence[ScoreTable] | Paths,
+    data: Source,
     *,
     human: str | None = None,
     by: str = SYSTEM,
@@ -79,40 +78,23 @@ def depend(
     draws: int = 999,
     analysis: bool = False,
     seed: int = 0,
-    join: Paths | None = None,
-    columns: Mapping[str, str] | None = None,
-    where: Mapping[str, str | Sequence[str]] | None = None,
-    systems: Sequence[str] | None = None,
-    exclude_systems: Sequence[str] | None = None,
-    reference: Sequence[str] = (),
-    keep_references: bool = False,
-    quoting: str = "minimal",
     workers: int | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> DependResult:
     """Measure system dependence (SysDep) and expected deviations of every metric.
 
     `data` is a table with a row per output and a column per metric (or files of such tables, a folder in the
-    layout of mt-metrics-eval, a data set). `by` groups outputs by another column than the system. `context`
-    measures within each value of a column as well (by default within domains, where there are any); `cluster`
-    makes its values (documents) the units that are resampled; `weight` names a column of weights. `analysis`
-    adds how SysDep reacts to resamples, sample size and the choice of systems. `out` is a folder for a page
-    to read, the results as JSON and CSV, and the charts.
+    layout of mt-metrics-eval, a data set); `join`, `columns`, `where`, `systems`, `exclude_systems`,
+    `reference`, `keep_references` and `quoting` say how it is read. `by` groups outputs by another column
+    than the system. `context` measures within each value of a column as well (by default within domains,
+    where there are any); `cluster` makes its values (documents) the units that are resampled; `weight` names
+    a column of weights. `analysis` adds how SysDep reacts to resamples, sample size and the choice of
+    systems. `out` is a folder for a page to read, the results as JSON and CSV, and the charts.
     """
-    tables, notes = read_score_tables(
-        data,
-        human=human,
-        join=join,
-        columns=columns,
-        where=where,
-        systems=systems,
-        exclude_systems=exclude_systems,
-        reference=reference,
-        keep_references=keep_references,
-        quoting=quoting,
-    )
-    chosen = human or _only_human(tables)
+    tables, notes = read_score_tables(data, human=human, **reading)
+    chosen = only_human(tables, human)
     tables = [table for table in tables if chosen in table.human]
     if not tables:
         raise InputError(f"no data set has the human score {chosen}.")
@@ -120,7 +102,7 @@ def depend(
         chosen, by, _names(metrics), _names(lower_is_better), _contexts(context), cluster, weight
     )
     options: dict[str, Any] = {"bootstraps": bootstraps, "draws": draws, "seed": seed, "analysis": analysis}
-    run = None if out is None else open_run(out, tables, asdict(grouping) | options)
+    run = None if out is None else open_score_run(out, "depend", tables, asdict(grouping) | options)
     reports = {
         table.dataset: depend_on_systems(
             grouping.outputs(table),
@@ -136,15 +118,6 @@ def depend(
     if run is not None:
         write_results(run, result.to_dict(), result.to_frame(), reports)
     return result
-
-
-def _only_human(tables: Sequence[ScoreTable]) -> str:
-    found = list(dict.fromkeys(name for table in tables for name in table.human))
-    if len(found) > 1:
-        raise InputError(
-            f"there are several human scores: {', '.join(found)}.", remedy="Choose one with --human COLUMN."
-        )
-    return found[0]
 
 
 def _notes(

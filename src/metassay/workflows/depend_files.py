@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
-from metassay.data.scores import ScoreTable
 from metassay.meta.dependence_results import DependenceReport
 from metassay.reporting.charts.dependence import curves_chart, deviations_chart, rank_flow_chart
 from metassay.reporting.charts.drawing import drawn
@@ -18,20 +14,9 @@ from metassay.reporting.charts.theme import Spec
 from metassay.reporting.dependence_page import render_dependence
 from metassay.store.run import RunFolder
 from metassay.workflows.preparing import versions
+from metassay.workflows.score_runs import file_name
 
 WIDTH = 720
-
-
-def open_run(folder: str | Path, tables: Sequence[ScoreTable], configuration: Mapping[str, Any]) -> RunFolder:
-    """The run folder of this configuration on these scores; another run's is refused."""
-    digest = hashlib.blake2b(digest_size=16)
-    for table in tables:
-        digest.update(repr((table.dataset, table.systems, table.segments, dict(table.labels))).encode())
-        for name, scores in (*table.human.items(), *table.metrics.items()):
-            digest.update(name.encode())
-            digest.update(scores.tobytes())
-    identity = {"command": "depend", "configuration": dict(configuration), "input": digest.hexdigest()}
-    return RunFolder.open(folder, identity)
 
 
 def write_results(
@@ -44,7 +29,7 @@ def write_results(
     for dataset, by_metric in drawings.items():
         for metric, by_kind in by_metric.items():
             for kind, drawing in by_kind.items():
-                place = f"charts/{_file_name(dataset)}/{_file_name(metric)}-{kind}.svg"
+                place = f"charts/{file_name(dataset)}/{file_name(metric)}-{kind}.svg"
                 run.write_text(place, drawing)
     run.write_text("report.html", render_dependence(result, drawings))
     run.write_manifest({"state": "finished", "versions": versions()})
@@ -67,7 +52,3 @@ def _drawn(report: DependenceReport) -> dict[str, dict[str, str]]:
         entry.metric: {kind: drawn(spec, width=WIDTH) for kind, spec in charts(report, entry.metric).items()}
         for entry in report.metrics
     }
-
-
-def _file_name(text: str) -> str:
-    return re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"

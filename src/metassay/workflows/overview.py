@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from metassay.errors import InputError, Place
-from metassay.meta.drift import compare
+from metassay.meta.drift import compare_series
 from metassay.reporting.answer import answer
 from metassay.reporting.findings import find
 from metassay.store.run import RunFolder, read_manifest
@@ -88,17 +87,10 @@ def _comparisons(
     found = []
     for task in sorted({entry["task"] for entry in entries if entry["task"]}):
         own = [entry for entry in entries if entry["task"] == task]
-        for before, after in pairwise(own):
-            old, new = results[before["folder"]], results[after["folder"]]
-            assert old is not None
-            assert new is not None
-            changes = compare(old, new)
-            found.append(
-                {
-                    "before": before["name"],
-                    "after": after["name"],
-                    "changed": changes["changed"],
-                    "sentences": changes["sentences"],
-                }
-            )
+        changes = compare_series([result for entry in own if (result := results[entry["folder"]])])
+        found += [
+            {"before": before["name"], "after": after["name"]}
+            | {name: change[name] for name in ("changed", "sentences")}
+            for before, after, change in zip(own, own[1:], changes)
+        ]
     return found

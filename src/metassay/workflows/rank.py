@@ -11,15 +11,16 @@ import polars as pl
 
 from metassay.data.scores import ScoreTable
 from metassay.engine.local import Progress
-from metassay.errors import InputError, UnknownName
+from metassay.errors import UnknownName
 from metassay.meta.averages import averages
 from metassay.meta.ranking_of_metrics import Ranking, rank_tables
 from metassay.meta.significance import Procedure
 from metassay.store.run import RunFolder
 from metassay.workflows.rank_analyses import ANALYSES, analyse
-from metassay.workflows.rank_files import open_run, write_results
+from metassay.workflows.rank_files import write_results
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.score_tables import Reading, Source, read_score_tables
+from metassay.workflows.score_runs import open_score_run
+from metassay.workflows.score_tables import Reading, Source, only_human, read_score_tables
 
 Named = str | Sequence[str]
 MISSING = ("complete", "pairwise")
@@ -92,7 +93,7 @@ def rank(
     procedure = Procedure(significance, method, draws, permutations, seed, workers)
     tables, notes = read_score_tables(data, human=human, **reading)
     options: dict[str, Any] = {
-        "human": _human(tables, human),
+        "human": only_human(tables, human),
         "metrics": _names(metrics) or None,
         "lower_is_better": _names(lower_is_better),
         "cluster": cluster,
@@ -128,7 +129,7 @@ def _open(
 ) -> RunFolder:
     """The run folder; neither the number of threads nor the streams derived from names identify a run."""
     drawing = {name: value for name, value in asdict(procedure).items() if name not in {"workers", "stream"}}
-    return open_run(out, tables, configuration | drawing)
+    return open_score_run(out, "rank", tables, configuration | drawing)
 
 
 def _checked(names: list[str], known: Iterable[str], kind: str) -> list[str]:
@@ -136,20 +137,6 @@ def _checked(names: list[str], known: Iterable[str], kind: str) -> list[str]:
         if name not in known:
             raise UnknownName(kind, name, known)
     return names
-
-
-def _human(tables: Sequence[ScoreTable], human: str | None) -> str:
-    """The human score asked for, or the only one there is."""
-    if human is not None:
-        return human
-    found = list(dict.fromkeys(name for table in tables for name in table.human if ":" not in name))
-    if not found:
-        raise InputError("there is no column of human scores.", remedy="Name one with --human COLUMN.")
-    if len(found) > 1:
-        raise InputError(
-            f"there are several human scores: {', '.join(found)}.", remedy="Choose one with --human COLUMN."
-        )
-    return found[0]
 
 
 def _names(texts: Named | None) -> list[str]:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
-from metassay.data.scores import ScoreTable
 from metassay.reporting.charts.drawing import drawn
 from metassay.reporting.charts.metric_ranking import comparisons_chart, ranking_chart
 from metassay.store.run import RunFolder
 from metassay.workflows.preparing import versions
-
-
-def open_run(folder: str | Path, tables: Sequence[ScoreTable], configuration: Mapping[str, Any]) -> RunFolder:
-    """The run folder of this configuration on these scores; another run's is refused."""
-    inputs = {table.dataset: table.content_hash for table in tables}
-    return RunFolder.open(folder, {"command": "rank", "configuration": dict(configuration), "inputs": inputs})
+from metassay.workflows.score_runs import file_name
 
 
 def write_results(run: RunFolder, result: Mapping[str, Any], frame: pl.DataFrame) -> None:
@@ -36,12 +28,8 @@ def write_results(run: RunFolder, result: Mapping[str, Any], frame: pl.DataFrame
     for name, rows in result.get("analysis", {}).items():
         run.write_text(f"results/{name}.csv", pl.DataFrame(rows, infer_schema_length=None).write_csv())
     for one in result["results"]:
-        place = "charts/" + _file_name("-".join((one["dataset"], one["meta"], one["context"])))
+        place = "charts/" + file_name("-".join((one["dataset"], one["meta"], one["context"])))
         run.write_text(f"{place}.svg", drawn(ranking_chart(one)))
         if one["comparisons"]:
             run.write_text(f"{place}-comparisons.svg", drawn(comparisons_chart(one)))
     run.write_manifest({"state": "finished", "versions": versions()})
-
-
-def _file_name(text: str) -> str:
-    return re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"

@@ -34,6 +34,20 @@ class Reading(TypedDict, total=False):
     quoting: str
 
 
+def only_human(tables: Sequence[ScoreTable], human: str | None) -> str:
+    """The human score asked for, or the only one there is."""
+    if human is not None:
+        return human
+    found = list(dict.fromkeys(name for table in tables for name in table.human if ":" not in name))
+    if not found:
+        raise InputError("there is no column of human scores.", remedy="Name one with --human COLUMN.")
+    if len(found) > 1:
+        raise InputError(
+            f"there are several human scores: {', '.join(found)}.", remedy="Choose one with --human COLUMN."
+        )
+    return found[0]
+
+
 def read_score_tables(
     data: Source,
     *,

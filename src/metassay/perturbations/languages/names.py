@@ -27,25 +27,25 @@ ORGANISATION_WORDS = word_set(
     Institute Commission Department Bureau Council League Club News Xinhua Academy College School Hospital
     Office Press Center Centre Agency Foundation Federation Union Fund Organization Court Daily Post Media
     Exchange Museum Library Laboratory Society Alliance Airlines Motors Restaurant Hotel Nations NATO WHO
-    EU UN GmbH AG United Rangers Republikaner Demokraten Universität Ministerium Rat
+    EU UN GmbH AG United Rangers
     """
 )
 COMPANIES = word_set(
     """
-    Alamo AliExpress Apple_Music Apple_Watch Burger_King Coca_Cola Crowdstrike Deutsche_Bank Deutsche_Bahn
-    Deutsche_Post Europcar General_Electric General_Motors Goldman_Sachs Google_Maps HBO_Max
-    Lockheed_Martin Longines McAfee Norton Pizza_Hut PlayStation Xbox Red_Bull Rolls_Royce Royal_Mail
-    Tesco The_Guardian Thyssen Walt_Disney Warner_Bros Wells_Fargo Wikipedia Acer Adidas Adobe Airbnb
-    Airbus Alibaba Alipay Amazon AMD AOL Baidu ByteDance Apple AT&T Audi BMW Boeing Bosch Burberry
-    Chevrolet Cisco Dell Deloitte Disney Dropbox Ebay eBay Ericsson Exxon Facebook FedEx Ferrari Fiat Ford
-    Foxconn Gazprom Gmail Google Gucci HBO Honda HP Huawei Hulu Hyundai IBM IKEA Ikea Instagram Intel
-    Kodak Lego Lenovo LG Lidl LinkedIn Lufthansa Mastercard Mazda McDonald Mercedes Meta Microsoft Midea
-    Mitsubishi Motorola Nestlé Netflix Nike Nikon Nintendo Nissan Nokia Novartis Nvidia Omega Opel Oracle
-    Panasonic PayPal Pepsi Pfizer Philips Pinterest Pixar Porsche Puma Reddit Renault Rolex Samsung
-    Siemens Skype Snapchat Sony SpaceX Spotify Starbucks Suning Suzuki Telegram Tencent Tesla TikTok
-    Toshiba Toyota TSMC Twitch Twitter Uber UPS Verizon Vodafone Volkswagen Volvo Walmart WeChat Weibo
-    WhatsApp Xerox Xiaomi Yahoo Yandex YouTube Youtube Zara Avis Bloomberg Cloudflare CNN DHL DPD Heineken
-    Hertz Paypal Reuters Sixt Symantec TNT Xinhua
+    Acer Adidas Adobe Airbnb Airbus Alamo Alibaba AliExpress Alipay Amazon AMD AOL Apple Apple_Music
+    Apple_Watch AT&T Audi Avis Baidu Bloomberg BMW Boeing Bosch Burberry Burger_King ByteDance Chevrolet
+    Cisco Cloudflare CNN Coca_Cola Crowdstrike Dell Deloitte Deutsche_Bahn Deutsche_Bank Deutsche_Post DHL
+    Disney DPD Dropbox Ebay eBay Ericsson Europcar Exxon Facebook FedEx Ferrari Fiat Ford Foxconn Gazprom
+    General_Electric General_Motors Gmail Goldman_Sachs Google Google_Maps Gucci HBO HBO_Max Heineken
+    Hertz Honda HP Huawei Hulu Hyundai IBM Ikea IKEA Instagram Intel Kodak Lego Lenovo LG Lidl LinkedIn
+    Lockheed_Martin Longines Lufthansa Mastercard Mazda McAfee McDonald Mercedes Meta Microsoft Midea
+    Mitsubishi Motorola Nestlé Netflix Nike Nikon Nintendo Nissan Nokia Norton Novartis Nvidia Omega Opel
+    Oracle Panasonic PayPal Paypal Pepsi Pfizer Philips Pinterest Pixar Pizza_Hut PlayStation Porsche Puma
+    Red_Bull Reddit Renault Reuters Rolex Rolls_Royce Royal_Mail Samsung Siemens Sixt Skype Snapchat Sony
+    SpaceX Spotify Starbucks Suning Suzuki Symantec Telegram Tencent Tesco Tesla The_Guardian Thyssen
+    TikTok TNT Toshiba Toyota TSMC Twitch Twitter Uber UPS Verizon Vodafone Volkswagen Volvo Walmart
+    Walt_Disney Warner_Bros WeChat Weibo Wells_Fargo WhatsApp Wikipedia Xbox Xerox Xiaomi Xinhua Yahoo
+    Yandex Youtube YouTube Zara
     """
 )
 """Companies and what they run: without an article in every language."""
