@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from metassay.errors import InputError
+from metassay.reporting.overview_page import render_overview
 from metassay.sample import sample_path
 from metassay.serve.server import RunServer
 from metassay.workflows.assay import assay
@@ -139,6 +140,14 @@ def test_hostile_names_of_runs_are_escaped(ask: Ask, runs: Path) -> None:
     assert "x&lt;img src=x" in page
     assert "script-src" not in page.partition("</head>")[0]
     assert "default-src &#39;none&#39;" in page
+
+
+def test_metrics_that_the_chart_has_no_room_for_are_named() -> None:
+    rows = [{"metric": f"m{n}", "accuracy": 0.5, "low": 0.4, "high": 0.6} for n in range(10)]
+    common = {"task": "mt", "state": "finished", "command": "assay", "answer": "m0.", "metrics": rows}
+    runs = [{"name": name, "folder": name, **common} for name in ("one", "two")]
+    page = render_overview({"runs": runs, "comparisons": []}, {})
+    assert "Not drawn: m8, m9." in page
 
 
 def test_a_port_in_use_and_a_folder_without_runs_are_said(runs: Path, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 from markupsafe import Markup
 
 from metassay.reporting.charts.drawing import data_uri, drawn
-from metassay.reporting.charts.history import history_chart
+from metassay.reporting.charts.history import history_chart, metrics_of
+from metassay.reporting.charts.theme import SLOTS
 from metassay.reporting.pages import plain_style, policy, templates
 from metassay.reporting.wording import TASKS, count
 
@@ -34,12 +35,16 @@ def render_overview(result: Mapping[str, Any], links: Mapping[str, str]) -> str:
     )
 
 
-def _charts(assays: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def _charts(assays: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A picture per task that has at least two assays."""
     tasks = sorted({run["task"] for run in assays})
     by_task = {task: [run for run in assays if run["task"] == task] for task in tasks}
     return [
-        {"of": TASKS.get(task, ("", task))[1], "source": data_uri(drawn(history_chart(runs), width=820))}
+        {
+            "of": TASKS.get(task, ("", task))[1],
+            "source": data_uri(drawn(history_chart(runs), width=820)),
+            "left_out": metrics_of(runs)[SLOTS:],
+        }
         for task, runs in by_task.items()
         if len(runs) > 1
     ]

@@ -8,12 +8,17 @@ from typing import Any
 from metassay.reporting.charts.theme import SHAPES, SLOTS, Spec, chart, in_order
 
 
+def metrics_of(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The metrics of these runs as they come; the chart has room for the first `SLOTS`."""
+    return list(dict.fromkeys(row["metric"] for run in runs for row in run["metrics"]))
+
+
 def history_chart(runs: Sequence[Mapping[str, Any]]) -> Spec:
     """The accuracy over all contexts of each metric, run by run; metrics beyond the palette are left out.
 
     `runs` are the finished assays of an overview, oldest first.
     """
-    names = list(dict.fromkeys(row["metric"] for run in runs for row in run["metrics"]))[:SLOTS]
+    names = metrics_of(runs)[:SLOTS]
     rows = [
         {"run": run["name"], **row}
         for run in runs
