@@ -25,9 +25,9 @@ ORGANISATION_WORDS = word_set(
     """
     University Company Bank Committee Ministry Association Party Inc Ltd Co Corp Corporation Group
     Institute Commission Department Bureau Council League Club News Xinhua Academy College School Hospital
-    Office Press Center Centre Agency Foundation Federation Union Fund Organization Court Daily Post Media
-    Exchange Museum Library Laboratory Society Alliance Airlines Motors Restaurant Hotel Nations NATO WHO
-    EU UN GmbH AG United Rangers
+    Office Press Center Centre Agency Foundation Federation Union Fund Organization Court Daily Times Post
+    Media Exchange Museum Library Laboratory Society Alliance Airlines Motors Restaurant Hotel Nations
+    NATO WHO EU UN GmbH AG United Rangers
     """
 )
 COMPANIES = word_set(
