@@ -16,10 +16,10 @@ import numpy as np
 from scipy.stats import bootstrap
 from threadpoolctl import threadpool_limits
 
-from metassay.meta.context_column import Method, study_intervals
-from metassay.meta.contextual import assay_pairs
-from metassay.meta.judgements import Contexts, Judgements
-from metassay.meta.local_accuracy import sort_pairs
+from metassay.meta.contexts.accuracy import sort_pairs
+from metassay.meta.contexts.assay import assay_pairs
+from metassay.meta.contexts.column import Method, study_intervals
+from metassay.meta.contexts.judgements import Contexts, Judgements
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 
 METRICS, CONTEXTS, RESAMPLES, METHODS, SYSTEMS = 20, 1000, 1000, 4, 10

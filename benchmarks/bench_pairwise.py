@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from metassay.meta.meta_metrics import Judged, MetaMetric, meta_values
-from metassay.meta.significance import Procedure, metric_differences
+from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values
+from metassay.meta.people.significance import Procedure, metric_differences
 
 TABLE = "wmt23/wmt23_zh-en_metrics.parquet"
 SOFT = MetaMetric("spa")

@@ -15,7 +15,7 @@ import pytrec_eval
 
 from metassay.data.dataset import Dataset
 from metassay.data.rankings import order_by_score
-from metassay.meta.judgements import judge
+from metassay.meta.contexts.judgements import judge
 from metassay.metrics.ranking import CUTS, PAPER, InterpolatedPrecision
 from metassay.metrics.ranking_base import score_rankings
 from metassay.perturbations.pairs import make_pairs

@@ -13,11 +13,11 @@ import time
 import numpy as np
 from scipy.special import ndtri
 
-from metassay.meta.confounding import confounding
-from metassay.meta.context_column import Estimates
-from metassay.meta.hypotheses import accuracy_change, cross_methods
-from metassay.meta.judgements import Contexts, Judgements
-from metassay.meta.local_accuracy import tally, whole
+from metassay.meta.contexts.accuracy import tally, whole
+from metassay.meta.contexts.column import Estimates
+from metassay.meta.contexts.confounding import confounding
+from metassay.meta.contexts.h1 import accuracy_change, cross_methods
+from metassay.meta.contexts.judgements import Contexts, Judgements
 from metassay.stats.best_subset import may_be_best
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.proportion import cluster_interval

@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import isotonic_regression
 from scipy.stats import chi2 as chi2_distribution
 
-from metassay.meta.contextual import assay_pairs
-from metassay.meta.judgements import Contexts, Judgements
+from metassay.meta.contexts.assay import assay_pairs
+from metassay.meta.contexts.judgements import Contexts, Judgements
 
 METRICS, METHODS, SYSTEMS = (
     ("bleu", "chrf", "ter", "length"),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import vl_convert
 
-from metassay.meta.dependence_assembly import depend_on_systems
-from metassay.meta.dependence_outputs import scored_outputs
+from metassay.meta.dependence.assembly import depend_on_systems
+from metassay.meta.dependence.outputs import scored_outputs
 from metassay.reporting.charts.dependence import (
     FLATTERED,
     WRONGED,

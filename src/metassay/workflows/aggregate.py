@@ -10,8 +10,8 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress
 from metassay.errors import InputError
-from metassay.meta.aggregation import Aggregation, aggregate_scores
-from metassay.meta.aggregation_scores import Resampling
+from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
+from metassay.meta.aggregation.scores import Resampling
 from metassay.metrics.base import StatisticsMetric
 from metassay.workflows.noting import warnings_as_notes
 from metassay.workflows.panels import panels_of, row_statistics

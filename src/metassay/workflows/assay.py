@@ -13,7 +13,7 @@ from metassay.data.context import Context, RowLabel, default_contexts, make_cont
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError, UnknownName
-from metassay.meta.contextual import assay_pairs
+from metassay.meta.contexts.assay import assay_pairs
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.specs import split_list
 from metassay.store.run import RunFolder

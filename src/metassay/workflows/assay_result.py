@@ -13,8 +13,8 @@ from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.own_references import REASON
 from metassay.engine.local import measured_cost
-from metassay.meta.contextual import ContextualResult
-from metassay.meta.validity import perturbation_validity
+from metassay.meta.contexts.assay import ContextualResult
+from metassay.meta.contexts.validity import perturbation_validity
 from metassay.metrics.base import Metric
 from metassay.perturbations.pairs import Pairs
 from metassay.workflows.examples import wrong_pairs

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from metassay.errors import InputError
-from metassay.meta.drift import compare_series
+from metassay.meta.contexts.drift import compare_series
 from metassay.store.run import RunFolder
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.run_files import RESULT

@@ -12,8 +12,8 @@ import polars as pl
 from metassay.data.scores import ScoreTable
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
-from metassay.meta.dependence_assembly import depend_on_systems
-from metassay.meta.dependence_results import DependenceReport
+from metassay.meta.dependence.assembly import depend_on_systems
+from metassay.meta.dependence.results import DependenceReport
 from metassay.workflows.depend_files import write_results
 from metassay.workflows.depend_grouping import SYSTEM, Grouping
 from metassay.workflows.results import SCHEMA_VERSION, Result

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.meta.dependence_results import DependenceReport
+from metassay.meta.dependence.results import DependenceReport
 from metassay.reporting.charts.dependence import curves_chart, deviations_chart, rank_flow_chart
 from metassay.reporting.charts.drawing import drawn
 from metassay.reporting.charts.theme import Spec

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from metassay.data.scores import ScoreTable
 from metassay.errors import UnknownName
-from metassay.meta.dependence_outputs import ScoredOutputs, scored_outputs
+from metassay.meta.dependence.outputs import ScoredOutputs, scored_outputs
 
 SYSTEM = "system"
 DOMAIN = "domain"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from metassay.data.dataset import Dataset
-from metassay.meta.judgements import RIGHT
+from metassay.meta.contexts.judgements import RIGHT
 from metassay.metrics.base import Metric
 from metassay.workflows.judging import JudgedPairs
 

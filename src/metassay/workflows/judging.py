@@ -15,7 +15,7 @@ from metassay.engine.batches import Rows
 from metassay.engine.local import Parts, Progress, Scored, score_rows
 from metassay.engine.rankings import score_lists
 from metassay.errors import InputError
-from metassay.meta.judgements import Contexts, Judgements, judge
+from metassay.meta.contexts.judgements import Contexts, Judgements, judge
 from metassay.metrics.base import Metric
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from metassay.errors import InputError, Place
-from metassay.meta.drift import compare_series
+from metassay.meta.contexts.drift import compare_series
 from metassay.reporting.answer import answer
 from metassay.reporting.findings import find
 from metassay.store.run import RunFolder, read_manifest

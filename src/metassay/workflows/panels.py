@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from metassay.data.dataset import Dataset
 from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, checked, default_workers
-from metassay.meta.aggregation_scores import Panel
+from metassay.meta.aggregation.scores import Panel
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.stats.threads import map_blocks
 from metassay.workflows.preparing import groups

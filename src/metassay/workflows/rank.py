@@ -12,9 +12,9 @@ import polars as pl
 from metassay.data.scores import ScoreTable
 from metassay.engine.local import Progress
 from metassay.errors import UnknownName
-from metassay.meta.averages import averages
-from metassay.meta.ranking_of_metrics import Ranking, rank_tables
-from metassay.meta.significance import Procedure
+from metassay.meta.people.averages import averages
+from metassay.meta.people.ranking import Ranking, rank_tables
+from metassay.meta.people.significance import Procedure
 from metassay.store.run import RunFolder
 from metassay.workflows.rank_analyses import ANALYSES, analyse
 from metassay.workflows.rank_files import write_results

@@ -14,7 +14,7 @@ from metassay.data.dataset import Dataset
 from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, default_workers, score_rows
 from metassay.errors import InputError, Place, UnknownName
-from metassay.meta.aggregation_scores import Panel, Resampling, bootstrap_means, corpus_scores
+from metassay.meta.aggregation.scores import Panel, Resampling, bootstrap_means, corpus_scores
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.reporting.tables import to_text
 from metassay.workflows.noting import warnings_as_notes

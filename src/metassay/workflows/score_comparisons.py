@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from metassay.errors import InputError
-from metassay.meta.aggregation_scores import Panel, Resampling
+from metassay.meta.aggregation.scores import Panel, Resampling
 from metassay.metrics.base import Metric, StatisticsMetric
 from metassay.stats.multiplicity import holm
 from metassay.stats.resampling import (

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, Place, UnknownName
-from metassay.meta.prediction import Metadata
-from metassay.meta.weighting import density_weights
+from metassay.meta.contexts.prediction import Metadata
+from metassay.meta.contexts.weighting import density_weights
 
 DENSITY = "density"
 

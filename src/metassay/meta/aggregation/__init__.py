@@ -1,0 +1,1 @@
+"""Corpus, segment and bootstrap scores, and which of them agrees with people."""

@@ -1,0 +1,195 @@
+"""Local metric accuracy: how often a metric prefers the better output, in each context.
+
+For item x of a context, Q_x holds every pair whose better output belongs to the context
+(Deviyani and Diaz, 2025, equations 1 and 2):
+
+    ACC(Q_x) = weighted mean over the pairs of Q_x of 1[score(better) > score(worse)]
+    ACC(Q)   = weighted mean over items of ACC(Q_x)
+
+A pair carries the weight of its output, an item the mean weight of its pairs; without weights both are plain
+means. A tie is wrong (`ties="strict"`) or counts half (`ties="half"`). A pair that a metric could not score
+is left out for that metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from metassay.errors import InputError
+from metassay.meta.contexts.judgements import MISSING, Contexts, Judgements, OutcomeArray
+from metassay.stats.grouped import LongArray, counting_order, run_starts
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int32]
+
+TIE_CREDIT = {"strict": 0.0, "half": 0.5}
+_CREDIT, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Sums over the clusters of each context, and over its pairs.
+
+    `credit` and `size` are [metrics, units], a unit being a cluster's part in a context: the weighted sum of
+    its items' accuracies and the sum of their weights, so that sum(credit) / sum(size) is the accuracy. Units
+    are sorted by context; those of context c are `start[c]:start[c + 1]`, and `cluster` names their clusters.
+    `totals` is [metrics, 7, contexts]: weighted credit and weight of the pairs, then plain numbers of right
+    ones, ties, pairs, items and outputs.
+    """
+
+    values: tuple[str, ...]
+    credit: FloatArray
+    size: FloatArray
+    cluster: IntArray
+    start: LongArray
+    totals: FloatArray
+
+    def accuracy(self) -> FloatArray:
+        """Macro average over items, [metrics, contexts]; NaN where a context holds no pair."""
+        return ratio(self._summed(self.credit), self._summed(self.size))
+
+    def micro(self) -> FloatArray:
+        """Average over pairs."""
+        return ratio(self.totals[:, _CREDIT], self.totals[:, _WEIGHT])
+
+    def tie_share(self) -> FloatArray:
+        """Share of ties among the pairs scored."""
+        return ratio(self.totals[:, _TIES], self.totals[:, ALL_PAIRS])
+
+    def pairs(self) -> LongArray:
+        """Number of pairs scored."""
+        return self.totals[:, ALL_PAIRS].astype(np.int64)
+
+    def items(self) -> LongArray:
+        """Number of items with a pair scored."""
+        return self.totals[:, _ITEMS].astype(np.int64)
+
+    def outputs(self) -> LongArray:
+        """Number of outputs with a pair scored."""
+        return self.totals[:, _OUTPUTS].astype(np.int64)
+
+    def clusters(self) -> LongArray:
+        """Number of clusters with a pair scored."""
+        return self._summed((self.size > 0).astype(np.float64)).astype(np.int64)
+
+    def variance(self) -> FloatArray:
+        """Sampling variance of the accuracy from the spread between clusters (linearised ratio).
+
+        n / (n - 1) * sum over clusters of (credit - accuracy * size)² / (sum of size)²; NaN for one cluster.
+        """
+        accuracy, clusters = np.nan_to_num(self.accuracy()), self.clusters().astype(np.float64)
+        squares = self._summed(self.credit**2)
+        squares -= 2 * accuracy * self._summed(self.credit * self.size)
+        squares += accuracy**2 * self._summed(self.size**2)
+        return ratio(clusters, clusters - 1) * ratio(np.maximum(squares, 0), self._summed(self.size) ** 2)
+
+    def part(self, context: int) -> slice:
+        """The units of one context."""
+        return slice(int(self.start[context]), int(self.start[context + 1]))
+
+    def _summed(self, units: FloatArray) -> FloatArray:
+        running = np.zeros((len(units), len(self.start) - 1))
+        filled = self.start[1:] > self.start[:-1]
+        if filled.any():
+            running[:, filled] = np.add.reduceat(units, self.start[:-1][filled], axis=1)
+        return running
+
+
+def sort_pairs(judgements: Judgements, contexts: Sequence[Contexts]) -> tuple[Judgements, list[Contexts]]:
+    """Pairs sorted by item, then output, with their contexts: the order that `tally` expects."""
+    outputs = int(judgements.output.max()) + 1
+    item_of = np.zeros(outputs, dtype=np.int32)
+    item_of[judgements.output] = judgements.item
+    rank = np.empty(outputs, dtype=np.int32)
+    rank[counting_order(item_of, int(item_of.max()) + 1)] = np.arange(outputs, dtype=np.int32)
+    order = counting_order(rank[judgements.output], outputs)
+    return judgements.take(order), [Contexts(each.name, each.values, each.codes[order]) for each in contexts]
+
+
+def whole(judgements: Judgements) -> Contexts:
+    """The one context that holds every pair."""
+    return Contexts("global", ("global",), np.zeros(judgements.pairs, dtype=np.int32))
+
+
+def tally(judgements: Judgements, contexts: Contexts, *, ties: str = "strict") -> Tally:
+    """Sums per context and cluster of pairs that `sort_pairs` has sorted."""
+    if ties not in TIE_CREDIT:
+        raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
+    order = counting_order(contexts.codes, len(contexts.values))
+    output = judgements.output[order]
+    cells = run_starts(contexts.codes[order], judgements.item[order])
+    context, cluster = contexts.codes[order[cells[:-1]]], judgements.cluster[order[cells[:-1]]]
+    unit, first_cell = _units(context, cluster)
+    weights = np.empty(0) if judgements.weights is None else judgements.weights[order]
+    metrics, count = len(judgements.metrics), len(contexts.values)
+    credit, totals = np.zeros((metrics, len(first_cell))), np.zeros((metrics, 7, count))
+    gaps = int(judgements.outcome.min()) == MISSING  # without gaps one row of sizes serves every metric
+    size = np.zeros((metrics if gaps else 1, len(first_cell)))
+    for m in range(metrics):
+        outcome, half, sizes = judgements.outcome[m][order], TIE_CREDIT[ties], size[m if gaps else 0]
+        sizes.fill(0)
+        _tally_metric(outcome, output, weights, cells, unit, context, half, credit[m], sizes, totals[m])
+    start = np.searchsorted(context[first_cell], np.arange(count + 1)).astype(np.int64)
+    return Tally(contexts.values, credit, size, cluster[first_cell], start, totals)
+
+
+def ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    """Quotient, NaN where the bottom is not positive."""
+    defined = np.broadcast_to(bottom > 0, np.broadcast_shapes(top.shape, bottom.shape))
+    quotient = np.full(defined.shape, np.nan)
+    np.divide(top, bottom, out=quotient, where=defined)
+    return quotient
+
+
+def _units(context: IntArray, cluster: IntArray) -> tuple[LongArray, LongArray]:
+    """For each (context, item) cell its (context, cluster) unit, and for each unit its first cell."""
+    key = context.astype(np.int64) * (int(cluster.max(initial=0)) + 1) + cluster
+    _, first, unit = np.unique(key, return_index=True, return_inverse=True)
+    return unit.astype(np.int64), first.astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _tally_metric(
+    outcome: OutcomeArray,
+    output: IntArray,
+    weights: FloatArray,
+    cells: LongArray,
+    unit: LongArray,
+    context: IntArray,
+    tie_credit: float,
+    credit: FloatArray,
+    size: FloatArray,
+    totals: FloatArray,
+) -> None:
+    for cell in range(len(unit)):
+        cell_credit, cell_weight, right, pairs, ties, outputs, last_output = 0.0, 0.0, 0, 0, 0, 0, -1
+        for pair in range(cells[cell], cells[cell + 1]):
+            if outcome[pair] < -1:
+                continue
+            weight = weights[pair] if len(weights) > 0 else 1.0
+            pairs += 1
+            cell_weight += weight
+            if outcome[pair] == 1:
+                cell_credit += weight
+                right += 1
+            elif outcome[pair] == 0:
+                cell_credit += weight * tie_credit
+                ties += 1
+            outputs += output[pair] != last_output
+            last_output = output[pair]
+        if pairs > 0:
+            credit[unit[cell]] += cell_credit / pairs
+            size[unit[cell]] += cell_weight / pairs
+            sums = totals[:, context[cell]]
+            sums[0] += cell_credit
+            sums[1] += cell_weight
+            sums[2] += right + ties * tie_credit
+            sums[3] += ties
+            sums[4] += pairs
+            sums[5] += 1
+            sums[6] += outputs

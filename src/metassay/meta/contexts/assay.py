@@ -1,0 +1,302 @@
+"""Contextual meta-evaluation of metrics: from judgements of pairs to the metric to trust in each context."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from metassay.errors import InputError, UnknownName
+from metassay.meta.contexts.accuracy import sort_pairs, whole
+from metassay.meta.contexts.choice import GLOBAL, Evidence
+from metassay.meta.contexts.column import Column, Method, Whole, study_column, study_whole
+from metassay.meta.contexts.confounding import Confounding, confounding
+from metassay.meta.contexts.judgements import Contexts, Judgements, single_valued
+from metassay.meta.contexts.prediction import Metadata, enclosing
+from metassay.meta.contexts.robustness import net_spread, pareto, robust_accuracy
+from metassay.meta.contexts.shared_errors import phi_coefficients
+from metassay.meta.contexts.tables import (
+    Row,
+    accuracy_rows,
+    choice_entries,
+    h2_entry,
+    method_mix,
+    plain,
+    robustness_rows,
+    trend_entry,
+)
+from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
+from metassay.stats.rank_matrix import STATISTICS
+
+FloatArray = NDArray[np.float64]
+
+_SPLITS = 100
+_FEW_MOVABLE = 0.1  # a permutation test that moves less than this has next to no power
+_MOST_CONFOUNDING_CONTEXTS = 300
+
+
+@dataclass(frozen=True)
+class ContextualResult:
+    """What `assay_pairs` found; `to_dict` gives it as plain values, None where something is undefined."""
+
+    metrics: tuple[str, ...]
+    ranked: tuple[int, ...]
+    methods: tuple[str, ...]
+    whole: Whole
+    columns: Mapping[str, Column]
+    evidence: Mapping[str, Evidence]
+    confounding: Confounding
+    phi: FloatArray
+    metadata: Mapping[str, Metadata]
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> Row:
+        """`contexts`, `global`, `confounding`, `recommendation` and more, ready for JSON."""
+        with threadpool_limits(1):  # least squares in one thread: the same bytes on any machine's cores
+            return self._to_dict()
+
+    def _to_dict(self) -> Row:
+        sentinels = [m for m in range(len(self.metrics)) if m not in self.ranked]
+        confounded = self.confounding.rows()
+        for row, entry in enumerate(confounded):
+            entry["sentinel"] = row in sentinels
+        details: Row = plain(
+            {
+                "confounding": confounded,
+                "recommendation": {
+                    name: choice_entries(evidence) for name, evidence in self.evidence.items()
+                },
+                "pareto": self._pareto(),
+                "phi": {"metrics": [self.metrics[m] for m in self.ranked], "matrix": self.phi},
+                "warnings": self.warnings,
+            }
+        )
+        return {
+            "contexts": {name: self._column(name, sentinels) for name in self.columns},
+            "global": self._whole(self.ranked),
+            "sentinels": self._whole(sentinels),
+            **details,
+        }
+
+    def _whole(self, rows: Sequence[int]) -> list[Row]:
+        found = self.whole
+        return accuracy_rows(self.metrics, rows, found.estimates, found.standardised, [found.finding])
+
+    def _column(self, name: str, sentinels: Sequence[int]) -> Row:
+        column, evidence, h1 = self.columns[name], self.evidence[name], self.columns[name].h1
+        accuracies = (column.estimates, column.standardised, column.findings)
+        details: Row = plain(
+            {
+                "h1": None if h1 is None else h1.rows(),
+                "h1_exchanges": None if h1 is None else h1.exchanges,
+                "h2": h2_entry(column, evidence, self.metadata[name]),
+                "method_mix": method_mix(column, self.methods),
+                "robustness": robustness_rows(column, evidence, self.ranked),
+                "trend": trend_entry(column, self.metrics, self.ranked),
+            }
+        )
+        return {
+            "local_accuracy": accuracy_rows(self.metrics, self.ranked, *accuracies),
+            **details,
+            "sentinels": accuracy_rows(self.metrics, sentinels, *accuracies),
+        }
+
+    def _pareto(self) -> list[str] | None:
+        """The metrics that no other beats in both accuracy and cost; None without costs."""
+        evidence = next(iter(self.evidence.values()), None)
+        if evidence is None or not evidence.cost:
+            return None
+        cost = np.array([evidence.cost.get(metric, np.nan) for metric in evidence.metrics])
+        kept = pareto(evidence.accuracy[:, 0], cost)
+        return [metric for metric, keep in zip(evidence.metrics, kept) if keep]
+
+
+def assay_pairs(
+    judgements: Judgements,
+    contexts: Sequence[Contexts],
+    *,
+    ties: str = "strict",
+    agreement: str = "tau_ap_b",
+    seed: int = 0,
+    resamples: int = 1000,
+    permutations: int = 999,
+    confounding: Judgements | None = None,
+    costs: Mapping[str, float] | None = None,
+    criteria: Mapping[str, Mapping[str, float]] | None = None,
+    sentinels: Collection[str] = (),
+    metadata: Mapping[str, Metadata] | None = None,
+    minimum_items: int = 20,
+    radius: float = 0.1,
+    workers: int = 1,
+) -> ContextualResult:
+    """Local accuracy, both hypotheses, confounding and a recommendation for every column of contexts.
+
+    `confounding`: judgements with all applicable methods of every output, with the same metrics and codes of
+    outputs; else `judgements` serve. `costs` (seconds per 1,000 outputs) and `criteria` (numbers per metric,
+    higher is better) only order a top group. `sentinels` are metrics that check the assay: reported, but
+    neither ranked nor recommended. `metadata` says more about the contexts of a column, {column: {field:
+    values in the order of the contexts}}; columns that enclose its contexts are added. Contexts below
+    `minimum_items` are warned of. `radius` bounds the shift of the mix of contexts in the robust accuracy.
+    Results depend on `seed`, never on `workers` or the order of the pairs.
+    """
+    _check(judgements, contexts, agreement, sentinels)
+    ranked = _competing(judgements, sentinels)
+    method = Method(ties, agreement, permutations, workers, ranked, *_resampling(seed, resamples))
+    pairs, columns = sort_pairs(judgements, [each.occupied() for each in contexts])
+    with threadpool_limits(1):  # one thread per context instead: the same bytes on any number of workers
+        overall, found = _study(pairs, columns, method, seed)
+        confounded = _confounding(confounding, pairs, columns, method, _generator(seed, "combinations"))
+    evidence = {
+        name: _evidence(pairs.metrics, overall, column, method, radius, costs or {}, criteria or {})
+        for name, column in found.items()
+    }
+    return ContextualResult(
+        metrics=judgements.metrics,
+        ranked=tuple(ranked.tolist()),
+        methods=judgements.methods,
+        whole=overall,
+        columns=found,
+        evidence=evidence,
+        confounding=confounded,
+        phi=phi_coefficients(pairs.select(ranked)),
+        metadata=_metadata(contexts, columns, metadata or {}),
+        warnings=tuple(_warnings(found, ranked, minimum_items)),
+    )
+
+
+def _competing(judgements: Judgements, sentinels: Collection[str]) -> NDArray[np.int64]:
+    """The places of the metrics that are not sentinels."""
+    return np.array([m for m, name in enumerate(judgements.metrics) if name not in sentinels], dtype=np.int64)
+
+
+def _resampling(seed: int, resamples: int) -> tuple[ClusterBootstrap, ClusterHalves]:
+    bootstrap = ClusterBootstrap(_generator(seed, "bootstrap"), resamples)
+    return bootstrap, ClusterHalves(_generator(seed, "halves"), _SPLITS)
+
+
+def _study(
+    pairs: Judgements, columns: Sequence[Contexts], method: Method, seed: int
+) -> tuple[Whole, dict[str, Column]]:
+    """The whole, and every column."""
+    overall = study_whole(pairs, whole(pairs), method)
+    return overall, {
+        each.name: study_column(pairs, each, overall, method, _generator(seed, "exchange", each.name))
+        for each in columns
+    }
+
+
+def _metadata(
+    contexts: Sequence[Contexts], columns: Sequence[Contexts], given: Mapping[str, Metadata]
+) -> dict[str, Metadata]:
+    """What is known about each column's contexts: other columns that enclose them, and what was given."""
+    known: dict[str, Metadata] = {}
+    for asked, column in zip(contexts, columns):
+        place = {value: c for c, value in enumerate(asked.values)}
+        kept = [place[value] for value in column.values]  # values without pairs are gone
+        fields = {name: [values[c] for c in kept] for name, values in given.get(column.name, {}).items()}
+        known[column.name] = {**enclosing(column, [each for each in columns if each is not column]), **fields}
+    return known
+
+
+def _check(
+    judgements: Judgements, contexts: Sequence[Contexts], agreement: str, sentinels: Collection[str]
+) -> None:
+    if agreement not in STATISTICS:
+        raise UnknownName("rank agreement", agreement, STATISTICS)
+    if not set(judgements.metrics) - set(sentinels):
+        raise InputError("there is no metric to assay.")
+    for each in contexts:
+        if each.codes.shape != (judgements.pairs,):
+            raise InputError(f"contexts of {each.name} need one code for each pair.")
+        if GLOBAL in each.values:
+            remedy = "That name means all outputs together: rename the value."
+            raise InputError(f"a context of {each.name} is called {GLOBAL!r}.", remedy=remedy)
+        if not single_valued(judgements.output, each.codes):
+            raise InputError(f"an output lies in two contexts of {each.name}.")
+
+
+def _generator(seed: int, *purpose: str) -> np.random.Generator:
+    """Random numbers of their own for every purpose: adding a column changes no other."""
+    return np.random.default_rng([seed, *(crc32(word.encode()) for word in purpose)])
+
+
+def _confounding(
+    every_method: Judgements | None,
+    pairs: Judgements,
+    columns: Sequence[Contexts],
+    method: Method,
+    rng: np.random.Generator,
+) -> Confounding:
+    """Confounding, averaged over the first column's contexts if they are not too many, else on the whole."""
+    few = bool(columns) and 1 < len(columns[0].values) <= _MOST_CONFOUNDING_CONTEXTS
+    contexts = columns[0] if few else whole(pairs)
+    if every_method is not None:
+        size = 1 + max(int(pairs.output.max()), int(every_method.output.max()))
+        context_of = np.full(size, -1, dtype=np.int32)
+        context_of[pairs.output] = contexts.codes
+        contexts = Contexts(contexts.name, contexts.values, context_of[every_method.output])
+        pairs, (contexts,) = sort_pairs(every_method, [contexts])
+    return confounding(
+        pairs, contexts, ties=method.ties, bootstrap=method.bootstrap, rng=rng, workers=method.workers
+    )
+
+
+def _evidence(
+    metrics: tuple[str, ...],
+    overall: Whole,
+    column: Column,
+    method: Method,
+    radius: float,
+    costs: Mapping[str, float],
+    criteria: Mapping[str, Mapping[str, float]],
+) -> Evidence:
+    ranked, estimates = method.ranked, column.estimates
+    findings = [overall.finding, *column.findings]
+    low = np.stack([finding.low for finding in findings], axis=1)[ranked]
+    shares = estimates.tally.items().max(axis=0).astype(np.float64)
+    lows = np.where(np.isnan(low[:, 1:]), np.inf, low[:, 1:])
+    worst = lows.min(axis=1, initial=np.inf)
+    return Evidence(
+        metrics=tuple(metrics[m] for m in ranked),
+        contexts=(GLOBAL, *column.contexts.values),
+        accuracy=np.concatenate([overall.estimates.accuracy, estimates.accuracy], axis=1)[ranked],
+        low=low,
+        high=np.stack([finding.high for finding in findings], axis=1)[ranked],
+        top=np.stack([finding.top for finding in findings], axis=1),
+        spread=net_spread(estimates.accuracy[ranked], estimates.variance[ranked]),
+        robust=robust_accuracy(estimates.accuracy[ranked], shares, radius),
+        worst_case=np.where(np.isinf(worst), np.nan, worst),
+        cost=costs,
+        criteria=criteria,
+    )
+
+
+def _warnings(columns: Mapping[str, Column], ranked: NDArray[np.int64], minimum_items: int) -> list[str]:
+    warnings = []
+    for name, column in columns.items():
+        values, estimates = column.contexts.values, column.estimates
+        if len(values) < 2:
+            warnings.append(f"{name} has one value only: there are no contexts to compare.")
+        clusters, items = estimates.clusters[ranked].max(axis=0), estimates.tally.items()[ranked].max(axis=0)
+        alone = [value for value, count in zip(values, clusters) if count < 2]
+        small = [value for value, count in zip(values, items) if count < minimum_items]
+        if column.h1 is not None and column.h1.movable < _FEW_MOVABLE:
+            share = f"{100 * column.h1.movable:.0f} %"
+            warnings.append(f"{name}: only {share} of its outputs could change places in the test of H1.")
+        if alone:
+            warnings.append(f"{name}: no interval where there is a single cluster ({_some(alone)}).")
+        if small:
+            warnings.append(f"{name}: fewer than {minimum_items} items in {_some(small)}.")
+    if len(ranked) < 2:
+        warnings.append("One metric has no order: H2 needs at least two.")
+    return warnings
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more

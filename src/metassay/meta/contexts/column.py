@@ -1,0 +1,233 @@
+"""Everything that is found out about one way to divide the outputs into contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.meta.contexts.accuracy import Tally, ratio, tally
+from metassay.meta.contexts.h1 import AccuracyChange, accuracy_change, cross_methods
+from metassay.meta.contexts.h2 import (
+    ALL_INTERVALS,
+    ContextOrder,
+    OrderChange,
+    compare_with_global,
+    order_change,
+    split_half,
+)
+from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.stats.best_subset import may_be_best
+from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
+from metassay.stats.proportion import Proportions, cluster_interval
+
+FloatArray = NDArray[np.float64]
+LongArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Method:
+    """How to study contexts, the same for all columns; `ranked` are the metrics that compete."""
+
+    ties: str
+    agreement: str
+    permutations: int
+    workers: int
+    ranked: LongArray
+    bootstrap: ClusterBootstrap
+    halves: ClusterHalves
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """A tally with what follows from it, [metrics, contexts], computed once."""
+
+    tally: Tally
+    accuracy: FloatArray
+    variance: FloatArray
+    clusters: LongArray
+    pairs: LongArray
+
+    @classmethod
+    def of(cls, sums: Tally) -> Estimates:
+        """The estimates of a tally."""
+        accuracy = sums.accuracy()
+        clusters = np.broadcast_to(sums.clusters(), accuracy.shape)
+        return cls(sums, accuracy, sums.variance(), clusters, sums.pairs())
+
+    def of_context(self, context: int) -> Proportions:
+        """The estimates of one context, [metrics]."""
+        return Proportions(
+            estimate=self.accuracy[:, context],
+            variance=self.variance[:, context],
+            clusters=self.clusters[:, context],
+            observations=self.pairs[:, context],
+        )
+
+
+@dataclass(frozen=True)
+class ContextFinding:
+    """One context: intervals [metrics], which ranked metrics may be the best, and its order of metrics."""
+
+    low: FloatArray
+    high: FloatArray
+    top: NDArray[np.bool_]
+    order: ContextOrder
+    resamples: FloatArray | None
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The context of all pairs, with its resamples [metrics, resamples]."""
+
+    estimates: Estimates
+    standardised: FloatArray
+    resamples: FloatArray
+    finding: ContextFinding
+
+
+@dataclass(frozen=True)
+class Column:
+    """Local accuracies of one column with their uncertainty, H1 and H2 (None where the column has one value).
+
+    `mix` is [contexts, methods]: the share of each method among a context's pairs.
+    """
+
+    contexts: Contexts
+    estimates: Estimates
+    standardised: FloatArray
+    mix: FloatArray
+    findings: Sequence[ContextFinding]
+    h1: AccuracyChange | None
+    h2: OrderChange | None
+
+
+def study_whole(judgements: Judgements, contexts: Contexts, method: Method) -> Whole:
+    """Accuracy over all pairs; `contexts` is the one that holds them all."""
+    estimates = Estimates.of(tally(judgements, contexts, ties=method.ties))
+    by_method = tally(judgements, cross_methods(judgements, contexts), ties=method.ties)
+    resamples = _resample(estimates.tally, 0, method)
+    finding = _study(estimates, 0, resamples, (estimates, resamples), method, keep=True)
+    return Whole(estimates, standardised(by_method, judgements, 1), resamples, finding)
+
+
+def study_column(
+    judgements: Judgements,
+    contexts: Contexts,
+    whole: Whole,
+    method: Method,
+    rng: np.random.Generator,
+) -> Column:
+    """Local accuracy, H1 and H2 of one column, from sorted pairs."""
+    estimates = Estimates.of(tally(judgements, contexts, ties=method.ties))
+    crossed = cross_methods(judgements, contexts)
+    by_method = tally(judgements, crossed, ties=method.ties)
+    count = len(contexts.values)
+    keep = count <= ALL_INTERVALS
+
+    def study(context: int) -> ContextFinding:
+        resamples = _resample(estimates.tally, context, method)
+        overall = whole.estimates, whole.resamples
+        return _study(estimates, context, resamples, overall, method, keep=keep)
+
+    with ThreadPoolExecutor(method.workers) as pool:
+        findings = list(pool.map(study, range(count)))
+    h1 = h2 = None
+    if count > 1:
+        h1 = accuracy_change(
+            judgements.select(method.ranked),
+            contexts,
+            by_method.totals[method.ranked],
+            ties=method.ties,
+            rng=rng,
+            permutations=method.permutations,
+            workers=method.workers,
+        )
+        h2 = _order_change(estimates, findings, whole, method) if len(method.ranked) > 1 else None
+    return Column(
+        contexts=contexts,
+        estimates=estimates,
+        standardised=standardised(by_method, judgements, count),
+        mix=_method_mix(crossed, count, len(judgements.methods)),
+        findings=findings,
+        h1=h1,
+        h2=h2,
+    )
+
+
+def study_intervals(
+    judgements: Judgements, contexts: Contexts, method: Method
+) -> tuple[Estimates, FloatArray, FloatArray]:
+    """Local accuracies of sorted pairs with the ends of their intervals, [metrics, contexts], and no more."""
+    estimates = Estimates.of(tally(judgements, contexts, ties=method.ties))
+
+    def interval(context: int) -> tuple[FloatArray, FloatArray]:
+        return cluster_interval(estimates.of_context(context), _resample(estimates.tally, context, method))
+
+    with ThreadPoolExecutor(method.workers) as pool:
+        ends = list(pool.map(interval, range(len(contexts.values))))
+    low, high = (np.stack(side, axis=1) for side in zip(*ends))
+    return estimates, low, high
+
+
+def standardised(by_method: Tally, judgements: Judgements, contexts: int) -> FloatArray:
+    """Accuracy per method, averaged with the shares of the methods among all pairs, [metrics, contexts].
+
+    Methods that a context has no pair of are left out there and the other shares scaled up.
+    """
+    accuracy = by_method.accuracy().reshape(len(by_method.totals), contexts, -1)
+    shares = np.bincount(judgements.method, minlength=len(judgements.methods)) / judgements.pairs
+    known = ~np.isnan(accuracy)
+    return ratio((np.where(known, accuracy, 0) * shares).sum(axis=2), (known * shares).sum(axis=2))
+
+
+def _method_mix(crossed: Contexts, contexts: int, methods: int) -> FloatArray:
+    counts = np.bincount(crossed.codes[crossed.codes >= 0], minlength=contexts * methods)
+    table: FloatArray = counts.reshape(contexts, methods).astype(np.float64)
+    return ratio(table, table.sum(axis=1, keepdims=True))
+
+
+def _resample(sums: Tally, context: int, method: Method) -> FloatArray:
+    part = sums.part(context)
+    return method.bootstrap.ratios(sums.credit[:, part], sums.size[:, part], sums.cluster[part])
+
+
+def _study(
+    estimates: Estimates,
+    context: int,
+    resamples: FloatArray,
+    overall: tuple[Estimates, FloatArray],
+    method: Method,
+    *,
+    keep: bool,
+) -> ContextFinding:
+    """Intervals, top group and order of one context; `overall` is the whole's estimates and resamples."""
+    ranked, whole, whole_resamples = method.ranked, *overall
+    accuracy, clusters = estimates.accuracy[:, context], estimates.clusters[:, context]
+    low, high = cluster_interval(estimates.of_context(context), resamples)
+    drawn = resamples[ranked]
+    independent = int(clusters[ranked].max(initial=0))
+    top, _ = may_be_best(accuracy[ranked], drawn, independent)
+    agreement = compare_with_global(
+        accuracy[ranked],
+        drawn,
+        whole.accuracy[ranked, 0],
+        whole_resamples[ranked],
+        method.agreement,
+        independent,
+    )
+    ceiling = split_half(estimates.tally, ranked, context, method.halves, method.agreement)
+    return ContextFinding(low, high, top, ContextOrder(*agreement, ceiling), drawn if keep else None)
+
+
+def _order_change(
+    estimates: Estimates, findings: Sequence[ContextFinding], whole: Whole, method: Method
+) -> OrderChange:
+    rows = [whole.finding, *findings]
+    accuracy = np.concatenate([whole.estimates.accuracy, estimates.accuracy], axis=1)[method.ranked].T
+    kept = [row.resamples for row in rows if row.resamples is not None]
+    everything = kept if len(kept) == len(rows) else []
+    return order_change(accuracy, everything, [row.order for row in rows], method.agreement, method.workers)

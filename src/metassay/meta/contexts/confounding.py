@@ -1,0 +1,241 @@
+"""Confounding: a metric whose accuracy swings with the way worse outputs are made.
+
+Per metric, the accuracy under each perturbation method alone (mean over contexts), and the variance σ² of
+these over methods (Deviyani and Diaz, 2025, A.2.3). The published figure combines k of n methods at random;
+with equal weights its variance is σ² / k · (n - k) / (n - 1), whatever the metric: its fall proves nothing,
+so the law stands beside it. What tells is σ² itself, as a share of the variance a · (1 - a) that right and
+wrong have at mean accuracy a: the part of being right that the method alone decides.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, tally
+from metassay.meta.contexts.h1 import cross_methods
+from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
+from metassay.stats.bootstrap import ClusterBootstrap
+from metassay.stats.grouped import counting_order, run_starts
+from metassay.stats.proportion import percentiles
+
+FloatArray = NDArray[np.float64]
+
+LARGE_SHARE = 0.14  # a large effect by Cohen's convention for shares of variance
+_COMBINATIONS = 10
+
+
+@dataclass(frozen=True)
+class Confounding:
+    """Per metric: accuracy by method [metrics, methods], σ² with its interval, and the published curve.
+
+    `net` is σ² less what sampling error adds to it; `share` and `share_low` are σ² net, and the low end of
+    its interval, over a · (1 - a). `curve` is [metrics, methods - 1], for k = 1, 2, …; `combined` how many
+    combinations each k had.
+    """
+
+    metrics: tuple[str, ...]
+    methods: tuple[str, ...]
+    by_method: FloatArray
+    variance: FloatArray
+    low: FloatArray
+    high: FloatArray
+    net: FloatArray
+    share: FloatArray
+    share_low: FloatArray
+    curve: FloatArray
+    combined: tuple[int, ...]
+
+    def rows(self) -> list[dict[str, object]]:
+        """One dictionary per metric."""
+        return [self._row(m) for m in range(len(self.metrics))]
+
+    def _row(self, m: int) -> dict[str, object]:
+        flag = bool(self.share_low[m] > LARGE_SHARE)
+        methods = self._responsible(m) if flag else []
+        return {
+            "metric": self.metrics[m],
+            "variance": self.variance[m].item(),
+            "low": self.low[m].item(),
+            "high": self.high[m].item(),
+            "flag": flag,
+            "by_method": dict(zip(self.methods, self.by_method[m].tolist())),
+            "by_k": self._by_k(m),
+            "variance_net": self.net[m].item(),
+            "share": self.share[m].item(),
+            "share_low": self.share_low[m].item(),
+            "responsible": methods,
+            "sentence": self._sentence(m, methods) if flag else "",
+        }
+
+    def _by_k(self, m: int) -> list[dict[str, object]]:
+        n = int((~np.isnan(self.by_method[m])).sum())
+        return [
+            {
+                "k": k,
+                "variance": self.curve[m, k - 1].item(),
+                "law": self.variance[m].item() / k * (n - k) / (n - 1) if n > k else float("nan"),
+                "combinations": count,
+            }
+            for k, count in enumerate(self.combined, start=1)
+        ]
+
+    def _responsible(self, m: int) -> list[str]:
+        """The fewest methods that make up half of the variance, the most deviant first."""
+        squares = np.nan_to_num((self.by_method[m] - np.nanmean(self.by_method[m])) ** 2)
+        order = np.argsort(-squares, kind="stable")
+        enough = int(np.searchsorted(np.cumsum(squares[order]), squares.sum() / 2)) + 1
+        return [self.methods[k] for k in order[:enough]]
+
+    def _sentence(self, m: int, responsible: list[str]) -> str:
+        swing = _listed(
+            [f"{100 * self.by_method[m, self.methods.index(k)]:.0f} % under {k}" for k in responsible]
+        )
+        rest = [
+            v for k, v in zip(self.methods, self.by_method[m]) if k not in responsible and not np.isnan(v)
+        ]
+        compared = f", against {100 * np.mean(rest):.0f} % on average under the other methods" if rest else ""
+        return (
+            f"{self.metrics[m]} is confounded with how the worse output is made: it is right in {swing}"
+            f"{compared}; the method alone decides {100 * self.share[m]:.0f} % of whether it is right."
+        )
+
+
+def confounding(
+    judgements: Judgements,
+    contexts: Contexts,
+    *,
+    ties: str,
+    bootstrap: ClusterBootstrap,
+    rng: np.random.Generator,
+    workers: int = 1,
+) -> Confounding:
+    """Confounding from sorted pairs that hold all applicable methods of every output."""
+    crossed = tally(judgements, cross_methods(judgements, contexts), ties=ties)
+    shape = (len(judgements.metrics), len(contexts.values), len(judgements.methods))
+    by_method = _mean(crossed.accuracy().reshape(shape), axis=1)
+    variance = _spread(by_method)
+    draws = _spread(_resampled(crossed, shape, bootstrap, workers))
+    excess = (
+        _mean(draws, axis=1) - variance
+    )  # sampling error adds as much to σ² as resampling adds to it again
+    low, high = percentiles(draws - 2 * excess[:, None])
+    net = np.maximum(variance - excess, 0)
+    centre = _mean(by_method, axis=1)
+    possible = centre * (1 - centre)
+    combined, curve = _published_curve(judgements, contexts, ties, rng)
+    return Confounding(
+        metrics=judgements.metrics,
+        methods=judgements.methods,
+        by_method=by_method,
+        variance=variance,
+        low=np.clip(low, 0, variance),
+        high=np.maximum(high, variance),
+        net=net,
+        share=np.nan_to_num(ratio(net, possible)),
+        share_low=np.nan_to_num(ratio(np.maximum(low, 0), possible)),
+        curve=curve,
+        combined=combined,
+    )
+
+
+def _resampled(
+    crossed: Tally, shape: tuple[int, int, int], bootstrap: ClusterBootstrap, workers: int
+) -> FloatArray:
+    """Accuracy by method in every resample, mean over contexts: [metrics, methods, resamples]."""
+    metrics, contexts, methods = shape
+
+    def one_method(k: int) -> FloatArray:
+        total, count = np.zeros((metrics, bootstrap.resamples)), np.zeros((metrics, bootstrap.resamples))
+        for context in range(contexts):
+            part = crossed.part(context * methods + k)
+            if part.start < part.stop:
+                drawn = bootstrap.ratios(
+                    crossed.credit[:, part], crossed.size[:, part], crossed.cluster[part]
+                )
+                total += np.nan_to_num(drawn)
+                count += ~np.isnan(drawn)
+        return ratio(total, count)
+
+    with ThreadPoolExecutor(workers) as pool:
+        return np.stack(list(pool.map(one_method, range(methods))), axis=1)
+
+
+def _published_curve(
+    judgements: Judgements, contexts: Contexts, ties: str, rng: np.random.Generator
+) -> tuple[tuple[int, ...], FloatArray]:
+    """Variance over combinations of k methods of the mean over contexts of the local accuracy."""
+    methods = len(judgements.methods)
+    chosen = [_sample_combinations(methods, k, rng) for k in range(1, methods)]
+    masks = np.zeros((methods, sum(map(len, chosen))))
+    for column, combination in enumerate(c for group in chosen for c in group):
+        masks[list(combination), column] = 1
+    values = _accuracy_of_combinations(judgements, contexts, ties, masks)
+    ends = np.cumsum([len(group) for group in chosen])
+    parts = [values[:, end - len(group) : end] for group, end in zip(chosen, ends)]
+    curve = np.stack([_spread(part) for part in parts], axis=1) if parts else np.empty((len(values), 0))
+    return tuple(len(group) for group in chosen), curve
+
+
+def _sample_combinations(methods: int, k: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """All combinations of k methods, or ten distinct ones at random where there are more."""
+    if comb(methods, k) <= _COMBINATIONS:
+        return list(combinations(range(methods), k))
+    drawn: set[tuple[int, ...]] = set()
+    while len(drawn) < _COMBINATIONS:
+        drawn.add(tuple(sorted(rng.choice(methods, size=k, replace=False).tolist())))
+    return sorted(drawn)
+
+
+def _accuracy_of_combinations(
+    judgements: Judgements, contexts: Contexts, ties: str, masks: FloatArray
+) -> FloatArray:
+    """Mean over contexts of the local accuracy on the pairs of each combination, [metrics, combinations]."""
+    order = counting_order(contexts.codes, len(contexts.values))
+    cells = run_starts(contexts.codes[order], judgements.item[order])
+    cell = np.repeat(np.arange(len(cells) - 1), np.diff(cells))
+    slot = cell * len(judgements.methods) + judgements.method[order]
+    weights = np.ones(len(order)) if judgements.weights is None else judgements.weights[order]
+    starts = run_starts(contexts.codes[order[cells[:-1]]])[:-1]
+    size, half = (len(cells) - 1) * len(judgements.methods), TIE_CREDIT[ties]
+
+    def by_cell(values: FloatArray) -> FloatArray:
+        sums: FloatArray = np.bincount(slot, weights=values, minlength=size).astype(np.float64)
+        return sums.reshape(len(cells) - 1, -1)
+
+    rows = []
+    for outcome in judgements.outcome:
+        here = outcome[order]
+        earned = by_cell(weights * ((here == RIGHT) + half * (here == TIE)))
+        scored, weight = by_cell((here != MISSING).astype(np.float64)), by_cell(weights * (here != MISSING))
+        rows.append([_context_mean(earned, scored, weight, mask, starts) for mask in masks.T])
+    return np.array(rows).reshape(len(judgements.metrics), masks.shape[1])
+
+
+def _context_mean(
+    earned: FloatArray, scored: FloatArray, weight: FloatArray, mask: FloatArray, starts: NDArray[np.int64]
+) -> float:
+    pairs = scored @ mask
+    credit = np.add.reduceat(np.nan_to_num(ratio(earned @ mask, pairs)), starts)
+    size = np.add.reduceat(np.nan_to_num(ratio(weight @ mask, pairs)), starts)
+    return float(_mean(ratio(credit, size)[None], axis=1)[0])
+
+
+def _spread(values: FloatArray) -> FloatArray:
+    """Variance along axis 1 over all that are known (not an estimate for more): mean square deviation."""
+    centre = np.expand_dims(_mean(values, axis=1), 1)
+    return _mean((values - centre) ** 2, axis=1)
+
+
+def _mean(values: FloatArray, axis: int) -> FloatArray:
+    known = ~np.isnan(values)
+    return ratio(np.where(known, values, 0).sum(axis=axis), known.sum(axis=axis).astype(np.float64))
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,221 @@
+"""Watching metrics: what changed between two assays, and whether by more than chance.
+
+Works on results as `ContextualResult.to_dict` gives them, so on results read back from files. Differences
+have intervals from those of the two accuracies (Newcombe, 1998: square and add) and p-values adjusted by Holm
+over a column. Assays of the same outputs are correlated; the intervals are then too wide, not too narrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from metassay.meta.contexts.choice import GLOBAL
+from metassay.stats.multiplicity import holm
+from metassay.stats.rank_matrix import row_agreements
+
+Row = dict[str, Any]
+Result = Mapping[str, Any]
+
+_LEVEL = 0.05
+_NORMAL = float(ndtri(0.975))
+
+
+def compare(before: Result, after: Result, *, agreement: str = "tau_ap_b") -> Row:
+    """Moved accuracies, changed orders and changed recommendations of the columns both results have.
+
+    `changed` is true when an accuracy moved (Holm-adjusted p ≤ .05), two metrics changed places by more than
+    chance, or a recommended metric left the top group for one that was not in it before.
+    """
+    columns = [name for name in before["contexts"] if name in after["contexts"]]
+    moved, orders, choices = [], [], []
+    for name in (GLOBAL, *columns):
+        old, new = _by_context(before, name), _by_context(after, name)
+        moved += _moved(name, old, new)
+        orders += _orders(name, old, new, agreement)
+    for name in columns:
+        choices += _choices(name, before["recommendation"][name], after["recommendation"][name])
+    comparison = {
+        "columns": columns,
+        "only_before": _missing(before, after),
+        "only_after": _missing(after, before),
+        "accuracies": moved,
+        "orders": orders,
+        "recommendation": choices,
+    }
+    sentences = [*_moved_sentences(moved), *_choice_sentences(choices), *_order_sentences(orders)]
+    return comparison | {"changed": bool(sentences), "sentences": sentences}
+
+
+def compare_series(results: Sequence[Result], *, agreement: str = "tau_ap_b") -> list[Row]:
+    """Each result against the one before it."""
+    return [compare(old, new, agreement=agreement) for old, new in pairwise(results)]
+
+
+def _by_context(result: Result, column: str) -> dict[str, dict[str, Row]]:
+    """Rows of local accuracy by context and metric; the whole is a column of its own, `global`."""
+    table: dict[str, dict[str, Row]] = {}
+    rows = result[GLOBAL] if column == GLOBAL else result["contexts"][column]["local_accuracy"]
+    for row in rows:
+        table.setdefault(row.get("context", GLOBAL), {})[row["metric"]] = row
+    return table
+
+
+def _missing(here: Result, there: Result) -> list[str]:
+    """Contexts, as `column=value`, that only the first result has."""
+    missing = []
+    for column in here["contexts"]:
+        other = _by_context(there, column) if column in there["contexts"] else {}
+        missing += [f"{column}={value}" for value in _by_context(here, column) if value not in other]
+    return missing
+
+
+def _common(
+    old: Mapping[str, Mapping[str, Row]], new: Mapping[str, Mapping[str, Row]]
+) -> Iterator[tuple[str, list[str]]]:
+    """Contexts of both, with the metrics that have an accuracy in both."""
+    for context in old:
+        if context in new:
+            both = [metric for metric in old[context] if metric in new[context]]
+            yield context, [m for m in both if _known(old[context][m]) and _known(new[context][m])]
+
+
+def _known(row: Row) -> bool:
+    return row["accuracy"] is not None
+
+
+def _moved(column: str, old: dict[str, dict[str, Row]], new: dict[str, dict[str, Row]]) -> list[Row]:
+    rows: list[Row] = [
+        {
+            "column": column,
+            "context": context,
+            "metric": metric,
+            **_difference(old[context][metric], new[context][metric]),
+        }
+        for context, metrics in _common(old, new)
+        for metric in metrics
+    ]
+    adjusted = holm([np.nan if row["p"] is None else row["p"] for row in rows])
+    for row, p in zip(rows, adjusted.tolist()):
+        row["p_holm"] = None if np.isnan(p) else p
+        row["moved"] = bool(p <= _LEVEL)
+    return rows
+
+
+def _difference(old: Row, new: Row) -> Row:
+    """After less before, with its interval and the p-value at which the interval would touch 0."""
+    difference = new["accuracy"] - old["accuracy"]
+    entry = {"before": old["accuracy"], "after": new["accuracy"], "difference": difference}
+    if any(row[end] is None for row in (old, new) for end in ("low", "high")):
+        return entry | {"low": None, "high": None, "p": None}
+    below = float(np.hypot(new["accuracy"] - new["low"], old["high"] - old["accuracy"]))
+    above = float(np.hypot(new["high"] - new["accuracy"], old["accuracy"] - old["low"]))
+    towards_zero = below if difference > 0 else above
+    return entry | {
+        "low": difference - below,
+        "high": difference + above,
+        "p": _two_sided(difference, towards_zero / _NORMAL),
+    }
+
+
+def _two_sided(difference: float, deviation: float) -> float:
+    if deviation <= 0:
+        return 1.0 if difference == 0 else 0.0
+    return float(2 * ndtr(-abs(difference) / deviation))
+
+
+def _orders(
+    column: str, old: dict[str, dict[str, Row]], new: dict[str, dict[str, Row]], agreement: str
+) -> list[Row]:
+    rows: list[Row] = []
+    for context, metrics in _common(old, new):
+        if len(metrics) < 2:
+            continue
+        first = np.array([old[context][metric]["accuracy"] for metric in metrics])
+        second = np.array([new[context][metric]["accuracy"] for metric in metrics])
+        value = float(row_agreements(np.round(first, 12), np.round(second, 12), agreement)[0])
+        rows.append(
+            {
+                "column": column,
+                "context": context,
+                "before": [metrics[m] for m in np.argsort(-first, kind="stable")],
+                "after": [metrics[m] for m in np.argsort(-second, kind="stable")],
+                "agreement": None if np.isnan(value) else value,
+                "swapped": _swapped(metrics, old[context], new[context]),
+            }
+        )
+    swaps = [swap for row in rows for swap in row["swapped"]]
+    for swap, p in zip(swaps, holm([swap["p"] for swap in swaps]).tolist()):
+        swap["p_holm"] = p
+    return rows
+
+
+def _swapped(metrics: Sequence[str], old: Mapping[str, Row], new: Mapping[str, Row]) -> list[Row]:
+    """Pairs of metrics whose order is reversed, and how likely so large a change of their difference is."""
+    swaps: list[Row] = []
+    for i, first in enumerate(metrics):
+        for second in metrics[i + 1 :]:
+            lead_before = old[first]["accuracy"] - old[second]["accuracy"]
+            lead_after = new[first]["accuracy"] - new[second]["accuracy"]
+            deviations = [_deviation(row) for row in (old[first], old[second], new[first], new[second])]
+            if lead_before * lead_after < 0 and None not in deviations:
+                better, worse = (first, second) if lead_before > 0 else (second, first)
+                spread = float(np.sqrt(sum(each**2 for each in deviations if each is not None)))
+                p = _two_sided(lead_after - lead_before, spread)
+                swaps.append({"better_before": better, "better_after": worse, "p": p})
+    return swaps
+
+
+def _deviation(row: Row) -> float | None:
+    """Standard deviation that the interval implies."""
+    if row["low"] is None or row["high"] is None:
+        return None
+    return float((row["high"] - row["low"]) / (2 * _NORMAL))
+
+
+def _choices(column: str, old: Mapping[str, Row], new: Mapping[str, Row]) -> list[Row]:
+    rows = []
+    for context in old:
+        if context not in new:
+            continue
+        first, second = old[context]["choice"], new[context]["choice"]
+        left = first not in new[context]["top_group"] and second not in old[context]["top_group"]
+        known = first is not None and second is not None
+        entry = {"column": column, "context": context, "before": first, "after": second}
+        rows.append(entry | {"changed": bool(known and left)})
+    return rows
+
+
+def _place(row: Row) -> str:
+    return "over all contexts" if row["context"] == GLOBAL else f"on {row['column']} {row['context']}"
+
+
+def _moved_sentences(rows: Sequence[Row]) -> list[str]:
+    return [
+        f"{row['metric']} {'gained' if row['difference'] > 0 else 'lost'} accuracy {_place(row)}: "
+        f"{100 * row['before']:.0f} % before, {100 * row['after']:.0f} % now."
+        for row in rows
+        if row["moved"]
+    ]
+
+
+def _choice_sentences(rows: Sequence[Row]) -> list[str]:
+    return [
+        f"The recommended metric {_place(row)} is {row['after']} now; it was {row['before']}."
+        for row in rows
+        if row["changed"]
+    ]
+
+
+def _order_sentences(rows: Sequence[Row]) -> list[str]:
+    return [
+        f"{swap['better_after']} is more accurate than {swap['better_before']} {_place(row)} now; "
+        "it was the other way round."
+        for row in rows
+        for swap in row["swapped"]
+        if swap["p_holm"] <= _LEVEL
+    ]

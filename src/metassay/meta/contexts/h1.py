@@ -1,0 +1,197 @@
+"""H1: whether the accuracy of a metric changes with the context.
+
+Three tests per metric on contexts × (right, wrong) pairs: chi-square as published (Deviyani and Diaz, 2025,
+section 4.3); a permutation test that respects what pairs share; Cochran–Mantel–Haenszel within perturbation
+methods. Each is adjusted by Holm over the metrics.
+
+The permutation test exchanges labels at the finest level at which they vary. *Crossed*: outputs of an item
+lie in several contexts (its systems), so whole outputs exchange labels within their item. *Within clusters*:
+items of a document differ in context, so whole items exchange labels within their document. *Nested*: a
+cluster lies in one context (its domain), so whole clusters exchange labels. Where exchanges at one level
+cannot link all contexts (`system+domain`), the groups they do link are compared at the next, and the p-value
+is the smallest, multiplied by the number of levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
+from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
+from metassay.stats.contingency import chi_square, cochran_mantel_haenszel
+from metassay.stats.grouped import LongArray, counting_order, run_starts
+from metassay.stats.label_permutation import permutation_p_values
+from metassay.stats.multiplicity import holm
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class AccuracyChange:
+    """H1 for every metric: test statistics and p-values [metrics], and how labels were exchanged.
+
+    `movable` is the share of units that could get another label, at the level where it is smallest.
+    """
+
+    metrics: tuple[str, ...]
+    chi2: FloatArray
+    dof: LongArray
+    p: FloatArray
+    cramers_v: FloatArray
+    p_permutation: FloatArray
+    p_cmh: FloatArray
+    exchanges: tuple[str, ...]
+    movable: float
+
+    def rows(self) -> list[dict[str, object]]:
+        """One dictionary per metric, with every p-value also adjusted by Holm."""
+        columns = {
+            "chi2": self.chi2,
+            "dof": self.dof,
+            "p": self.p,
+            "cramers_v": self.cramers_v,
+            "p_permutation": self.p_permutation,
+            "p_cmh": self.p_cmh,
+            "p_holm": holm(self.p),
+            "p_permutation_holm": holm(self.p_permutation),
+            "p_cmh_holm": holm(self.p_cmh),
+        }
+        return [
+            {"metric": metric} | {name: column[row].item() for name, column in columns.items()}
+            for row, metric in enumerate(self.metrics)
+        ]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One level of exchange: units of labelled counts, sorted by the block they stay in."""
+
+    name: str
+    right: IntArray
+    total: IntArray
+    labels: IntArray
+    block_starts: LongArray
+
+    def movable(self) -> float:
+        """Share of the units whose block holds more than one label."""
+        lowest = np.minimum.reduceat(self.labels, self.block_starts[:-1])
+        highest = np.maximum.reduceat(self.labels, self.block_starts[:-1])
+        sizes = np.diff(self.block_starts)
+        return float(sizes[lowest < highest].sum() / sizes.sum())
+
+
+def accuracy_change(
+    judgements: Judgements,
+    contexts: Contexts,
+    totals: FloatArray,
+    *,
+    ties: str,
+    rng: np.random.Generator,
+    permutations: int = 999,
+    workers: int = 1,
+) -> AccuracyChange:
+    """H1 on sorted pairs; `totals` are those of the tally of contexts crossed with methods."""
+    right, total = _pair_counts(totals, len(contexts.values))
+    tables = [chi_square(r.sum(axis=0), n.sum(axis=0)) for r, n in zip(right, total)]
+    stratified = [cochran_mantel_haenszel(r, n) for r, n in zip(right, total)]
+    p_permutation = np.ones(len(judgements.metrics))
+    names, movable = [], 1.0
+    for exchange in exchange_levels(judgements, contexts, ties=ties):
+        p = permutation_p_values(
+            exchange.right,
+            exchange.total,
+            exchange.labels,
+            exchange.block_starts,
+            rng=rng,
+            permutations=permutations,
+            workers=workers,
+        )
+        names.append(exchange.name)
+        movable = min(movable, exchange.movable())
+        p_permutation = np.minimum(p_permutation, p)
+    return AccuracyChange(
+        metrics=judgements.metrics,
+        chi2=np.array([test.statistic for test in tables]),
+        dof=np.array([test.dof for test in tables]),
+        p=np.array([test.p for test in tables]),
+        cramers_v=np.array([test.cramers_v for test in tables]),
+        p_permutation=np.minimum(p_permutation * len(names), 1),
+        p_cmh=np.array([test.p for test in stratified]),
+        exchanges=tuple(names),
+        movable=movable,
+    )
+
+
+def cross_methods(judgements: Judgements, contexts: Contexts) -> Contexts:
+    """Every context crossed with every method: code = context · methods + method."""
+    methods = len(judgements.methods)
+    codes = np.where(contexts.codes < 0, -1, contexts.codes * methods + judgements.method)
+    names = tuple(f"{value}\t{method}" for value in contexts.values for method in judgements.methods)
+    return Contexts(f"{contexts.name}\tmethod", names, codes.astype(np.int32))
+
+
+def _pair_counts(totals: FloatArray, contexts: int) -> tuple[FloatArray, FloatArray]:
+    """Right and all pairs, [metrics, methods, contexts]; a tie counts right as far as it earns credit."""
+    shape = (len(totals), contexts, -1)
+    right, pairs = totals[:, RIGHT_PAIRS].reshape(shape), totals[:, ALL_PAIRS].reshape(shape)
+    return np.swapaxes(right, 1, 2), np.swapaxes(pairs, 1, 2)
+
+
+def exchange_levels(judgements: Judgements, contexts: Contexts, *, ties: str) -> Iterator[Exchange]:
+    """The levels at which labels can be exchanged, finest first, until all contexts are linked."""
+    inside = contexts.codes >= 0
+    judgements = judgements if inside.all() else judgements.take(inside)
+    labels = contexts.codes[inside]
+    everything = np.zeros(judgements.pairs, dtype=np.int32)
+    levels = (
+        ("outputs within items", judgements.output, judgements.item),
+        ("items within clusters", judgements.item, judgements.cluster),
+        ("clusters", judgements.cluster, everything),
+    )
+    for name, unit, block in levels:
+        groups, linked = _linked(labels, block)
+        if groups == len(np.unique(labels)):
+            continue  # every block lies in one context: nothing to exchange here
+        yield _exchange(name, judgements, labels, unit, block, ties)
+        if groups == 1:
+            return
+        labels = linked[labels]
+
+
+def _linked(labels: IntArray, block: IntArray) -> tuple[int, IntArray]:
+    """How many groups of labels the blocks link, and for each label its group."""
+    size = int(labels.max()) + 1
+    key = np.unique(block.astype(np.int64) * size + labels)
+    shape = (size + int(block.max()) + 1,) * 2
+    edges = coo_array((np.ones(len(key), dtype=np.int8), (key % size, size + key // size)), shape=shape)
+    _, component = connected_components(edges, directed=False)
+    used, group = np.unique(component[np.unique(labels)], return_inverse=True)
+    of_label = np.full(size, -1, dtype=np.int32)
+    of_label[np.unique(labels)] = group
+    return len(used), of_label
+
+
+def _exchange(
+    name: str, judgements: Judgements, labels: IntArray, unit: IntArray, block: IntArray, ties: str
+) -> Exchange:
+    """Counts per unit, units sorted by block; counts are doubled, so that half a tie is a whole number."""
+    order = counting_order(block, int(block.max()) + 1)
+    order = order[counting_order(unit[order], int(unit.max()) + 1)] if block.max() == 0 else order
+    starts = run_starts(unit[order])
+    tie = round(2 * TIE_CREDIT[ties])
+    right = np.empty((len(starts) - 1, len(judgements.metrics)), dtype=np.int32)
+    total = np.empty_like(right)
+    for m, outcome in enumerate(judgements.outcome):
+        here = outcome[order]
+        right[:, m] = np.add.reduceat(2 * (here == RIGHT) + tie * (here == TIE), starts[:-1], dtype=np.int32)
+        total[:, m] = np.add.reduceat(2 * (here != MISSING), starts[:-1], dtype=np.int32)
+    shared = bool((total == total[:, :1]).all())
+    first = order[starts[:-1]]
+    return Exchange(name, right, total[:, :1] if shared else total, labels[first], run_starts(block[first]))

@@ -1,0 +1,177 @@
+"""H2: whether the order of the metrics changes with the context.
+
+For every two contexts, and every context against the whole, the rank agreement of the metrics' accuracies
+(Deviyani and Diaz, 2025, section 4.3). Agreement below 1 may be sampling noise alone; so each value has an
+interval from the cluster bootstrap, each context a noise ceiling (how well the orders in two random halves of
+it agree) and a test that its order differs from the whole's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.meta.contexts.accuracy import Tally
+from metassay.stats.bootstrap import ClusterHalves
+from metassay.stats.clustering import cluster_order
+from metassay.stats.order_restriction import nearest_in_order
+from metassay.stats.proportion import few_clusters_stretch, percentiles
+from metassay.stats.rank_matrix import agreement_matrix, row_agreements
+
+FloatArray = NDArray[np.float64]
+LongArray = NDArray[np.int64]
+
+FULL_MATRIX = 300
+ALL_INTERVALS = 100
+_ROUNDING = 1e-9
+_EQUAL = 12  # decimals to which accuracies must agree to be tied: sums in another order differ in the 16th
+
+
+@dataclass(frozen=True)
+class OrderChange:
+    """H2 over the whole and its contexts, the whole first, the rest ordered by similarity.
+
+    `matrix` is [contexts, contexts] up to 300 contexts, else its first row only; `low` and `high` are whole
+    up to 100. `order` gives each place's context (from 0, without the whole), `group` its cluster.
+    """
+
+    statistic: str
+    order: LongArray
+    group: LongArray
+    matrix: FloatArray
+    low: FloatArray
+    high: FloatArray
+    ceiling: FloatArray
+    p_global: FloatArray
+
+
+@dataclass(frozen=True)
+class ContextOrder:
+    """One context against the whole: interval of the agreement, p-value, and the context's noise ceiling."""
+
+    low: float
+    high: float
+    p: float
+    ceiling: float
+
+
+def compare_with_global(
+    accuracy: FloatArray,
+    resamples: FloatArray,
+    overall: FloatArray,
+    overall_resamples: FloatArray,
+    statistic: str,
+    clusters: int,
+) -> tuple[float, float, float]:
+    """Interval of the agreement of one context [metrics] with the whole, and the p-value of a difference.
+
+    The test asks whether the context truly orders the metrics as the whole does. Its statistic is the
+    distance of the accuracies, weighed by their precision, from the nearest ones in the whole's order; under
+    the null, accuracies are drawn around those nearest ones with the deviations of the resamples, stretched
+    for small numbers of clusters.
+    """
+    observed = row_agreements(_tied(accuracy), _tied(overall), statistic)[0]
+    if np.isnan(observed):
+        return (float("nan"),) * 3
+    low, high = _interval(row_agreements(_tied(resamples.T), _tied(overall_resamples.T), statistic), observed)
+    return low, high, _differs(accuracy, resamples, overall, clusters)
+
+
+def _differs(accuracy: FloatArray, resamples: FloatArray, overall: FloatArray, clusters: int) -> float:
+    known = np.flatnonzero(~(np.isnan(accuracy) | np.isnan(overall)))
+    order = known[np.lexsort((accuracy[known], np.round(overall[known], _EQUAL)))]
+    deviations = (resamples[order] - accuracy[order, None]).T
+    deviations = deviations[~np.isnan(deviations).any(axis=1)]
+    if clusters < 2 or len(deviations) < 2:
+        return float("nan")
+    deviations = deviations * few_clusters_stretch(np.array(clusters))
+    spread = deviations.var(axis=0)
+    weights = 1 / np.maximum(spread, spread.max() * 1e-3 + 1e-12)  # a metric always right is not all-decisive
+    nearest, distance = nearest_in_order(accuracy[order], weights)
+    _, null = nearest_in_order(nearest + deviations, weights)
+    return float((1 + (null >= distance[0] - _ROUNDING).sum()) / (1 + len(null)))
+
+
+def split_half(tally: Tally, rows: LongArray, context: int, halves: ClusterHalves, statistic: str) -> float:
+    """Mean agreement of the orders in two random halves of a context's clusters; NaN if never defined."""
+    part = tally.part(context)
+    size = tally.size if len(tally.size) == 1 else tally.size[rows]
+    here, there = halves.halves(tally.credit[rows, part], size[:, part], tally.cluster[part])
+    values = row_agreements(_tied(here.T), _tied(there.T), statistic)
+    values = values[~np.isnan(values)]
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def order_change(
+    accuracy: FloatArray,
+    kept: Sequence[FloatArray],
+    against_global: Sequence[ContextOrder],
+    statistic: str,
+    workers: int = 1,
+) -> OrderChange:
+    """H2 from accuracies [contexts + 1, metrics], the whole first.
+
+    `against_global` has a finding per context and first the whole's own; `kept` the resamples
+    [metrics, resamples] of every row, where there are few enough contexts for intervals of all cells.
+    """
+    rows, contexts = _tied(accuracy), len(accuracy) - 1
+    first_row = row_agreements(rows[:1], rows, statistic)
+    if contexts <= FULL_MATRIX:
+        matrix = agreement_matrix(rows, statistic)
+        order, group = cluster_order(matrix[1:, 1:])
+    else:
+        matrix, group = first_row[None], np.zeros(contexts, dtype=np.int64)
+        order = np.argsort(-np.nan_to_num(first_row[1:], nan=-2.0), kind="stable")
+    place = np.concatenate([[0], 1 + order])
+    low = np.array([[finding.low for finding in against_global]])
+    high = np.array([[finding.high for finding in against_global]])
+    if kept:
+        low, high = _all_intervals(kept, matrix, statistic, workers)
+    return OrderChange(
+        statistic=statistic,
+        order=order,
+        group=group[order],
+        matrix=_reordered(matrix, place),
+        low=_reordered(low, place),
+        high=_reordered(high, place),
+        ceiling=np.array([finding.ceiling for finding in against_global])[place],
+        p_global=np.array([finding.p for finding in against_global])[place],
+    )
+
+
+def _all_intervals(
+    kept: Sequence[FloatArray], matrix: FloatArray, statistic: str, workers: int
+) -> tuple[FloatArray, FloatArray]:
+    draws = [_tied(resamples.T) for resamples in kept]
+
+    def one_row(i: int) -> list[tuple[float, float]]:
+        compared = (row_agreements(draws[i], draws[j], statistic) for j in range(i, len(draws)))
+        return [_interval(values, matrix[i, i + step]) for step, values in enumerate(compared)]
+
+    low, high = np.full_like(matrix, np.nan), np.full_like(matrix, np.nan)
+    with ThreadPoolExecutor(workers) as pool:
+        for i, ends in enumerate(pool.map(one_row, range(len(draws)))):
+            low[i, i:], high[i, i:] = np.array(ends).T
+    lower = np.tril_indices(len(low), -1)
+    low[lower], high[lower] = low.T[lower], high.T[lower]
+    return low, high
+
+
+def _interval(values: FloatArray, observed: float) -> tuple[float, float]:
+    """Percentiles, stretched to hold the estimate: resampled orders are noisier than ours, so agree less."""
+    if np.isnan(observed):
+        return float("nan"), float("nan")
+    low, high = percentiles(values)
+    return float(np.fmin(low, observed)), float(np.fmax(high, observed))
+
+
+def _reordered(matrix: FloatArray, place: LongArray) -> FloatArray:
+    return matrix[:, place] if len(matrix) == 1 else matrix[np.ix_(place, place)]
+
+
+def _tied(accuracy: FloatArray) -> FloatArray:
+    return np.round(accuracy, _EQUAL)

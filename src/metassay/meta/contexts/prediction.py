@@ -1,0 +1,111 @@
+"""Predicting how alike two contexts order the metrics from what is known about the contexts.
+
+A good prediction lets a metric be adopted for a new context without assaying it there (Deviyani and Diaz,
+2025, section 6.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.errors import InputError
+from metassay.meta.contexts.judgements import Contexts
+
+FloatArray = NDArray[np.float64]
+LongArray = NDArray[np.int64]
+
+Metadata = Mapping[str, Sequence[str | float]]
+
+
+@dataclass(frozen=True)
+class AgreementPrediction:
+    """Least-squares prediction of agreements, and its error on contexts it has not seen.
+
+    `coefficients` say by how much the agreement changes when two contexts share a category, or per standard
+    deviation between their numbers. `rmse` and `mae` are errors for pairs with a context left out of the fit;
+    `baseline_rmse` is that of predicting the mean of the others. `explained` is 1 - (rmse / baseline_rmse)².
+    """
+
+    intercept: float
+    coefficients: Mapping[str, float]
+    rmse: float
+    mae: float
+    baseline_rmse: float
+    explained: float
+    pairs: int
+
+
+def enclosing(contexts: Contexts, others: Sequence[Contexts]) -> Metadata:
+    """What other columns say of each context: those in which every context lies inside a single value."""
+    known: dict[str, list[str]] = {}
+    for other in others:
+        both = (contexts.codes >= 0) & (other.codes >= 0)
+        here, there = contexts.codes[both], other.codes[both]
+        inside = np.full(len(contexts.values), -1, dtype=np.int32)
+        inside[here] = there
+        if (inside >= 0).all() and (inside[here] == there).all():
+            known[other.name] = [other.values[code] for code in inside]
+    return known
+
+
+def predict_agreement(matrix: FloatArray, metadata: Metadata) -> AgreementPrediction | None:
+    """Fit agreements [contexts, contexts] to `metadata`, one value per context, leaving one context out.
+
+    Words are compared as same or different, numbers by their distance in standard deviations. None where
+    no field varies, or fewer than three pairs of contexts per coefficient would remain to learn from.
+    """
+    for name, values in metadata.items():
+        if len(values) != len(matrix):
+            raise InputError(f"metadata {name} has {len(values)} values for {len(matrix)} contexts.")
+    first, second = np.triu_indices(len(matrix), 1)
+    known = ~np.isnan(matrix[first, second])
+    first, second = first[known], second[known]
+    if not len(first):
+        return None
+    features = {name: _similarity(values, first, second) for name, values in metadata.items()}
+    features = {name: column for name, column in features.items() if np.ptp(column, axis=None) > 0}
+    left = len(first) - (len(matrix) - 1)  # pairs that remain when a context is left out
+    if not features or left < 3 * (1 + len(features)):
+        return None
+    design = np.column_stack([np.ones(len(first)), *features.values()])
+    target = matrix[first, second]
+    fitted = np.linalg.lstsq(design, target)[0]
+    errors, baseline = _left_out_errors(design, target, first, second, len(matrix))
+    rmse, baseline_rmse = float(np.sqrt((errors**2).mean())), float(np.sqrt((baseline**2).mean()))
+    return AgreementPrediction(
+        intercept=float(fitted[0]),
+        coefficients=dict(zip(features, fitted[1:].tolist())),
+        rmse=rmse,
+        mae=float(np.abs(errors).mean()),
+        baseline_rmse=baseline_rmse,
+        explained=1 - (rmse / baseline_rmse) ** 2 if baseline_rmse > 0 else float("nan"),
+        pairs=len(first),
+    )
+
+
+def _similarity(values: Sequence[str | float], first: LongArray, second: LongArray) -> FloatArray:
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        numbers = np.asarray(values, dtype=np.float64)
+        spread = float(numbers.std())
+        return np.asarray(np.abs(numbers[first] - numbers[second]) / (spread if spread > 0 else 1))
+    words = np.asarray([str(value) for value in values])
+    return np.asarray(words[first] == words[second], dtype=np.float64)
+
+
+def _left_out_errors(
+    design: FloatArray, target: FloatArray, first: LongArray, second: LongArray, contexts: int
+) -> tuple[FloatArray, FloatArray]:
+    """Errors on the pairs of each context in turn, fitted without it; and those of the others' mean."""
+    errors, baseline = [], []
+    for context in range(contexts):
+        out = (first == context) | (second == context)
+        if not out.any() or out.all():
+            continue
+        fitted = np.linalg.lstsq(design[~out], target[~out])[0]
+        errors.append(target[out] - design[out] @ fitted)
+        baseline.append(target[out] - target[~out].mean())
+    return np.concatenate(errors), np.concatenate(baseline)

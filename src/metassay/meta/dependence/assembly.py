@@ -1,0 +1,146 @@
+"""Measure everything about the system dependence of every metric, all on the same resamples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.errors import InputError
+from metassay.meta.dependence.cells import Cells
+from metassay.meta.dependence.compare import Difference, compare_dependence, paired_difference
+from metassay.meta.dependence.estimators import deviations_by_estimator
+from metassay.meta.dependence.fits import draw_counts, measure
+from metassay.meta.dependence.nulls import DRAWS, p_equal, p_fair
+from metassay.meta.dependence.outputs import ScoredOutputs
+from metassay.meta.dependence.parts import constant_sysdep, leave_one_out, split_deviations
+from metassay.meta.dependence.rankings import inversions, rankings
+from metassay.meta.dependence.results import (
+    DependenceReport,
+    LocalDependence,
+    MetricComparison,
+    MetricDependence,
+    sorted_by_sysdep,
+)
+from metassay.meta.dependence.sensitivity import sensitivities
+from metassay.stats.isotonic import Counts
+
+# One stream of random numbers for each null hypothesis, the same for every metric: adding a metric to a run,
+# or measuring it alone, changes nothing.
+EQUAL_STREAM, FAIR_STREAM = 1, 2
+
+
+def depend_on_systems(
+    outputs: ScoredOutputs,
+    *,
+    human: str = "human",
+    by: str = "system",
+    bootstraps: int = 200,
+    draws: int = DRAWS,
+    seed: int = 0,
+    workers: int = 1,
+    analysis: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> DependenceReport:
+    """Whom each metric flatters, how much of that is shrinkage, and what becomes of the ranking.
+
+    A metric's missing scores are left out for it alone; one that scores fewer than two groups is left out,
+    with the reason. `analysis` adds how SysDep reacts to resamples, sample size and the choice of systems.
+    `progress` is told how many metrics are done.
+    """
+    counts = draw_counts(len(outputs.cluster.names), bootstraps, seed)
+    left_out = {name: reason for name in outputs.metrics if (reason := _unfit(outputs, name))}
+    names = sorted(set(outputs.metrics) - set(left_out))
+    if not names:
+        raise InputError("no metric has scores beside human scores for two or more groups.")
+
+    def one(name: str) -> MetricDependence:
+        return _measured(outputs, name, counts, draws=draws, seed=seed, analysis=analysis)
+
+    with ThreadPoolExecutor(max(1, workers)) as pool:
+        entries = {}
+        for name, entry in zip(names, pool.map(one, names)):
+            entries[name] = entry
+            if progress is not None:
+                progress("metrics", len(entries), len(names))
+        pairs = [pair for pair in combinations(names, 2) if bootstraps and not _unfit(outputs, *pair)]
+        differences = pool.map(lambda pair: _difference(outputs, entries, counts, *pair), pairs)
+        comparisons = tuple(MetricComparison(a, b, found) for (a, b), found in zip(pairs, differences))
+    return DependenceReport(human, by, sorted_by_sysdep(list(entries.values())), comparisons, left_out)
+
+
+def _unfit(outputs: ScoredOutputs, *metrics: str) -> str | None:
+    groups = len(outputs.group.present(outputs.scored_by(*metrics)))
+    if groups >= 2:
+        return None
+    return "no output has both scores" if groups == 0 else "only one group has both scores"
+
+
+def _measured(
+    outputs: ScoredOutputs, metric: str, counts: Counts, *, draws: int, seed: int, analysis: bool
+) -> MetricDependence:
+    keep = outputs.scored_by(metric)
+    cells, mine = outputs.cells(metric, keep), outputs.resamples(counts, keep)
+    dependence = measure(cells, mine)
+    return MetricDependence(
+        metric,
+        cells,
+        mine,
+        dependence,
+        split_deviations(dependence.deviations, cells.human_means),
+        constant_sysdep(cells),
+        p_equal(cells, np.random.default_rng([seed, EQUAL_STREAM]), draws),
+        p_fair(cells, np.random.default_rng([seed, FAIR_STREAM]), draws),
+        leave_one_out(cells),
+        rankings(cells, dependence.deviations),
+        inversions(cells, dependence.deviations),
+        deviations_by_estimator(cells),
+        _local(outputs, metric, counts),
+        tuple(sensitivities(cells, seed=seed)) if analysis else (),
+    )
+
+
+def _local(outputs: ScoredOutputs, metric: str, counts: Counts) -> tuple[LocalDependence, ...]:
+    """SysDep within every value of every context column that splits the outputs and leaves two groups."""
+    scored = outputs.scored_by(metric)
+    found = []
+    for name, column in outputs.contexts.items():
+        values = column.present(scored).tolist()
+        for value in values if len(values) > 1 else []:
+            keep = scored & (column.codes == value)
+            if len(outputs.group.present(keep)) >= 2:
+                found.append(_in_context(outputs, metric, counts, keep, (name, column.names[value])))
+    return tuple(found)
+
+
+def _in_context(
+    outputs: ScoredOutputs, metric: str, counts: Counts, keep: NDArray[np.bool_], where: tuple[str, str]
+) -> LocalDependence:
+    cells = outputs.cells(metric, keep)
+    dependence = measure(cells, _drawn(outputs.resamples(counts, keep), cells))
+    residual = split_deviations(dependence.deviations, cells.human_means).residual_range
+    return LocalDependence(*where, len(cells.human), dependence, constant_sysdep(cells), residual)
+
+
+def _drawn(counts: Counts, cells: Cells) -> Counts:
+    """The resamples that hold any of a small context's clusters; none if a group is in none of them."""
+    kept = counts[counts.any(axis=1)]
+    for group in range(cells.groups):
+        clusters = np.unique(cells.cluster[cells.group == group])
+        if not kept[:, clusters].any():
+            return kept[:0]
+    return kept
+
+
+def _difference(
+    outputs: ScoredOutputs, entries: dict[str, MetricDependence], counts: Counts, a: str, b: str
+) -> Difference:
+    first, second = entries[a], entries[b]
+    both = outputs.scored_by(a, b)
+    if both.sum() == len(first.cells.human) == len(second.cells.human):
+        return paired_difference(first.dependence, second.dependence)
+    shared = outputs.cells(a, both)
+    return compare_dependence(shared, outputs.metrics[b][both], outputs.resamples(counts, both))

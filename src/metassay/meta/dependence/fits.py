@@ -1,0 +1,168 @@
+"""System dependence: whom does a metric flatter (von Däniken, Deriu and Cieliebak, 2024, arXiv 2412.03152).
+
+`f_k` is the isotonic regression of the human score on the metric score over system k's outputs, `f_G` the
+same over all outputs; each the mean over bootstrap fits. A system's expected deviation says by how much
+reading its human score off the metric flatters it, and the metric's system dependence is the range of that:
+
+    ED(k)  = mean over k's segments of f_G(m) - f_k(m)
+    SysDep = max over k of ED(k) - min over k of ED(k)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metassay.errors import InputError
+from metassay.meta.dependence.cells import Cells, FloatArray, cells_of
+from metassay.stats.isotonic import Counts, group_means_by_value, resampled_group_means
+from metassay.stats.score_order import sort_scores
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class SystemDependence:
+    """What one metric does to each system.
+
+    `deviations` are the ED in row order, `single` those of one fit to all data. `low` and `high` are the 95 %
+    interval of `sysdep`, `deviations_low` and `deviations_high` those of the ED, `replicates[b]` the ED of
+    resample b: without bootstrap None.
+    """
+
+    sysdep: float
+    low: float | None
+    high: float | None
+    deviations: FloatArray
+    single: FloatArray
+    deviations_low: FloatArray | None = None
+    deviations_high: FloatArray | None = None
+    replicates: FloatArray | None = None
+
+
+def system_dependence(
+    human: ArrayLike,
+    metric: ArrayLike,
+    *,
+    bootstraps: int = 200,
+    seed: int = 0,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+) -> SystemDependence:
+    """SysDep and expected deviations from `[systems, segments]` scores, both higher is better.
+
+    NaN marks a missing score; that output is left out. Resampled are whole segments, or whole `clusters` (a
+    label per segment), jointly over systems. `weights` are per segment or per output. With `bootstraps=0`
+    there is one fit and no interval.
+    """
+    cells = cells_of(human, metric, clusters=clusters, weights=weights)
+    return measure(cells, draw_counts(cells.clusters, bootstraps, seed))
+
+
+def draw_counts(clusters: int, bootstraps: int, seed: int) -> Counts:
+    """How often each of `bootstraps` resamples holds each cluster: uint32[bootstraps, clusters]."""
+    if bootstraps < 0:
+        raise InputError(f"bootstraps must be 0 or more, not {bootstraps}.")
+    rng = np.random.default_rng(seed)
+    counts = np.empty((bootstraps, clusters), dtype=np.uint32)
+    for row in counts:
+        row[:] = np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)
+    return counts
+
+
+def measure(cells: Cells, counts: Counts) -> SystemDependence:
+    """System dependence of cells on resamples drawn beforehand; metrics that share resamples are paired."""
+    single = expected_deviations(cells)
+    if not len(counts):
+        return SystemDependence(float(spread(single)), None, None, single, single)
+    pooled, replicated = resampled_group_means(
+        cells.sorted_metric, cells.human, cells.weight, cells.group, cells.groups, cells.cluster, counts
+    )
+    own, human = _own_fits(cells, counts)
+    _check_drawn(cells, human)
+    deviations = np.nanmean(pooled - own, axis=0)
+    replicates = replicated - human
+    errors = replicates - single
+    low, high = spread_interval(deviations, errors)
+    half = np.nanquantile(np.abs(errors), CONFIDENCE, axis=0)
+    return SystemDependence(
+        float(spread(deviations)),
+        low,
+        high,
+        deviations,
+        single,
+        deviations - half,
+        deviations + half,
+        replicates,
+    )
+
+
+def expected_deviations(cells: Cells) -> FloatArray:
+    """ED of each group from one fit: mean f_G(m) minus the human mean.
+
+    Pooling keeps means: the mean of f_k(m) over k's own outputs is their mean human score, so f_k drops out.
+    """
+    return remapped_means(cells) - cells.human_means
+
+
+def remapped_means(cells: Cells) -> FloatArray:
+    """Mean of f_G(m) per group: the human mean one would read off the metric."""
+    scores, human = cells.sorted_metric, cells.human[np.newaxis]
+    means: FloatArray = group_means_by_value(scores, human, cells.weight, cells.group, cells.groups)[0]
+    return means
+
+
+def spread(values: FloatArray) -> FloatArray:
+    """Maximum minus minimum over groups (the last axis); groups that a resample misses do not count."""
+    return np.asarray(np.nanmax(values, axis=-1) - np.nanmin(values, axis=-1))
+
+
+def spread_interval(values: FloatArray, errors: FloatArray) -> tuple[float, float]:
+    """95 % interval of `spread(values)` from bootstrap errors of the values: `[resamples, groups]`.
+
+    The largest of several noisy values is too large on average, and percentiles would hide that: where no
+    group differs from another the range is 0, and no percentile is. So the lower end allows for the error of
+    every group that may be the highest or the lowest (within 2.5 standard errors); the upper end for the
+    error of the two that are.
+    """
+    top, bottom = int(np.argmax(values)), int(np.argmin(values))
+    near_top = values >= values[top] - 2.5 * np.nanstd(errors - errors[:, [top]], axis=0)
+    near_bottom = values <= values[bottom] + 2.5 * np.nanstd(errors - errors[:, [bottom]], axis=0)
+    excess = np.fmax.reduce(errors[:, near_top], axis=1) - np.fmin.reduce(errors[:, near_bottom], axis=1)
+    shortfall = errors[:, bottom] - errors[:, top]
+    tail = (1 + CONFIDENCE) / 2
+    estimate = float(spread(values))
+    return (
+        max(0.0, estimate - max(0.0, float(np.nanquantile(excess, tail)))),
+        estimate + max(0.0, float(np.nanquantile(shortfall, tail))),
+    )
+
+
+def _own_fits(cells: Cells, counts: Counts) -> tuple[FloatArray, FloatArray]:
+    """Per resample and group: mean of f_k over k's own outputs, and k's resampled human mean."""
+    own = np.empty((len(counts), cells.groups))
+    human = np.empty_like(own)
+    for k in range(cells.groups):
+        mine = np.flatnonzero(cells.group == k)
+        original, resampled = resampled_group_means(
+            sort_scores(cells.metric[mine]),
+            cells.human[mine],
+            cells.weight[mine],
+            np.zeros(len(mine), dtype=np.int64),
+            1,
+            cells.cluster[mine],
+            counts,
+        )
+        own[:, k], human[:, k] = original[:, 0], resampled[:, 0]
+    return own, human
+
+
+def _check_drawn(cells: Cells, human: FloatArray) -> None:
+    missed = np.flatnonzero(np.isnan(human).all(axis=0))
+    if len(missed):
+        raise InputError(
+            f"{cells.names[missed[0]]} has so few outputs that none of {len(human)} resamples holds one.",
+            remedy="Ask for more bootstraps, for none (0), or leave it out.",
+        )

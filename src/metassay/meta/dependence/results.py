@@ -1,0 +1,202 @@
+"""What is known about the system dependence of every metric, as objects, plain values and a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import polars as pl
+
+from metassay.errors import UnknownName
+from metassay.meta.dependence.cells import Cells, FloatArray
+from metassay.meta.dependence.compare import Difference
+from metassay.meta.dependence.curves import Curves, curves
+from metassay.meta.dependence.fits import SystemDependence, spread
+from metassay.meta.dependence.nulls import pooled_pearson
+from metassay.meta.dependence.parts import Split
+from metassay.meta.dependence.rankings import Inversion, Rankings
+from metassay.meta.dependence.sensitivity import Sensitivity
+from metassay.stats.isotonic import Counts
+
+
+@dataclass(frozen=True)
+class LocalDependence:
+    """SysDep within one context (a domain, say)."""
+
+    column: str
+    context: str
+    outputs: int
+    dependence: SystemDependence
+    constant: float
+    residual_range: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "column": self.column,
+            "context": self.context,
+            "outputs": self.outputs,
+            "sysdep": self.dependence.sysdep,
+            "low": self.dependence.low,
+            "high": self.dependence.high,
+            "constant": self.constant,
+            "residual_range": self.residual_range,
+        }
+
+
+@dataclass(frozen=True)
+class MetricDependence:
+    """What one metric does to every group, the part that is shrinkage, and what becomes of the ranking."""
+
+    metric: str
+    cells: Cells = field(repr=False)
+    counts: Counts = field(repr=False)
+    dependence: SystemDependence
+    split: Split
+    constant: float
+    p_equal: float
+    p_fair: float | None
+    leave_one_out: FloatArray
+    rankings: Rankings
+    inversions: tuple[Inversion, ...]
+    estimators: dict[str, FloatArray]
+    local: tuple[LocalDependence, ...] = ()
+    sensitivity: tuple[Sensitivity, ...] = ()
+
+    @property
+    def ratio(self) -> float | None:
+        """SysDep as a share of what a metric that knows nothing has."""
+        return self.dependence.sysdep / self.constant if self.constant > 0 else None
+
+    def curves(self, points: int = 60) -> Curves:
+        """f_G and every f_k with bands."""
+        return curves(self.cells, self.counts, points=points)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, `null` where there is none."""
+        return self.figures() | {
+            "deviations": self._by_group(self.dependence.deviations),
+            "shrinkage": self._by_group(self.split.shrinkage),
+            "residual": self._by_group(self.split.residual),
+            "inversions": [asdict(pair) | {"explained": pair.explained} for pair in self.inversions],
+            "deviations_low": self._by_group(self.dependence.deviations_low),
+            "deviations_high": self._by_group(self.dependence.deviations_high),
+            "leave_one_out": self._by_group(self.leave_one_out),
+            "human_means": self._by_group(self.cells.human_means),
+            "metric_means": self._by_group(self.cells.metric_means),
+            "remapped_means": self._by_group(self.cells.human_means + self.dependence.deviations),
+            "rankings": {name: list(order) for name, order in asdict(self.rankings).items()},
+            "estimators": {name: float(spread(values)) for name, values in self.estimators.items()},
+            "local": [local.to_dict() for local in self.local],
+            "sensitivity": [asdict(row) for row in self.sensitivity],
+        }
+
+    def figures(self) -> dict[str, Any]:
+        """The figures that are one number for the metric."""
+        return {
+            "metric": self.metric,
+            "sysdep": self.dependence.sysdep,
+            "low": self.dependence.low,
+            "high": self.dependence.high,
+            "constant": self.constant,
+            "ratio": self.ratio,
+            "slope": self.split.slope,
+            "residual_range": self.split.residual_range,
+            "p_equal": self.p_equal,
+            "p_fair": self.p_fair,
+            "pearson": pooled_pearson(self.cells),
+            "outputs": len(self.cells.human),
+        }
+
+    def _by_group(self, values: FloatArray | None) -> dict[str, float | None]:
+        if values is None:
+            return dict.fromkeys(self.cells.names)
+        return {
+            name: None if math.isnan(value) else value
+            for name, value in zip(self.cells.names, values.tolist())
+        }
+
+
+@dataclass(frozen=True)
+class MetricComparison:
+    """Two metrics: the difference of their SysDep, a minus b, on the outputs that both have scored."""
+
+    a: str
+    b: str
+    difference: Difference
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"a": self.a, "b": self.b} | asdict(self.difference)
+
+
+@dataclass(frozen=True)
+class DependenceReport:
+    """System dependence of all metrics against one human score; metrics sorted by SysDep, the lowest first.
+
+    `left_out` gives, for each metric that could not be measured, the reason.
+    """
+
+    human: str
+    by: str
+    metrics: tuple[MetricDependence, ...]
+    comparisons: tuple[MetricComparison, ...] = ()
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, metric: str) -> MetricDependence:
+        """One metric's part."""
+        for entry in self.metrics:
+            if entry.metric == metric:
+                return entry
+        raise UnknownName("metric", metric, [entry.metric for entry in self.metrics])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of `metassay depend`."""
+        return {
+            "schema_version": 1,
+            "human": self.human,
+            "by": self.by,
+            "metrics": [entry.to_dict() for entry in self.metrics],
+            "comparisons": [comparison.to_dict() for comparison in self.comparisons],
+            "left_out": self.left_out,
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per metric: SysDep, what it means, and how many pairs of systems are inverted."""
+        return pl.DataFrame([row(entry) for entry in self.metrics], schema=ROW)
+
+
+ROW: dict[str, type[pl.DataType]] = {
+    "metric": pl.String,
+    "sysdep": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "constant": pl.Float64,
+    "ratio": pl.Float64,
+    "residual_range": pl.Float64,
+    "p_equal": pl.Float64,
+    "p_fair": pl.Float64,
+    "flattered": pl.String,
+    "wronged": pl.String,
+    "inversions": pl.Int64,
+    "explained": pl.Int64,
+}
+
+
+def row(entry: MetricDependence) -> dict[str, Any]:
+    """One metric's line in the table; flattered and wronged beyond shrinkage, by the largest residuals."""
+    residual, names = entry.split.residual, entry.cells.names
+    figures = entry.figures()
+    return {name: figures[name] for name in ROW if name in figures} | {
+        "flattered": names[int(residual.argmax())],
+        "wronged": names[int(residual.argmin())],
+        "inversions": len(entry.inversions),
+        "explained": sum(pair.explained for pair in entry.inversions),
+    }
+
+
+def sorted_by_sysdep(entries: Sequence[MetricDependence]) -> tuple[MetricDependence, ...]:
+    """The least dependent metric first, equal ones by name."""
+    return tuple(sorted(entries, key=lambda entry: (entry.dependence.sysdep, entry.metric)))

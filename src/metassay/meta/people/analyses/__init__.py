@@ -1,0 +1,1 @@
+"""Further questions about a ranking of metrics, one file each."""

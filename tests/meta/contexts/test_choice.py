@@ -1,0 +1,69 @@
+"""Choosing a metric: the paper's toy table, preferences in order, and sentences with their numbers."""
+
+import numpy as np
+import pytest
+
+from metassay.meta.contexts.choice import recommend, robust_choice, table_evidence
+
+METRICS, CONTEXTS = ("A", "B", "C"), ("X", "Y", "Z")
+TOY = np.array([[0.9, 0.9, 0.3], [0.7, 0.7, 0.7], [0.3, 0.3, 0.9]])  # Deviyani and Diaz (2025), table 1
+
+
+def test_toy_table_of_the_paper():
+    evidence = table_evidence(METRICS, CONTEXTS, TOY)
+    found = recommend(evidence)
+    assert evidence.accuracy[:, 0] == pytest.approx([0.7, 0.7, 0.5])
+    assert found["global"].choice == "B"
+    assert found["global"].metrics[0] == "B"
+    assert robust_choice(evidence) == "B"
+    assert found["Z"].choice == "C"
+    assert found["X"].choice == found["Y"].choice == "A"
+
+
+def test_top_group_holds_the_equally_accurate_only():
+    found = recommend(table_evidence(METRICS, CONTEXTS, TOY))
+    assert set(found["global"].top_group) == {"A", "B"}
+    assert found["Z"].top_group == ("C",)
+
+
+def test_metrics_are_ordered_by_accuracy():
+    assert recommend(table_evidence(METRICS, CONTEXTS, TOY))["Z"].metrics == ("C", "B", "A")
+
+
+def test_cost_decides_between_equally_stable_metrics():
+    accuracy = np.array([[0.8, 0.7], [0.8, 0.7]])
+    evidence = table_evidence("PQ", "XY", accuracy, cost={"P": 9.0, "Q": 0.1})
+    assert recommend(evidence)["X"].top_group == ("Q", "P")
+    assert "because it costs less" in recommend(evidence)["X"].why
+
+
+def test_stability_comes_before_cost():
+    evidence = table_evidence("AB", "XYZ", TOY[:2], cost={"A": 0.1, "B": 9.0})
+    assert recommend(evidence)["global"].choice == "B"
+
+
+def test_criteria_of_the_user_come_after_cost():
+    accuracy = np.array([[0.8, 0.7], [0.8, 0.7]])
+    criteria = {"interpretability": {"P": 1.0, "Q": 3.0}}
+    evidence = table_evidence("PQ", "XY", accuracy, criteria=criteria)
+    found = recommend(evidence)["Y"]
+    assert found.choice == "Q"
+    assert "for its interpretability" in found.why
+
+
+def test_shares_weigh_the_whole():
+    evidence = table_evidence(METRICS, CONTEXTS, TOY, shares=np.array([0.0, 0.0, 1.0]))
+    assert recommend(evidence)["global"].choice == "C"
+
+
+def test_the_sentence_names_the_metric_the_context_and_the_number():
+    why = recommend(table_evidence(METRICS, CONTEXTS, TOY))["Z"].why
+    assert why.startswith("C tells a better output from a worse one in 90 % of pairs on Z.")
+    assert why.endswith("It is the only metric in the top group; B follows with 70 %.")
+
+
+def test_the_sentence_names_a_difference_in_cost():
+    evidence = table_evidence(METRICS, CONTEXTS, TOY, cost={"C": 40.0, "B": 1.0})
+    assert recommend(evidence)["Z"].why.endswith("B follows with 70 % and costs 1/40 as much.")
+    evidence = table_evidence(METRICS, CONTEXTS, TOY, cost={"C": 1.0, "B": 3.0})
+    assert recommend(evidence)["Z"].why.endswith("B follows with 70 % and costs 3 times as much.")

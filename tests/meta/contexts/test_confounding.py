@@ -1,0 +1,121 @@
+"""Confounding: who is flagged, by which methods, and how sure one can be of σ²."""
+
+import numpy as np
+import pytest
+
+from metassay.meta.contexts.assay import assay_pairs
+from metassay.meta.contexts.confounding import confounding
+from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.stats.bootstrap import ClusterBootstrap
+
+METHODS = ("entity", "insertion", "negation", "pronoun", "removal", "swapping")
+ITEMS, SYSTEMS = 60, 3
+
+
+def every_method(accuracy_by_method, seed=0, items=ITEMS):
+    """All methods on every output, for metrics with the given accuracy under each method."""
+    rng = np.random.default_rng(seed)
+    methods = len(accuracy_by_method[0])
+    output = np.repeat(np.arange(items * SYSTEMS), methods)
+    method = np.tile(np.arange(methods), items * SYSTEMS)
+    item = output // SYSTEMS
+    chance = np.asarray(accuracy_by_method, dtype=float)[:, method]
+    outcome = np.where(rng.random(chance.shape) < chance, 1, -1)
+    names = tuple(f"m{m}" for m in range(len(chance)))
+    contexts = Contexts("system", tuple("ABC"), output % SYSTEMS)
+    return Judgements(names, METHODS[:methods], outcome, item, output, item, method), contexts
+
+
+def study(accuracy_by_method, seed=0, resamples=200, **options):
+    judgements, contexts = every_method(accuracy_by_method, seed, **options)
+    rng = np.random.default_rng(seed)
+    bootstrap = ClusterBootstrap(rng, resamples)
+    return confounding(judgements, contexts, ties="strict", bootstrap=bootstrap, rng=rng)
+
+
+def test_length_and_bag_of_words_are_flagged_with_their_methods():
+    length = [0, 0, 0, 0, 1, 0]
+    bag_of_words = [0.9, 0.9, 0.9, 0.9, 0.9, 0]
+    fair = [0.8] * 6
+    rows = study([length, bag_of_words, fair]).rows()
+    assert [row["flag"] for row in rows] == [True, True, False]
+    assert [row["responsible"] for row in rows] == [["removal"], ["swapping"], []]
+    assert rows[0]["by_method"]["removal"] == 1
+    assert rows[1]["by_method"]["swapping"] == 0
+    assert rows[0]["share"] == pytest.approx(1)  # the method decides everything
+    assert "0 % under swapping, against 90 % on average under the other methods" in rows[1]["sentence"]
+    assert rows[2]["sentence"] == ""
+
+
+def test_ten_combinations_where_there_are_more():
+    found = study([[0.9, 0.8, 0.7, 0.6, 0.5, 0.4]])
+    assert found.combined == (6, 10, 10, 10, 6)
+    assert found.curve.shape == (1, 5)
+    assert found.curve[0, 0] == pytest.approx(found.variance[0])
+    assert found.curve[0, 4] == pytest.approx(found.variance[0] / 5 / 5)  # the law at k = n - 1
+
+
+def test_sampling_error_alone_is_not_variance():
+    net = [study([[0.7] * 6], seed, resamples=100).net[0] for seed in range(20)]
+    plain = [study([[0.7] * 6], seed, resamples=100).variance[0] for seed in range(20)]
+    assert np.mean(net) < np.mean(plain) / 2
+
+
+def test_net_variance_and_shares_follow_from_the_items_own_deviations():
+    """Resampling items adds to σ² what the variance of the methods' deviations over items adds, exactly."""
+    judgements, contexts = every_method([[0.9, 0.8, 0.7, 0.5]], items=60)
+    rng = np.random.default_rng(0)
+    bootstrap = ClusterBootstrap(rng, 4000)
+    found = confounding(judgements, contexts, ties="strict", bootstrap=bootstrap, rng=rng)
+    right = (judgements.outcome[0] == 1).reshape(60, SYSTEMS, 4).mean(axis=1)  # items x methods
+    apart = right - right.mean(axis=1, keepdims=True)
+    added = (apart.var(axis=0) / 60).mean()
+    assert found.net[0] == pytest.approx(found.variance[0] - added, abs=0.05 * added)
+    centre = right.mean()
+    (row,) = found.rows()
+    assert row["variance_net"] == found.net[0]
+    assert row["share"] == pytest.approx(row["variance_net"] / (centre * (1 - centre)))
+    assert row["share_low"] == pytest.approx(row["low"] / (centre * (1 - centre)))
+
+
+def test_interval_of_the_variance_covers_the_truth():
+    chances = [0.9, 0.8, 0.6, 0.5]
+    truth = np.var(chances)
+    held = []
+    for seed in range(150):
+        found = study([chances], seed, resamples=150, items=40)
+        held.append(found.low[0] <= truth <= found.high[0])
+    assert np.mean(held) >= 0.9
+
+
+def test_one_method_has_no_variance_and_no_curve():
+    row = study([[0.7]]).rows()[0]
+    assert row["variance"] == 0
+    assert row["by_k"] == []
+    assert not row["flag"]
+
+
+def test_all_methods_are_used_though_only_some_were_sampled():
+    judgements, contexts = every_method([[1, 0, 1, 1, 1, 0]])
+    sampled = (np.random.default_rng(1).random(judgements.pairs) < 0.4) | (judgements.method == 0)
+    codes = Contexts("system", contexts.values, contexts.codes[sampled])
+    options = {"resamples": 20, "permutations": 9}
+    partly = assay_pairs(judgements.take(sampled), [codes], confounding=judgements, **options).to_dict()
+    assert partly["confounding"][0]["variance"] == pytest.approx(np.var([1, 0, 1, 1, 1, 0]))
+    wholly = assay_pairs(judgements, [contexts], **options).to_dict()
+    assert partly["confounding"][0]["by_k"] == wholly["confounding"][0]["by_k"]
+
+
+def test_a_method_that_never_applies_is_undefined_and_does_not_count():
+    judgements, contexts = every_method([[0.9, 0.2, 0.5]])
+    applies = judgements.method != 1
+    rng = np.random.default_rng(0)
+    found = confounding(
+        judgements.take(applies),
+        Contexts("system", contexts.values, contexts.codes[applies]),
+        ties="strict",
+        bootstrap=ClusterBootstrap(rng, 50),
+        rng=rng,
+    )
+    assert np.isnan(found.by_method[0, 1])
+    assert found.variance[0] == pytest.approx(np.var(found.by_method[0, [0, 2]]))

@@ -1,0 +1,97 @@
+"""Comparing assays: no change is no news, real change is found, and intervals are Newcombe's."""
+
+import json
+
+import numpy as np
+import pytest
+
+from metassay.meta.contexts.assay import assay_pairs
+from metassay.meta.contexts.drift import compare, compare_series
+from metassay.meta.contexts.judgements import Contexts, Judgements
+
+
+def result(truth, seed, items=400, values=("news", "talk")):
+    """An assay of two metrics whose accuracies are `truth` [metrics, contexts]."""
+    rng = np.random.default_rng(seed)
+    item = np.arange(items)
+    context = item % len(values)
+    right = rng.random((len(truth), items)) < np.asarray(truth)[:, context]
+    names = tuple(f"m{m}" for m in range(len(truth)))
+    pairs = Judgements(names, ("x",), np.where(right, 1, -1), item, item, item, item * 0)
+    made = assay_pairs(pairs, [Contexts("domain", values, context)], resamples=200, permutations=19)
+    return json.loads(json.dumps(made.to_dict()))
+
+
+SAME = [[0.9, 0.8], [0.6, 0.5]]
+
+
+def test_an_assay_does_not_differ_from_itself():
+    found = compare(result(SAME, 0), result(SAME, 0))
+    assert not found["changed"]
+    assert found["sentences"] == []
+    assert all(row["difference"] == 0 for row in found["accuracies"])
+    assert all(row["agreement"] == 1 for row in found["orders"])
+
+
+def test_new_samples_of_the_same_truth_rarely_count_as_change():
+    changed = [compare(result(SAME, seed), result(SAME, seed + 100))["changed"] for seed in range(20)]
+    assert sum(changed) <= 2
+
+
+def test_a_moved_accuracy_is_found_and_said():
+    found = compare(result(SAME, 0), result([[0.9, 0.6], [0.6, 0.5]], 1))
+    moved = [row for row in found["accuracies"] if row["moved"] and row["column"] == "domain"]
+    assert [(row["context"], row["metric"]) for row in moved] == [("talk", "m0")]
+    assert moved[0]["high"] < 0
+    assert found["changed"]
+    assert any(sentence.startswith("m0 lost accuracy on domain talk: ") for sentence in found["sentences"])
+
+
+def test_a_changed_order_and_recommendation_are_found():
+    found = compare(result(SAME, 0), result([[0.9, 0.5], [0.6, 0.8]], 1))
+    choice = next(row for row in found["recommendation"] if row["context"] == "talk")
+    assert choice == {"column": "domain", "context": "talk", "before": "m0", "after": "m1", "changed": True}
+    order = next(row for row in found["orders"] if row["context"] == "talk")
+    assert (order["before"], order["after"]) == (["m0", "m1"], ["m1", "m0"])
+    assert order["agreement"] == -1
+    assert order["swapped"][0]["better_after"] == "m1"
+    assert order["swapped"][0]["p_holm"] < 0.01
+    news = next(row for row in found["recommendation"] if row["context"] == "news")
+    assert not news["changed"]
+
+
+def test_intervals_are_those_of_newcombe():
+    before, after = result(SAME, 0), result([[0.9, 0.6], [0.6, 0.5]], 1)
+    row = next(
+        r for r in compare(before, after)["accuracies"] if r["context"] == "talk" and r["metric"] == "m0"
+    )
+    old, new = (
+        next(
+            r
+            for r in each["contexts"]["domain"]["local_accuracy"]
+            if (r["context"], r["metric"]) == ("talk", "m0")
+        )
+        for each in (before, after)
+    )
+    difference = new["accuracy"] - old["accuracy"]
+    low = difference - np.sqrt((new["accuracy"] - new["low"]) ** 2 + (old["high"] - old["accuracy"]) ** 2)
+    high = difference + np.sqrt((new["high"] - new["accuracy"]) ** 2 + (old["accuracy"] - old["low"]) ** 2)
+    assert (row["difference"], row["low"], row["high"]) == pytest.approx((difference, low, high))
+
+
+def test_contexts_of_one_side_only_are_named():
+    found = compare(result(SAME, 0), result(SAME, 0, values=("news", "chat")))
+    assert found["only_before"] == ["domain=talk"]
+    assert found["only_after"] == ["domain=chat"]
+
+
+def test_a_series_compares_neighbours():
+    runs = [result(SAME, 0), result(SAME, 0), result([[0.9, 0.5], [0.6, 0.8]], 1)]
+    assert [step["changed"] for step in compare_series(runs)] == [False, True]
+
+
+def test_an_accuracy_without_interval_cannot_move():
+    lonely = result(SAME, 0, items=2)
+    found = compare(lonely, lonely)
+    rows = [row for row in found["accuracies"] if row["column"] == "domain"]
+    assert all(row["p"] is None and row["p_holm"] is None and not row["moved"] for row in rows)

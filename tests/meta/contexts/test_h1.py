@@ -1,0 +1,121 @@
+"""H1: at which level labels are exchanged, and what the tests see and do not see."""
+
+import numpy as np
+import pytest
+
+from metassay.meta.contexts.accuracy import tally
+from metassay.meta.contexts.h1 import accuracy_change, cross_methods, exchange_levels
+from metassay.meta.contexts.judgements import Contexts, Judgements
+
+DOCUMENTS, PER_DOCUMENT, SYSTEMS, METHODS = 12, 3, 4, 2
+
+
+def pairs(right_chance, seed=0):
+    """Documents of items, four systems each, two pairs per output; `right_chance` per pair, or one for all."""
+    rng = np.random.default_rng(seed)
+    output = np.repeat(np.arange(DOCUMENTS * PER_DOCUMENT * SYSTEMS), METHODS)
+    item = output // SYSTEMS
+    chance = np.broadcast_to(right_chance, (len(output),))
+    outcome = np.where(rng.random(len(output)) < chance, 1, -1)[None]
+    method = np.tile(np.arange(METHODS), len(output) // METHODS)
+    return Judgements(("m",), ("x", "y"), outcome, item, output, item // PER_DOCUMENT, method)
+
+
+BLANK = pairs(0.5)
+SYSTEM = Contexts("system", tuple("ABCD"), BLANK.output % SYSTEMS)
+DOMAIN = Contexts("domain", ("news", "talk"), BLANK.cluster % 2)
+LENGTH = Contexts("length", ("short", "middle", "long"), BLANK.item % PER_DOCUMENT)
+CROSSED = Contexts("system+domain", tuple(map(str, range(8))), SYSTEM.codes * 2 + DOMAIN.codes)
+LENGTH_DOMAIN = Contexts("length+domain", tuple(map(str, range(6))), LENGTH.codes * 2 + DOMAIN.codes)
+
+
+def change(judgements, contexts, **options):
+    totals = tally(judgements, cross_methods(judgements, contexts)).totals
+    rng = np.random.default_rng(0)
+    return accuracy_change(judgements, contexts, totals, ties="strict", rng=rng, **options)
+
+
+@pytest.mark.parametrize(
+    ("contexts", "expected"),
+    [
+        (SYSTEM, ["outputs within items"]),
+        (LENGTH, ["items within clusters"]),
+        (DOMAIN, ["clusters"]),
+        (CROSSED, ["outputs within items", "clusters"]),
+        (LENGTH_DOMAIN, ["items within clusters", "clusters"]),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_labels_are_exchanged_where_they_vary(contexts, expected):
+    assert [level.name for level in exchange_levels(BLANK, contexts, ties="strict")] == expected
+
+
+def test_units_and_blocks_of_every_level():
+    outputs, clusters = exchange_levels(BLANK, CROSSED, ties="strict")
+    assert len(outputs.labels) == DOCUMENTS * PER_DOCUMENT * SYSTEMS
+    assert np.diff(outputs.block_starts).tolist() == [SYSTEMS] * DOCUMENTS * PER_DOCUMENT
+    assert len(clusters.labels) == DOCUMENTS
+    assert clusters.block_starts.tolist() == [0, DOCUMENTS]
+    assert len(np.unique(clusters.labels)) == 2  # the domains are what is left to compare
+    pairs_per_document = PER_DOCUMENT * SYSTEMS * METHODS
+    assert (clusters.total == 2 * pairs_per_document).all()  # counts are doubled
+    assert clusters.right.sum() == 2 * (BLANK.outcome == 1).sum()
+
+
+def test_how_many_units_could_move():
+    assert [level.movable() for level in exchange_levels(BLANK, CROSSED, ties="strict")] == [1, 1]
+    codes = DOMAIN.codes.copy()
+    codes[BLANK.output == 0] = 1  # one output of one item strays
+    (level,) = exchange_levels(BLANK, Contexts("stray", ("a", "b"), codes), ties="strict")
+    assert level.name == "outputs within items"
+    assert level.movable() == pytest.approx(1 / (DOCUMENTS * PER_DOCUMENT))
+
+
+def test_half_ties_are_counted_exactly():
+    tied = Judgements(
+        ("m",), ("x",), np.array([[0, 0, 1, -1, -2]]), np.arange(5), np.arange(5), np.arange(5), np.zeros(5)
+    )
+    contexts = Contexts("side", ("a", "b"), np.array([0, 1, 0, 1, 0]))
+    (level,) = exchange_levels(tied, contexts, ties="half")
+    assert level.right[:, 0].tolist() == [1, 1, 2, 0, 0]
+    assert level.total[:, 0].tolist() == [2, 2, 2, 2, 0]
+
+
+@pytest.mark.parametrize("contexts", [SYSTEM, LENGTH, DOMAIN, CROSSED], ids=lambda c: c.name)
+def test_a_real_difference_is_found_at_every_level(contexts):
+    chance = np.where(contexts.codes % 2 == 0, 0.95, 0.35)
+    assert change(pairs(chance), contexts).p_permutation[0] <= 0.01
+
+
+def test_crossed_contexts_see_differences_of_either_part():
+    by_system = pairs(np.where(SYSTEM.codes == 0, 0.95, 0.4))
+    by_domain = pairs(np.where(DOMAIN.codes == 0, 0.95, 0.4))
+    assert change(by_system, CROSSED).p_permutation[0] <= 0.01
+    assert change(by_domain, CROSSED).p_permutation[0] <= 0.01
+
+
+def test_all_right_is_no_difference():
+    found = change(pairs(1.0), SYSTEM)
+    assert (found.chi2[0], found.dof[0], found.p[0], found.p_permutation[0], found.p_cmh[0]) == (
+        0,
+        3,
+        1,
+        1,
+        1,
+    )
+    assert np.isnan(found.cramers_v[0])
+
+
+def test_stratifying_removes_what_methods_explain():
+    rng = np.random.default_rng(3)
+    size = 4000
+    context = rng.integers(0, 2, size)
+    method = (rng.random(size) < np.where(context == 0, 0.2, 0.8)).astype(
+        int
+    )  # one context has more of one method
+    outcome = np.where(rng.random(size) < np.where(method == 0, 0.9, 0.5), 1, -1)[None]
+    item = np.arange(size)
+    made = Judgements(("m",), ("easy", "hard"), outcome, item, item, item, method)
+    found = change(made, Contexts("side", ("a", "b"), context), permutations=99)
+    assert found.p[0] < 1e-10
+    assert found.p_cmh[0] > 0.01

@@ -1,0 +1,68 @@
+"""Predicting agreement from metadata, and its error on contexts left out."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from metassay.errors import InputError
+from metassay.meta.contexts.judgements import Contexts
+from metassay.meta.contexts.prediction import enclosing, predict_agreement
+
+FAMILY = ["mf", "knn", "mf", "knn", "mf", "knn", "mf"]
+YEAR = [2019.0, 2020.0, 2021.0, 2022.0, 2019.0, 2020.0, 2021.0]
+
+
+def matrix(noise=0.05, seed=0):
+    rng = np.random.default_rng(seed)
+    same = np.array([[a == b for a in FAMILY] for b in FAMILY])
+    table = 0.3 + 0.5 * same + rng.normal(0, noise, same.shape)
+    table = (table + table.T) / 2
+    np.fill_diagonal(table, 1)
+    return table
+
+
+def test_error_is_that_of_refitting_without_each_context():
+    table = matrix()
+    found = predict_agreement(table, {"family": FAMILY, "year": YEAR})
+    years = np.array(YEAR) / np.std(YEAR)
+    pairs = [(i, j) for i in range(7) for j in range(i + 1, 7)]
+    features = np.array([[FAMILY[i] == FAMILY[j], abs(years[i] - years[j])] for i, j in pairs], dtype=float)
+    target = np.array([table[i, j] for i, j in pairs])
+    errors, baseline = [], []
+    for left_out in range(7):
+        out = np.array([left_out in pair for pair in pairs])
+        model = LinearRegression().fit(features[~out], target[~out])
+        errors += (target[out] - model.predict(features[out])).tolist()
+        baseline += (target[out] - target[~out].mean()).tolist()
+    assert found.rmse == pytest.approx(np.sqrt(np.mean(np.square(errors))))
+    assert found.mae == pytest.approx(np.mean(np.abs(errors)))
+    assert found.baseline_rmse == pytest.approx(np.sqrt(np.mean(np.square(baseline))))
+    model = LinearRegression().fit(features, target)
+    assert list(found.coefficients.values()) == pytest.approx(model.coef_.tolist())
+    assert found.intercept == pytest.approx(model.intercept_)
+    assert found.explained > 0.8
+    assert found.pairs == 21
+
+
+def test_metadata_that_say_nothing_predict_nothing():
+    rng = np.random.default_rng(1)
+    found = predict_agreement(matrix(), {"noise": rng.random(7).tolist()})
+    assert found.explained < 0.3
+
+
+def test_nothing_to_learn_from():
+    assert predict_agreement(matrix(), {}) is None
+    assert predict_agreement(matrix(), {"same": ["x"] * 7}) is None
+    assert predict_agreement(matrix()[:3, :3], {"family": FAMILY[:3]}) is None
+
+
+def test_one_value_per_context_is_needed():
+    with pytest.raises(InputError, match="3 values for 7 contexts"):
+        predict_agreement(matrix(), {"family": FAMILY[:3]})
+
+
+def test_enclosing_columns_are_metadata():
+    speaker = Contexts("speaker", ("s1", "s2", "s3"), np.array([0, 0, 1, 2, 2, -1]))
+    sex = Contexts("sex", ("f", "m"), np.array([0, 0, 1, 0, 0, 1]))
+    system = Contexts("system", ("A", "B"), np.array([0, 1, 0, 1, 0, 1]))
+    assert enclosing(speaker, [sex, system]) == {"sex": ["f", "m", "f"]}

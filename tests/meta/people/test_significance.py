@@ -1,0 +1,267 @@
+"""Tests between metrics: against slow transcriptions, and for their size under the null hypothesis."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values, parse_meta
+from metassay.meta.people.pairwise import soft_pairwise_accuracy
+from metassay.meta.people.significance import (
+    Differences,
+    Procedure,
+    cluster_ranks,
+    metric_differences,
+    williams_p_values,
+)
+from metassay.stats.swaps import SWAPS, blocks_of_swaps
+
+SYSTEMS, SEGMENTS, METRICS = 6, 40, 4
+
+
+@pytest.fixture(scope="module")
+def judged() -> Judged:
+    """Metrics of different quality, one of them coarse enough to tie often."""
+    rng = np.random.default_rng(7)
+    quality = np.linspace(-0.4, 0.4, SYSTEMS)[:, None]
+    human = quality + rng.normal(size=(SYSTEMS, SEGMENTS))
+    noise = rng.normal(size=(METRICS, SYSTEMS, SEGMENTS)) * np.array([0.5, 1.0, 2.0, 1.0])[:, None, None]
+    metrics = human + noise
+    metrics[3] = np.round(metrics[3])
+    return Judged(human, metrics)
+
+
+def transcribed(meta: MetaMetric, judged: Judged, test: str, draws: int) -> np.ndarray:
+    """Swap the scores themselves and recompute the meta-metric of both: differences `[pairs, draws]`."""
+    units = judged.human.shape[1] if judged.units is None else judged.units.max() + 1
+    scores = judged.standardised
+    if meta.name == "spearman":  # ranks are given before the swaps
+        width = SEGMENTS if meta.level == "per_system" else SYSTEMS * SEGMENTS
+        human, scores = (
+            stats.zscore(stats.rankdata(cells.reshape(-1, width), axis=1), axis=1).reshape(cells.shape)
+            for cells in (judged.human, scores)
+        )
+        meta = MetaMetric("pearson", meta.level)
+        judged = Judged(human, judged.metrics, judged.units)
+    found = []
+    for _, swaps in blocks_of_swaps(test, draws=draws, systems=len(judged.human), segments=units, seed=0):
+        for draw in range(len(swaps)):
+            mask = swaps.mask(draw)
+            mask = mask if judged.units is None else mask[:, judged.units]
+            row = []
+            for a, b in itertools.combinations(scores, 2):
+                pair = np.stack([np.where(mask, b, a), np.where(mask, a, b)])
+                ours, theirs = meta_values(meta, Judged(judged.human, pair, judged.units))
+                row.append(ours - theirs)
+            found.append(row)
+    return np.array(found).T
+
+
+@pytest.mark.parametrize("test", SWAPS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spa", "pa", "pearson", "kendall", "pearson:segment", "spearman:segment", "pearson:per_system",
+        "spearman:per_system",
+    ],
+)  # fmt: skip
+def test_every_draw_equals_recomputing_the_swapped_scores(judged: Judged, name: str, test: str) -> None:
+    (meta,) = parse_meta(name)
+    found = metric_differences(meta, judged, Procedure(test, draws=60))
+    assert found is not None
+    np.testing.assert_allclose(found.drawn, transcribed(meta, judged, test, 60), atol=2e-5)
+
+
+@pytest.mark.parametrize("test", SWAPS)
+@pytest.mark.parametrize("name", ["spa", "pearson:segment", "pearson:per_system"])
+def test_clusters_are_swapped_as_a_whole(judged: Judged, name: str, test: str) -> None:
+    (meta,) = parse_meta(name)
+    documents = Judged(judged.human, judged.metrics, np.arange(SEGMENTS) // 4)
+    found = metric_differences(meta, documents, Procedure(test, draws=20))
+    assert found is not None
+    np.testing.assert_allclose(found.drawn, transcribed(meta, documents, test, 20), atol=2e-5)
+
+
+@pytest.mark.parametrize("test", SWAPS)
+def test_permutation_p_values_inside_draws_are_near_the_normal_ones(judged: Judged, test: str) -> None:
+    soft = MetaMetric("spa")
+    flipped = metric_differences(soft, judged, Procedure(test, "permutation", draws=30, permutations=20_000))
+    normal = metric_differences(soft, judged, Procedure(test, draws=30))
+    assert flipped is not None
+    assert normal is not None
+    np.testing.assert_allclose(flipped.drawn, normal.drawn, atol=0.006)
+
+
+def test_item_level_swaps_are_sign_flips(judged: Judged) -> None:
+    """Swapping a segment swaps that item's two values, so the mean difference has their signs flipped."""
+    meta = MetaMetric("kendall", "item")
+    found = metric_differences(meta, judged, Procedure(draws=4000))
+    assert found is not None
+    taus = np.array(
+        [
+            [stats.kendalltau(judged.human[:, k], metric[:, k]).statistic for k in range(SEGMENTS)]
+            for metric in judged.metrics
+        ]
+    )
+    difference = taus[0] - taus[2]
+    exact = stats.permutation_test(
+        (difference[~np.isnan(difference)],),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=9999,
+        alternative="greater",
+        rng=np.random.default_rng(0),
+    )
+    assert found.p_values()[0][1] == pytest.approx(exact.pvalue, abs=0.02)
+    assert found.observed[1] == pytest.approx(difference.mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("test", "method"), [("perm-inputs", "normal"), ("perm-both", "normal"), ("perm-inputs", "permutation")]
+)
+def test_threads_and_order_of_metrics_change_nothing(judged: Judged, test: str, method: str) -> None:
+    def drawn(judged: Judged, workers: int) -> np.ndarray:
+        found = metric_differences(MetaMetric("spa"), judged, Procedure(test, method, 120, 200, 3, workers))
+        assert found is not None
+        return found.drawn
+
+    alone = drawn(judged, 1)
+    np.testing.assert_array_equal(drawn(judged, 4), alone)
+    backwards = drawn(Judged(judged.human, judged.metrics[::-1].copy()), 2)
+    pairs = list(itertools.combinations(range(METRICS), 2))
+    mirrored = [pairs.index((METRICS - 1 - b, METRICS - 1 - a)) for a, b in pairs]
+    np.testing.assert_allclose(backwards[mirrored], -alone, atol=1e-6)
+
+
+def test_equal_metrics_never_differ(judged: Judged) -> None:
+    twins = Judged(judged.human, judged.metrics[[1, 1]])
+    for test in (*SWAPS, "bootstrap"):
+        found = metric_differences(MetaMetric("spa"), twins, Procedure(test, draws=99))
+        assert found is not None
+        one, two = found.p_values()
+        assert one[0] == two[0] == 1.0
+
+
+@pytest.mark.parametrize(("name", "test"), [*(("spa", test) for test in SWAPS), ("pearson", "perm-both")])
+def test_p_values_are_uniform_under_the_null(name: str, test: str) -> None:
+    """Two metrics that are people's scores plus noise of the same size are exchangeable."""
+    rng = np.random.default_rng(11)
+    p_values = []
+    for _ in range(200):
+        human = rng.normal(size=(7, 1)) * 0.2 + rng.normal(size=(7, 30))
+        judged = Judged(human, human + rng.normal(size=(2, 7, 30)))
+        found = metric_differences(
+            MetaMetric(name), judged, Procedure(test, draws=99, seed=int(rng.integers(2**31)), workers=1)
+        )
+        assert found is not None
+        p_values.append(found.p_values(np.array([True]))[0][0])
+    assert stats.kstest(p_values, "uniform").pvalue > 0.01
+
+
+@pytest.mark.parametrize("lp", ["en-de", "he-en"])
+def test_real_metrics_agree_with_a_slow_transcription(real_data: Callable[[str], Path], lp: str) -> None:
+    """30 pairs of metrics, whole segments swapped under draws of its own, each SPA computed from scratch."""
+    table = pl.read_parquet(real_data(f"wmt23/wmt23_{lp}_metrics.parquet")).sort("system", "seg_id")
+    systems = table["system"].n_unique()
+    names = [n for n in table.columns if n not in {"lp", "system", "seg_id", "mqm"}][::5][:9]
+    human, *metrics = (table[n].to_numpy().reshape(systems, -1) for n in ["mqm", *names])
+    judged = Judged(human, np.stack(metrics))
+    found = metric_differences(MetaMetric("spa"), judged, Procedure())
+    assert found is not None
+    rng = np.random.default_rng(1)
+    masks = rng.random((400, human.shape[1])) < 0.5
+    for column, (a, b) in itertools.islice(enumerate(itertools.combinations(range(9), 2)), 30):
+        x, y = judged.standardised[[a, b]]
+        null = [
+            soft_pairwise_accuracy(human, np.where(m, y, x))
+            - soft_pairwise_accuracy(human, np.where(m, x, y))
+            for m in masks
+        ]
+        slow = float(np.mean(np.array(null) >= found.observed[column]))
+        fast = found.p_values(np.full(36, True))[0][column]
+        pooled = np.clip((400 * slow + 1000 * fast) / 1400, 0.005, 0.995)
+        assert abs(slow - fast) < 4 * np.sqrt(pooled * (1 - pooled) * (1 / 400 + 1 / 1000))
+
+
+@pytest.mark.parametrize(
+    ("systems", "items", "best"), [(8, 50, np.inf), pytest.param(8, 60, 0.0, marks=pytest.mark.slow)]
+)
+def test_acc_eq_has_its_nominal_size(systems: int, items: int, best: float) -> None:
+    """2,000 simulations of items x systems: difficult items, people who tie 25 or 60 % of the pairs."""
+    rng = np.random.default_rng(3)
+    rejected = 0
+    for _ in range(2000):
+        difficulty = rng.normal(size=items)
+        human = np.minimum(best, np.round(2 * (difficulty + rng.normal(size=(systems, items)))) / 2)
+        judged = Judged(human, human + rng.normal(size=(2, systems, items)))
+        found = metric_differences(
+            MetaMetric("acc_eq", "item"),
+            judged,
+            Procedure(draws=99, seed=int(rng.integers(2**31)), workers=1),
+        )
+        assert found is not None
+        rejected += found.p_values()[1][0] <= 0.05
+    assert 0.035 <= rejected / 2000 <= 0.065
+
+
+def test_acc_eq_draws_are_calibrated_on_the_swapped_scores(judged: Judged) -> None:
+    """Each draw equals acc_eq of the swapped scores, but for the grid of epsilons."""
+    meta = MetaMetric("acc_eq", "item")
+    people = Judged(np.round(judged.human), judged.metrics)
+    found = metric_differences(meta, people, Procedure(draws=40))
+    assert found is not None
+    np.testing.assert_allclose(found.drawn, transcribed(meta, people, "perm-inputs", 40), atol=0.006)
+    values = meta_values(meta, people)
+    first, second = np.triu_indices(len(values), 1)
+    np.testing.assert_allclose(found.observed, values[first] - values[second], atol=0.004)
+
+
+def test_bootstrap_p_values_follow_the_sign() -> None:
+    rng = np.random.default_rng(5)
+    drawn = rng.normal(0.3, 0.1, size=(1, 999)).astype(np.float32)
+    one, two = Differences(np.array([0.3]), drawn, resampled=True).p_values()
+    assert one[0] == pytest.approx(stats.norm.cdf(-3), abs=0.004)
+    assert two[0] == pytest.approx(2 * one[0])
+    assert Differences(np.array([0.3]), drawn, resampled=True).p_values(np.array([False]))[0][0] > 0.99
+
+
+def test_williams_matches_a_worked_example() -> None:
+    """Steiger's form of Williams' t, evaluated by hand for r = (.9, .7), r12 = .6, n = 12: t(9) = 1.7764."""
+    from metassay.stats.correlation import williams_test
+
+    k = 1 - 0.81 - 0.49 - 0.36 + 2 * 0.9 * 0.7 * 0.6
+    t = 0.2 * np.sqrt(11 * 1.6 / (2 * k * 11 / 9 + 0.64 * 0.4**3))
+    assert williams_test(0.9, 0.7, 0.6, 12) == pytest.approx(stats.t.sf(t, 9), rel=1e-12)
+    assert williams_test(0.7, 0.9, 0.6, 12) == pytest.approx(1 - williams_test(0.9, 0.7, 0.6, 12))
+
+
+def test_williams_has_its_nominal_size() -> None:
+    rng = np.random.default_rng(2)
+    p_values = []
+    for _ in range(600):
+        human = rng.normal(size=(12, 1))
+        judged = Judged(human, human + rng.normal(size=(2, 12, 1)))
+        p_values.append(williams_p_values(judged)[0, 1])
+    assert stats.kstest(p_values, "uniform").pvalue > 0.01
+
+
+def test_a_rank_starts_where_a_metric_differs_from_any_of_the_current_rank() -> None:
+    """The shared task's rule: 1 ~ 2, 3 differs from 1 only, 4 differs from nobody since 3."""
+    differs = np.zeros((4, 4), dtype=bool)
+    differs[0, 2] = differs[2, 0] = True
+    assert cluster_ranks([0, 1, 2, 3], differs) == {0: 1, 1: 1, 2: 2, 3: 2}
+    differs[2, 3] = differs[3, 2] = True
+    assert cluster_ranks([0, 1, 2, 3], differs) == {0: 1, 1: 1, 2: 2, 3: 3}
+
+
+def test_unknown_tests_and_no_draws_are_refused() -> None:
+    with pytest.raises(ValueError, match="Did you mean perm-inputs"):
+        Procedure("perm-input")
+    with pytest.raises(ValueError, match="too few"):
+        Procedure(draws=0)
