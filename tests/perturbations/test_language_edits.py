@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from metassay.perturbations.registry import default_perturbations, parse_perturbation
 from metassay.perturbations.view import View
+from metassay.tasks.registry import find_task
 from metassay.text.streams import Stream
 
 CAKE = "John said he did not like the cake she baked."
@@ -247,9 +248,14 @@ def test_methods_apply_as_often_as_they_should(
 
 
 def test_the_defaults_of_a_task_are_the_papers_methods_but_the_llm() -> None:
-    names = {p.name for p in default_perturbations("mt")}
+    names = {p.name for p in default_perturbations(find_task("mt"))}
     assert names == {"removal", "insertion", "swapping", *LANGUAGE_BOUND}
-    assert {p.name for p in default_perturbations("asr")} == {"removal", "insertion", "swapping", "phonetic"}
+    assert {p.name for p in default_perturbations(find_task("asr"))} == {
+        "removal",
+        "insertion",
+        "swapping",
+        "phonetic",
+    }
 
 
 def test_russian_synonyms_bend_as_pymorphy_bends_them(

@@ -18,9 +18,11 @@ from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.perturbations.llm import HOPELESS, LlmRewriting, LlmSettings
 from metassay.perturbations.llm_client import Answer, AnswerCache, Endpoint, LlmFailure, Request
-from metassay.perturbations.llm_prompts import PROMPTS, fill, read_prompt, usable
+from metassay.perturbations.llm_prompts import fill, read_prompt, usable
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.view import View
+from metassay.tasks import mt
+from metassay.tasks.registry import known_tasks
 
 Reply = Callable[["Handler", dict[str, Any]], None]
 
@@ -197,7 +199,7 @@ def test_a_run_that_was_stopped_asks_only_for_the_rest(
 
 def test_a_dead_server_stops_the_run(server: Callable[[Reply], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     running = server(lambda handler, _: handler.reply(b"", 503))
-    method = LlmRewriting.configured(LlmSettings(running.url, concurrency=1), "mt")
+    method = LlmRewriting.configured(LlmSettings(running.url, concurrency=1), mt.TASK)
     monkeypatch.setattr(method.backend, "sleep", lambda _: None)
     with pytest.raises(LlmFailure, match="does not answer"):
         make_pairs(dataset(HOPELESS + 2), perturbations=[method])
@@ -237,9 +239,9 @@ def test_echoes_refusals_and_cut_answers_are_no_pairs(server: Callable[[Reply], 
 
 def test_prompts_hold_the_texts_and_no_examples_of_errors(tmp_path: Path) -> None:
     view = View("out {source} {0}", language="de", source="src", references=("ref",))
-    filled = fill(PROMPTS["mt"], view)
+    filled = fill(mt.PROMPT, view)
     assert all(text in filled for text in ("src", "ref", "out {source} {0}", "German"))
-    assert "for example" not in (PROMPTS["mt"] + PROMPTS["asr"]).lower()
+    assert "for example" not in "".join(task.prompt or "" for task in known_tasks().values()).lower()
     (tmp_path / "own.txt").write_text("Make this worse: {output}")
     assert fill(read_prompt(tmp_path / "own.txt"), view) == "Make this worse: out {source} {0}"
     (tmp_path / "bad.txt").write_text("Make this worse.")

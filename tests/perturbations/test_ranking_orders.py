@@ -25,6 +25,7 @@ from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.perturbations.registry import default_perturbations, parse_perturbation
 from metassay.perturbations.view import View
 from metassay.perturbations.views import make_views
+from metassay.tasks.registry import find_task
 from metassay.text.streams import Stream, named_keys, output_keys
 
 METHODS = [
@@ -104,7 +105,7 @@ def test_pairs_of_a_data_set():
 
 def test_specs_and_bad_parameters():
     assert parse_perturbation("rank_swapping(copy=2,swaps=3)") == RankSwapping(copy=2, swaps=3)
-    assert [p.spec for p in default_perturbations("ranking")][:2] == [
+    assert [p.spec for p in default_perturbations(find_task("ranking"))][:2] == [
         "rank_swapping",
         "rank_swapping(copy=2)",
     ]

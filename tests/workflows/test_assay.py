@@ -160,7 +160,7 @@ def test_its_own_reference_makes_h1_significant_all_by_itself(real_data) -> None
 
 
 def test_normalised_speech_hardly_ties(real_data) -> None:
-    dataset = read(real_data("asr/asr_librispeech_test_clean.parquet"))
+    dataset = read(real_data("asr/asr_librispeech_test_clean.parquet"), task="asr")
     options = {
         "metrics": "wer",
         "contexts": ["system"],

@@ -53,7 +53,7 @@ def run_assay(
     from metassay.workflows.assay import AUTOMATIC, assay
     from metassay.workflows.preparing import named_metrics
 
-    dataset = data.read()
+    dataset = data.read(human)
     with progress(output) as show:
         result = assay(
             dataset,

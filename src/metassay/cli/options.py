@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import sys
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -32,9 +33,9 @@ class DataOptions:
     data: Annotated[
         list[str], typer.Argument(help="Files or folders, or - for standard input.", metavar="DATA")
     ] = field(default_factory=list)
-    task: Annotated[str | None, _option("--task", text="mt, asr or ranking; else guessed.", panel=DATA)] = (
-        None
-    )
+    task: Annotated[
+        str | None, _option("--task", text="mt, asr, ranking, text …; else guessed.", panel=DATA)
+    ] = None
     column: Annotated[
         list[str],
         _option("--column", text="ROLE=COLUMN, such as item=seg_id.", panel=DATA, metavar="ROLE=COLUMN"),
@@ -83,8 +84,14 @@ class DataOptions:
         float, _option("--relevant-from", text="Ratings: relevant from here on.", panel=DATA)
     ] = 4.0
 
-    def read(self) -> Dataset:
-        """The data set that the options name."""
+    def read(self, human: str | None = None) -> Dataset:
+        """The data set that the options name; a task that was guessed is said on standard error."""
+        dataset = self._read(human)
+        if dataset.guess is not None:
+            print(dataset.guess, file=sys.stderr)
+        return dataset
+
+    def _read(self, human: str | None) -> Dataset:
         from metassay.workflows.read import read, read_plain
 
         if self.reference or self.hypothesis:
@@ -101,6 +108,7 @@ class DataOptions:
             qrels=self.qrels,
             complete=self.complete,
             relevant_from=self.relevant_from,
+            human=human,
         )
 
     def score_reading(self) -> dict[str, Any]:

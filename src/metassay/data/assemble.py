@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import FIXED_TEXT, Roles, recognise
+from metassay.data.columns import FIXED_TEXT, ROW_NUMBERS, Roles, recognise
 from metassay.data.dataset import Dataset
 from metassay.data.readers.files import plain_name
+from metassay.data.readers.registry import STANDARD_INPUT, RawTable
 from metassay.errors import InputError, Place
+from metassay.tasks.base import Task
+from metassay.tasks.registry import find_task
 
 FILE, ROW = "_file", "_row"
 REFERENCE_RULES = ("per-item", "per-output")
 
 
-@dataclass(frozen=True)
-class RawTable:
-    """A table as it stands in a file."""
-
-    file: str
-    frame: pl.DataFrame
-
-
 def assemble(
     tables: Sequence[RawTable],
     *,
-    task: str,
+    task: str | Task,
     columns: Mapping[str, str] | None = None,
     references: str = "per-item",
     language: str | None = None,
@@ -38,20 +32,25 @@ def assemble(
         raise InputError(
             f"unknown rule for references {references!r}.", remedy=f"Known: {', '.join(REFERENCE_RULES)}."
         )
-    parts = [_canonical(table, columns) for table in tables]
+    kind = find_task(task)
+    parts = [_canonical(table, kind, columns) for table in tables]
     human = tuple(dict.fromkeys(name for _, names in parts for name in names))
     frame = _stack([part for part, _ in parts])
     frame, left_out = _without_gaps(frame)
-    _check_duplicates(frame)
-    notes = _check_references(frame, references)
+    frame, notes = _without_repeats(frame)
+    notes += _check_references(frame, references)
     frame = frame.drop(FILE, ROW)
-    return Dataset(task, frame, human=human, language=language, left_out=left_out, notes=tuple(notes))
+    return Dataset(
+        kind.name, frame, human=human, language=language, left_out=left_out, notes=tuple(notes), about=kind
+    )
 
 
-def _canonical(table: RawTable, columns: Mapping[str, str] | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _canonical(
+    table: RawTable, kind: Task, columns: Mapping[str, str] | None
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The table with our column names, and the names of its human scores."""
     frame, file = table.frame, table.file
-    roles = recognise(frame.columns, given=columns, file=file)
+    roles = recognise(frame.columns, task=kind, given=columns, file=file)
     made: dict[str, pl.Series] = {
         "item": _item(frame, roles, file),
         "system": _system(frame, roles, file),
@@ -74,7 +73,8 @@ def _metadata(frame: pl.DataFrame, roles: Roles) -> list[str]:
     """Columns without a role; nested ones cannot be contexts and are passed over."""
     taken = {roles.item, roles.output, roles.system, roles.source, *roles.references, *roles.human}
     plain = [name for name, kind in frame.schema.items() if not kind.is_nested()]
-    return [name for name in plain if name not in taken and name not in FIXED_TEXT]
+    taken |= {*FIXED_TEXT, *(name for name in plain if name.lower() in ROW_NUMBERS)}
+    return [name for name in plain if name not in taken]
 
 
 def _item(frame: pl.DataFrame, roles: Roles, file: str) -> pl.Series:
@@ -96,7 +96,7 @@ def _system(frame: pl.DataFrame, roles: Roles, file: str) -> pl.Series:
                 remedy="Every row needs one: fill it in or delete the row.",
             )
         return cells.ids(column, file)
-    if file == "standard input":
+    if file == STANDARD_INPUT:
         raise InputError(
             "there is no system column, and standard input has no name to use instead.",
             place=Place(file=file),
@@ -148,7 +148,19 @@ def _without_gaps(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
     return rated, left_out
 
 
-def _check_duplicates(frame: pl.DataFrame) -> None:
+def _without_repeats(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Rows that say the same to the letter are one; two that differ on one item and system are an error."""
+    kept = frame.unique(
+        [name for name in frame.columns if name not in {FILE, ROW}], keep="first", maintain_order=True
+    )
+    _refuse_duplicates(kept)
+    repeats = frame.height - kept.height
+    rows = "1 row repeats" if repeats == 1 else f"{repeats} rows repeat"
+    notes = [f"{rows} another to the letter; each is kept once."] if repeats else []
+    return kept, notes
+
+
+def _refuse_duplicates(frame: pl.DataFrame) -> None:
     again = frame.filter(pl.struct("item", "system").is_duplicated())
     if again.is_empty():
         return

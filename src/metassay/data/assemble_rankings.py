@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.assemble import RawTable
-from metassay.data.columns import RANKING_NAMES, check_given, missing_column
+from metassay.data.columns import check_given, missing_column
 from metassay.data.dataset import Dataset
 from metassay.data.rankings import order_by_score
 from metassay.data.readers.files import plain_name
+from metassay.data.readers.registry import RawTable
 from metassay.errors import InputError, Place
+from metassay.tasks.base import Task
+from metassay.tasks.ranking import TASK as RANKING
+from metassay.tasks.registry import find_task
 
 FILE, ROW, LINE = "_file", "_row", "line"
 IGNORED = ("rank", "iteration", "q0", LINE)
@@ -25,6 +28,7 @@ def assemble_rankings(
     tables: Sequence[RawTable],
     qrels: pl.DataFrame,
     *,
+    task: str | Task = RANKING,
     columns: Mapping[str, str] | None = None,
     complete: bool = True,
 ) -> Dataset:
@@ -34,7 +38,8 @@ def assemble_rankings(
     an empty list, so that every measure is 0 there (`-c` of trec_eval); with `complete=False` they are left
     out of that run's means instead. `qrels` has `item, document, grade`.
     """
-    frame = pl.concat([_canonical(table, columns) for table in tables], how="diagonal_relaxed")
+    kind = find_task(task)
+    frame = pl.concat([_canonical(table, kind, columns) for table in tables], how="diagonal_relaxed")
     _refuse_repeated(frame)
     frame, left_out, notes = _judged(frame, qrels)
     index, lists = order_by_score(frame, qrels)
@@ -47,22 +52,22 @@ def assemble_rankings(
         else:
             left_out[UNANSWERED] = missing.height
     outputs = _with_metadata(outputs, frame)
-    return Dataset("ranking", outputs, qrels=qrels, left_out=left_out, notes=tuple(notes))
+    return Dataset(kind.name, outputs, about=kind, qrels=qrels, left_out=left_out, notes=tuple(notes))
 
 
-def _canonical(table: RawTable, given: Mapping[str, str] | None) -> pl.DataFrame:
+def _canonical(table: RawTable, kind: Task, given: Mapping[str, str] | None) -> pl.DataFrame:
     """The table with the columns `system, item, document, score`, its metadata, and where each row stands."""
     frame, file = table.frame, table.file
     given = dict(given or {})
-    check_given(given, set(RANKING_NAMES), frame.columns, file)
+    check_given(given, set(kind.columns), frame.columns, file)
     lower = {name.lower(): name for name in reversed(frame.columns)}
     roles = {
         role: given.get(role) or next((lower[name] for name in names if name in lower), None)
-        for role, names in RANKING_NAMES.items()
+        for role, names in kind.columns.items()
     }
     for role, column in roles.items():
         if column is None and role != "system":
-            raise missing_column(role, RANKING_NAMES[role], frame.columns, file)
+            raise missing_column(role, kind.columns[role], frame.columns, file)
     made = {
         role: cells.ids(frame[column], file) for role, column in roles.items() if column and role != "score"
     }

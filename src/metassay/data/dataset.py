@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 
 from metassay.errors import InputError, UnknownName
+from metassay.tasks.base import Task
+from metassay.tasks.registry import find_task
 
-TASKS = ("mt", "asr", "ranking")
 FIXED = ("item", "system", "output", "source", "references")
 """Columns with a meaning of their own; every other column is a human score or metadata."""
 
@@ -40,10 +41,13 @@ class Dataset:
     """Systems that were left out because their outputs are the reference itself."""
     notes: tuple[str, ...] = ()
     """What a reader of the results should know about how the data was read."""
+    guess: str | None = None
+    """How the task was guessed, as a sentence; None where it was named."""
+    about: Task | None = None
+    """The task as a value, where it is not one of the known ones."""
 
     def __post_init__(self) -> None:
-        if self.task not in TASKS:
-            raise UnknownName("task", self.task, TASKS)
+        object.__setattr__(self, "task", self.kind.name)
         missing = [name for name in ("item", "system", "output") if name not in self.outputs.columns]
         if missing:
             raise InputError(f"a data set needs the column {missing[0]}.")
@@ -54,6 +58,11 @@ class Dataset:
 
     def __len__(self) -> int:
         return self.outputs.height
+
+    @property
+    def kind(self) -> Task:
+        """The task as a value; `task` is its name."""
+        return find_task(self.task) if self.about is None else self.about
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
@@ -78,7 +87,7 @@ class Dataset:
         if "lp" in self.outputs.columns:
             pairs = self.outputs["lp"].cast(pl.String).to_list()
             return tuple(lp.rpartition("-")[2].lower() if lp and "-" in lp else None for lp in pairs)
-        return ("en" if self.task == "asr" else None,) * len(self)
+        return (self.kind.language,) * len(self)
 
     @cached_property
     def content_hash(self) -> str:
@@ -100,6 +109,17 @@ class Dataset:
             {**self.left_out, reason: self.left_out.get(reason, 0) + dropped} if dropped else self.left_out
         )
         return replace(self, outputs=self.outputs.filter(keep), left_out=left_out)
+
+    def with_human(self, name: str) -> Dataset:
+        """The same data with one more column declared a human score; one that is declared stays so."""
+        if name in self.human:
+            return self
+        found = {column.lower(): column for column in self.metadata}.get(name.lower())
+        if found is None or not self.outputs[found].dtype.is_numeric():
+            numbers = [c for c in self.metadata if self.outputs[c].dtype.is_numeric()]
+            raise UnknownName("human score", name, (*self.human, *numbers))
+        scores = self.outputs[found].cast(pl.Float64).fill_nan(None)
+        return replace(self, outputs=self.outputs.with_columns(scores), human=(*self.human, found))
 
     def with_notes(self, *notes: str) -> Dataset:
         """The same data with further notes."""

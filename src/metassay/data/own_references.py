@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -45,10 +46,22 @@ def _rows(dataset: Dataset) -> pl.DataFrame:
     group = [name for name in outputs.columns if name.lower() in KEY_PREFIXES]
     several = outputs.select(group).n_unique() > 1 if group else False
     label = pl.concat_str([*group, "system"], separator="/") if several else pl.col("system")
-    same = pl.col("references").list.contains(pl.col("output")).fill_null(value=False)
-    return (
-        outputs.with_row_index("row")
-        .with_columns(same.alias("_same"), label.alias("name"))
-        .filter(pl.col("_same").mean().over([*group, "system"]) >= SHARE)
-        .select("row", "name")
-    )
+    own = is_own_reference(outputs, "output", ["references"], by=[*group, "system"])
+    return outputs.with_row_index("row").with_columns(label.alias("name")).filter(own).select("row", "name")
+
+
+def is_own_reference(
+    frame: pl.DataFrame, output: str, references: Sequence[str], *, by: Sequence[str]
+) -> pl.Series:
+    """Of each row, whether its system (`by`: with its test set) returns the reference itself.
+
+    A reference is a column of texts or of lists of texts; equal to any one of them is equal.
+    """
+    same = [
+        pl.col(name).list.contains(pl.col(output))
+        if frame.schema[name].is_nested()
+        else pl.col(name).cast(pl.String) == pl.col(output)
+        for name in references
+    ]
+    equal = pl.any_horizontal([one.fill_null(value=False) for one in same]) if same else pl.lit(value=False)
+    return frame.select((equal.mean().over(list(by)) >= SHARE).alias("own"))["own"]

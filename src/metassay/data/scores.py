@@ -18,8 +18,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data import cells
-from metassay.data.columns import HUMAN, KEY_PREFIXES, TEXT_NAMES
-from metassay.data.own_references import SHARE
+from metassay.data.columns import HUMAN, KEY_PREFIXES, TEXT_NAMES, reference_columns
+from metassay.data.own_references import is_own_reference
 from metassay.errors import InputError, Place, UnknownName
 
 FloatArray = NDArray[np.float64]
@@ -246,11 +246,9 @@ def _labels(
 
 
 def _own_references(part: pl.DataFrame) -> list[str]:
-    """Systems that are their own reference, as `own_references` judges it."""
-    output = _by_lower(part, TEXT_NAMES["output"])
-    reference = _by_lower(part, ("ref", "reference"))
-    if not output or not reference:
+    """Systems that are their own reference: the rule of `own_references`, on columns as they are written."""
+    output, references = _by_lower(part, TEXT_NAMES["output"]), reference_columns(part.columns)
+    if not output or not references:
         return []
-    same = (pl.col(output[0]) == pl.col(reference[0])).fill_null(value=False).mean()
-    shares = part.group_by("_system").agg(same.alias("share"))
-    return shares.filter(pl.col("share") >= SHARE)["_system"].sort().to_list()
+    own = is_own_reference(part, output[0], references, by=["_system"])
+    return part.filter(own)["_system"].unique().sort().to_list()

@@ -11,10 +11,10 @@ from metassay.text.normalize import differs_in_style, normalize
 
 
 def normalised(dataset: Dataset, scheme: str | None = None) -> Dataset:
-    """Outputs and references under a scheme of `text.normalize`: by default `english` for speech."""
-    scheme = scheme or default_scheme(dataset.task)
+    """Outputs and references under a scheme of `text.normalize`: by default that of the task."""
+    scheme = scheme or dataset.kind.normalisation
     outputs = dataset.outputs
-    if dataset.task == "ranking":
+    if dataset.kind.ranked:
         return dataset
     if scheme == "none":
         return _warned(dataset)
@@ -30,14 +30,9 @@ def normalised(dataset: Dataset, scheme: str | None = None) -> Dataset:
     return replace(dataset, outputs=outputs.with_columns(changed))
 
 
-def default_scheme(task: str) -> str:
-    """`english` for speech, `none` elsewhere."""
-    return "english" if task == "asr" else "none"
-
-
 def _warned(dataset: Dataset) -> Dataset:
     """A note where the two sides are written in different styles, which makes errors of every word."""
-    if dataset.task != "asr" or "references" not in dataset.outputs.columns:
+    if not dataset.kind.written_alike or "references" not in dataset.outputs.columns:
         return dataset
     references = [own[0] for own in dataset.outputs["references"]]
     difference = differs_in_style(dataset.outputs["output"].to_list(), references)

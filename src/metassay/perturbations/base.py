@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from metassay.perturbations.view import View
 from metassay.specs import format_spec
+from metassay.tasks.base import OutputKind
 from metassay.text.streams import Keys, Stream
 
 T = TypeVar("T")
@@ -26,7 +27,10 @@ class Perturbation(ABC, Generic[T]):
     """
 
     name: ClassVar[str]
-    tasks: ClassVar[frozenset[str]]
+    edits: ClassVar[OutputKind] = OutputKind.TEXT
+    """What it makes worse."""
+    tasks: ClassVar[frozenset[str]] = frozenset()
+    """Names of tasks that it is made for and that do not name it themselves, as a plug-in says it."""
     languages: ClassVar[frozenset[str] | None] = None
     """The target languages it knows; None for all that are written with spaces (rankings: all)."""
     by_words: ClassVar[bool] = True

@@ -27,7 +27,6 @@ class BorrowedSpan(Perturbation[str]):
     """
 
     name: ClassVar[str] = "borrowed_span"
-    tasks: ClassVar[frozenset[str]] = frozenset({"mt", "asr"})
     needs: ClassVar[frozenset[str]] = frozenset({"rivals"})
     default: ClassVar[bool] = False
     summary: ClassVar[str] = "takes a span from a worse output of the same item (needs human scores)"

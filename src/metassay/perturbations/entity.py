@@ -33,7 +33,6 @@ class EntitySubstitution(WordEdit):
     """
 
     name: ClassVar[str] = "entity"
-    tasks: ClassVar[frozenset[str]] = frozenset({"mt"})
     languages: ClassVar[frozenset[str] | None] = frozenset(_NEEDS)
     summary: ClassVar[str] = "replaces a random name by another from the data set (en, de, ru)"
 

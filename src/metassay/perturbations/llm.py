@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Protocol
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.llm_client import Answer, AnswerCache, Endpoint, LlmFailure, Request, Usage
-from metassay.perturbations.llm_prompts import PROMPTS, fill, read_prompt, usable
+from metassay.perturbations.llm_prompts import fill, read_prompt, usable
 from metassay.perturbations.view import View
+from metassay.tasks.base import Task
 from metassay.text.streams import Keys, Stream
 
 HOW_TO_NAME_ONE = "Pass --llm-url, or --llm-local for a model on this machine."
@@ -65,7 +66,6 @@ class LlmRewriting(Perturbation[str]):
     """
 
     name: ClassVar[str] = "llm"
-    tasks: ClassVar[frozenset[str]] = frozenset({"mt", "asr"})
     default: ClassVar[bool] = False
     by_words: ClassVar[bool] = False
     summary: ClassVar[str] = "asks a language model for a slightly worse version (--llm-url)"
@@ -74,12 +74,12 @@ class LlmRewriting(Perturbation[str]):
     tokens: int = 200
     top_p: float = 1.0
     settings: LlmSettings = field(default_factory=LlmSettings, compare=False, repr=False)
-    task: str = field(default="mt", compare=False, repr=False)
+    task: Task | None = field(default=None, compare=False, repr=False)
     backend: Backend | None = field(default=None, compare=False, repr=False)
     cache: AnswerCache = field(default_factory=lambda: AnswerCache(None), compare=False, repr=False)
 
     @classmethod
-    def configured(cls, settings: LlmSettings, task: str, **parameters: Any) -> LlmRewriting:
+    def configured(cls, settings: LlmSettings, task: Task, **parameters: Any) -> LlmRewriting:
         """Ready to ask."""
         cache = AnswerCache(settings.cache)
         return cls(settings=settings, task=task, backend=settings.backend(), cache=cache, **parameters)
@@ -110,7 +110,11 @@ class LlmRewriting(Perturbation[str]):
         return counts
 
     def _prompt(self) -> str:
-        return PROMPTS[self.task] if self.settings.prompt is None else read_prompt(self.settings.prompt)
+        if self.settings.prompt is not None:
+            return read_prompt(self.settings.prompt)
+        if self.task is None or self.task.prompt is None:
+            raise InputError("there is no prompt for this task.", remedy="Write one: --llm-prompt FILE.")
+        return self.task.prompt
 
     def _request(self, view: View[str], prompt: str, seed: int) -> Request | None:
         if not view.output.strip():

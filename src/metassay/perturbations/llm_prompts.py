@@ -9,27 +9,6 @@ from pathlib import Path
 from metassay.errors import InputError, Place
 from metassay.perturbations.view import View
 
-PROMPTS = {
-    "mt": """\
-Below are a source text, a reference translation and the output of a translation system, in {language}.
-
-Source: {source}
-Reference: {reference}
-Output: {output}
-
-Rewrite the output so that it becomes a slightly worse translation of the source, as a slightly weaker \
-translation system would have written it. Keep it understandable. Reply with the rewritten output alone.""",
-    "asr": """\
-Below are the reference transcript of an utterance and the output of a speech recogniser, in {language}.
-
-Reference: {reference}
-Output: {output}
-
-Rewrite the output so that it becomes a slightly worse transcript of the utterance, as a slightly weaker \
-speech recogniser would have written it. Reply with the rewritten output alone.""",
-}
-"""The default prompts, which give no examples of errors, so that the model finds its own."""
-
 FIELDS = ("source", "reference", "output", "language")
 LANGUAGES = {
     "en": "English",

@@ -28,7 +28,6 @@ class Negation(WordEdit):
     """
 
     name: ClassVar[str] = "negation"
-    tasks: ClassVar[frozenset[str]] = frozenset({"mt"})
     languages: ClassVar[frozenset[str] | None] = frozenset(_NEGATIONS)
     summary: ClassVar[str] = "negates a random verb or adjective (en, de, ru)"
 

@@ -20,7 +20,6 @@ class NegationRemoval(WordEdit):
     """Removes a random negation (did not, never, no …) or turns it positive (nothing: everything)."""
 
     name: ClassVar[str] = "negation_removal"
-    tasks: ClassVar[frozenset[str]] = frozenset({"mt"})
     languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"})
     summary: ClassVar[str] = "removes a negation or turns it positive (en, de, ru)"
 

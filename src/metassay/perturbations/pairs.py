@@ -18,6 +18,7 @@ from metassay.perturbations.preprocess import check_preprocessing
 from metassay.perturbations.ranking import Reordering
 from metassay.perturbations.registry import default_perturbations, parse_perturbations
 from metassay.perturbations.views import Views, make_views
+from metassay.tasks.base import OutputKind, Task
 from metassay.text.streams import named_keys
 from metassay.text.words import WITHOUT_SPACES
 
@@ -111,7 +112,7 @@ def make_pairs(
     """
     check_preprocessing(preprocess)
     named = perturbations is not None
-    methods = _methods(dataset.task, perturbations, llm)
+    methods = _methods(dataset.kind, perturbations, llm)
     if methods and all(isinstance(method, Reordering) for method in methods):
         from metassay.perturbations.ranking_pairs import ranked_pairs
 
@@ -130,7 +131,7 @@ def make_pairs(
 
 
 def _methods(
-    task: str, named: Sequence[str | Perturbation[Any]] | str | None, llm: LlmSettings | None
+    task: Task, named: Sequence[str | Perturbation[Any]] | str | None, llm: LlmSettings | None
 ) -> tuple[Perturbation[Any], ...]:
     """The perturbations at work, those by language model connected."""
     if named is None:
@@ -163,7 +164,7 @@ def _perturb(
 
 def _obstacle(method: Perturbation[Any], language: str | None, *, named: bool, strict: bool) -> str | None:
     """Why a method does nothing for a language; None where it works."""
-    if "ranking" in method.tasks:
+    if method.edits is OutputKind.RANKING:
         return None
     if method.languages is None:
         spaceless = method.by_words and language is not None and language.partition("-")[0] in WITHOUT_SPACES
@@ -203,7 +204,7 @@ def _assemble(
         rows = np.flatnonzero(applied[views.row])
         at = views.row[rows].tolist()
         outputs = [same[i] for i in at] if shown is None else [shown[i] for i in rows.tolist()]
-        frames.append(_frame(items[rows], systems[rows], spec, outputs, [worse[i] for i in at], dataset.task))
+        frames.append(_frame(items[rows], systems[rows], spec, outputs, [worse[i] for i in at], dataset.kind))
         priorities.append(named_keys(views.keys, f"sample {spec}")[at])
         kept_as_is = int(unchanged[views.row].sum())
         counts[spec] = PerturbationCount(
@@ -217,9 +218,9 @@ def _assemble(
 
 
 def _frame(
-    items: pl.Series, systems: pl.Series, spec: str, outputs: list[Any], worse: list[Any], task: str
+    items: pl.Series, systems: pl.Series, spec: str, outputs: list[Any], worse: list[Any], task: Task
 ) -> pl.DataFrame:
-    kind = pl.List(pl.String) if task == "ranking" else pl.String()
+    kind = pl.List(pl.String) if task.ranked else pl.String()
     return pl.DataFrame(
         {
             "item": items,

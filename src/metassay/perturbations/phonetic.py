@@ -94,7 +94,6 @@ class Phonetic(WordEdit):
     """Respells a letter or letter group of a random word by one that sounds alike: water, wader."""
 
     name: ClassVar[str] = "phonetic"
-    tasks: ClassVar[frozenset[str]] = frozenset({"asr"})
     languages: ClassVar[frozenset[str] | None] = frozenset({"en"})
     summary: ClassVar[str] = "replaces letters by others that sound alike (en)"
 

@@ -22,7 +22,6 @@ class Pronoun(WordEdit):
     """Replaces a random pronoun by a random other one that can stand in its place."""
 
     name: ClassVar[str] = "pronoun"
-    tasks: ClassVar[frozenset[str]] = frozenset({"mt"})
     languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"})
     summary: ClassVar[str] = "replaces a random pronoun by another one (en, de, ru)"
 

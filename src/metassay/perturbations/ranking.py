@@ -19,6 +19,7 @@ from metassay.errors import InputError
 from metassay.perturbations import ranking_kernels as kernels
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.view import View
+from metassay.tasks.base import OutputKind
 from metassay.text.streams import Keys, Stream
 
 Ints = NDArray[np.int64]
@@ -31,7 +32,7 @@ COPIES = 4
 class Reordering(Perturbation[Ranking]):
     """A perturbation that only changes the order. `copy` numbers independent versions of the same list."""
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"ranking"})
+    edits: ClassVar[OutputKind] = OutputKind.RANKING
     needs: ClassVar[frozenset[str]] = frozenset({"grades"})
     copy: int = 1
 

@@ -11,6 +11,7 @@ from metassay import plugins
 from metassay.errors import InputError, UnknownName
 from metassay.perturbations.base import Perturbation, parameter_fields
 from metassay.specs import parse_spec, refuse_repeats, single_parts
+from metassay.tasks.base import Task
 
 MODULES = (
     "words",
@@ -23,6 +24,7 @@ MODULES = (
     "llm",
     "borrowed_span",
     "ranking",
+    "sentences",
 )
 """The modules of this package that define perturbations; each lists its classes in `PERTURBATIONS`."""
 
@@ -41,9 +43,18 @@ def known_perturbations() -> dict[str, type[AnyPerturbation]]:
     return found
 
 
-def default_perturbations(task: str) -> tuple[AnyPerturbation, ...]:
+def made_for(task: Task) -> dict[str, type[AnyPerturbation]]:
+    """The perturbations that a task names, and those that name the task, by name."""
+    return {
+        name: perturbation
+        for name, perturbation in known_perturbations().items()
+        if name in task.perturbations or task.name in perturbation.tasks
+    }
+
+
+def default_perturbations(task: Task) -> tuple[AnyPerturbation, ...]:
     """Those at work for a task when none is named."""
-    wanted = [p for p in known_perturbations().values() if p.default and task in p.tasks]
+    wanted = [p for p in made_for(task).values() if p.default]
     return tuple(perturbation for p in wanted for perturbation in p.defaults())
 
 
@@ -59,18 +70,25 @@ def parse_perturbation(text: str | AnyPerturbation) -> AnyPerturbation:
 
 
 def parse_perturbations(
-    texts: str | AnyPerturbation | Iterable[str | AnyPerturbation], *, task: str | None = None
+    texts: str | AnyPerturbation | Iterable[str | AnyPerturbation], *, task: Task | None = None
 ) -> tuple[AnyPerturbation, ...]:
     """Several perturbations, from a comma-separated text or any mixture; none twice, all made for `task`."""
     found = tuple(parse_perturbation(part) for part in single_parts(texts))
     if not found:
         raise InputError("no perturbation was named.", remedy="See: metassay list perturbations")
     refuse_repeats([perturbation.spec for perturbation in found])
-    strangers = [p.spec for p in found if task is not None and task not in p.tasks]
-    if strangers:
-        fitting = ", ".join(sorted(n for n, p in known_perturbations().items() if task in p.tasks))
-        raise InputError(f"{strangers[0]} is not made for {task}.", remedy=f"Made for {task}: {fitting}.")
+    if task is not None:
+        _refuse_strangers(found, task)
     return found
+
+
+def _refuse_strangers(found: Iterable[AnyPerturbation], task: Task) -> None:
+    """An error for a perturbation that is not made for the task; an object of the user's own always is."""
+    fitting, known = made_for(task), known_perturbations()
+    for perturbation in found:
+        if perturbation.name in known and perturbation.name not in fitting:
+            remedy = f"Made for {task}: {', '.join(sorted(fitting))}."
+            raise InputError(f"{perturbation.spec} is not made for {task}.", remedy=remedy)
 
 
 def _parameter(family: type[AnyPerturbation], name: str, value: Any) -> Any:

@@ -38,7 +38,6 @@ class Synonym(WordEdit):
     """
 
     name: ClassVar[str] = "synonym"
-    tasks: ClassVar[frozenset[str]] = frozenset({"mt"})
     languages: ClassVar[frozenset[str] | None] = frozenset(_FINDERS)
     summary: ClassVar[str] = "replaces the first word that has a synonym (en, de, ru)"
 

@@ -99,7 +99,7 @@ def _collect(
     workers: int,
 ) -> dict[str | None, dict[str, Any]]:
     """By language, what each method gathers from all outputs and references in it."""
-    if dataset.task == "ranking":
+    if dataset.kind.ranked:
         return {}
     texts: defaultdict[str | None, set[str]] = defaultdict(set)
     references = _column(dataset, "references")

@@ -18,7 +18,6 @@ from metassay.text.words import replace_spans, without, word_list, word_spans
 class WordEdit(Perturbation[str]):
     """A perturbation of words that is made `strength` times over, on different words."""
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"mt", "asr"})
     strength: int = 1
 
     def __post_init__(self) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from metassay.reporting.findings import GLOBAL, Choice, Column, Estimate, Findings
 from metassay.reporting.wording import (
-    TASKS,
     Sentence,
+    about,
     digits_for,
     interval,
     joined,
@@ -36,7 +36,8 @@ def caveats(findings: Findings) -> list[Sentence]:
 
 def tells(task: str) -> str:
     """What a good metric does, for the task: `tells a better translation from a worse one`."""
-    return f"tells a better {TASKS.get(task, ('output', 'outputs'))[0]} from a worse one"
+    known = about(task)
+    return f"tells a better {known.one if known else 'output'} from a worse one"
 
 
 def share(estimate: Estimate) -> Sentence:

@@ -11,7 +11,7 @@ from metassay.reporting.charts.drawing import data_uri, drawn
 from metassay.reporting.charts.history import history_chart, metrics_of
 from metassay.reporting.charts.theme import SLOTS
 from metassay.reporting.pages import plain_style, policy, templates
-from metassay.reporting.wording import TASKS, count
+from metassay.reporting.wording import about, count
 
 NO_ACCURACY = {"running": "not finished yet", "finished": "no assay"}
 
@@ -41,7 +41,7 @@ def _charts(assays: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     by_task = {task: [run for run in assays if run["task"] == task] for task in tasks}
     return [
         {
-            "of": TASKS.get(task, ("", task))[1],
+            "of": known.many if (known := about(task)) else task,
             "source": data_uri(drawn(history_chart(runs), width=820)),
             "left_out": metrics_of(runs)[SLOTS:],
         }
@@ -55,7 +55,7 @@ def _row(run: Mapping[str, Any], link: str | None) -> dict[str, Any]:
     return {
         "name": run["name"],
         "link": link,
-        "task": TASKS.get(run["task"] or "", ("", run["command"]))[1],
+        "task": known.many if (known := about(run["task"])) else run["command"],
         "numbers": ["" if number is None else count(number) for number in numbers],
         "answer": run["answer"] or NO_ACCURACY.get(run["state"], ""),
     }

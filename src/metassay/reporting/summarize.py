@@ -12,20 +12,20 @@ from metassay.reporting.charts.agreement import agreement_chart
 from metassay.reporting.findings import Column, Findings, find
 from metassay.reporting.sections import accuracy, choice, h1, h2, methods, provenance
 from metassay.reporting.sections.examples import examples
-from metassay.reporting.wording import TASKS, count, listing, plural
+from metassay.reporting.wording import about, count, listing, plural
 
 DEFAULT_TITLE = "Which metric can you trust, here?"
-TASK_NAMES = {"mt": "machine translation", "asr": "speech recognition", "ranking": "ranking"}
 CHARTED_UP_TO = 150
 
 
 def summarize(result: Mapping[str, Any]) -> dict[str, Any]:
     """The report's content, top to bottom, independent of HTML."""
     findings = find(result)
+    task = about(findings.task)
     return {
         "title": str(result.get("title") or DEFAULT_TITLE),
-        "task": TASK_NAMES.get(findings.task, findings.task),
-        "one": TASKS.get(findings.task, ("output", "outputs"))[0],
+        "task": task.title if task else findings.task,
+        "one": task.one if task else "output",
         "answer": answer(findings),
         "caveats": caveats(findings),
         "warnings": [str(warning) for warning in result.get("warnings") or ()],

@@ -12,15 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from string import Formatter
 
+from metassay.tasks.base import Task
+from metassay.tasks.registry import known_tasks
+
 THIN_SPACE = "\u202f"
 DASH = "–"
 NOTHING = "—"
 
-TASKS = {
-    "mt": ("translation", "translations"),
-    "asr": ("transcript", "transcripts"),
-    "ranking": ("ranking", "rankings"),
-}
+
+def about(task: str | None) -> Task | None:
+    """The task of that name; None for a task that is not known here (a plug-in's, on another machine)."""
+    return known_tasks().get(task or "")
 
 
 @dataclass(frozen=True)

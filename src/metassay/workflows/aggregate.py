@@ -19,8 +19,6 @@ from metassay.workflows.preparing import MetricChoice, as_dataset, chosen_metric
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
 
-DEFAULT_METRICS = {"mt": ("bleu", "chrf"), "asr": ("wer", "cer")}
-
 
 @dataclass(frozen=True)
 class AggregateResult(Result):
@@ -68,9 +66,9 @@ def aggregate(
         if number < least:
             raise InputError(f"{name} is {number}; at least {least} is needed.")
     data = prepared(as_dataset(dataset), normalize=normalize, keep_references=keep_references)
-    if data.task not in DEFAULT_METRICS:
+    if not data.kind.aggregated:
         raise InputError(f"aggregation compares scores of texts; this data is of the task {data.task}.")
-    chosen = _with_statistics(data, DEFAULT_METRICS[data.task] if metrics is None else metrics)
+    chosen = _with_statistics(data, data.kind.aggregated if metrics is None else metrics)
     with warnings_as_notes() as notes:
         statistics, segments = row_statistics(chosen, scoring_rows(data), workers=workers, progress=progress)
     resampling = Resampling(resamples=resamples, size=size, repeats=repeats, seed=seed)

@@ -80,7 +80,8 @@ def assay(
     """
     if pairs not in PAIRS:
         raise UnknownName("kind of pairs", pairs, PAIRS)
-    data = prepared(as_dataset(dataset), normalize=normalize, keep_references=keep_references)
+    data = as_dataset(dataset) if human is None else as_dataset(dataset).with_human(human)
+    data = prepared(data, normalize=normalize, keep_references=keep_references)
     settings = Settings(
         metrics=chosen_metrics(data, metrics),
         contexts=_contexts(data, contexts),

@@ -57,6 +57,7 @@ def check(
     return CheckResult({
         "schema_version": SCHEMA_VERSION,
         "task": data.task,
+        "task_guess": data.guess,
         "items": len(data.items),
         "outputs": len(data),
         "systems": [{"system": name, "outputs": counts[name]} for name in data.systems],
@@ -92,7 +93,7 @@ def _estimate(
 ) -> dict[str, Any]:
     """Seconds that scoring would take: outputs and worse copies, from a sample of outputs scored now."""
     kept = prepared(data, normalize=normalize, keep_references=False)
-    texts = len(kept) * (1 + len(default_perturbations(data.task)))
+    texts = len(kept) * (1 + len(default_perturbations(data.kind)))
     cost = measured_cost(metrics, scoring_rows(kept))
     seconds = {metric: round(per_1000 * texts / 1000, 3) for metric, per_1000 in cost.items()}
     return {"rows": texts, "metrics": seconds, "seconds": round(sum(seconds.values()) / workers, 1)}

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.assemble import RawTable, assemble
 from metassay.data.dataset import Dataset
 from metassay.data.scores import WHOLE
 from metassay.errors import InputError
@@ -24,7 +23,7 @@ from metassay.metrics.registry import parse_metrics
 from metassay.stats.correlation import system_agreement
 from metassay.stats.sign_flip import FloatArray
 from metassay.workflows.preparing import scoring_rows
-from metassay.workflows.read import Paths, guess_task, read
+from metassay.workflows.read import Paths, read
 
 DEFAULT = ("bleu", "chrf")
 
@@ -36,7 +35,7 @@ def corpus_agreement(
     metrics: Sequence[str] = DEFAULT,
 ) -> list[dict[str, Any]]:
     """SPA and PA of corpus scores beside those of segment means, computed from the texts in `source`."""
-    dataset = _dataset(source)
+    dataset = read(source)
     rows: list[dict[str, Any]] = []
     for metric in parse_metrics(metrics):
         if not isinstance(metric, StatisticsMetric):
@@ -84,11 +83,3 @@ def _arranged(dataset: Dataset, data: Comparable, statistics: FloatArray) -> Flo
         if system in row and item in column:
             arranged[row[system], column[item]] = statistics[at]
     return arranged
-
-
-def _dataset(source: Dataset | pl.DataFrame | Paths) -> Dataset:
-    if isinstance(source, Dataset):
-        return source
-    if isinstance(source, pl.DataFrame):
-        return assemble([RawTable("", source)], task=guess_task(source.columns))
-    return read(source)

@@ -21,7 +21,7 @@ def wrong_pairs(dataset: Dataset, metrics: tuple[Metric, ...], judged: JudgedPai
 
     One pair per item and perturbation, so that the examples differ.
     """
-    if dataset.task == "ranking":
+    if dataset.kind.ranked:
         return []
     found = []
     for index, metric in enumerate(metrics):

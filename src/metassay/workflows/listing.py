@@ -53,12 +53,13 @@ def _metrics() -> list[dict[str, Any]]:
 
 
 def _perturbations() -> list[dict[str, Any]]:
-    from metassay.perturbations.registry import known_perturbations
+    from metassay.perturbations.registry import known_perturbations, made_for
+    from metassay.tasks.registry import known_tasks
 
     return [
         {
             "perturbation": name,
-            "tasks": ", ".join(sorted(perturbation.tasks)),
+            "tasks": ", ".join(t.name for t in known_tasks().values() if name in made_for(t)),
             "languages": ", ".join(sorted(perturbation.languages or ())) or "any with spaces",
             "default": "yes" if perturbation.default else "on request",
             "what": perturbation.summary,
@@ -68,9 +69,10 @@ def _perturbations() -> list[dict[str, Any]]:
 
 
 def _readers() -> list[dict[str, Any]]:
-    from metassay.data.readers import READERS
+    from metassay.data.readers.registry import FORMATS, PAIRED, plugged_in
 
-    return [{"reader": name, "files": files, "what": what} for name, files, what in READERS]
+    told = [(reader.name, reader.files, reader.summary) for reader in (*FORMATS, *plugged_in())]
+    return [{"reader": name, "files": files, "what": what} for name, files, what in (*told, *PAIRED)]
 
 
 def _resources() -> list[dict[str, Any]]:

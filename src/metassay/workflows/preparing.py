@@ -15,7 +15,7 @@ import metassay
 from metassay.data.columns import KEY_PREFIXES
 from metassay.data.dataset import Dataset
 from metassay.data.own_references import without_own_references
-from metassay.data.speech import default_scheme, normalised
+from metassay.data.speech import normalised
 from metassay.engine.batches import FIELDS, Rows
 from metassay.errors import UnknownName
 from metassay.metrics.base import Metric
@@ -25,10 +25,6 @@ from metassay.plugins import from_file
 from metassay.workflows.read import Paths, read
 
 MetricChoice = str | Metric | Sequence[str | Metric] | None
-DEFAULT_METRICS = {
-    "mt": ("bleu", "chrf", "chrf++", "ter", "rouge1", "rougel"),
-    "asr": ("wer", "mer", "wil", "wip", "cer"),
-}
 
 
 def as_dataset(data: Dataset | Paths) -> Dataset:
@@ -44,11 +40,7 @@ def prepared(dataset: Dataset, *, normalize: str | None, keep_references: bool) 
 
 def chosen_metrics(dataset: Dataset, metrics: MetricChoice) -> tuple[Metric, ...]:
     """The metrics asked for; by default those of the data's task."""
-    if metrics is None and dataset.task == "ranking":
-        from metassay.metrics.ranking import PAPER
-
-        return PAPER
-    return parse_metrics(DEFAULT_METRICS[dataset.task] if metrics is None else metrics)
+    return parse_metrics(dataset.kind.metrics if metrics is None else metrics)
 
 
 def sentinels_beside(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
@@ -66,7 +58,7 @@ def named_metrics(named: str | None, files: Sequence[str]) -> list[str | Metric]
 
 def normalisation(dataset: Dataset, normalize: str | None) -> str:
     """The scheme that `prepared` uses."""
-    return normalize or default_scheme(dataset.task)
+    return normalize or dataset.kind.normalisation
 
 
 def scoring_rows(dataset: Dataset) -> Rows:

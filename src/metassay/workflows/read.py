@@ -1,39 +1,40 @@
-"""`read`: from files to a `Dataset`."""
+"""`read`: from files, folders, frames or rows to a `Dataset`."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from metassay import plugins
-from metassay.data.assemble import RawTable, assemble
+from metassay.data.assemble import assemble
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
 from metassay.data.join import join_columns
-from metassay.data.readers import espnet, manifest, trec
-from metassay.data.readers.files import checked_text, read_bytes
 from metassay.data.readers.judgements import read_judgements
-from metassay.data.readers.opening import opening_lines
 from metassay.data.readers.plain import read_parallel
 from metassay.data.readers.recommender import THRESHOLD
-from metassay.data.readers.tables import is_table, parse_table, read_table
+from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
 from metassay.data.readers.transcripts import read_transcripts
 from metassay.errors import InputError, Place, UnknownName
+from metassay.tasks import asr
+from metassay.tasks.base import Evidence, Task
+from metassay.tasks.registry import find_task, guess_task
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+Source = Any
+"""A path or several, a Polars or pandas DataFrame, an Arrow table, a `datasets.Dataset`, a list of dicts."""
 Where = Mapping[str, str | Sequence[str]]
-_SPEECH = frozenset({"utt_id", "utterance", "speaker_id", "speaker"})
-_RANKING = frozenset({"docid", "topic", "qid"})
+SPOKEN = frozenset({"utt_id", "utterance", "speaker_id", "speaker"})
+"""Columns that data of speech often has, and other data may have too."""
 
 
 def read(
-    path_or_paths: Paths,
+    source: Source,
     *,
-    task: str | None = None,
+    task: str | Task | None = None,
     columns: Mapping[str, str] | None = None,
     where: Where | None = None,
     references: str = "per-item",
@@ -45,36 +46,29 @@ def read(
     qrels: str | os.PathLike[str] | None = None,
     complete: bool = True,
     relevant_from: float = THRESHOLD,
+    human: str | None = None,
 ) -> Dataset:
-    """Read tables of outputs: CSV, TSV, JSON lines, Parquet, each also compressed, or `-`; and TREC runs.
+    """Read outputs: CSV, TSV, JSON lines, Parquet, also compressed, or `-`; runs; a frame; a list of dicts.
 
     `columns` maps a role to a column (`{"item": "seg_id"}`); `where` keeps rows with the given values;
-    `references="per-output"` lets each row keep its own; `join` adds columns of other files by shared keys.
+    `references="per-output"` lets each row keep its own; `join` adds columns of other files by shared keys;
+    `human` names columns of human scores beside those known by their names.
     Rankings need `qrels`, a file of judgements or of ratings (relevant from `relevant_from` on); judged
     topics that a run does not answer count as 0, or with `complete=False` are left out of its means.
     """
-    task = task or (None if qrels is None else "ranking")
-    tables = [_table(path, quoting, task) for path in expand(path_or_paths)]
-    notes: list[str] = []
-    for file in [] if join is None else expand(join):
-        other = read_table(file, quoting=quoting)
-        for index, table in enumerate(tables):
-            frame, note = join_columns(table.frame, other, file=file)
-            tables[index] = RawTable(table.file, frame)
-            notes.append(note)
-    task = task or guess_task(tables[0].frame.columns)
-    if task == "ranking":
-        if qrels is None:
-            raise InputError(
-                "rankings need relevance judgements.",
-                place=Place(file=tables[0].file),
-                remedy="Name the file that holds them with --qrels FILE.",
-            )
-        judged = read_judgements(os.fspath(qrels), threshold=relevant_from)
-        dataset = assemble_rankings(tables, judged, columns=columns, complete=complete)
-        return _select(dataset.with_notes(*dict.fromkeys(notes)), where, systems, exclude_systems)
-    dataset = assemble(tables, task=task, columns=columns, references=references, language=language)
-    return _select(dataset.with_notes(*dict.fromkeys(notes)), where, systems, exclude_systems)
+    if isinstance(source, Dataset):
+        return source
+    how = How(quoting=quoting, task=None if task is None else find_task(task).name)
+    tables, notes = _joined(raw_tables(source, how), join, how)
+    kind, guess = _task(tables, task, language=language, judged=qrels is not None)
+    named = dict(columns or {}) | ({} if human is None else {"human": human})
+    if kind.ranked:
+        judged = _judgements(qrels, tables[0].file, relevant_from)
+        dataset = assemble_rankings(tables, judged, task=kind, columns=columns, complete=complete)
+    else:
+        dataset = assemble(tables, task=kind, columns=named, references=references, language=language)
+    dataset = replace(dataset, guess=guess).with_notes(*dict.fromkeys(notes))
+    return _select(dataset, where, systems, exclude_systems)
 
 
 def read_plain(
@@ -92,65 +86,48 @@ def read_plain(
     spoken = read_transcripts(reference[0], hypothesis) if len(reference) == 1 and hypothesis else None
     if spoken is not None:
         frame, notes = spoken
-        dataset = assemble([RawTable(reference[0], frame)], task=task or "asr", language=language)
-        return dataset.with_notes(*notes)
-    frame = read_parallel(list(reference), list(hypothesis), source)
-    return assemble([RawTable(hypothesis[0], frame)], task=task or "mt", language=language)
-
-
-def expand(path_or_paths: Paths) -> list[str]:
-    """The files meant: a folder stands for the tables in it, sorted."""
-    if isinstance(path_or_paths, str | os.PathLike):
-        paths = [os.fspath(path_or_paths)]
+        table = RawTable(reference[0], frame, asr.TASK.name, tuple(notes))
     else:
-        paths = [os.fspath(path) for path in path_or_paths]
-    if not paths:
-        raise InputError("no file was named.")
-    files: list[str] = []
-    for path in paths:
-        if not Path(path).is_dir() or espnet.sniff(path):
-            files.append(path)
-            continue
-        inside = sorted(str(file) for file in Path(path).iterdir() if file.is_file() and _is_data(file))
-        if not inside:
-            raise InputError("this folder holds no table.", place=Place(file=path))
-        files.extend(inside)
-    return files
+        table = RawTable(hypothesis[0], read_parallel(list(reference), list(hypothesis), source))
+    kind, guess = _task([table], task, language=language)
+    dataset = assemble([table], task=kind, language=language)
+    return replace(dataset, guess=guess).with_notes(*table.notes)
 
 
-def guess_task(columns: Sequence[str]) -> str:
-    """The task a table is about, from the names of its columns."""
-    names = {name.lower() for name in columns}
-    if names & _RANKING:
-        return "ranking"
-    return "asr" if names & _SPEECH else "mt"
+def _task(
+    tables: Sequence[RawTable], named: str | Task | None, *, language: str | None = None, judged: bool = False
+) -> tuple[Task, str | None]:
+    """The task as named, or as the first table shows it, with a sentence that says so."""
+    if named is not None:
+        return find_task(named), None
+    names = frozenset(name.lower() for name in tables[0].frame.columns)
+    task, why = guess_task(Evidence(names, tables[0].task, language, judged))
+    hint = ""
+    if (spoken := sorted(SPOKEN & names)) and not task.written_alike and not task.ranked:
+        hint = f" If this is speech ({', '.join(spoken)}), say so: --task {asr.TASK.name}."
+    return task, f"Taken for {task.title} (--task {task.name}), since {why}.{hint}"
 
 
-def _is_data(file: Path) -> bool:
-    return is_table(file) or trec.sniff(str(file)) or manifest.sniff(str(file))
+def _judgements(qrels: str | os.PathLike[str] | None, file: str, relevant_from: float) -> pl.DataFrame:
+    if qrels is None:
+        raise InputError(
+            "rankings need relevance judgements.",
+            place=Place(file=file),
+            remedy="Name the file that holds them with --qrels FILE.",
+        )
+    return read_judgements(os.fspath(qrels), threshold=relevant_from)
 
 
-def _table(path: str, quoting: str, task: str | None = None) -> RawTable:
-    """The table in a file, or what stands for one: a plug-in's format, a run, a manifest, ESPnet results."""
-    if path == "-":
-        return _standard_input(quoting)
-    for reader in plugins.installed("readers").values():
-        if reader.sniff(path):
-            return RawTable(path, reader.read(path))
-    if espnet.sniff(path):
-        return RawTable(path, espnet.read_espnet(path))
-    if manifest.sniff(path):
-        return RawTable(path, manifest.read_manifest(path))
-    if trec.sniff(path) or (task == "ranking" and not is_table(Path(path))):
-        return RawTable(path, trec.read_run(path))
-    return RawTable(path, read_table(path, quoting=quoting))
-
-
-def _standard_input(quoting: str) -> RawTable:
-    name, content = "standard input", read_bytes("-")
-    if trec.looks_like_run(opening_lines(content)):
-        return RawTable(name, trec.parse_run(checked_text(content, name), name))
-    return RawTable(name, parse_table(content, "-", quoting=quoting))
+def _joined(tables: Sequence[RawTable], join: Paths | None, how: How) -> tuple[list[RawTable], list[str]]:
+    """The tables with the columns of further files, and notes on what was read and how much matched."""
+    found, notes = list(tables), [note for table in tables for note in table.notes]
+    for file in [] if join is None else paths_of(join):
+        other = joined_table(file, how)
+        for index, table in enumerate(found):
+            frame, note = join_columns(table.frame, other, file=file)
+            found[index] = replace(table, frame=frame)
+            notes.append(note)
+    return found, notes
 
 
 def _select(

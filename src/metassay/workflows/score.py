@@ -93,7 +93,7 @@ def score(
         ({"group": panel.group} if several else {}) | row
         for metric in chosen
         for panel in panels
-        for row in _systems(panel, metric, aggregate, seed, ranking=data.task == "ranking")
+        for row in _systems(panel, metric, aggregate, seed, ranking=data.kind.ranked)
     ]
     found = (
         comparisons(panels, chosen, test, draws=draws, seed=seed, several=several) if test is not None else []

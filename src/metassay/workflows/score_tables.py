@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import polars as pl
 
 from metassay.data.columns import KEY_PREFIXES, TEXT_NAMES
 from metassay.data.dataset import Dataset
 from metassay.data.join import join_columns
-from metassay.data.readers.mqm_ratings import is_ratings, segment_scores
-from metassay.data.readers.mt_metrics_eval import is_score_tree, read_score_trees
-from metassay.data.readers.tables import read_table
+from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
 from metassay.data.scores import ScoreTable, score_columns, score_tables, widened
 from metassay.errors import InputError, UnknownName
-from metassay.workflows.read import Paths, expand
+from metassay.workflows.read import Paths
 
 Source = Dataset | pl.DataFrame | ScoreTable | Sequence[ScoreTable] | Paths
 Where = Mapping[str, str | Sequence[str]]
@@ -66,10 +64,16 @@ def read_score_tables(
         return [data], []
     if isinstance(data, Sequence) and data and all(isinstance(part, ScoreTable) for part in data):
         return [part for part in data if isinstance(part, ScoreTable)], []
-    frames, notes = _frames(data, reference, quoting, keep_references=keep_references)
-    frames = [(file, _with_roles(widened(frame, file), columns)) for file, frame in frames]
-    for other in [] if join is None else expand(join):
-        frames, said = _joined(frames, other, quoting)
+    how = How(quoting=quoting, reference=tuple(reference))
+    raw = (
+        [RawTable("the data set", data.outputs, notes=data.notes)]
+        if isinstance(data, Dataset)
+        else raw_tables(data, how)
+    )
+    notes = [note for table in raw for note in table.notes]
+    frames = [(table.file, _with_roles(widened(table.frame, table.file), columns)) for table in raw]
+    for other in [] if join is None else paths_of(join):
+        frames, said = _joined(frames, other, how)
         notes += said
     merged = _merged([frame for _, frame in frames], human)
     merged = _selected(merged, where, systems, exclude_systems)
@@ -85,34 +89,10 @@ def read_score_tables(
     return useful, notes
 
 
-def _frames(
-    data: Any, reference: Sequence[str], quoting: str, *, keep_references: bool
-) -> tuple[list[tuple[str, pl.DataFrame]], list[str]]:
-    """The raw tables with their names."""
-    if isinstance(data, Dataset):
-        return [("the data set", data.outputs)], list(data.notes)
-    if isinstance(data, pl.DataFrame):
-        return [("the table", data)], []
-    frames: list[tuple[str, pl.DataFrame]] = []
-    notes: list[str] = []
-    paths = [data] if isinstance(data, str) or not isinstance(data, Sequence) else data
-    for path in paths:
-        if is_score_tree(path):
-            for tree in read_score_trees(path, reference=reference, keep_references=keep_references):
-                frames.append((str(path), tree.frame))
-                notes += tree.notes
-        else:
-            frames += [(file, read_table(file, quoting=quoting)) for file in expand(path)]
-    if not frames:
-        raise InputError("no file was named.")
-    return frames, notes
-
-
 def _joined(
-    frames: Sequence[tuple[str, pl.DataFrame]], file: str, quoting: str
+    frames: Sequence[tuple[str, pl.DataFrame]], file: str, how: How
 ) -> tuple[list[tuple[str, pl.DataFrame]], list[str]]:
-    other = read_table(file, quoting="none" if file.endswith(".tsv") else quoting)
-    other = segment_scores(other, file=file) if is_ratings(other) else widened(other, file)
+    other = widened(joined_table(file, how), file)
     found, notes = [], []
     for name, frame in frames:
         joined, note = join_columns(*_with_items(frame, other), file=file)

@@ -45,19 +45,14 @@ def is_score_tree(folder: str | Path) -> bool:
     return bool(_test_sets(Path(folder)))
 
 
-def read_score_trees(
-    folder: str | Path, *, reference: Sequence[str] = (), keep_references: bool = False
-) -> list[ScoreTree]:
-    """All language pairs that have human and metric scores; `reference` names references to use instead.
-
-    Systems whose text is the scoring reference are left out and named, unless `keep_references`.
-    """
+def read_score_trees(folder: str | Path, *, reference: Sequence[str] = ()) -> list[ScoreTree]:
+    """All language pairs that have human and metric scores; `reference` names references to use instead."""
     found = []
     test_sets = _test_sets(Path(folder))
     for test_set in test_sets:
         for scores in sorted(path for path in (test_set / "metric-scores").iterdir() if path.is_dir()):
             if list((test_set / "human-scores").glob(f"{scores.name}.*.seg.[sr]*")):
-                tree = _read_pair(test_set, scores.name, reference, keep_references=keep_references)
+                tree = _read_pair(test_set, scores.name, reference)
                 if len(test_sets) > 1:
                     tree = ScoreTree(tree.frame.with_columns(testset=pl.lit(test_set.name)), tree.notes)
                 found.append(tree)
@@ -77,7 +72,7 @@ def _test_sets(folder: Path) -> list[Path]:
     ]
 
 
-def _read_pair(test_set: Path, lp: str, wanted: Sequence[str], *, keep_references: bool) -> ScoreTree:
+def _read_pair(test_set: Path, lp: str, wanted: Sequence[str]) -> ScoreTree:
     base = _segments(test_set / "documents" / f"{lp}.docs", lp)
     available = {path.name.removesuffix(".seg.score"): path for path in _files(test_set, lp, "seg")}
     chosen = _references(test_set, lp, available, wanted)
@@ -93,11 +88,7 @@ def _read_pair(test_set: Path, lp: str, wanted: Sequence[str], *, keep_reference
     notes = [f"{lp}: metrics that use {', '.join(chosen)} or the source alone."]
     if only := _system_scores_only(test_set, lp, available, chosen):
         notes.append(f"{lp}: not rankable by segment, since they have system scores only: {', '.join(only)}.")
-    left_out = [] if keep_references else _own_references(test_set, lp, chosen)
-    if left_out:
-        frame = frame.filter(~pl.col("system").is_in(left_out))
-        notes.append(f"{lp}: left out, since they are the reference itself: {', '.join(left_out)}.")
-    return ScoreTree(frame, tuple(notes))
+    return ScoreTree(_with_texts(frame, test_set, lp, chosen, base.height), tuple(notes))
 
 
 def _segments(path: Path, lp: str) -> pl.DataFrame:
@@ -175,17 +166,37 @@ def _system_scores_only(
     return [name for name in names if name not in available and name.rpartition("-")[2] in kept]
 
 
-def _own_references(test_set: Path, lp: str, chosen: Sequence[str]) -> list[str]:
-    """Systems whose text is a scoring reference: found by the texts, never by the names."""
-    paths = [test_set / "references" / f"{lp}.{name}.txt" for name in chosen]
-    references = [_lines(path) for path in paths if path.exists()]
-    own = []
-    for path in sorted((test_set / "system-outputs" / lp).glob("*.txt")):
-        outputs = _lines(path)
-        shares = [sum(map(str.__eq__, outputs, text)) / len(outputs) for text in references]
-        if shares and max(shares) >= 0.99:
-            own.append(path.stem)
-    return own
+def _with_texts(
+    frame: pl.DataFrame, test_set: Path, lp: str, chosen: Sequence[str], segments: int
+) -> pl.DataFrame:
+    """The scores with source, references and outputs, as far as the folder holds them."""
+    by_segment = {"src": test_set / "sources" / f"{lp}.txt"}
+    for number, name in enumerate(chosen, start=1):
+        by_segment["ref" if len(chosen) == 1 else f"ref{number}"] = (
+            test_set / "references" / f"{lp}.{name}.txt"
+        )
+    for column, path in by_segment.items():
+        if path.exists():
+            texts = _texts(path, segments)
+            frame = frame.join(texts.rename({"text": column}), on="seg_id", how="left", maintain_order="left")
+    outputs = [
+        _texts(path, segments).with_columns(system=pl.lit(path.stem))
+        for path in sorted((test_set / "system-outputs" / lp).glob("*.txt"))
+    ]
+    if not outputs:
+        return frame
+    texts = pl.concat(outputs).rename({"text": "hyp"})
+    return frame.join(texts, on=["system", "seg_id"], how="left", maintain_order="left")
+
+
+def _texts(path: Path, segments: int) -> pl.DataFrame:
+    """`seg_id, text` of a file with a line per segment."""
+    lines = _lines(path)
+    if len(lines) != segments:
+        raise InputError(
+            f"there are {len(lines)} lines, but the test set has {segments} segments.", place=Place(str(path))
+        )
+    return pl.DataFrame({"seg_id": pl.int_range(1, segments + 1, eager=True), "text": lines})
 
 
 def _lines(path: Path) -> list[str]:

@@ -88,7 +88,7 @@ def _edits(frame: pl.DataFrame | None) -> tuple[float | None, float | None]:
 def _judgements(frame: pl.DataFrame, dataset: Dataset) -> Mapping[str, list[float]]:
     """By method, human score of y minus human score of y′, for every pair where both are known."""
     found: defaultdict[str, list[float]] = defaultdict(list)
-    if not dataset.human or dataset.task == "ranking":
+    if not dataset.human or dataset.kind.ranked:
         return found
     scored = dataset.outputs.select("item", "output", score=pl.mean_horizontal(dataset.human)).drop_nulls(
         "score"

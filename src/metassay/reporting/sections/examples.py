@@ -7,6 +7,7 @@ from typing import Any
 
 from metassay.reporting.alignment import edit_counts, word_edits
 from metassay.reporting.findings import Findings
+from metassay.reporting.wording import about
 
 PER_METRIC = 12
 
@@ -44,7 +45,7 @@ def _pair(row: Mapping[str, Any], task: str) -> dict[str, Any]:
         "score_worse": _score(score_worse),
         "verdict": _verdict(score, score_worse),
     }
-    if task == "asr" and references:
+    if references and (known := about(task)) and known.aligned:
         pair["alignments"] = [_alignment(references[0], output), _alignment(references[0], worse)]
     return pair
 

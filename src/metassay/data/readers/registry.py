@@ -1,0 +1,226 @@
+"""Every format that is read, and one way to tell them apart: all verbs come through `raw_tables`.
+
+A reader of one's own is an object with `sniff(path)`, whether it can read a file or folder, and `read(path)`,
+which returns a Polars table with the usual column names; it is announced under the entry point
+`metassay.readers`, and asked first. If it has a `task`, its data is of that task.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from metassay import plugins
+from metassay.data.readers import espnet, manifest, mqm_ratings, mt_metrics_eval, trec
+from metassay.data.readers.files import checked_text, read_bytes
+from metassay.data.readers.frames import as_frame
+from metassay.data.readers.opening import opening_lines
+from metassay.data.readers.tables import is_table, parse_table, read_table
+from metassay.errors import InputError, Place
+from metassay.tasks import asr, ranking
+
+STANDARD_INPUT = "standard input"
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A table as it stands in a file, and what its format tells beside it."""
+
+    file: str
+    frame: pl.DataFrame
+    task: str | None = None
+    """The task that the format belongs to; None where it may hold anything."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class How:
+    """What the user says about reading; a reader takes from it what concerns it."""
+
+    quoting: str = "minimal"
+    task: str | None = None
+    reference: tuple[str, ...] = ()
+    """Of a folder with several references, those to use."""
+
+
+class Reader(Protocol):
+    """A format: how a file or folder of it is recognised, and the tables in it."""
+
+    name: str
+    files: str
+    summary: str
+
+    def sniff(self, path: str) -> bool:
+        """Whether a file or folder is in this format."""
+        ...
+
+    def tables(self, path: str, how: How) -> list[RawTable]:
+        """The tables in it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Format:
+    """A reader made of two functions."""
+
+    name: str
+    files: str
+    summary: str
+    sniff: Callable[[str], bool]
+    read: Callable[[str, How], pl.DataFrame | list[RawTable]]
+    task: str | None = None
+
+    def tables(self, path: str, how: How) -> list[RawTable]:
+        """The tables, marked with the format's task."""
+        found = self.read(path, how)
+        return found if isinstance(found, list) else [RawTable(path, found, self.task)]
+
+
+def _score_trees(path: str, how: How) -> list[RawTable]:
+    trees = mt_metrics_eval.read_score_trees(path, reference=how.reference)
+    return [RawTable(path, tree.frame, None, tree.notes) for tree in trees]
+
+
+def _table(path: str, how: How) -> pl.DataFrame:
+    frame = read_table(path, quoting=how.quoting)
+    return mqm_ratings.segment_scores(frame, file=path) if mqm_ratings.is_ratings(frame) else frame
+
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "mt-metrics-eval",
+        "a folder",
+        "scores of people and metrics, and texts: human-scores/, metric-scores/, system-outputs/ …",
+        mt_metrics_eval.is_score_tree,
+        _score_trees,
+    ),
+    Format(
+        "espnet",
+        "a folder",
+        "results: SYSTEM/TESTSET/score_wer/{ref,hyp}.trn",
+        espnet.sniff,
+        lambda path, _: espnet.read_espnet(path),
+        asr.TASK.name,
+    ),
+    Format(
+        "speech manifest",
+        ".json .jsonl",
+        "JSON lines with audio_filepath, text and pred_text",
+        manifest.sniff,
+        lambda path, _: manifest.read_manifest(path),
+        asr.TASK.name,
+    ),
+    Format(
+        "trec run",
+        "any name, second word Q0",
+        "a ranking: topic Q0 document rank score tag; needs --qrels",
+        trec.sniff,
+        lambda path, _: trec.read_run(path),
+        ranking.TASK.name,
+    ),
+    Format(
+        "table",
+        ".csv .tsv .jsonl .parquet",
+        "a row per output (and metric); also .gz and .zst; --quoting none for files like WMT's; "
+        "tables of marked errors (system, category, severity) become MQM",
+        lambda path: is_table(Path(path)),
+        _table,
+    ),
+)
+"""In the order in which they are asked."""
+PAIRED = (
+    ("qrels", "--qrels", "judgements: topic iteration document grade; or a table, or a log of ratings"),
+    ("sclite trn", "--reference --hypothesis", "words of the transcript (utterance), one a line"),
+    ("nist stm, ctm", "--reference --hypothesis", "segments with transcripts, and recognised words in time"),
+    ("kaldi", "--reference FOLDER --hypothesis", "a data folder with text, utt2spk, spk2gender"),
+    ("plain text", "--reference --hypothesis", "one line a segment, a file per system"),
+)
+"""Formats in several files: name, how they are given, what they are."""
+
+
+def plugged_in() -> list[Format]:
+    """Readers of installed packages."""
+    return [_plugged_in(name, reader) for name, reader in plugins.installed("readers").items()]
+
+
+def _plugged_in(name: str, reader: Any) -> Format:
+    lines = (getattr(reader, "__doc__", None) or "").strip().splitlines()
+    return Format(
+        name,
+        str(getattr(reader, "files", "by its own rule")),
+        str(getattr(reader, "summary", "") or (lines[0] if lines else "a plug-in's format")),
+        reader.sniff,
+        lambda path, _: reader.read(path),
+        getattr(reader, "task", None),
+    )
+
+
+def raw_tables(source: Any, how: How) -> list[RawTable]:
+    """The tables that a source holds: files, folders, `-`, a frame of any kind, a list of rows."""
+    frame = as_frame(source)
+    if frame is not None:
+        return [RawTable("the table", frame)]
+    return [table for path in paths_of(source) for table in _tables_at(path, how)]
+
+
+def joined_table(path: str, how: How) -> pl.DataFrame:
+    """A table to be joined; in `.tsv` files of raters quotation marks stand alone, so they quote nothing."""
+    tables = _tables_at(
+        path, replace(how, quoting="none" if path.endswith(".tsv") else how.quoting, task=None)
+    )
+    if len(tables) != 1:
+        raise InputError(f"{len(tables)} tables stand here; one can be joined.", place=Place(path))
+    return tables[0].frame
+
+
+def paths_of(source: Any) -> list[str]:
+    """Paths as texts; anything else that can be no data is refused with a word."""
+    parts = [source] if isinstance(source, str | os.PathLike) else source
+    if not isinstance(parts, Sequence) or not all(isinstance(part, str | os.PathLike) for part in parts):
+        raise InputError(
+            f"data cannot be read from {type(source).__name__}.",
+            remedy="Pass a path, several, a DataFrame, or a list of dicts.",
+        )
+    if not parts:
+        raise InputError("no file was named.")
+    return [os.fspath(part) for part in parts]
+
+
+def _tables_at(path: str, how: How) -> list[RawTable]:
+    if path == "-":
+        return [_standard_input(how)]
+    formats = (*plugged_in(), *FORMATS)
+    for reader in formats:
+        if reader.sniff(path):
+            return reader.tables(path, how)
+    if Path(path).is_dir():
+        return _folder(path, formats, how)
+    if how.task == ranking.TASK.name:
+        return [RawTable(path, trec.read_run(path), ranking.TASK.name)]
+    return [RawTable(path, _table(path, how))]
+
+
+def _folder(path: str, formats: Sequence[Format], how: How) -> list[RawTable]:
+    """The tables in a folder's files, sorted; files in no format that we read are passed over."""
+    files = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
+    inside = [(file, reader) for file in files if (reader := _first(formats, file)) is not None]
+    if not inside:
+        raise InputError("this folder holds no table.", place=Place(file=path))
+    return [table for file, reader in inside for table in reader.tables(file, how)]
+
+
+def _first(formats: Sequence[Format], file: str) -> Format | None:
+    return next((reader for reader in formats if reader.sniff(file)), None)
+
+
+def _standard_input(how: How) -> RawTable:
+    content = read_bytes("-")
+    if trec.looks_like_run(opening_lines(content)):
+        text = checked_text(content, STANDARD_INPUT)
+        return RawTable(STANDARD_INPUT, trec.parse_run(text, STANDARD_INPUT), ranking.TASK.name)
+    return RawTable(STANDARD_INPUT, parse_table(content, "-", quoting=how.quoting))

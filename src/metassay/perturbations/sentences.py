@@ -1,0 +1,114 @@
+"""Edits of whole sentences, for long texts: one goes, two change places, one comes twice, one is foreign."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from metassay.perturbations.base import Perturbation
+from metassay.perturbations.view import View
+from metassay.text.sentences import sentence_spans
+from metassay.text.streams import Stream
+from metassay.text.tokens import token_spans
+from metassay.text.words import Span, replace_spans, without
+
+FOREIGN = 20_000
+"""So many sentences of the data set are kept to borrow from."""
+SHARED = 0.6
+"""A sentence that has more of its words from the item's own texts may belong to them."""
+TRIES = 8
+
+
+@dataclass(frozen=True)
+class SentenceEdit(Perturbation[str]):
+    """A perturbation that applies to texts of two sentences or more."""
+
+    by_words: ClassVar[bool] = False
+
+    def apply(self, view: View[str], stream: Stream) -> str | None:
+        """The text with its sentences edited."""
+        spans = sentence_spans(view.output)
+        return self.edit(view, spans, stream) if len(spans) > 1 else None
+
+    @abstractmethod
+    def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
+        """The edit of a text that has at least two sentences."""
+
+
+@dataclass(frozen=True)
+class SentenceRemoval(SentenceEdit):
+    """Drops a random sentence."""
+
+    name: ClassVar[str] = "sentence_removal"
+    summary: ClassVar[str] = "drops a random sentence"
+
+    def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
+        """The text without the sentence drawn."""
+        return without(view.output, [stream.choice(spans)]).strip()
+
+
+@dataclass(frozen=True)
+class SentenceSwapping(SentenceEdit):
+    """Exchanges two random sentences that differ."""
+
+    name: ClassVar[str] = "sentence_swapping"
+    summary: ClassVar[str] = "exchanges two random sentences"
+
+    def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
+        """The text with the two sentences drawn exchanged."""
+        texts = [view.output[start:end] for start, end in spans]
+        first = stream.below(len(texts))
+        others = [i for i, text in enumerate(texts) if text != texts[first]]
+        if not others:
+            return None
+        second = stream.choice(others)
+        texts[first], texts[second] = texts[second], texts[first]
+        return replace_spans(view.output, zip(spans, texts))
+
+
+@dataclass(frozen=True)
+class SentenceRepetition(SentenceEdit):
+    """Says a random sentence twice."""
+
+    name: ClassVar[str] = "sentence_repetition"
+    summary: ClassVar[str] = "says a random sentence twice"
+
+    def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
+        """The text with the sentence drawn repeated behind itself."""
+        start, end = stream.choice(spans)
+        said = view.output[start:end]
+        return replace_spans(view.output, [((start, end), f"{said} {said}")])
+
+
+@dataclass(frozen=True)
+class SentenceBorrowing(SentenceEdit):
+    """Replaces a random sentence by one that the data set has in a text for another item."""
+
+    name: ClassVar[str] = "sentence_borrowing"
+    summary: ClassVar[str] = "replaces a sentence by one from another item's text"
+
+    def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
+        """The text with the sentence drawn replaced by one that is not about the same matter."""
+        own = _words(" ".join((view.output, view.source or "", *view.references)))
+        span = stream.choice(spans)
+        for _ in range(TRIES):
+            drawn: str = stream.choice(view.collected[self.name])
+            words = _words(drawn)
+            if len(words & own) <= SHARED * len(words):
+                return replace_spans(view.output, [(span, drawn)])
+        return None
+
+    def collect(self, texts: Sequence[str], language: str | None, workers: int = 1) -> Any:  # noqa: ARG002
+        """The distinct sentences of the data set, sorted; of a large one evenly spread ones."""
+        found = sorted({text[start:end] for text in texts for start, end in sentence_spans(text)})
+        step = max(len(found) // FOREIGN, 1)
+        return found[::step][:FOREIGN]
+
+
+def _words(text: str) -> set[str]:
+    return {text[start:end].lower() for start, end in token_spans(text)}
+
+
+PERTURBATIONS = (SentenceRemoval, SentenceSwapping, SentenceRepetition, SentenceBorrowing)

@@ -1,0 +1,113 @@
+"""The task follows from evidence, never from one column of metadata, and the guess is said."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from metassay.data.dataset import Dataset
+from metassay.errors import UnknownName
+from metassay.tasks.base import Evidence
+from metassay.tasks.registry import find_task, guess_task, known_tasks
+from metassay.workflows.read import read, read_plain
+from metassay.workflows.score import score
+
+TEXTS = {
+    "seg_id": [1, 1, 2, 2],
+    "system": ["a", "b", "a", "b"],
+    "hyp": ["The Cat, sat.", "a cat sat", "It rains!", "it rained"],
+    "ref": ["the cat sat", "the cat sat", "it rains", "it rains"],
+}
+
+
+@pytest.mark.parametrize("column", ["speaker", "speaker_id", "topic", "docid", "qid", "utterance_type"])
+def test_a_column_of_metadata_decides_nothing(column) -> None:
+    frame = pl.DataFrame(TEXTS | {column: ["x", "y", "x", "y"], "lp": ["xx-en"] * 4})
+    dataset = read(frame)
+    assert dataset.task == "mt"
+    with_column = score(dataset, metrics="bleu").systems
+    without = score(read(frame.drop(column)), metrics="bleu").systems
+    assert with_column == without
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "expected"),
+    [
+        (("seg_id", "hyp", "ref"), {}, "text"),
+        (("seg_id", "hyp", "ref", "lp"), {}, "mt"),
+        (("seg_id", "hyp", "ref", "src"), {}, "text"),
+        (("seg_id", "hyp", "ref", "src"), {"language": "de"}, "mt"),
+        (("seg_id", "hyp", "ref"), {"reader": "asr"}, "asr"),
+        (("topic", "docid", "run", "score"), {}, "ranking"),
+        (("topic", "seg_id", "hyp", "ref"), {}, "text"),
+        (("query", "system", "score"), {"judged": True}, "ranking"),
+        (("utt_id", "speaker", "hyp", "ref"), {}, "text"),
+        (("question", "answer", "reference", "model"), {}, "text"),
+    ],
+)
+def test_evidence(columns, more, expected) -> None:
+    task, why = guess_task(Evidence(frozenset(columns), **more))
+    assert task.name == expected
+    assert why
+
+
+def test_the_guess_is_a_sentence_and_a_named_task_is_none() -> None:
+    dataset = read(pl.DataFrame(TEXTS | {"speaker": ["s"] * 4}))
+    assert dataset.guess == (
+        "Taken for text generation (--task text), since there are outputs (hyp) with ref. "
+        "If this is speech (speaker), say so: --task asr."
+    )
+    assert read(pl.DataFrame(TEXTS), task="asr").guess is None
+
+
+def test_plain_files_are_text_and_with_source_and_language_a_translation(tmp_path) -> None:
+    for name in ("ref", "hyp", "src"):
+        (tmp_path / name).write_text("a b\nc d\n")
+    files = [str(tmp_path / "ref")], [str(tmp_path / "hyp")]
+    assert read_plain(*files).task == "text"
+    assert read_plain(*files, str(tmp_path / "src"), language="de").task == "mt"
+
+
+def test_every_task_can_be_found_and_answers_for_itself() -> None:
+    for name, task in known_tasks().items():
+        assert find_task(name) is task
+        assert task.ranked != task.text
+        assert task.metrics
+        assert task.perturbations
+    with pytest.raises(UnknownName, match="Known: asr, mt, ranking, text"):
+        find_task("speech")
+
+
+def test_a_data_set_keeps_a_task_that_is_announced_nowhere() -> None:
+    import dataclasses
+
+    own = dataclasses.replace(find_task("text"), name="limericks", language="ga")
+    dataset = read(pl.DataFrame(TEXTS), task=own)
+    assert dataset.task == "limericks"
+    assert set(dataset.languages) == {"ga"}
+    assert dataset.with_notes("kept").kind is own
+
+
+def test_criteria_are_human_scores_of_text_and_not_of_translations() -> None:
+    frame = pl.DataFrame(TEXTS | {"coherence": [1.0, 2, 3, 4], "relevance": [4, 3, 2, 1]})
+    assert read(frame).human == ("coherence", "relevance")
+    assert read(frame, task="mt").human == ()
+    assert read(frame, task="mt", human="relevance").human == ("relevance",)
+    assert Dataset.with_human(read(frame, task="mt"), "coherence").human == ("coherence",)
+
+
+def test_row_numbers_of_other_programs_are_no_context() -> None:
+    frame = pl.DataFrame(
+        TEXTS | {"__index_level_0__": [0, 1, 2, 3], "Unnamed: 0": [0, 1, 2, 3], "domain": ["d"] * 4}
+    )
+    assert read(frame).metadata == ("domain",)
+
+
+def test_rows_that_repeat_to_the_letter_are_kept_once() -> None:
+    frame = pl.DataFrame(TEXTS)
+    dataset = read(pl.concat([frame, frame[:1]]))
+    assert len(dataset) == 4
+    assert any(note.startswith("1 row repeats another") for note in dataset.notes)
+    changed = frame[:1].with_columns(hyp=pl.lit("other"))
+    with pytest.raises(ValueError, match="was already given in row 1"):
+        read(pl.concat([frame, changed]))
