@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from metassay.cli import run
-from metassay.cli.depend import run_depend
-from metassay.cli.options import DataOptions, OutputOptions
+
+FAST = ("--bootstraps", "10", "--draws", "19")
 from metassay.schemas import schema
 
 
@@ -34,7 +34,7 @@ def file(tmp_path):
 
 
 def test_json_is_one_object_and_nothing_else(file, capsys):
-    run_depend(DataOptions(data=[file]), OutputOptions(json=True, quiet=True), bootstraps=10, draws=19)
+    assert run(["depend", file, "--json", "--quiet", *FAST]) == 0
     shown = capsys.readouterr()
     found = json.loads(shown.out)
     assert (found["schema_version"], found["by"], found["metrics"][0]["metric"]) == (1, "system", "good")
@@ -42,7 +42,7 @@ def test_json_is_one_object_and_nothing_else(file, capsys):
 
 
 def test_the_table_explains_itself(file, capsys):
-    run_depend(DataOptions(data=[file], where=["domain=news"]), OutputOptions(), bootstraps=10, draws=19)
+    assert run(["depend", file, "--where", "domain=news", *FAST]) == 0
     shown = capsys.readouterr()
     assert "Dependence on system" in shown.out
     assert "prefers nobody" in shown.out

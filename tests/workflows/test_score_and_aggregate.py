@@ -145,7 +145,7 @@ def test_aggregate_leaves_out_the_reference_itself(texts, tmp_path):
     [
         (lambda path: metassay.score(path, aggregate=["median"]), "unknown aggregation"),
         (lambda path: metassay.score(path, test="sign"), "unknown test"),
-        (lambda path: metassay.score(path, metrics="bleu", test="bootstrap", draws=0), "not enough"),
+        (lambda path: metassay.score(path, metrics="bleu", test="bootstrap", draws=0), "at least 1"),
         (lambda path: metassay.score(path, metrics="bleu", per_segment="x.xlsx"), "ending"),
         (lambda path: metassay.aggregate(path, metrics="rougel"), "no sufficient statistics"),
         (lambda path: metassay.aggregate(path, resamples=1), "at least 2"),

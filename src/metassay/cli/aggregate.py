@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
+from metassay.workflows.settings import AggregateSettings
 
 EXPLANATION = """\
 corpus: one score from the summed statistics. segment (m-): the mean of the segment scores. bootstrap (x-):
 the mean of corpus scores over resamples. After ±, the standard error over resampled segments."""
 
 
-def run_aggregate(
-    data: DataOptions,
-    output: OutputOptions,
-    *,
-    metrics: Annotated[
-        str | None, typer.Option(help="Comma-separated; default bleu,chrf, for speech wer,cer.")
-    ] = None,
-    resamples: Annotated[int, typer.Option(help="Resamples of the bootstrap.")] = 1000,
-    size: Annotated[int, typer.Option(help="Segments in each resample.")] = 1000,
-    repeats: Annotated[int, typer.Option(help="Draws of few segments.")] = 1000,
-    normalize: Annotated[str | None, typer.Option(help="Speech text: english, whisper or none.")] = None,
-    keep_references: Annotated[
-        bool, typer.Option("--keep-references", help="Keep systems that are the reference itself.")
-    ] = False,
-) -> None:
+def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateSettings) -> None:
     """Corpus scores or means of segments? Three aggregations of every system, compared, also with people."""
     from metassay.workflows.aggregate import aggregate
 
     dataset = data.read()
     with progress(output) as show:
         result = aggregate(
-            dataset,
-            metrics=metrics,
-            resamples=resamples,
-            size=size,
-            repeats=repeats,
-            normalize=normalize,
-            keep_references=keep_references,
-            seed=output.seed,
-            workers=output.workers,
-            progress=show,
+            dataset, **settings.to_dict(), seed=output.seed, workers=output.workers, progress=show
         )
     if output.json:
         print(result.to_json())

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.printing import note, print_table, say
+from metassay.workflows.settings import CheckSettings
 
 
-def run_check(
-    data: DataOptions,
-    output: OutputOptions,
-    *,
-    metrics: Annotated[str | None, typer.Option(help="Comma-separated; default those of the task.")] = None,
-    normalize: Annotated[str | None, typer.Option(help="Speech text: english, whisper or none.")] = None,
-) -> None:
+def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings) -> None:
     """What was recognised, left out and missing, and what an assay would cost. The first thing to run."""
     from metassay.workflows.check import check
 
-    result = check(data.read(), metrics=metrics, normalize=normalize, workers=output.workers)
+    result = check(data.read(), **settings.to_dict(), workers=output.workers)
     if output.json:
         print(result.to_json())
         return

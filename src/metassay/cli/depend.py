@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from metassay.cli.options import DataOptions, OutputOptions, comma_list
+from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
+from metassay.workflows.settings import DependSettings, ScoreReading
 
 EXPLANATION = """\
 SysDep is how much further one system is flattered than another, in points of the human score. A metric that
@@ -19,29 +18,8 @@ score plus noise that prefers nobody."""
 def run_depend(
     data: DataOptions,
     output: OutputOptions,
-    *,
-    human: Annotated[str | None, typer.Option(help="The column of human scores.")] = None,
-    by: Annotated[str, typer.Option(help="Group outputs by this column.", metavar="COLUMN")] = "system",
-    metrics: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
-    lower_is_better: Annotated[
-        str | None, typer.Option(help="Metrics to turn around, comma-separated.")
-    ] = None,
-    context: Annotated[
-        list[str],
-        typer.Option(help="Also within each value of this column; default domain.", metavar="COLUMN"),
-    ] = [],  # noqa: B006
-    cluster: Annotated[
-        str | None, typer.Option(help="Resample these (doc_id) instead of segments.", metavar="COLUMN")
-    ] = None,
-    weight: Annotated[str | None, typer.Option(help="A column of weights.", metavar="COLUMN")] = None,
-    bootstraps: Annotated[int, typer.Option(help="Resamples; 0 for one fit without intervals.")] = 200,
-    draws: Annotated[int, typer.Option(help="Draws of each test.")] = 999,
-    analysis: Annotated[
-        bool, typer.Option("--analysis", help="Sensitivity to resamples, sample size and systems.")
-    ] = False,
-    keep_references: Annotated[
-        bool, typer.Option("--keep-references", help="Keep systems that are the reference itself.")
-    ] = False,
+    settings: DependSettings,
+    reading: ScoreReading,
 ) -> None:
     """Whom does each metric flatter? SysDep and expected deviations, and what part of them is mere noise."""
     from metassay.workflows.depend import depend
@@ -49,22 +27,12 @@ def run_depend(
     with progress(output) as show:
         result = depend(
             data.data,
-            human=human,
-            by=by,
-            metrics=metrics,
-            lower_is_better=comma_list(lower_is_better) or (),
-            context=context or None,
-            cluster=cluster,
-            weight=weight,
-            bootstraps=bootstraps,
-            draws=draws,
-            analysis=analysis,
+            **settings.to_dict(),
+            **reading.to_dict(),
             seed=output.seed,
             workers=output.workers,
             out=output.out,
             progress=show,
-            keep_references=keep_references,
-            **data.score_reading(),
         )
     if output.json:
         print(result.to_json())

@@ -7,7 +7,7 @@ import functools
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metassay.errors import InputError
+from metassay.settings import Option, options_of
+from metassay.workflows.settings import DATA, ReadSettings, assignments
 
 if TYPE_CHECKING:
     from metassay.data.dataset import Dataset
 
-DATA, OUTPUT, LLM = "Data", "Output", "Language model"
+OUTPUT, LLM = "Output", "Language model"
 
 
 def _option(*names: str, text: str, panel: str, **more: Any) -> Any:
@@ -27,38 +29,12 @@ def _option(*names: str, text: str, panel: str, **more: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class DataOptions:
+class DataOptions(ReadSettings):
     """Which data, and how to read it."""
 
     data: Annotated[
         list[str], typer.Argument(help="Files or folders, or - for standard input.", metavar="DATA")
     ] = field(default_factory=list)
-    task: Annotated[
-        str | None, _option("--task", text="mt, asr, ranking, text …; else guessed.", panel=DATA)
-    ] = None
-    column: Annotated[
-        list[str],
-        _option("--column", text="ROLE=COLUMN, such as item=seg_id.", panel=DATA, metavar="ROLE=COLUMN"),
-    ] = field(default_factory=list)
-    where: Annotated[
-        list[str], _option("--where", text="Keep rows with this value.", panel=DATA, metavar="COLUMN=VALUE")
-    ] = field(default_factory=list)
-    systems: Annotated[str | None, _option("--systems", text="Only these, comma-separated.", panel=DATA)] = (
-        None
-    )
-    exclude_systems: Annotated[
-        str | None, _option("--exclude-systems", text="Without these, comma-separated.", panel=DATA)
-    ] = None
-    join: Annotated[list[str], _option("--join", text="Add columns of FILE by shared keys.", panel=DATA)] = (
-        field(default_factory=list)
-    )
-    quoting: Annotated[str, _option("--quoting", text="minimal or none (CSV, TSV).", panel=DATA)] = "minimal"
-    references: Annotated[
-        str, _option("--references", text="per-item, or per-output where rows may differ.", panel=DATA)
-    ] = "per-item"
-    language: Annotated[
-        str | None, _option("--language", text="Target language, such as en.", panel=DATA)
-    ] = None
     reference: Annotated[
         list[str], _option("--reference", "-r", text="Plain text: a file of references.", panel=DATA)
     ] = field(default_factory=list)
@@ -69,29 +45,14 @@ class DataOptions:
         None
     )
 
-    qrels: Annotated[
-        str | None, _option("--qrels", text="Rankings: judgements, or a log of ratings.", panel=DATA)
-    ] = None
-    complete: Annotated[
-        bool,
-        _option(
-            "--complete/--incomplete",
-            text="Rankings: judged topics without a list count as 0, or are left out.",
-            panel=DATA,
-        ),
-    ] = True
-    relevant_from: Annotated[
-        float, _option("--relevant-from", text="Ratings: relevant from here on.", panel=DATA)
-    ] = 4.0
-
-    def read(self, human: str | None = None) -> Dataset:
+    def read(self) -> Dataset:
         """The data set that the options name; a task that was guessed is said on standard error."""
-        dataset = self._read(human)
+        dataset = self._read()
         if dataset.guess is not None:
             print(dataset.guess, file=sys.stderr)
         return dataset
 
-    def _read(self, human: str | None) -> Dataset:
+    def _read(self) -> Dataset:
         from metassay.workflows.read import read, read_plain
 
         if self.reference or self.hypothesis:
@@ -99,31 +60,11 @@ class DataOptions:
             return read_plain(self.reference, hypotheses, self.source, task=self.task, language=self.language)
         if not self.data:
             raise InputError("no data was named.", remedy="Name a file, or try: metassay demo")
-        return read(
-            self.data,
-            **self._choices(),
-            task=self.task,
-            references=self.references,
-            language=self.language,
-            qrels=self.qrels,
-            complete=self.complete,
-            relevant_from=self.relevant_from,
-            human=human,
-        )
+        return read(self.data, **self.keywords())
 
-    def score_reading(self) -> dict[str, Any]:
-        """The keywords of verbs that work on scores."""
-        return {**self._choices(), "reference": self.reference}
-
-    def _choices(self) -> dict[str, Any]:
-        return {
-            "columns": assignments(self.column, "--column"),
-            "where": accepted_values(self.where),
-            "systems": comma_list(self.systems),
-            "exclude_systems": comma_list(self.exclude_systems),
-            "join": self.join or None,
-            "quoting": self.quoting,
-        }
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of `read`."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(ReadSettings)}
 
 
 @dataclass(frozen=True)
@@ -169,28 +110,12 @@ class LlmOptions:
         )
 
 
-def comma_list(text: str | None) -> list[str] | None:
-    """Parts between commas; None where the option was not used."""
-    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
-
-
-def assignments(texts: Sequence[str], option: str) -> dict[str, str]:
-    """`["item=seg_id"]` as a dict."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name or not value:
-            raise InputError(f"{option} {text!r} is not NAME=VALUE.")
-        found[name.strip()] = value
-    return found
-
-
 def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
     """`["licence:bleu=1,comet=0"]` as numbers per metric, one entry a criterion."""
     found: dict[str, dict[str, float]] = {}
     for text in texts:
         name, colon, rest = text.partition(":")
-        numbers = assignments([part for part in rest.split(",") if part], "--criterion")
+        numbers = assignments([part for part in rest.split(",") if part])
         try:
             found[name] = {metric: float(number) for metric, number in numbers.items()}
         except ValueError:
@@ -200,47 +125,75 @@ def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
     return found
 
 
-def accepted_values(texts: Sequence[str]) -> dict[str, list[str]]:
-    """`["domain=news", "domain=social"]` as one list of accepted values per column."""
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        for name, value in assignments([text], "--where").items():
-            found.setdefault(name, []).append(value)
-    return found
-
-
 def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with each parameter that is an options dataclass replaced by its fields.
 
-    A command can then take `data: DataOptions`, and the parser sees the single options.
+    A command can then take `data: DataOptions, settings: AssaySettings`, and the parser sees the single
+    options; one that two groups share is asked for once and given to both.
     """
     hints = typing.get_type_hints(function, include_extras=True)
     hints.pop("return", None)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if dataclasses.is_dataclass(kind)}
-    parameters: list[inspect.Parameter] = []
+    parameters: dict[str, inspect.Parameter] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if name in groups:
-            parameters += _field_parameters(groups[name])
+            parameters |= {found.name: found for found in _field_parameters(groups[name])}
         else:
             keyword = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
-            parameters.append(keyword)
+            parameters[name] = keyword
 
     @functools.wraps(function)
     def call(**values: Any) -> Any:
-        for name, kind in groups.items():
-            values[name] = kind(**{f.name: values.pop(f.name) for f in dataclasses.fields(kind)})
-        return function(**values)
+        made = {name: _made(kind, values) for name, kind in groups.items()}
+        own = {name: values[name] for name in hints if name not in groups}
+        return function(**made, **own)
 
-    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    call.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    call.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
     return call
+
+
+def _made(kind: Any, values: Mapping[str, Any]) -> Any:
+    """The group of options, from what the command line took."""
+    known = options_of(kind)
+    found = {}
+    for own in dataclasses.fields(kind):
+        value = values[own.name]
+        found[own.name] = _parsed(known[own.name], value) if own.name in known else value
+    return kind(**found)
+
+
+def _parsed(known: Option, value: Any) -> Any:
+    """What an option holds; an error names the option."""
+    if known.parse is None:
+        return value
+    try:
+        return known.parse(value)
+    except InputError as error:
+        raise InputError(f"{(known.flags or ('',))[0]} {error.what}".strip(), remedy=error.remedy) from None
 
 
 def _field_parameters(group: Any) -> list[inspect.Parameter]:
     hints = typing.get_type_hints(group, include_extras=True)
+    known = options_of(group)
     found = []
-    for option in dataclasses.fields(group):
-        default = [] if option.default is dataclasses.MISSING else option.default
+    for own in dataclasses.fields(group):
+        default = [] if own.default is dataclasses.MISSING else own.default
+        annotation = hints[own.name]
+        if own.name in known:
+            annotation, default = _shown(known[own.name], own.name, annotation, default)
         kind = inspect.Parameter.KEYWORD_ONLY
-        found.append(inspect.Parameter(option.name, kind, default=default, annotation=hints[option.name]))
+        found.append(inspect.Parameter(own.name, kind, default=default, annotation=annotation))
     return found
+
+
+def _shown(known: Option, name: str, annotation: Any, default: Any) -> tuple[Any, Any]:
+    """An option of settings as the parser takes it: its type, and the default as it is typed."""
+    kind = known.kind or typing.get_args(annotation)[0]
+    if kind == list[str] and default is None:
+        default = []
+    if kind is str and not isinstance(default, str):
+        default = ",".join(default)
+    flags = known.flags or ("--" + name.replace("_", "-"),)
+    shown = typer.Option(*flags, help=known.text, rich_help_panel=known.panel, metavar=known.metavar)
+    return Annotated[kind, shown], default

@@ -2,72 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
-
-TESTS, SCORES = "Tests", "Scores"
-
-
-def _option(text: str, panel: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
-
-
-@dataclass(frozen=True)
-class DrawOptions:
-    """How metrics are tested against each other."""
-
-    significance: Annotated[
-        str,
-        _option("perm-inputs, perm-systems, perm-both, cells, bootstrap, williams (Pearson) or none.", TESTS),
-    ] = "perm-inputs"
-    method: Annotated[str, _option("p-values inside SPA: normal, permutation or mtme.", TESTS)] = "normal"
-    permutations: Annotated[int, _option("For the last two methods.", TESTS)] = 1000
-    draws: Annotated[int, _option("Draws of the tests and intervals.", TESTS)] = 1000
-    cluster: Annotated[
-        str | None, _option("Permute and resample these (doc_id) instead of segments.", TESTS)
-    ] = None
-    holm: Annotated[bool, _option("Holm's correction over all comparisons.", TESTS, "--holm")] = False
-
-
-@dataclass(frozen=True)
-class ScoreOptions:
-    """Which scores are compared."""
-
-    human: Annotated[str | None, _option("The column of human scores.", SCORES)] = None
-    metrics: Annotated[str | None, _option("Only these, comma-separated.", SCORES)] = None
-    lower_is_better: Annotated[str, _option("Columns to turn around, comma-separated.", SCORES)] = ""
-    missing: Annotated[
-        str, _option("complete segments only, or pairwise: what both systems of a pair have.", SCORES)
-    ] = "complete"
+from metassay.workflows.settings import RankSettings, ScoreReading
 
 
 def run_rank(
     data: DataOptions,
     output: OutputOptions,
-    scores: ScoreOptions,
-    testing: DrawOptions,
-    *,
-    meta: Annotated[
-        str,
-        typer.Option(
-            help="Any of spa, pa, acc_eq, pearson, spearman, kendall, kendall_c; the last four also with"
-            " :segment, :item or :per_system."
-        ),
-    ] = "spa",
-    context: Annotated[
-        list[str], typer.Option(help="Also rank within each value of this column.", metavar="COLUMN")
-    ] = [],  # noqa: B006
-    analysis: Annotated[
-        str, typer.Option(help="Any of stability, discrimination, ceiling, thresholds, power, corpus.")
-    ] = "",
-    keep_references: Annotated[
-        bool, typer.Option("--keep-references", help="Keep systems that are the reference itself.")
-    ] = False,
+    settings: RankSettings,
+    reading: ScoreReading,
 ) -> None:
     """Which metric agrees best with people? Ranks metrics against human scores, with tests between them."""
     from metassay.workflows.rank import rank
@@ -75,17 +21,12 @@ def run_rank(
     with progress(output) as show:
         result = rank(
             data.data,
-            meta=meta,
-            context=context,
-            analysis=analysis,
+            **settings.to_dict(),
+            **reading.to_dict(),
             seed=output.seed,
             workers=output.workers,
             out=output.out,
-            keep_references=keep_references,
             progress=show,
-            **asdict(scores),
-            **asdict(testing),
-            **data.score_reading(),
         )
     if output.json:
         print(result.to_json())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from metassay.cli.options import DataOptions, OutputOptions, comma_list
+from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
+from metassay.workflows.settings import ScoreSettings
 
 NULL_HYPOTHESES = {
     "bootstrap": "p: if the true difference between the two systems were 0, a difference as large as this or "
@@ -21,23 +21,12 @@ NULL_HYPOTHESES = {
 def run_score(
     data: DataOptions,
     output: OutputOptions,
+    settings: ScoreSettings,
     *,
-    metrics: Annotated[str | None, typer.Option(help="Comma-separated; default those of the task.")] = None,
     metric_file: Annotated[list[str], typer.Option(help="Your own metric.", metavar="FILE.py:NAME")] = [],  # noqa: B006
-    aggregate: Annotated[str, typer.Option(help="Any of corpus, segment, bootstrap.")] = "corpus,segment",
-    per_segment: Annotated[
-        Path | None, typer.Option(help="Write segment scores to a .parquet, .csv or .jsonl file.")
-    ] = None,
-    test: Annotated[
-        str | None, typer.Option(help="Compare all systems: bootstrap or randomization.", metavar="TEST")
-    ] = None,
-    draws: Annotated[
-        int | None, typer.Option(help="Draws of the test; default 1000 and 10000.", metavar="N")
-    ] = None,
     form: Annotated[
         str, typer.Option("--format", help="table, csv, latex or markdown.", metavar="FORMAT")
     ] = "table",
-    normalize: Annotated[str | None, typer.Option(help="Speech text: english, whisper or none.")] = None,
 ) -> None:
     """Metrics per segment and per system, and tests between systems."""
     from metassay.workflows.preparing import named_metrics
@@ -47,12 +36,7 @@ def run_score(
     with progress(output) as show:
         result = score(
             dataset,
-            metrics=named_metrics(metrics, metric_file),
-            aggregate=comma_list(aggregate) or [],
-            test=test,
-            draws=draws,
-            per_segment=per_segment,
-            normalize=normalize,
+            **settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)},
             seed=output.seed,
             workers=output.workers,
             progress=show,
@@ -65,7 +49,7 @@ def run_score(
         return
     print_table([{k: v for k, v in row.items() if k != "signature"} for row in result.systems])
     print_table(result.comparisons, title="Differences between systems")
-    if test is not None:
-        say(NULL_HYPOTHESES[test])
+    if settings.test is not None:
+        say(NULL_HYPOTHESES[settings.test])
     say(*dict.fromkeys(row["signature"] for row in result.systems))
     note(result.notes)

@@ -13,11 +13,13 @@ from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
 from metassay.meta.aggregation.scores import Resampling
 from metassay.metrics.base import StatisticsMetric
+from metassay.settings import takes
 from metassay.workflows.noting import warnings_as_notes
 from metassay.workflows.panels import panels_of, row_statistics
 from metassay.workflows.preparing import MetricChoice, as_dataset, chosen_metrics, prepared, scoring_rows
-from metassay.workflows.read import Paths
+from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.settings import AggregateSettings
 
 
 @dataclass(frozen=True)
@@ -44,15 +46,11 @@ class AggregateResult(Result):
         return pl.DataFrame([row | more for row, more in zip(rows, errors)], infer_schema_length=None)
 
 
+@takes(AggregateSettings)
 def aggregate(
-    dataset: Dataset | Paths,
+    dataset: Dataset | Source,
+    asked: AggregateSettings,
     *,
-    metrics: MetricChoice = None,
-    resamples: int = 1000,
-    size: int = 1000,
-    repeats: int = 1000,
-    normalize: str | None = None,
-    keep_references: bool = False,
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -62,16 +60,13 @@ def aggregate(
     `bootstrap` scores are means over `resamples` resamples of `size` segments; `repeats` is how often the
     analyses on few segments are drawn. Metrics must have sufficient statistics.
     """
-    for name, number, least in (("resamples", resamples, 2), ("size", size, 1), ("repeats", repeats, 1)):
-        if number < least:
-            raise InputError(f"{name} is {number}; at least {least} is needed.")
-    data = prepared(as_dataset(dataset), normalize=normalize, keep_references=keep_references)
+    data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
     if not data.kind.aggregated:
         raise InputError(f"aggregation compares scores of texts; this data is of the task {data.task}.")
-    chosen = _with_statistics(data, data.kind.aggregated if metrics is None else metrics)
+    chosen = _with_statistics(data, data.kind.aggregated if asked.metrics is None else asked.metrics)
     with warnings_as_notes() as notes:
         statistics, segments = row_statistics(chosen, scoring_rows(data), workers=workers, progress=progress)
-    resampling = Resampling(resamples=resamples, size=size, repeats=repeats, seed=seed)
+    resampling = Resampling(asked.resamples, asked.size, asked.repeats, seed=seed)
     found = aggregate_scores(panels_of(data, statistics, segments), chosen, resampling)
     return AggregateResult(found, (*data.notes, *notes))
 

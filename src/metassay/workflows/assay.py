@@ -15,23 +15,24 @@ from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.perturbations.pairs import Pairs, make_pairs
-from metassay.specs import split_list
+from metassay.settings import takes
+from metassay.specs import single_parts
 from metassay.store.run import RunFolder
-from metassay.workflows.assay_result import AssayResult, Settings
+from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.human_pairs import human_column, human_pairs
 from metassay.workflows.judging import judge_pairs
 from metassay.workflows.llm_settings import LlmSettings, described, with_cache
 from metassay.workflows.noting import warnings_as_notes
 from metassay.workflows.preparing import (
-    MetricChoice,
     as_dataset,
     chosen_metrics,
     normalisation,
     prepared,
     sentinels_beside,
 )
-from metassay.workflows.read import Paths
+from metassay.workflows.read import Source
 from metassay.workflows.run_files import write_run
+from metassay.workflows.settings import AssaySettings, names_of
 from metassay.workflows.valid_pairs import checked
 from metassay.workflows.weights import context_metadata, output_weights
 
@@ -41,31 +42,14 @@ AUTOMATIC = "metassay-run-<hash>"
 PAIRS = ("perturbed", "human")
 
 
+@takes(AssaySettings)
 def assay(
-    dataset: Dataset | Paths,
+    dataset: Dataset | Source,
+    asked: AssaySettings,
     *,
-    metrics: MetricChoice = None,
-    contexts: Sequence[ContextRequest] | None = None,
-    perturbations: str | Sequence[str] | None = None,
     seed: int = 0,
     workers: int | None = None,
     out: str | Path | None = None,
-    per_output: int = 4,
-    cluster: str | None = None,
-    ties: str = "strict",
-    agreement: str = "tau_ap_b",
-    normalize: str | None = None,
-    preprocess: str = "none",
-    keep_references: bool = False,
-    strict_resources: bool = False,
-    valid_pairs: bool = False,
-    resamples: int = 1000,
-    permutations: int = 999,
-    minimum_items: int = 20,
-    weights: str | None = None,
-    pairs: str = "perturbed",
-    human: str | None = None,
-    minimum_gap: float = 0.0,
     llm: LlmSettings | None = None,
     progress: Progress | None = None,
 ) -> AssayResult:
@@ -78,36 +62,28 @@ def assay(
     With `pairs="human"` the pairs are two systems' outputs for an item, the better one by human score.
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     """
-    if pairs not in PAIRS:
-        raise UnknownName("kind of pairs", pairs, PAIRS)
-    data = as_dataset(dataset) if human is None else as_dataset(dataset).with_human(human)
-    data = prepared(data, normalize=normalize, keep_references=keep_references)
-    settings = Settings(
-        metrics=chosen_metrics(data, metrics),
-        contexts=_contexts(data, contexts),
-        perturbations=_names(perturbations),
-        per_output=per_output,
-        cluster=cluster,
-        ties=ties,
-        agreement=agreement,
-        normalize=normalisation(data, normalize),
-        preprocess=preprocess,
-        keep_references=keep_references,
-        valid_pairs=valid_pairs,
-        resamples=resamples,
-        permutations=permutations,
-        minimum_items=minimum_items,
-        weights=weights,
-        pairs=pairs,
-        human=human_column(data, human) if pairs == "human" else human,
-        minimum_gap=minimum_gap,
+    if asked.pairs not in PAIRS:
+        raise UnknownName("kind of pairs", asked.pairs, PAIRS)
+    data = as_dataset(dataset)
+    declared = names_of(asked.human)
+    for name in declared:
+        data = data.with_human(name)
+    data = prepared(data, normalize=asked.normalize, keep_references=asked.keep_references)
+    human = declared[0] if declared else None
+    plan = Plan(
+        asked,
+        metrics=chosen_metrics(data, asked.metrics),
+        contexts=_contexts(data, asked.contexts),
+        perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
+        normalize=normalisation(data, asked.normalize),
+        human=human_column(data, human) if asked.pairs == "human" else human,
         llm=described(llm),
         seed=seed,
     )
-    identity = {"command": "assay", "configuration": settings.to_dict(), "input": data.content_hash}
+    identity = {"command": "assay", "configuration": plan.to_dict(), "input": data.content_hash}
     run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
-    how = _How(default_workers(workers), run, progress, with_cache(llm, run), strict_resources)
-    result = _carry_out(data, settings, how)
+    how = _How(default_workers(workers), run, progress, with_cache(llm, run))
+    result = _carry_out(data, plan, how)
     if run is not None:
         write_run(run, result)
     return result
@@ -121,25 +97,25 @@ class _How:
     run: RunFolder | None
     progress: Progress | None
     llm: LlmSettings | None
-    strict_resources: bool
 
     def tell(self, stage: str, done: int, total: int) -> None:
         if self.progress is not None:
             self.progress(stage, done, total)
 
 
-def _carry_out(data: Dataset, settings: Settings, how: _How) -> AssayResult:
+def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
     """Make worse, score, judge."""
-    every = _pairs(data, settings, how)
+    settings = plan.asked
+    every = _pairs(data, plan, how)
     sample = every if settings.pairs == "human" else every.sample(settings.per_output)
-    sentinels = sentinels_beside(settings.metrics)
+    sentinels = sentinels_beside(plan.metrics)
     with warnings_as_notes() as notes:
         judged = judge_pairs(
             data,
             every,
-            (*settings.metrics, *sentinels),
+            (*plan.metrics, *sentinels),
             cluster=settings.cluster,
-            weights=output_weights(data, settings.weights, settings.contexts),
+            weights=output_weights(data, settings.weights, plan.contexts),
             workers=how.workers,
             parts=None if how.run is None else how.run.parts,
             progress=how.tell,
@@ -149,35 +125,36 @@ def _carry_out(data: Dataset, settings: Settings, how: _How) -> AssayResult:
     how.tell("judging", 0, 1)
     contextual = assay_pairs(
         judged.judgements.take(kept),
-        [judged.in_context(context, kept) for context in settings.contexts],
+        [judged.in_context(context, kept) for context in plan.contexts],
         ties=settings.ties,
         agreement=settings.agreement,
-        seed=settings.seed,
+        seed=plan.seed,
         resamples=settings.resamples,
         permutations=settings.permutations,
         confounding=judged.judgements,
         sentinels=[metric.spec for metric in sentinels],
-        metadata={context.name: context_metadata(data, context) for context in settings.contexts},
+        metadata={context.name: context_metadata(data, context) for context in plan.contexts},
         minimum_items=settings.minimum_items,
         workers=how.workers,
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
-    return AssayResult(data, settings, sample, judged, contextual, folder)
+    return AssayResult(data, plan, sample, judged, contextual, folder)
 
 
-def _pairs(data: Dataset, settings: Settings, how: _How) -> Pairs:
+def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
     """All pairs: chosen by people, or every applicable perturbation of every output."""
-    if settings.human is not None and settings.pairs == "human":
-        return human_pairs(data, settings.human, settings.minimum_gap)
+    settings = plan.asked
+    if plan.human is not None and settings.pairs == "human":
+        return human_pairs(data, plan.human, settings.minimum_gap)
     pairs = make_pairs(
         data,
-        perturbations=settings.perturbations,
+        perturbations=plan.perturbations,
         per_output=None,
-        seed=settings.seed,
+        seed=plan.seed,
         preprocess=settings.preprocess,
         workers=how.workers,
-        strict_resources=how.strict_resources,
+        strict_resources=settings.strict_resources,
         llm=how.llm,
         progress=lambda done, total: how.tell("perturbing", done, total),
     )
@@ -199,9 +176,3 @@ def _contexts(data: Dataset, wanted: Sequence[ContextRequest] | None) -> tuple[C
             remedy=f"Columns that could serve: {', '.join(('system', *data.metadata))}.",
         )
     return made
-
-
-def _names(perturbations: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    if perturbations is None or isinstance(perturbations, str):
-        return None if perturbations is None else tuple(split_list(perturbations))
-    return tuple(perturbations)

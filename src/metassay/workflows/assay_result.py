@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,35 +17,25 @@ from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.validity import perturbation_validity
 from metassay.metrics.base import Metric
+from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
 from metassay.workflows.examples import wrong_pairs
 from metassay.workflows.judging import JudgedPairs
 from metassay.workflows.preparing import scoring_rows, versions
 from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.settings import AssaySettings
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How an assay is made: everything that decides its results, but the data."""
+class Plan:
+    """How an assay of one data set is made: what was asked for, and what that means here."""
 
+    asked: AssaySettings
     metrics: tuple[Metric, ...]
     contexts: tuple[Context, ...]
-    perturbations: tuple[str, ...] | None
-    per_output: int
-    cluster: str | None
-    ties: str
-    agreement: str
+    perturbations: tuple[str | Perturbation[Any], ...] | None
     normalize: str
-    preprocess: str
-    keep_references: bool
-    valid_pairs: bool
-    resamples: int
-    permutations: int
-    minimum_items: int
-    weights: str | None
-    pairs: str
     human: str | None
-    minimum_gap: float
     llm: Mapping[str, str | None] | None
     """Which language model was asked, and the prompt of one's own if there is one; never a key."""
     seed: int
@@ -55,13 +46,18 @@ class Settings:
         return [note for context in self.contexts for note in context.notes]
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings as plain values, for the manifest."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        plain["metrics"] = [metric.signature for metric in self.metrics]
-        plain["contexts"] = [context.name for context in self.contexts]
-        plain["llm"] = None if self.llm is None else dict(self.llm)
-        plain["perturbations"] = None if self.perturbations is None else list(self.perturbations)
-        return plain
+        """Everything that decides the result, but the data, as plain values."""
+        asked = self.asked.to_dict()
+        del asked["strict_resources"]  # decides whether there is a result, not which
+        return asked | {
+            "metrics": [metric.signature for metric in self.metrics],
+            "contexts": [context.name for context in self.contexts],
+            "perturbations": None if self.perturbations is None else [str(p) for p in self.perturbations],
+            "normalize": self.normalize,
+            "human": self.human,
+            "llm": None if self.llm is None else dict(self.llm),
+            "seed": self.seed,
+        }
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ class AssayResult(Result):
     """Local accuracies, both hypotheses, confounding and a recommendation, for one data set."""
 
     dataset: Dataset
-    settings: Settings
+    plan: Plan
     pairs: Pairs
     judged: JudgedPairs
     contextual: ContextualResult
@@ -78,10 +74,15 @@ class AssayResult(Result):
     @property
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics that were assayed."""
-        return self.settings.metrics
+        return self.plan.metrics
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of `metassay assay`."""
+        return self._content
+
+    @cached_property
+    def _content(self) -> dict[str, Any]:
+        """Computed once: report, tables and the command line all read this one object."""
         counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
         contextual = self.contextual.to_dict()
         return {
@@ -99,7 +100,7 @@ class AssayResult(Result):
                 for m in self.metrics
             ],
             "validity": self._validity(),
-            "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.settings.notes],
+            "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
             "warnings": contextual["warnings"],
         }
 
@@ -138,7 +139,7 @@ class AssayResult(Result):
             "state": "finished",
             "versions": versions(),
             "metrics": {metric.spec: metric.signature for metric in self.metrics},
-            "seed": self.settings.seed,
+            "seed": self.plan.seed,
             **({"usage": dict(self.pairs.usage)} if self.pairs.usage else {}),
             "counts": {
                 "items": len(self.dataset.items),

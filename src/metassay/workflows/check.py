@@ -14,16 +14,17 @@ from metassay.data.own_references import own_references
 from metassay.engine.local import default_workers, measured_cost
 from metassay.metrics.base import Metric
 from metassay.perturbations.registry import default_perturbations
+from metassay.settings import takes
 from metassay.workflows.preparing import (
-    MetricChoice,
     as_dataset,
     chosen_metrics,
     normalisation,
     prepared,
     scoring_rows,
 )
-from metassay.workflows.read import Paths
+from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.settings import CheckSettings
 
 
 @dataclass(frozen=True)
@@ -41,17 +42,17 @@ class CheckResult(Result):
         return pl.DataFrame(self.content["systems"])
 
 
+@takes(CheckSettings)
 def check(
-    dataset: Dataset | Paths,
+    dataset: Dataset | Source,
+    asked: CheckSettings,
     *,
-    metrics: MetricChoice = None,
-    normalize: str | None = None,
     workers: int | None = None,
 ) -> CheckResult:
     """Look at the data before measuring anything; scores a few outputs to estimate an assay's time."""
     data = as_dataset(dataset)
     outputs = data.outputs
-    chosen = chosen_metrics(data, metrics)
+    chosen = chosen_metrics(data, asked.metrics)
     counts = Counter(outputs["system"])
     languages = Counter(language or "unknown" for language in data.languages)
     return CheckResult({
@@ -69,8 +70,8 @@ def check(
         "empty_outputs": _empty(outputs["output"]),
         "own_references": list(own_references(data)),
         "left_out": dict(data.left_out),
-        "normalize": normalisation(data, normalize),
-        "estimate": _estimate(data, chosen, normalize, default_workers(workers)),
+        "normalize": normalisation(data, asked.normalize),
+        "estimate": _estimate(data, chosen, asked.normalize, default_workers(workers)),
         "notes": list(data.notes),
     })  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import polars as pl
 
@@ -14,13 +14,13 @@ from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.meta.dependence.assembly import depend_on_systems
 from metassay.meta.dependence.results import DependenceReport
+from metassay.settings import takes
 from metassay.workflows.depend_files import write_results
-from metassay.workflows.depend_grouping import SYSTEM, Grouping
+from metassay.workflows.depend_grouping import Grouping
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.score_runs import open_score_run
-from metassay.workflows.score_tables import Reading, Source, only_human, read_score_tables
-
-Named = str | Sequence[str]
+from metassay.workflows.score_tables import Source, only_human, read_score_tables
+from metassay.workflows.settings import DependSettings, ScoreReading, names_of
 
 
 @dataclass(frozen=True)
@@ -64,24 +64,16 @@ class DependResult(Result):
         return render_fragment({"metrics": self.to_frame().to_dicts()})
 
 
+@takes(DependSettings, ScoreReading)
 def depend(
     data: Source,
+    asked: DependSettings,
+    reading: ScoreReading,
     *,
-    human: str | None = None,
-    by: str = SYSTEM,
-    metrics: Named | None = None,
-    lower_is_better: Named = (),
-    context: Named | None = None,
-    cluster: str | None = None,
-    weight: str | None = None,
-    bootstraps: int = 200,
-    draws: int = 999,
-    analysis: bool = False,
     seed: int = 0,
     workers: int | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
 ) -> DependResult:
     """Measure system dependence (SysDep) and expected deviations of every metric.
 
@@ -93,28 +85,39 @@ def depend(
     a column of weights. `analysis` adds how SysDep reacts to resamples, sample size and the choice of
     systems. `out` is a folder for a page to read, the results as JSON and CSV, and the charts.
     """
-    tables, notes = read_score_tables(data, human=human, **reading)
-    chosen = only_human(tables, human)
+    tables, notes = read_score_tables(data, reading, human=asked.human)
+    chosen = only_human(tables, asked.human)
     tables = [table for table in tables if chosen in table.human]
     if not tables:
         raise InputError(f"no data set has the human score {chosen}.")
     grouping = Grouping(
-        chosen, by, _names(metrics), _names(lower_is_better), _contexts(context), cluster, weight
+        chosen,
+        asked.by,
+        names_of(asked.metrics),
+        names_of(asked.lower_is_better),
+        None if asked.context is None else names_of(asked.context),
+        asked.cluster,
+        asked.weight,
     )
-    options: dict[str, Any] = {"bootstraps": bootstraps, "draws": draws, "seed": seed, "analysis": analysis}
+    options: dict[str, Any] = {
+        "bootstraps": asked.bootstraps,
+        "draws": asked.draws,
+        "seed": seed,
+        "analysis": asked.analysis,
+    }
     run = None if out is None else open_score_run(out, "depend", tables, asdict(grouping) | options)
     reports = {
         table.dataset: depend_on_systems(
             grouping.outputs(table),
             human=chosen,
-            by=by,
+            by=asked.by,
             workers=default_workers(workers),
             progress=progress,
             **options,
         )
         for table in tables
     }
-    result = DependResult(chosen, by, reports, _notes(notes, tables, reports))
+    result = DependResult(chosen, asked.by, reports, _notes(notes, tables, reports))
     if run is not None:
         write_results(run, result.to_dict(), result.to_frame(), reports)
     return result
@@ -136,14 +139,3 @@ def _notes(
             if (missing := sorted(everyone - set(entry.cells.names)))
         ]
     return tuple(dict.fromkeys([*notes, *(note for table in tables for note in table.notes), *left]))
-
-
-def _contexts(context: Named | None) -> tuple[str, ...] | None:
-    return None if context is None else _names(context)
-
-
-def _names(texts: Named | None) -> tuple[str, ...]:
-    if texts is None:
-        return ()
-    parts = texts.split(",") if isinstance(texts, str) else texts
-    return tuple(part.strip() for part in parts if part.strip())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,14 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
 from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.settings import takes
+from metassay.specs import single_parts
 from metassay.store.run import RunFolder
 from metassay.workflows.llm_settings import LlmSettings, described, with_cache
 from metassay.workflows.preparing import as_dataset, normalisation, prepared, versions
-from metassay.workflows.read import Paths
+from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.settings import PerturbSettings
 
 
 @dataclass(frozen=True)
@@ -49,42 +51,37 @@ class PerturbResult(Result):
         return self.pairs.frame
 
 
+@takes(PerturbSettings)
 def perturb(
-    dataset: Dataset | Paths,
+    dataset: Dataset | Source,
+    asked: PerturbSettings,
     *,
-    perturbations: str | Sequence[str] | None = None,
-    per_output: int | None = 4,
     seed: int = 0,
     workers: int | None = None,
     out: str | Path | None = None,
-    normalize: str | None = None,
-    preprocess: str = "none",
-    keep_references: bool = True,
-    strict_resources: bool = False,
     llm: LlmSettings | None = None,
     progress: Progress | None = None,
 ) -> PerturbResult:
     """Make each output worse in several ways; with `out`, leaves `pairs.parquet` there."""
-    data = prepared(as_dataset(dataset), normalize=normalize, keep_references=keep_references)
-    configuration = {
-        "perturbations": perturbations if isinstance(perturbations, str | None) else list(perturbations),
-        "per_output": per_output,
-        "normalize": normalisation(data, normalize),
-        "preprocess": preprocess,
-        "keep_references": keep_references,
+    data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
+    named = None if asked.perturbations is None else single_parts(asked.perturbations)
+    configuration = asked.to_dict() | {
+        "perturbations": None if named is None else [str(part) for part in named],
+        "normalize": normalisation(data, asked.normalize),
         "llm": described(llm),
         "seed": seed,
     }
+    del configuration["strict_resources"]  # decides whether there is a result, not which
     identity = {"command": "perturb", "configuration": configuration, "input": data.content_hash}
     run = None if out is None else RunFolder.open(out, identity)
     pairs = make_pairs(
         data,
-        perturbations=perturbations,
-        per_output=per_output,
+        perturbations=named,
+        per_output=asked.per_output,
         seed=seed,
-        preprocess=preprocess,
+        preprocess=asked.preprocess,
         workers=default_workers(workers),
-        strict_resources=strict_resources,
+        strict_resources=asked.strict_resources,
         llm=with_cache(llm, run),
         progress=None if progress is None else lambda done, total: progress("perturbing", done, total),
     )

@@ -22,13 +22,13 @@ from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metrics
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.plugins import from_file
-from metassay.workflows.read import Paths, read
+from metassay.workflows.read import Source, read
 
 MetricChoice = str | Metric | Sequence[str | Metric] | None
 
 
-def as_dataset(data: Dataset | Paths) -> Dataset:
-    """A data set as it is; a path or paths, read."""
+def as_dataset(data: Dataset | Source) -> Dataset:
+    """A data set as it is; anything else, read."""
     return data if isinstance(data, Dataset) else read(data)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import polars as pl
 
@@ -15,14 +15,15 @@ from metassay.errors import UnknownName
 from metassay.meta.people.averages import averages
 from metassay.meta.people.ranking import Ranking, rank_tables
 from metassay.meta.people.significance import Procedure
+from metassay.settings import takes
 from metassay.store.run import RunFolder
 from metassay.workflows.rank_analyses import ANALYSES, analyse
 from metassay.workflows.rank_files import write_results
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.score_runs import open_score_run
-from metassay.workflows.score_tables import Reading, Source, only_human, read_score_tables
+from metassay.workflows.score_tables import Source, only_human, read_score_tables
+from metassay.workflows.settings import RankSettings, ScoreReading, names_of
 
-Named = str | Sequence[str]
 MISSING = ("complete", "pairwise")
 
 
@@ -56,27 +57,16 @@ class RankResult(Result):
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
+@takes(RankSettings, ScoreReading)
 def rank(
     data: Source,
+    asked: RankSettings,
+    reading: ScoreReading,
     *,
-    human: str | None = None,
-    meta: Named = ("spa",),
-    significance: str = "perm-inputs",
-    context: Named | None = None,
-    method: str = "normal",
-    permutations: int = 1000,
-    draws: int = 1000,
     seed: int = 0,
-    cluster: str | None = None,
-    metrics: Named | None = None,
-    lower_is_better: Named = (),
-    holm: bool = False,
-    missing: str = "complete",
-    analysis: Named = (),
     workers: int | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
 ) -> RankResult:
     """Rank metrics against human scores.
 
@@ -88,30 +78,38 @@ def rank(
     segments. With `missing="pairwise"` each pair of systems is compared on the segments that both have (spa
     and pa; tests still use complete segments). `out` is a folder for the result as JSON and CSV with charts.
     """
-    wanted = _checked(_names(analysis), ANALYSES, "analysis")
-    _checked([missing], MISSING, "rule for missing scores")
-    procedure = Procedure(significance, method, draws, permutations, seed, workers)
-    tables, notes = read_score_tables(data, human=human, **reading)
+    wanted = _checked(names_of(asked.analysis), ANALYSES, "analysis")
+    _checked([asked.missing], MISSING, "rule for missing scores")
+    procedure = Procedure(asked.significance, asked.method, asked.draws, asked.permutations, seed, workers)
+    tables, notes = read_score_tables(data, reading, human=asked.human)
     options: dict[str, Any] = {
-        "human": only_human(tables, human),
-        "metrics": _names(metrics) or None,
-        "lower_is_better": _names(lower_is_better),
-        "cluster": cluster,
-        "pairwise": missing == "pairwise",
+        "human": only_human(tables, asked.human),
+        "metrics": list(names_of(asked.metrics)) or None,
+        "lower_is_better": list(names_of(asked.lower_is_better)),
+        "cluster": asked.cluster,
+        "pairwise": asked.missing == "pairwise",
     }
-    asked: dict[str, Any] = {"meta": _names(meta), "contexts": _names(context), "holm": holm}
-    run = None if out is None else _open(out, tables, options | asked | {"analysis": wanted}, procedure)
+    wanted_rankings: dict[str, Any] = {
+        "meta": list(names_of(asked.meta)),
+        "contexts": list(names_of(asked.context)),
+        "holm": asked.holm,
+    }
+    run = (
+        None
+        if out is None
+        else _open(out, tables, options | wanted_rankings | {"analysis": wanted}, procedure)
+    )
     told = progress or _silent
     rankings = rank_tables(
         tables,
         procedure=procedure,
         progress=lambda done, total: told("ranking", done, total),
-        **asked,
+        **wanted_rankings,
         **options,
     )
     analyses = {}
     for done, name in enumerate(wanted, start=1):
-        analyses[name] = analyse(name, data, tables, meta=meta, procedure=procedure, **options)
+        analyses[name] = analyse(name, data, tables, meta=asked.meta, procedure=procedure, **options)
         told("analysing", done, len(wanted))
     notes += [note for ranking in rankings for note in ranking.data.notes]
     result = RankResult(options["human"], tuple(rankings), analyses, tuple(dict.fromkeys(notes)))
@@ -132,15 +130,8 @@ def _open(
     return open_score_run(out, "rank", tables, configuration | drawing)
 
 
-def _checked(names: list[str], known: Iterable[str], kind: str) -> list[str]:
+def _checked(names: Sequence[str], known: Iterable[str], kind: str) -> list[str]:
     for name in names:
         if name not in known:
             raise UnknownName(kind, name, known)
-    return names
-
-
-def _names(texts: Named | None) -> list[str]:
-    if texts is None:
-        return []
-    parts = texts.split(",") if isinstance(texts, str) else texts
-    return [part.strip() for part in parts if part.strip()]
+    return list(names)

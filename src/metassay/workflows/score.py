@@ -17,12 +17,14 @@ from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.aggregation.scores import Panel, Resampling, bootstrap_means, corpus_scores
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.reporting.tables import to_text
+from metassay.settings import takes
 from metassay.workflows.noting import warnings_as_notes
 from metassay.workflows.panels import panels_of, row_statistics
-from metassay.workflows.preparing import MetricChoice, as_dataset, chosen_metrics, prepared, scoring_rows
-from metassay.workflows.read import Paths
+from metassay.workflows.preparing import as_dataset, chosen_metrics, prepared, scoring_rows
+from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.score_comparisons import TESTS, comparisons
+from metassay.workflows.settings import ScoreSettings
 
 AGGREGATES = ("corpus", "segment", "bootstrap")
 
@@ -56,16 +58,11 @@ class ScoreResult(Result):
         return "\n".join(to_text(table, form) for table in tables)
 
 
+@takes(ScoreSettings)
 def score(
-    dataset: Dataset | Paths,
+    dataset: Dataset | Source,
+    asked: ScoreSettings,
     *,
-    metrics: MetricChoice = None,
-    aggregate: Sequence[str] = ("corpus", "segment"),
-    test: str | None = None,
-    draws: int | None = None,
-    per_segment: str | Path | None = None,
-    normalize: str | None = None,
-    keep_references: bool = True,
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -75,28 +72,30 @@ def score(
     `aggregate` names any of corpus, segment and bootstrap; `test` (bootstrap or randomization) compares all
     pairs of systems; `per_segment` writes the long table of segment scores.
     """
-    for name in aggregate:
+    for name in asked.aggregate:
         if name not in AGGREGATES:
             raise UnknownName("aggregation", name, AGGREGATES)
-    if test is not None and test not in TESTS:
-        raise UnknownName("test", test, TESTS)
-    data = prepared(as_dataset(dataset), normalize=normalize, keep_references=keep_references)
-    chosen = chosen_metrics(data, metrics)
+    if asked.test is not None and asked.test not in TESTS:
+        raise UnknownName("test", asked.test, TESTS)
+    data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
+    chosen = chosen_metrics(data, asked.metrics)
     with warnings_as_notes() as notes:
         statistics, scores = _scored(chosen, scoring_rows(data), workers, progress)
     segments = _long_table(data, chosen, scores)
-    if per_segment is not None:
-        write_table(segments, per_segment)
+    if asked.per_segment is not None:
+        write_table(segments, asked.per_segment)
     panels = panels_of(data, statistics, scores)
     several = len(panels) > 1
     systems = [
         ({"group": panel.group} if several else {}) | row
         for metric in chosen
         for panel in panels
-        for row in _systems(panel, metric, aggregate, seed, ranking=data.kind.ranked)
+        for row in _systems(panel, metric, asked.aggregate, seed, ranking=data.kind.ranked)
     ]
     found = (
-        comparisons(panels, chosen, test, draws=draws, seed=seed, several=several) if test is not None else []
+        comparisons(panels, chosen, asked.test, draws=asked.draws, seed=seed, several=several)
+        if asked.test is not None
+        else []
     )
     return ScoreResult(segments, systems, found, (*data.notes, *notes))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
 
 import polars as pl
 
@@ -14,28 +13,15 @@ from metassay.data.readers.registry import How, RawTable, joined_table, paths_of
 from metassay.data.scores import ScoreTable, score_columns, score_tables, widened
 from metassay.errors import InputError, UnknownName
 from metassay.workflows.read import Paths
+from metassay.workflows.settings import Named, ScoreReading, names_of
 
 Source = Dataset | pl.DataFrame | ScoreTable | Sequence[ScoreTable] | Paths
-Where = Mapping[str, str | Sequence[str]]
 
 
-class Reading(TypedDict, total=False):
-    """The keywords that say how scores are read, for verbs that pass them on."""
-
-    join: Paths | None
-    columns: Mapping[str, str] | None
-    where: Where | None
-    systems: Sequence[str] | None
-    exclude_systems: Sequence[str] | None
-    reference: Sequence[str]
-    keep_references: bool
-    quoting: str
-
-
-def only_human(tables: Sequence[ScoreTable], human: str | None) -> str:
-    """The human score asked for, or the only one there is."""
+def only_human(tables: Sequence[ScoreTable], human: Named | None) -> str:
+    """The human score asked for (of several, the first), or the only one there is."""
     if human is not None:
-        return human
+        return names_of(human)[0]
     found = list(dict.fromkeys(name for table in tables for name in table.human if ":" not in name))
     if not found:
         raise InputError("there is no column of human scores.", remedy="Name one with --human COLUMN.")
@@ -48,37 +34,31 @@ def only_human(tables: Sequence[ScoreTable], human: str | None) -> str:
 
 def read_score_tables(
     data: Source,
+    reading: ScoreReading,
     *,
-    human: str | None = None,
-    join: Paths | None = None,
-    columns: Mapping[str, str] | None = None,
-    where: Where | None = None,
-    systems: Sequence[str] | None = None,
-    exclude_systems: Sequence[str] | None = None,
-    reference: Sequence[str] = (),
-    keep_references: bool = False,
-    quoting: str = "minimal",
+    human: Named | None = None,
 ) -> tuple[list[ScoreTable], list[str]]:
     """One table per data set that has metrics to rank, and notes on what was read."""
+    declared = names_of(human)
     if isinstance(data, ScoreTable):
         return [data], []
     if isinstance(data, Sequence) and data and all(isinstance(part, ScoreTable) for part in data):
         return [part for part in data if isinstance(part, ScoreTable)], []
-    how = How(quoting=quoting, reference=tuple(reference))
+    how = How(quoting=reading.quoting, reference=tuple(reading.reference))
     raw = (
         [RawTable("the data set", data.outputs, notes=data.notes)]
         if isinstance(data, Dataset)
         else raw_tables(data, how)
     )
     notes = [note for table in raw for note in table.notes]
-    frames = [(table.file, _with_roles(widened(table.frame, table.file), columns)) for table in raw]
-    for other in [] if join is None else paths_of(join):
+    frames = [(table.file, _with_roles(widened(table.frame, table.file), reading.columns)) for table in raw]
+    for other in [] if reading.join is None else paths_of(reading.join):
         frames, said = _joined(frames, other, how)
         notes += said
-    merged = _merged([frame for _, frame in frames], human)
-    merged = _selected(merged, where, systems, exclude_systems)
+    merged = _merged([frame for _, frame in frames], declared)
+    merged = _selected(merged, reading)
     file = frames[0][0] if len(frames) == 1 else "the tables"
-    tables = score_tables(merged, human=[human] if human else [], file=file, keep_references=keep_references)
+    tables = score_tables(merged, human=declared, file=file, keep_references=reading.keep_references)
     useful = [table for table in tables if table.metrics and table.human]
     if not useful:
         lacking = "are no human scores" if any(table.metrics for table in tables) else "is no metric to rank"
@@ -126,13 +106,13 @@ def _with_roles(frame: pl.DataFrame, columns: Mapping[str, str] | None) -> pl.Da
     return frame.drop(clash).rename(renamed)
 
 
-def _merged(frames: Sequence[pl.DataFrame], human: str | None) -> pl.DataFrame:
+def _merged(frames: Sequence[pl.DataFrame], human: Sequence[str]) -> pl.DataFrame:
     """All tables under each other; a column that is a number in one file and text in another becomes text."""
     if len(frames) == 1:
         return frames[0]
     numbers = []
     for frame in frames:
-        people, metrics = score_columns(frame, [human] if human and human in frame.columns else [])
+        people, metrics = score_columns(frame, [name for name in human if name in frame.columns])
         scores = {*people, *metrics}
         kinds = [
             pl.col(name).cast(pl.Float64, strict=False) if name in scores else pl.col(name).cast(pl.String)
@@ -143,20 +123,20 @@ def _merged(frames: Sequence[pl.DataFrame], human: str | None) -> pl.DataFrame:
     return pl.concat(numbers, how="diagonal_relaxed")
 
 
-def _selected(
-    frame: pl.DataFrame, where: Where | None, systems: Sequence[str] | None, excluded: Sequence[str] | None
-) -> pl.DataFrame:
+def _selected(frame: pl.DataFrame, reading: ScoreReading) -> pl.DataFrame:
+    """The rows of `--where`, `--systems` and `--exclude-systems`."""
     wanted = {
-        name: [values] if isinstance(values, str) else list(values) for name, values in (where or {}).items()
+        name: [values] if isinstance(values, str) else list(values)
+        for name, values in (reading.where or {}).items()
     }
-    if systems:
-        wanted["system"] = list(systems)
+    if reading.systems:
+        wanted["system"] = list(reading.systems)
     for name, values in wanted.items():
         if name not in frame.columns:
             raise UnknownName("column", name, frame.columns)
         frame = frame.filter(pl.col(name).cast(pl.String).is_in(values))
-    if excluded:
-        frame = frame.filter(~pl.col("system").cast(pl.String).is_in(list(excluded)))
+    if reading.exclude_systems:
+        frame = frame.filter(~pl.col("system").cast(pl.String).is_in(list(reading.exclude_systems)))
     if frame.is_empty():
         raise InputError("no row is left after --where, --systems and --exclude-systems.")
     return frame

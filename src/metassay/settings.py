@@ -1,0 +1,112 @@
+"""Settings of verbs: each option spelled once, as a field of a frozen dataclass.
+
+From such a class come the keywords of the Python function (`takes`), the options of the command line
+(`metassay.cli.options.expanded`) and the configuration in the manifest (`Settings.to_dict`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from metassay.errors import InputError, UnknownName
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Option:
+    """How the command line shows a setting: what it says of it, and where it differs from the field."""
+
+    text: str
+    flags: tuple[str, ...] = ()
+    kind: Any = None
+    """The type on the command line, where the field takes more than that."""
+    parse: Callable[[Any], Any] | None = None
+    """From what the command line takes to what the field holds."""
+    metavar: str | None = None
+    panel: str | None = None
+    least: float | None = None
+    """The smallest number that makes sense."""
+
+
+def option(text: str, *flags: str, **more: Any) -> Option:
+    """An option with its help text and, where it is not the field's name, its flags."""
+    return Option(text, flags, **more)
+
+
+class Settings:
+    """Base of the settings of a verb: a frozen dataclass whose fields are annotated with an `Option`."""
+
+    def __post_init__(self) -> None:
+        for name, known in options_of(self.__class__).items():
+            value = getattr(self, name)
+            if known.least is not None and value is not None and not value >= known.least:
+                raise InputError(f"{name} is {value}; at least {known.least:g} is needed.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as they were asked for, in the order of the fields."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {field.name: getattr(self, field.name) for field in fields}
+
+
+@functools.cache
+def options_of(settings: Any) -> dict[str, Option]:
+    """The option of each field, by the field's name."""
+    hints = typing.get_type_hints(settings, include_extras=True)
+    found = {}
+    for field in dataclasses.fields(settings):
+        known = [part for part in getattr(hints[field.name], "__metadata__", ()) if isinstance(part, Option)]
+        if known:
+            found[field.name] = known[0]
+    return found
+
+
+def takes(*kinds: type[Any]) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """A verb `f(data, settings, …, *, workers, …)` that takes the fields of its settings as keywords."""
+
+    def decorate(verb: Callable[..., R]) -> Callable[..., R]:
+        signature = _signature(verb, kinds)
+
+        @functools.wraps(verb)
+        def call(data: Any, **keywords: Any) -> R:
+            unknown = sorted(set(keywords) - set(signature.parameters))
+            if unknown:
+                raise UnknownName(f"option of {verb.__name__}", unknown[0], list(signature.parameters)[1:])
+            groups = []
+            for kind in kinds:
+                own = [field.name for field in dataclasses.fields(kind)]
+                groups.append(kind(**{name: keywords.pop(name) for name in own if name in keywords}))
+            return verb(data, *groups, **keywords)
+
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+def _signature(verb: Callable[..., Any], kinds: tuple[type[Any], ...]) -> inspect.Signature:
+    """The verb's own parameters, with the fields in place of the settings."""
+    own = list(inspect.signature(verb).parameters.values())
+    fields = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=_default(field),
+            annotation=typing.get_type_hints(kind)[field.name],
+        )
+        for kind in kinds
+        for field in dataclasses.fields(kind)
+    ]
+    return inspect.Signature([own[0], *fields, *own[1 + len(kinds) :]])
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default

@@ -1,0 +1,320 @@
+"""The settings of every verb that measures something: what decides its results, but the data.
+
+Each field is an option of the command line and a keyword of the Python function at once. Nothing heavy is
+imported here, since the command line reads these classes before it knows which command is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from metassay.errors import InputError
+from metassay.settings import Settings, option
+from metassay.specs import split_list
+
+DATA, TESTS, SCORES, PAIRS = "Data", "Tests", "Scores", "Pairs"
+MetricChoice = Any
+"""Specs as one text or several, `Metric` objects, functions, or any mixture; None for the task's own."""
+Named = str | Sequence[str]
+
+
+def comma_list(text: str | None) -> list[str] | None:
+    """Parts between commas, those in parentheses left whole; None where the option was not used."""
+    return None if text is None else split_list(text)
+
+
+def assignments(texts: Sequence[str]) -> dict[str, str]:
+    """`["item=seg_id"]` as a dict."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise InputError(f"{text!r} is not NAME=VALUE.")
+        found[name.strip()] = value
+    return found
+
+
+def accepted_values(texts: Sequence[str]) -> dict[str, list[str]]:
+    """`["domain=news", "domain=social"]` as one list of accepted values per column."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        for name, value in assignments([text]).items():
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def _several(
+    text: str, flag: str, metavar: str, parse: Callable[[Any], Any] | None = None, **more: Any
+) -> Any:
+    """An option that may be given several times; None where it never was."""
+    return option(
+        text, flag, kind=list[str], metavar=metavar, parse=lambda v: (parse or list)(v) if v else None, **more
+    )
+
+
+def names_of(texts: Named | None) -> tuple[str, ...]:
+    """Names from a comma-separated text or a list of such; commas in parentheses do not split."""
+    if texts is None:
+        return ()
+    parts = [texts] if isinstance(texts, str) else texts
+    return tuple(name for part in parts for name in split_list(part))
+
+
+@dataclass(frozen=True)
+class Reading(Settings):
+    """How any data is read."""
+
+    task: Annotated[Any, option("mt, asr, ranking, text …; else guessed.", kind=str | None, panel=DATA)] = (
+        None
+    )
+    columns: Annotated[
+        Mapping[str, str] | None,
+        _several("ROLE=COLUMN, such as item=seg_id.", "--column", "ROLE=COLUMN", assignments, panel=DATA),
+    ] = None
+    where: Annotated[
+        Mapping[str, Named] | None,
+        _several("Keep rows with this value.", "--where", "COLUMN=VALUE", accepted_values, panel=DATA),
+    ] = None
+    systems: Annotated[
+        Sequence[str] | None,
+        option("Only these, comma-separated.", kind=str | None, parse=comma_list, panel=DATA),
+    ] = None
+    exclude_systems: Annotated[
+        Sequence[str] | None,
+        option("Without these, comma-separated.", kind=str | None, parse=comma_list, panel=DATA),
+    ] = None
+    join: Annotated[Any, _several("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA)] = None
+    quoting: Annotated[str, option("minimal or none (CSV, TSV).", panel=DATA)] = "minimal"
+    language: Annotated[str | None, option("Target language, such as en.", panel=DATA)] = None
+
+
+@dataclass(frozen=True)
+class ReadSettings(Reading):
+    """How outputs are read."""
+
+    references: Annotated[str, option("per-item, or per-output where rows may differ.", panel=DATA)] = (
+        "per-item"
+    )
+    qrels: Annotated[
+        Any, option("Rankings: judgements, or a log of ratings.", kind=str | None, panel=DATA)
+    ] = None
+    complete: Annotated[
+        bool,
+        option(
+            "Rankings: judged topics without a list count as 0, or are left out.",
+            "--complete/--incomplete",
+            panel=DATA,
+        ),
+    ] = True
+    relevant_from: Annotated[float, option("Ratings: relevant from here on.", panel=DATA)] = 4.0
+    human: Annotated[
+        Named | None, option("Columns of human scores, comma-separated.", kind=str | None, panel=DATA)
+    ] = None
+
+
+@dataclass(frozen=True)
+class ScoreReading(Reading):
+    """How scores of people and metrics are read."""
+
+    reference: Annotated[
+        Sequence[str],
+        option("Of several references, those to use.", "--reference", "-r", kind=list[str], panel=DATA),
+    ] = ()
+    keep_references: Annotated[
+        bool, option("Keep systems that are the reference itself.", "--keep-references")
+    ] = False
+
+
+@dataclass(frozen=True)
+class CheckSettings(Settings):
+    """What `check` looks at."""
+
+    metrics: Annotated[
+        MetricChoice, option("Comma-separated; default those of the task.", kind=str | None)
+    ] = None
+    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
+
+
+@dataclass(frozen=True)
+class AssaySettings(Settings):
+    """How an assay is made."""
+
+    metrics: Annotated[
+        MetricChoice, option("Comma-separated; default those of the task.", kind=str | None)
+    ] = None
+    contexts: Annotated[
+        Any, _several("A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT")
+    ] = None
+    perturbations: Annotated[Any, option("Comma-separated; default those of the task.", kind=str | None)] = (
+        None
+    )
+    per_output: Annotated[int, option("Perturbations per output.", least=1)] = 4
+    cluster: Annotated[str | None, option("Column of the independent unit; default the item.")] = None
+    ties: Annotated[str, option("A tie is wrong (strict) or half right (half).")] = "strict"
+    agreement: Annotated[str, option("tau_ap_b, weighted_tau or kendall.")] = "tau_ap_b"
+    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
+    preprocess: Annotated[str, option("none, paper or paper-asymmetric.")] = "none"
+    keep_references: Annotated[bool, option("Keep systems that are references.", "--keep-references")] = False
+    strict_resources: Annotated[bool, option("A missing dictionary is an error.", "--strict-resources")] = (
+        False
+    )
+    valid_pairs: Annotated[bool, option("Rankings: drop copies that did not lose gain.", "--valid-pairs")] = (
+        False
+    )
+    resamples: Annotated[int, option("Bootstrap resamples.", least=1)] = 1000
+    permutations: Annotated[int, option("Permutations of H1.", least=1)] = 999
+    minimum_items: Annotated[
+        int, option("Contexts with fewer items get a warning.", "--min-items", least=0)
+    ] = 20
+    weights: Annotated[str | None, option("A column of weights, or density.")] = None
+    pairs: Annotated[str, option("perturbed, or human: pairs from human scores.")] = "perturbed"
+    human: Annotated[str | None, option("The human score, where there are several.")] = None
+    minimum_gap: Annotated[
+        float, option("Human pairs: scores differ by more than this.", "--min-gap", least=0)
+    ] = 0.0
+
+
+@dataclass(frozen=True)
+class ScoreSettings(Settings):
+    """What is scored, and how it is summed up."""
+
+    metrics: Annotated[
+        MetricChoice, option("Comma-separated; default those of the task.", kind=str | None)
+    ] = None
+    aggregate: Annotated[
+        Sequence[str],
+        option("Any of corpus, segment, bootstrap.", kind=str, parse=split_list),
+    ] = ("corpus", "segment")
+    per_segment: Annotated[
+        Any, option("Write segment scores to a .parquet, .csv or .jsonl file.", kind=str | None)
+    ] = None
+    test: Annotated[
+        str | None, option("Compare all systems: bootstrap or randomization.", metavar="TEST")
+    ] = None
+    draws: Annotated[
+        int | None, option("Draws of the test; default 1000 and 10000.", metavar="N", least=1)
+    ] = None
+    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
+    keep_references: Annotated[
+        bool,
+        option(
+            "Score systems that are references, or leave them out.", "--keep-references/--drop-references"
+        ),
+    ] = True
+
+
+@dataclass(frozen=True)
+class PerturbSettings(Settings):
+    """How outputs are made worse."""
+
+    perturbations: Annotated[Any, option("Comma-separated; default those of the task.", kind=str | None)] = (
+        None
+    )
+    per_output: Annotated[int | None, option("Perturbations per output.", least=1)] = 4
+    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
+    preprocess: Annotated[str, option("none, paper or paper-asymmetric.")] = "none"
+    keep_references: Annotated[
+        bool, option("Keep systems that are references, or not.", "--keep-references/--drop-references")
+    ] = True
+    strict_resources: Annotated[bool, option("A missing dictionary is an error.", "--strict-resources")] = (
+        False
+    )
+
+
+@dataclass(frozen=True)
+class AggregateSettings(Settings):
+    """How scores of segments become scores of systems."""
+
+    metrics: Annotated[
+        MetricChoice,
+        option("Comma-separated; default bleu,chrf, for speech wer,cer.", kind=str | None),
+    ] = None
+    resamples: Annotated[int, option("Resamples of the bootstrap.", least=2)] = 1000
+    size: Annotated[int, option("Segments in each resample.", least=1)] = 1000
+    repeats: Annotated[int, option("Draws of few segments.", least=1)] = 1000
+    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
+    keep_references: Annotated[
+        bool, option("Keep systems that are the reference itself.", "--keep-references")
+    ] = False
+
+
+@dataclass(frozen=True)
+class RankSettings(Settings):
+    """How metrics are ranked against people."""
+
+    human: Annotated[
+        Named | None,
+        option("Human scores, comma-separated: the first is the yardstick.", kind=str | None, panel=SCORES),
+    ] = None
+    meta: Annotated[
+        Named,
+        option(
+            "Any of spa, pa, acc_eq, pearson, spearman, kendall, kendall_c; the last four also with"
+            " :segment, :item or :per_system.",
+            kind=str,
+        ),
+    ] = "spa"
+    significance: Annotated[
+        str,
+        option(
+            "perm-inputs, perm-systems, perm-both, cells, bootstrap, williams (Pearson) or none.", panel=TESTS
+        ),
+    ] = "perm-inputs"
+    context: Annotated[
+        Any, _several("Also rank within each value of this column.", "--context", "COLUMN")
+    ] = None
+    method: Annotated[str, option("p-values inside SPA: normal, permutation or mtme.", panel=TESTS)] = (
+        "normal"
+    )
+    permutations: Annotated[int, option("For the last two methods.", panel=TESTS, least=1)] = 1000
+    draws: Annotated[int, option("Draws of the tests and intervals.", panel=TESTS, least=1)] = 1000
+    cluster: Annotated[
+        str | None, option("Permute and resample these (doc_id) instead of segments.", panel=TESTS)
+    ] = None
+    metrics: Annotated[
+        MetricChoice,
+        option(
+            "Only these, comma-separated; ours are computed where there are texts.",
+            kind=str | None,
+            panel=SCORES,
+        ),
+    ] = None
+    lower_is_better: Annotated[
+        Named, option("Columns to turn around, comma-separated.", kind=str, panel=SCORES)
+    ] = ""
+    holm: Annotated[bool, option("Holm's correction over all comparisons.", "--holm", panel=TESTS)] = False
+    missing: Annotated[
+        str, option("complete segments only, or pairwise: what both systems of a pair have.", panel=SCORES)
+    ] = "complete"
+    analysis: Annotated[
+        Named, option("Any of stability, discrimination, ceiling, thresholds, power, corpus.", kind=str)
+    ] = ""
+
+
+@dataclass(frozen=True)
+class DependSettings(Settings):
+    """How system dependence is measured."""
+
+    human: Annotated[Named | None, option("The column of human scores.", kind=str | None)] = None
+    by: Annotated[str, option("Group outputs by this column.", metavar="COLUMN")] = "system"
+    metrics: Annotated[
+        MetricChoice,
+        option("Only these, comma-separated; ours are computed where there are texts.", kind=str | None),
+    ] = None
+    lower_is_better: Annotated[
+        Named | None, option("Metrics to turn around, comma-separated.", kind=str | None)
+    ] = None
+    context: Annotated[
+        Any, _several("Also within each value of this column; default domain.", "--context", "COLUMN")
+    ] = None
+    cluster: Annotated[
+        str | None, option("Resample these (doc_id) instead of segments.", metavar="COLUMN")
+    ] = None
+    weight: Annotated[str | None, option("A column of weights.", metavar="COLUMN")] = None
+    bootstraps: Annotated[int, option("Resamples; 0 for one fit without intervals.", least=0)] = 200
+    draws: Annotated[int, option("Draws of each test.", least=1)] = 999
+    analysis: Annotated[bool, option("Sensitivity to resamples, sample size and systems.", "--analysis")] = (
+        False
+    )
