@@ -1,7 +1,9 @@
 """Measures which evaluation metric can be trusted, here.
 
 The verbs `read check assay score perturb rank depend aggregate recommend compare report` are functions of
-this package; each is imported when it is first used.
+this package, and what they take and return are its types; each is imported when it is first used. Everything
+that is not named in `__all__`, here or in `metassay.meta.pairwise`, `metassay.meta.dependence` and
+`metassay.stats.rank_correlation`, is internal and may change.
 """
 
 from __future__ import annotations
@@ -11,7 +13,63 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+VERBS = (
+    *("aggregate", "assay", "check", "compare", "demo", "depend", "perturb", "rank", "read", "recommend"),
+    *("report", "score"),
+)
+TYPES = {
+    "AggregateResult": "workflows.aggregate",
+    "AssayResult": "workflows.assay_result",
+    "Batch": "metrics.base",
+    "CheckResult": "workflows.check",
+    "Context": "data.context",
+    "Dataset": "data.dataset",
+    "DependResult": "workflows.depend",
+    "Evidence": "tasks.base",
+    "InputError": "errors",
+    "MetassayError": "errors",
+    "Metric": "metrics.base",
+    "MetricFailure": "errors",
+    "MissingBackend": "errors",
+    "OutputKind": "tasks.base",
+    "PerturbResult": "workflows.perturb",
+    "Perturbation": "perturbations.base",
+    "RankResult": "workflows.rank",
+    "ScoreResult": "workflows.score",
+    "StatisticsMetric": "metrics.base",
+    "Stream": "text.streams",
+    "Task": "tasks.base",
+    "TiedScores": "errors",
+    "UnknownName": "errors",
+    "View": "perturbations.view",
+}
+"""The public types, and the module that each is in."""
+
 __all__ = [
+    "AggregateResult",
+    "AssayResult",
+    "Batch",
+    "CheckResult",
+    "Context",
+    "Dataset",
+    "DependResult",
+    "Evidence",
+    "InputError",
+    "MetassayError",
+    "Metric",
+    "MetricFailure",
+    "MissingBackend",
+    "OutputKind",
+    "PerturbResult",
+    "Perturbation",
+    "RankResult",
+    "ScoreResult",
+    "StatisticsMetric",
+    "Stream",
+    "Task",
+    "TiedScores",
+    "UnknownName",
+    "View",
     "aggregate",
     "assay",
     "check",
@@ -27,26 +85,43 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from metassay.workflows.aggregate import aggregate
+    from metassay.data.context import Context
+    from metassay.data.dataset import Dataset
+    from metassay.errors import (
+        InputError,
+        MetassayError,
+        MetricFailure,
+        MissingBackend,
+        TiedScores,
+        UnknownName,
+    )
+    from metassay.metrics.base import Batch, Metric, StatisticsMetric
+    from metassay.perturbations.base import Perturbation
+    from metassay.perturbations.view import View
+    from metassay.tasks.base import Evidence, OutputKind, Task
+    from metassay.text.streams import Stream
+    from metassay.workflows.aggregate import AggregateResult, aggregate
     from metassay.workflows.assay import assay
-    from metassay.workflows.check import check
+    from metassay.workflows.assay_result import AssayResult
+    from metassay.workflows.check import CheckResult, check
     from metassay.workflows.compare import compare
     from metassay.workflows.demo import demo
-    from metassay.workflows.depend import depend
-    from metassay.workflows.perturb import perturb
-    from metassay.workflows.rank import rank
+    from metassay.workflows.depend import DependResult, depend
+    from metassay.workflows.perturb import PerturbResult, perturb
+    from metassay.workflows.rank import RankResult, rank
     from metassay.workflows.read import read
     from metassay.workflows.recommend import recommend
     from metassay.workflows.report import report
-    from metassay.workflows.score import score
+    from metassay.workflows.score import ScoreResult, score
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        verb = getattr(importlib.import_module(f"metassay.workflows.{name}"), name)
-        globals()[name] = verb
-        return verb
-    raise AttributeError(f"module 'metassay' has no attribute {name!r}")
+    module = TYPES.get(name) or (f"workflows.{name}" if name in VERBS else None)
+    if module is None:
+        raise AttributeError(f"module 'metassay' has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"metassay.{module}"), name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -44,7 +44,8 @@ class Settings:
     """Base of the settings of a verb: a frozen dataclass whose fields are annotated with an `Option`."""
 
     def __post_init__(self) -> None:
-        for name, known in options_of(self.__class__).items():
+        kind: Any = type(self)
+        for name, known in options_of(kind).items():
             value = getattr(self, name)
             if known.least is not None and value is not None and not value >= known.least:
                 raise InputError(f"{name} is {value}; at least {known.least:g} is needed.")

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from metassay.cli import run
+from metassay.schemas import schema
 
 FAST = ("--bootstraps", "10", "--draws", "19")
-from metassay.schemas import schema
 
 
 @pytest.fixture

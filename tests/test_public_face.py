@@ -1,0 +1,92 @@
+"""What users may rely on: the exported names, and every kind of source that `read` and the verbs take."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+import metassay
+from metassay.errors import InputError, UnknownName
+
+EXPORTED = """
+AggregateResult AssayResult Batch CheckResult Context Dataset DependResult Evidence InputError MetassayError
+Metric MetricFailure MissingBackend OutputKind PerturbResult Perturbation RankResult ScoreResult
+StatisticsMetric Stream Task TiedScores UnknownName View
+aggregate assay check compare demo depend perturb rank read recommend report score
+"""
+
+ROWS = [
+    {"seg_id": i, "system": system, "hyp": f"{word} number {i}", "ref": f"good number {i}", "domain": "d"}
+    for i in range(6)
+    for system, word in (("a", "good"), ("b", "bad"))
+]
+
+
+def test_the_exported_names_are_these() -> None:
+    assert sorted(metassay.__all__) == sorted(EXPORTED.split())
+    assert all(getattr(metassay, name) is not None for name in metassay.__all__)
+    assert set(metassay.TYPES) | set(metassay.VERBS) == set(metassay.__all__)
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    code = "import sys, metassay; print(sorted({'numpy', 'polars', 'scipy', 'numba'} & set(sys.modules)))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("verb", ["assay", "score", "perturb", "rank", "depend", "aggregate", "check"])
+def test_every_option_is_a_keyword_with_its_default(verb) -> None:
+    parameters = inspect.signature(getattr(metassay, verb)).parameters
+    first, *others = parameters.values()
+    assert first.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in others)
+    assert all(p.default is not inspect.Parameter.empty for p in others)
+
+
+def test_an_unknown_keyword_offers_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="Did you mean metrics"):
+        metassay.score(ROWS, metric="bleu")
+
+
+def as_pandas(rows):
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(rows, index=range(100, 100 + len(rows)))
+
+
+def as_datasets(rows):
+    datasets = pytest.importorskip("datasets")
+    return datasets.Dataset.from_list(rows)
+
+
+SOURCES = {
+    "list of dicts": list,
+    "polars": pl.DataFrame,
+    "lazy": lambda rows: pl.DataFrame(rows).lazy(),
+    "arrow": lambda rows: pl.DataFrame(rows).to_arrow(),
+    "pandas": as_pandas,
+    "datasets": as_datasets,
+}
+
+
+@pytest.mark.parametrize("make", SOURCES.values(), ids=SOURCES)
+def test_every_kind_of_source_is_the_same_data(tmp_path, make) -> None:
+    pl.DataFrame(ROWS).write_csv(tmp_path / "a.csv")
+    expected = metassay.read(str(tmp_path / "a.csv"))
+    dataset = metassay.read(make(ROWS))
+    columns = ["item", "system", "output", "references", "domain"]
+    assert dataset.outputs.select(columns).equals(expected.outputs.select(columns))
+    assert (
+        metassay.score(make(ROWS), metrics="bleu").systems == metassay.score(expected, metrics="bleu").systems
+    )
+
+
+def test_what_can_be_no_data_is_refused_in_words() -> None:
+    for source in (17, {"a": 1}, [1, 2], None):
+        with pytest.raises(InputError, match="cannot be read from"):
+            metassay.read(source)
+    with pytest.raises(InputError, match="no file was named"):
+        metassay.read([])
