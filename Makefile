@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 SYSTEM_PACKAGES := chromium espeak-ng fonts-dejavu-core mythes-de mythes-ru sctk wordnet-base
 SAMPLE_PACKAGES := apertium apertium-eng-spa espeak-ng
 
-.PHONY: demo test test-all check format bench docs sample install system-packages clean
+.PHONY: demo test test-all check lint format bench docs sample install system-packages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -29,12 +29,14 @@ test: $(STAMP) $(if $(CI)$(METASSAY_APT),system-packages)
 test-all: $(STAMP) $(if $(CI)$(METASSAY_APT),system-packages)
 	$(PYTEST) -n 2 -m 'slow or not slow'
 
-check: $(STAMP)
+# Format, lint, types and the layers: seconds, before any test.
+lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(PYTEST) -n 2
+
+check: lint test
 
 format: $(STAMP)
 	$(BIN)/ruff format .
