@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values
+from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, meta_values
 from metassay.meta.people.significance import Procedure, metric_differences
 
 TABLE = "wmt23/wmt23_zh-en_metrics.parquet"

@@ -13,7 +13,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.scores import WHOLE
 from metassay.errors import InputError
 from metassay.meta.people.comparable import Comparable
-from metassay.meta.people.pairwise import (
+from metassay.meta.people.meta_metrics.spa import (
     corpus_soft_pairwise_accuracy,
     pairwise_accuracy,
     soft_pairwise_accuracy,

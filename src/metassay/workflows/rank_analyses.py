@@ -12,12 +12,12 @@ import numpy as np
 from metassay.data.scores import ScoreTable
 from metassay.errors import InputError
 from metassay.meta.people.analyses.ceiling import human_ceiling
-from metassay.meta.people.analyses.discrimination import discrimination
 from metassay.meta.people.analyses.power import segments_to_separate_metrics, segments_to_separate_systems
+from metassay.meta.people.analyses.separation import discrimination
 from metassay.meta.people.analyses.stability import stability_over_segments, stability_over_systems
-from metassay.meta.people.analyses.thresholds import agreement_thresholds
+from metassay.meta.people.analyses.yardsticks import agreement_thresholds
 from metassay.meta.people.comparable import Comparable, comparable
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, parse_meta
+from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, parse_meta
 from metassay.meta.people.rank_order import plain, shared_name
 from metassay.meta.people.significance import Procedure
 from metassay.workflows.corpus_agreement import corpus_agreement

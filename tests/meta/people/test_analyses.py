@@ -12,15 +12,15 @@ import pytest
 from scipy import stats
 
 from metassay.meta.people.analyses.ceiling import human_ceiling
-from metassay.meta.people.analyses.discrimination import discrimination
 from metassay.meta.people.analyses.power import segments_to_separate_metrics, segments_to_separate_systems
+from metassay.meta.people.analyses.separation import discrimination
 from metassay.meta.people.analyses.stability import (
     _values_on_subsets,
     stability_over_segments,
     stability_over_systems,
 )
-from metassay.meta.people.analyses.thresholds import agreement_thresholds
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values, parse_meta
+from metassay.meta.people.analyses.yardsticks import agreement_thresholds
+from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, meta_values, parse_meta
 from metassay.meta.people.significance import Procedure, metric_differences
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval, weighted_values
-from metassay.meta.people.meta_metrics import Judged, meta_values, parse_meta
+from metassay.meta.people.meta_metrics.base import Judged, meta_values, parse_meta
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_resample_equals_repeating_the_drawn_segments(judged: Judged, name: st
 
 def test_the_interval_of_a_mean_over_items_is_the_textbook_one(judged: Judged) -> None:
     (meta,) = parse_meta("acc_eq")
-    from metassay.meta.people.meta_metrics import values_by_item
+    from metassay.meta.people.meta_metrics.base import values_by_item
 
     found = bootstrap_values(meta, judged, draws=4000, seed=0)
     assert found is not None

@@ -14,8 +14,8 @@ import pytest
 from scipy import stats
 from scipy.stats import kendalltau
 
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values
-from metassay.meta.people.pairwise import (
+from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, meta_values
+from metassay.meta.people.meta_metrics.spa import (
     agreement,
     corpus_soft_pairwise_accuracy,
     pairwise_accuracy,
@@ -161,7 +161,7 @@ def test_one_segment_is_defined() -> None:
 
 def test_processes_and_hash_seeds_agree_to_the_last_bit() -> None:
     code = (
-        "import numpy as np; from metassay.meta.people.pairwise import soft_pairwise_accuracy as spa;"
+        "import numpy as np; from metassay.meta.people.meta_metrics.spa import soft_pairwise_accuracy as spa;"
         "r = np.random.default_rng(0); print(repr(spa(r.normal(size=(9, 200)), r.normal(size=(9, 200)),"
         " method='permutation')))"
     )

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from metassay.data.scores import ScoreTable
-from metassay.meta.people.meta_metrics import MetaMetric, parse_meta
-from metassay.meta.people.pairwise import pairwise_accuracy, soft_pairwise_accuracy
+from metassay.meta.people.meta_metrics.base import MetaMetric, parse_meta
+from metassay.meta.people.meta_metrics.spa import pairwise_accuracy, soft_pairwise_accuracy
 from metassay.meta.people.pairwise_deletion import pairwise_deletion
 from metassay.meta.people.ranking import rank_tables
 from metassay.meta.people.significance import Procedure

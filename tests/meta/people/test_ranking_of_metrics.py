@@ -7,8 +7,8 @@ import pytest
 
 from metassay.data.scores import ScoreTable
 from metassay.meta.people.averages import averages
-from metassay.meta.people.meta_metrics import Judged, MetaMetric
-from metassay.meta.people.pairwise import soft_pairwise_accuracy
+from metassay.meta.people.meta_metrics.base import Judged, MetaMetric
+from metassay.meta.people.meta_metrics.spa import soft_pairwise_accuracy
 from metassay.meta.people.ranking import rank_tables
 from metassay.meta.people.significance import Procedure, metric_differences
 

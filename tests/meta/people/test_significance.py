@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values, parse_meta
-from metassay.meta.people.pairwise import soft_pairwise_accuracy
+from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, meta_values, parse_meta
+from metassay.meta.people.meta_metrics.spa import soft_pairwise_accuracy
 from metassay.meta.people.significance import (
     Differences,
     Procedure,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from metassay.meta.people.meta_metrics import MetaMetric
+from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.rank_order import best_first, comparison_rows, plain, ranks_of, shared_name
 from metassay.meta.people.ranking import GLOBAL, Ranking
 from metassay.meta.people.significance import Differences

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from metassay.data.scores import FloatArray, ScoreTable
 from metassay.errors import InputError, UnknownName
-from metassay.meta.people.meta_metrics import Judged
+from metassay.meta.people.meta_metrics.base import Judged
 
 CONSTANT, RANDOM = "constant", "random"
 BASELINES = (CONSTANT, RANDOM)

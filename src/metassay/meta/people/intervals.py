@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from metassay.meta.people.meta_metrics import (
+from metassay.meta.people.meta_metrics.base import (
     ITEM,
     PER_SYSTEM,
     SEGMENT,
@@ -19,7 +19,7 @@ from metassay.meta.people.meta_metrics import (
     mean_where_defined,
     values_by_item,
 )
-from metassay.meta.people.pairwise import agreement
+from metassay.meta.people.meta_metrics.spa import agreement
 from metassay.stats.correlation import system_agreement
 from metassay.stats.sign_flip import FloatArray, upper_tail
 from metassay.stats.threads import map_blocks

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.errors import InputError
-from metassay.meta.people.meta_metrics import MetaMetric
-from metassay.meta.people.pairwise import agreement
+from metassay.meta.people.meta_metrics.base import MetaMetric
+from metassay.meta.people.meta_metrics.spa import agreement
 from metassay.stats.sign_flip import TIE, FloatArray, upper_tail
 
 

@@ -14,7 +14,8 @@ from metassay.data.scores import FloatArray, ScoreTable
 from metassay.errors import InputError
 from metassay.meta.people.comparable import BASELINES, Comparable, comparable, label_codes
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval, subsampled_values
-from metassay.meta.people.meta_metrics import MetaMetric, meta_values, parse_meta
+from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
+from metassay.meta.people.meta_metrics.base import MetaMetric, meta_values, parse_meta
 from metassay.meta.people.pairwise_deletion import pairwise_deletion
 from metassay.meta.people.rank_order import best_first, comparison_rows, plain, ranks_of
 from metassay.meta.people.significance import (
@@ -23,7 +24,6 @@ from metassay.meta.people.significance import (
     metric_differences,
     williams_p_values,
 )
-from metassay.meta.people.ties import tie_calibrated_accuracy
 
 GLOBAL = "global"
 SUBSAMPLES = 200

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.intervals import bootstrap_values
-from metassay.meta.people.meta_metrics import (
+from metassay.meta.people.meta_metrics.base import (
     ITEM,
     PER_SYSTEM,
     SEGMENT,
@@ -29,7 +29,7 @@ from metassay.meta.people.meta_metrics import (
     meta_values,
     values_by_item,
 )
-from metassay.meta.people.pairwise import preferences
+from metassay.meta.people.meta_metrics.spa import preferences
 from metassay.stats.correlation import correlate, swapped_means, williams_test
 from metassay.stats.sign_flip import FloatArray, random_flips, sign_flip_null
 from metassay.stats.swapped_moments import swapped_correlations

@@ -13,7 +13,7 @@ import numpy as np
 
 from metassay.data.scores import FloatArray
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values
+from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, meta_values
 
 
 def human_ceiling(

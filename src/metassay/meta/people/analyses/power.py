@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from metassay.meta.people.intervals import bootstrap_values
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values
+from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, meta_values
 from metassay.stats.sign_flip import FloatArray, difference_sums
 
 

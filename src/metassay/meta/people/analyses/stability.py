@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval
-from metassay.meta.people.meta_metrics import SYSTEM, Judged, MetaMetric, meta_values
-from metassay.meta.people.pairwise import preferences
+from metassay.meta.people.meta_metrics.base import SYSTEM, Judged, MetaMetric, meta_values
+from metassay.meta.people.meta_metrics.spa import preferences
 from metassay.stats.correlation import system_agreement
 from metassay.stats.sign_flip import FloatArray, difference_signs
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.people.pairwise import agreement, preferences
-from metassay.meta.people.ties import tie_calibrated_accuracy
+from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
+from metassay.meta.people.meta_metrics.spa import agreement, preferences
 from metassay.stats.correlation import correlate, system_agreement
 from metassay.stats.sign_flip import FloatArray, difference_signs
 

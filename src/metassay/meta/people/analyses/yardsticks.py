@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metassay.meta.people.meta_metrics import Judged
+from metassay.meta.people.meta_metrics.base import Judged
 from metassay.stats.isotonic import fit_isotonic
 from metassay.stats.score_order import sort_scores
 from metassay.stats.sign_flip import FloatArray

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values
+from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, meta_values
 from metassay.meta.people.rank_order import ALPHA, best_first
 from metassay.meta.people.significance import Procedure, cluster_ranks, metric_differences
 

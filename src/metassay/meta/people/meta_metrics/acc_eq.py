@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.meta.people.pairwise import complete_segments
+from metassay.meta.people.meta_metrics.spa import complete_segments
 from metassay.stats.sign_flip import FloatArray
 
 

@@ -1,0 +1,1 @@
+"""What "agrees with people" can mean: the meta-metrics."""
