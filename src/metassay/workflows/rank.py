@@ -13,8 +13,8 @@ from metassay.data.scores import ScoreTable
 from metassay.engine.local import Progress
 from metassay.errors import UnknownName
 from metassay.meta.people.averages import averages
+from metassay.meta.people.meta_metrics import Procedure
 from metassay.meta.people.ranking import Ranking, rank_tables
-from metassay.meta.people.significance import Procedure
 from metassay.store.run import RunFolder
 from metassay.workflows.rank_analyses import ANALYSES, analyse
 from metassay.workflows.rank_files import write_results

@@ -11,15 +11,16 @@ import numpy as np
 
 from metassay.data.scores import ScoreTable
 from metassay.errors import InputError
-from metassay.meta.people.analyses.ceiling import human_ceiling
-from metassay.meta.people.analyses.power import segments_to_separate_metrics, segments_to_separate_systems
-from metassay.meta.people.analyses.separation import discrimination
+from metassay.meta.people.analyses.separation import (
+    discrimination,
+    segments_to_separate_metrics,
+    segments_to_separate_systems,
+)
 from metassay.meta.people.analyses.stability import stability_over_segments, stability_over_systems
-from metassay.meta.people.analyses.yardsticks import agreement_thresholds
+from metassay.meta.people.analyses.yardsticks import agreement_thresholds, human_ceiling
 from metassay.meta.people.comparable import Comparable, comparable
-from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, parse_meta
-from metassay.meta.people.rank_order import plain, shared_name
-from metassay.meta.people.significance import Procedure
+from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure, parse_meta
+from metassay.meta.people.significance import plain, shared_name
 from metassay.workflows.corpus_agreement import corpus_agreement
 
 Rows = list[dict[str, Any]]
@@ -49,7 +50,7 @@ class Question:
 
     def with_pairwise(self) -> tuple[MetaMetric, ...]:
         """The meta-metrics asked for, and PA and SPA beside them: the comparison of the paper."""
-        return tuple(dict.fromkeys([*self.metas, MetaMetric("pa"), MetaMetric("spa")]))
+        return tuple(dict.fromkeys([*self.metas, *parse_meta("pa,spa")]))
 
 
 def analyse(

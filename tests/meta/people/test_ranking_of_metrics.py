@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from metassay.data.scores import ScoreTable
+from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.averages import averages
-from metassay.meta.people.meta_metrics.base import Judged, MetaMetric
-from metassay.meta.people.meta_metrics.spa import soft_pairwise_accuracy
+from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric
 from metassay.meta.people.ranking import rank_tables
-from metassay.meta.people.significance import Procedure, metric_differences
+from metassay.meta.people.significance import metric_differences
 
 SYSTEMS, SEGMENTS = 5, 30
 
@@ -64,7 +64,7 @@ def test_gaps_of_people_drop_for_all_and_gaps_of_a_metric_for_it_alone() -> None
     pair = Judged(
         table.human["mqm"][:, shared], np.stack([table.metrics[m][:, shared] for m in ("m1", "m2")])
     )
-    alone = metric_differences(MetaMetric("spa"), pair, Procedure(draws=100, stream=FEW.stream))
+    alone = metric_differences(meta_metric("spa"), pair, Procedure(draws=100, stream=FEW.stream))
     assert alone is not None
     assert ranking.differences is not None
     assert ranking.differences.observed[2] == pytest.approx(alone.observed[0], abs=1e-12)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from metassay.data.scores import FloatArray, ScoreTable
 from metassay.errors import InputError, UnknownName
-from metassay.meta.people.meta_metrics.base import Judged
+from metassay.meta.people.meta_metrics import Judged
 
 CONSTANT, RANDOM = "constant", "random"
 BASELINES = (CONSTANT, RANDOM)
@@ -96,7 +96,7 @@ def comparable(
 ) -> Comparable:
     """Arrays of one data set; `cluster` names the metadata column whose values are independent units.
 
-    With `pairwise` deletion human scores keep their gaps; see `metassay.meta.people.pairwise_deletion`.
+    With `pairwise` deletion human scores keep their gaps; see `pairwise_deletion`.
     """
     if human not in table.human:
         raise UnknownName("human score", human, table.human)

@@ -13,15 +13,19 @@ from numpy.typing import NDArray
 from metassay.data.scores import FloatArray, ScoreTable
 from metassay.errors import InputError
 from metassay.meta.people.comparable import BASELINES, Comparable, comparable, label_codes
-from metassay.meta.people.intervals import bootstrap_values, percentile_interval, subsampled_values
-from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
-from metassay.meta.people.meta_metrics.base import MetaMetric, meta_values, parse_meta
-from metassay.meta.people.pairwise_deletion import pairwise_deletion
-from metassay.meta.people.rank_order import best_first, comparison_rows, plain, ranks_of
+from metassay.meta.people.intervals import (
+    bootstrap_values,
+    pairwise_deletion,
+    percentile_interval,
+    subsampled_values,
+)
+from metassay.meta.people.meta_metrics import Differences, MetaMetric, Procedure, parse_meta
 from metassay.meta.people.significance import (
-    Differences,
-    Procedure,
+    best_first,
+    comparison_rows,
     metric_differences,
+    plain,
+    ranks_of,
     williams_p_values,
 )
 
@@ -85,18 +89,16 @@ class Ranking:
                 "rank": ranks.get(m),
                 "segments": self.data.used(m),
                 "baseline": m >= count,
-                **self._ties(m),
+                **self._details(m),
             }
             for m in (*self.order, *range(count, count + len(BASELINES)))
         ]
 
-    def _ties(self, m: int) -> dict[str, Any]:
-        """For acc_eq: the calibrated threshold, and what a metric that knows nothing reaches."""
+    def _details(self, m: int) -> dict[str, Any]:
         segments = self.data.complete[m]
-        if self.meta.name != "acc_eq" or not segments.any():
+        if not segments.any():
             return {}
-        found = tie_calibrated_accuracy(self.data.human[:, segments], self.data.scores[m][:, segments])
-        return {"epsilon": found.epsilon, "chance": found.chance}
+        return self.meta.details(self.data.human[:, segments], self.data.scores[m][:, segments])
 
 
 def rank_tables(
@@ -119,7 +121,7 @@ def rank_tables(
     """
     procedure = procedure or Procedure()
     metas = parse_meta(meta)
-    if procedure.test == "williams" and any(str(m) != "pearson" for m in metas):
+    if procedure.test == "williams" and not all(one.has_williams_test for one in metas):
         raise InputError(
             "Williams' test is for --meta pearson only.", remedy="Use --significance perm-inputs."
         )
@@ -191,9 +193,7 @@ def _values(
         if not segments.any():
             continue
         judged = data.judged(metrics, segments)
-        values[metrics] = meta_values(
-            meta, judged, method=procedure.method, permutations=procedure.permutations, seed=procedure.seed
-        )
+        values[metrics] = meta.values(judged, procedure)
         stream: dict[str, Any] = {
             "seed": procedure.seed,
             "stream": procedure.stream,
