@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from metassay.data.cube import ScoreTable, score_tables
 from metassay.data.readers.mt_metrics_eval import read_score_trees
 from metassay.data.score_files import write_score_files
-from metassay.data.scores import ScoreTable, score_tables
 
 
 def test_a_table_survives_the_round_trip(tmp_path: Path) -> None:

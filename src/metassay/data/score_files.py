@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from metassay.data.scores import FloatArray, ScoreTable
+from metassay.data.cube import FloatArray, ScoreTable
 from metassay.errors import InputError, Place
 
 _WITH_REFERENCE = re.compile(r".+-(src|ref\w*|\w+_ref)")

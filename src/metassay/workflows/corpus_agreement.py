@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from metassay.data.assemble import RawTable, assemble
+from metassay.data.cube import WHOLE
 from metassay.data.dataset import Dataset
-from metassay.data.scores import WHOLE
 from metassay.errors import InputError
-from metassay.meta.people.comparable import Comparable
 from metassay.meta.people.meta_metrics import Procedure
 from metassay.meta.people.meta_metrics.pa import pairwise_accuracy
 from metassay.meta.people.meta_metrics.spa import corpus_soft_pairwise_accuracy, soft_pairwise_accuracy
+from metassay.meta.people.rated import Comparable
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import parse_metrics
 from metassay.stats.correlation import system_agreement

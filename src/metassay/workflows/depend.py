@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from metassay.data.scores import ScoreTable
+from metassay.data.cube import ScoreTable
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.meta.dependence.assembly import depend_on_systems

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.scores import ScoreTable
+from metassay.data.cube import ScoreTable
 from metassay.errors import UnknownName
 from metassay.meta.dependence.outputs import ScoredOutputs, scored_outputs
 

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from metassay.data.scores import ScoreTable
+from metassay.data.cube import ScoreTable
 from metassay.engine.local import Progress
 from metassay.errors import UnknownName
 from metassay.meta.people.averages import averages

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from metassay.data.scores import ScoreTable
+from metassay.data.cube import ScoreTable
 from metassay.errors import InputError
 from metassay.meta.people.analyses.separation import (
     discrimination,
@@ -18,8 +18,8 @@ from metassay.meta.people.analyses.separation import (
 )
 from metassay.meta.people.analyses.stability import stability_over_segments, stability_over_systems
 from metassay.meta.people.analyses.yardsticks import agreement_thresholds, human_ceiling
-from metassay.meta.people.comparable import Comparable, comparable
 from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure, parse_meta
+from metassay.meta.people.rated import Comparable, comparable
 from metassay.meta.people.significance import plain, shared_name
 from metassay.workflows.corpus_agreement import corpus_agreement
 

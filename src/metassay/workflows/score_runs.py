@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metassay.data.scores import ScoreTable
+from metassay.data.cube import ScoreTable
 from metassay.store.run import RunFolder
 
 

@@ -8,12 +8,12 @@ from typing import Any, TypedDict
 import polars as pl
 
 from metassay.data.columns import KEY_PREFIXES, TEXT_NAMES
+from metassay.data.cube import ScoreTable, score_columns, score_tables, widened
 from metassay.data.dataset import Dataset
 from metassay.data.join import join_columns
 from metassay.data.readers.mqm_ratings import is_ratings, segment_scores
 from metassay.data.readers.mt_metrics_eval import is_score_tree, read_score_trees
 from metassay.data.readers.tables import read_table
-from metassay.data.scores import ScoreTable, score_columns, score_tables, widened
 from metassay.errors import InputError, UnknownName
 from metassay.workflows.read import Paths, expand
 

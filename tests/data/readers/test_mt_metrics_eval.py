@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from metassay.data.cube import score_tables
 from metassay.data.readers.mt_metrics_eval import is_score_tree, read_score_trees
-from metassay.data.scores import score_tables
 
 
 @pytest.fixture

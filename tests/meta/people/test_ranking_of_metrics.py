@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metassay.data.scores import ScoreTable
+from metassay.data.cube import ScoreTable
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.averages import averages
 from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric

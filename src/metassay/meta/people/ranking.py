@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.scores import FloatArray, ScoreTable
+from metassay.data.cube import FloatArray, ScoreTable
 from metassay.errors import InputError
-from metassay.meta.people.comparable import BASELINES, Comparable, comparable, label_codes
 from metassay.meta.people.intervals import (
     bootstrap_values,
     pairwise_deletion,
@@ -20,6 +19,7 @@ from metassay.meta.people.intervals import (
     subsampled_values,
 )
 from metassay.meta.people.meta_metrics import Differences, MetaMetric, Procedure, parse_meta
+from metassay.meta.people.rated import BASELINES, Comparable, comparable, label_codes
 from metassay.meta.people.significance import (
     best_first,
     comparison_rows,

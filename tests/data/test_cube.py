@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.data.scores import score_columns, score_tables, widened
+from metassay.data.cube import score_columns, score_tables, widened
 
 
 @pytest.fixture

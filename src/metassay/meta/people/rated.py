@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.scores import FloatArray, ScoreTable
+from metassay.data.cube import FloatArray, ScoreTable
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics import Judged
 
