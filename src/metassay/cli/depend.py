@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import DataOptions, OutputOptions, comma_list
+from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
 
 EXPLANATION = """\
@@ -20,12 +20,15 @@ def run_depend(
     data: DataOptions,
     output: OutputOptions,
     *,
-    human: Annotated[str | None, typer.Option(help="The column of human scores.")] = None,
+    human: Annotated[
+        str | None, typer.Option(help="The column of human scores; others of people after commas.")
+    ] = None,
     by: Annotated[str, typer.Option(help="Group outputs by this column.", metavar="COLUMN")] = "system",
     metrics: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
-    lower_is_better: Annotated[
-        str | None, typer.Option(help="Metrics to turn around, comma-separated.")
-    ] = None,
+    lower_is_better: Annotated[str, typer.Option(help="Columns to turn around, comma-separated.")] = "",
+    higher_is_better: Annotated[
+        str, typer.Option(help="Columns to keep although named like ter or wer, comma-separated.")
+    ] = "",
     context: Annotated[
         list[str],
         typer.Option(help="Also within each value of this column; default domain.", metavar="COLUMN"),
@@ -52,7 +55,8 @@ def run_depend(
             human=human,
             by=by,
             metrics=metrics,
-            lower_is_better=comma_list(lower_is_better) or (),
+            lower_is_better=lower_is_better,
+            higher_is_better=higher_is_better,
             context=context or None,
             cluster=cluster,
             weight=weight,

@@ -38,9 +38,14 @@ class DrawOptions:
 class ScoreOptions:
     """Which scores are compared."""
 
-    human: Annotated[str | None, _option("The column of human scores.", SCORES)] = None
+    human: Annotated[
+        str | None, _option("The column of human scores; others of people after commas.", SCORES)
+    ] = None
     metrics: Annotated[str | None, _option("Only these, comma-separated.", SCORES)] = None
     lower_is_better: Annotated[str, _option("Columns to turn around, comma-separated.", SCORES)] = ""
+    higher_is_better: Annotated[
+        str, _option("Columns to keep although named like ter or wer, comma-separated.", SCORES)
+    ] = ""
     missing: Annotated[
         str, _option("complete segments only, or pairwise: what both systems of a pair have.", SCORES)
     ] = "complete"

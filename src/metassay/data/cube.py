@@ -1,16 +1,14 @@
-"""`ScoreTable`: what people and metrics gave each output, as arrays of systems by segments.
+"""`Cube`: what people and metrics gave each output, metric by system by segment, and where gaps are.
 
 Built from tables with a row per output. Wide tables have a column per metric, long ones the columns `metric`
-and `score`. Known id, metadata, text and human columns are never metrics; every other column of numbers is,
-under its exact name. The order of rows never matters: systems and segments are sorted by their ids.
+and `score`. The order of rows never matters: systems and segments are sorted by their ids.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -18,27 +16,25 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data import cells
-from metassay.data.columns import HUMAN, KEY_PREFIXES, TEXT_NAMES
+from metassay.data.columns import KEY_PREFIXES, TEXT_NAMES, is_index, score_columns
 from metassay.data.own_references import SHARE
 from metassay.errors import InputError, Place, UnknownName
 
 FloatArray = NDArray[np.float64]
+Labels = Mapping[str, tuple[str | None, ...]]
 
-METADATA = (
-    *("domain", "doc_id", "doc", "document", "document_id", "speaker", "speaker_id", "rater", "is_human"),
-    *("ref_name", "hyp_source", "position", "line", "rank", "split", "language", "gender", "accent", "age"),
-)
-"""Columns that describe an output and measure nothing."""
 WHOLE = "all"
 """The name of a data set that has no year, language pair or test set."""
 
 
 @dataclass(frozen=True)
-class ScoreTable:
+class Cube:
     """Scores of one data set, each `[systems, segments]`, NaN where there is none.
 
     `labels` holds the metadata that are the same for all outputs of a segment (domain, document), and
-    `system_labels` those that are the same for all outputs of a system (family, size).
+    `system_labels` those that are the same for all outputs of a system (family, size). `lower` names the
+    scores of which lower is better. `statistics` are sufficient statistics, `[systems, segments, s]`, of
+    metrics that have them.
     """
 
     dataset: str
@@ -46,38 +42,141 @@ class ScoreTable:
     segments: tuple[str, ...]
     human: Mapping[str, FloatArray]
     metrics: Mapping[str, FloatArray]
-    labels: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    system_labels: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
+    system_labels: Labels = field(default_factory=dict)
+    lower: frozenset[str] = frozenset()
+    statistics: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         shape = (len(self.systems), len(self.segments))
         for name, scores in (*self.human.items(), *self.metrics.items()):
             if scores.shape != shape:
                 raise InputError(f"the scores of {name} have shape {scores.shape}, not {shape}.")
-        for name in ("human", "metrics", "labels", "system_labels"):
+            if np.isinf(scores).any():
+                raise InputError(f"a score of {name} is infinite.", remedy="A missing score is NaN.")
+        for name in ("human", "metrics", "labels", "system_labels", "statistics"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
     def content_hash(self) -> str:
-        """A hash of every name and score."""
+        """A hash of every name, score and direction."""
         digest = hashlib.blake2b(digest_size=16)
         labels = [sorted(self.labels.items()), sorted(self.system_labels.items())]
         digest.update(repr((self.dataset, self.systems, self.segments, labels)).encode())
         for name, scores in (*sorted(self.human.items()), *sorted(self.metrics.items())):
             digest.update(name.encode())
             digest.update(scores.tobytes())
+        for name in sorted(self.lower):
+            digest.update(f"lower {name}".encode())
         return digest.hexdigest()
 
+    def oriented(self, name: str) -> FloatArray:
+        """A human score or a metric, turned so that higher is better."""
+        known = {**self.metrics, **self.human}
+        if name not in known:
+            raise UnknownName("score", name, known)
+        return -known[name] if name in self.lower else known[name]
 
-def score_tables(
-    frame: pl.DataFrame, *, human: Sequence[str] = (), file: str = "", keep_references: bool = False
-) -> list[ScoreTable]:
-    """One table per data set (year, language pair, test set) in a frame of outputs; sorted by name.
+    def chosen_metrics(self, names: Sequence[str] | None) -> tuple[str, ...]:
+        """These metrics, or all of them, sorted; a name that is no metric here is refused."""
+        for name in names or ():
+            if name not in self.metrics:
+                raise UnknownName("metric", name, self.metrics)
+        return tuple(sorted(self.metrics if names is None else set(names)))
 
-    `human` names further columns that hold human scores. Systems whose output is the reference itself are
-    left out and named, unless `keep_references`.
+    def within(
+        self, segments: NDArray[np.bool_] | None = None, systems: NDArray[np.bool_] | None = None
+    ) -> Cube:
+        """The same on some of the segments, of some of the systems."""
+        rows = np.flatnonzero(np.ones(len(self.systems)) if systems is None else systems)
+        columns = np.flatnonzero(np.ones(len(self.segments)) if segments is None else segments)
+
+        def part(arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+            return {name: array[np.ix_(rows, columns)] for name, array in arrays.items()}
+
+        return replace(
+            self,
+            systems=tuple(self.systems[row] for row in rows),
+            segments=tuple(self.segments[column] for column in columns),
+            human=part(self.human),
+            metrics=part(self.metrics),
+            labels={name: tuple(values[k] for k in columns) for name, values in self.labels.items()},
+            system_labels={
+                name: tuple(values[k] for k in rows) for name, values in self.system_labels.items()
+            },
+            statistics=part(self.statistics),
+        )
+
+    def codes(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
+        """The values of a metadata column, sorted, and the number of each segment's; -1 where it has none."""
+        if column not in self.labels:
+            raise UnknownName("column with one value per segment", column, self.labels)
+        values = sorted({value for value in self.labels[column] if value is not None})
+        place = {value: number for number, value in enumerate(values)}
+        return values, np.array([-1 if v is None else place[v] for v in self.labels[column]], dtype=np.int64)
+
+    def units(self, cluster: str) -> NDArray[np.int64]:
+        """The cluster of each segment as a number from 0; a segment without a cluster stands for itself."""
+        values, codes = self.codes(cluster)
+        alone = codes < 0
+        codes[alone] = len(values) + np.arange(int(alone.sum()))
+        return codes
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where each row of a table stands in arrays of systems by segments; -1 where it has no place."""
+
+    systems: tuple[str, ...]
+    segments: tuple[str, ...]
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, system: pl.Series, item: pl.Series, order: Callable[[Sequence[str]], list[str]] | None = None
+    ) -> Grid:
+        """All systems and items that there are, items in natural order or in that of `order`."""
+        items = (order or cells.sorted_ids)(item.unique().to_list())
+        return cls.onto(system.unique().sort().to_list(), items, system, item)
+
+    @classmethod
+    def onto(
+        cls, systems: Sequence[str], segments: Sequence[str], system: pl.Series, item: pl.Series
+    ) -> Grid:
+        """The places of rows among these systems and segments."""
+
+        def places(labels: pl.Series, names: Sequence[str]) -> NDArray[np.int64]:
+            numbers = list(range(len(names)))
+            return labels.replace_strict(list(names), numbers, default=-1, return_dtype=pl.Int64).to_numpy()
+
+        return cls(tuple(systems), tuple(segments), places(system, systems), places(item, segments))
+
+    def array(self, values: FloatArray) -> FloatArray:
+        """Values of rows, `[n, ...]`, as `[systems, segments, ...]`; NaN where there is no row."""
+        found = np.full((len(self.systems), len(self.segments), *values.shape[1:]), np.nan)
+        there = (self.rows >= 0) & (self.columns >= 0)
+        found[self.rows[there], self.columns[there]] = values[there]
+        return found
+
+
+def cubes(
+    frame: pl.DataFrame,
+    *,
+    human: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    lower_is_better: frozenset[str] = frozenset(),
+    file: str = "",
+    keep_references: bool = False,
+) -> list[Cube]:
+    """One cube per data set (year, language pair, test set) in a frame of outputs; sorted by name.
+
+    `human` names further columns that hold human scores, `metrics` columns that are metrics although their
+    name is that of a human criterion. Rows that are repeated to the byte are dropped with a note. Systems
+    whose output is the reference itself are left out and named, unless `keep_references`.
     """
+    frame, copies = without_copies(frame)
     wide = widened(frame, file)
     item, system = _column(wide, "item", file), _column(wide, "system", file)
     groups = [name for name in _by_lower(wide, KEY_PREFIXES) if name != item]
@@ -86,14 +185,30 @@ def score_tables(
         cells.ids(wide[system], file).alias("_system"),
         _dataset_name(wide, groups, file).alias("_dataset"),
     )
-    people, metrics = score_columns(wide, human)
-    numbers = {name: cells.scores(wide[name], file) for name in (*people, *metrics)}
+    people, measured = score_columns(wide, human, metrics)
+    numbers = {name: cells.scores(wide[name], file) for name in (*people, *measured)}
     prepared = prepared.with_columns([series.alias(name) for name, series in numbers.items()])
-    described = [name for name in wide.columns if name not in {*people, *metrics, item, system}]
+    described = [name for name in wide.columns if name not in {*people, *measured, item, system}]
     return [
-        _table(part, str(name), people, metrics, described, file, keep_references=keep_references)
+        replace(found, lower=lower_is_better & {*found.human, *found.metrics}, notes=(*copies, *found.notes))
         for (name,), part in sorted(prepared.group_by("_dataset"), key=lambda pair: str(pair[0]))
+        for found in [
+            _cube(part, str(name), people, measured, described, file, keep_references=keep_references)
+        ]
     ]
+
+
+def without_copies(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """The frame without rows that repeat another to the byte, and a note on how many.
+
+    A row number that some program wrote into the file is no part of the row, and is left out.
+    """
+    plain = frame.drop([name for name in frame.columns if is_index(name)])
+    single = plain.unique(maintain_order=True)
+    copies = frame.height - single.height
+    if not copies:
+        return plain, []
+    return single, [f"{copies} rows are exact copies of others and were left out."]
 
 
 def widened(frame: pl.DataFrame, file: str = "") -> pl.DataFrame:
@@ -111,37 +226,6 @@ def widened(frame: pl.DataFrame, file: str = "") -> pl.DataFrame:
             f"{', '.join(keys)} and {metric} name this score more than once.", place=Place(file or None, row)
         )
     return numbers.pivot(on=metric, index=keys, values=score)
-
-
-def score_columns(frame: pl.DataFrame, human: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-    """The columns of human scores and those of metrics; `mqm:NAME` is the mqm of one rater."""
-    for name in human:
-        if name not in frame.columns:
-            raise UnknownName("column", name, frame.columns)
-    lower = {name.lower().replace("-", "_"): name for name in reversed(frame.columns)}
-    raters = [name for name in frame.columns if name.partition(":")[0].lower() in HUMAN and ":" in name]
-    people = list(dict.fromkeys([*human, *(lower[name] for name in HUMAN if name in lower), *raters]))
-    if not people and "score" in lower:
-        people = [lower["score"]]
-    texts = {name for names in TEXT_NAMES.values() for name in names}
-    known = {*KEY_PREFIXES, *METADATA, *texts}
-    metrics = [
-        name
-        for name in frame.columns
-        if name not in people and name.lower() not in known and _is_number(frame[name])
-    ]
-    return people, metrics
-
-
-def _is_number(column: pl.Series) -> bool:
-    """Whether a column holds numbers, or text that is numbers throughout, as in CSV files."""
-    if column.dtype.is_numeric():
-        return True
-    if column.dtype != pl.String:
-        return False
-    filled = column.drop_nulls()
-    filled = filled.filter(~filled.str.strip_chars().str.to_lowercase().is_in(list(cells.MISSING_SCORES)))
-    return len(filled) > 0 and filled.cast(pl.Float64, strict=False).is_not_null().all()
 
 
 def _column(frame: pl.DataFrame, role: str, file: str) -> str:
@@ -167,7 +251,7 @@ def _dataset_name(frame: pl.DataFrame, groups: Sequence[str], file: str) -> pl.S
     return pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="/"))["0"]
 
 
-def _table(
+def _cube(
     part: pl.DataFrame,
     name: str,
     people: Sequence[str],
@@ -176,7 +260,7 @@ def _table(
     file: str,
     *,
     keep_references: bool,
-) -> ScoreTable:
+) -> Cube:
     repeated = part.select("_item", "_system").is_duplicated()
     if repeated.any():
         row = part.filter(repeated).row(0, named=True)
@@ -189,43 +273,19 @@ def _table(
     if not keep_references and (own := _own_references(part)):
         part = part.filter(~pl.col("_system").is_in(own))
         notes.append(f"{name}: left out, since their output is the reference itself: {', '.join(own)}.")
-    systems = part["_system"].unique().sort().to_list()
-    segments = sorted_ids(part["_item"].unique().to_list())
-    rows = part["_system"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64)
-    columns = part["_item"].replace_strict(segments, list(range(len(segments))), return_dtype=pl.Int64)
-
-    def array(column: str) -> FloatArray:
-        scores = np.full((len(systems), len(segments)), np.nan)
-        scores[rows.to_numpy(), columns.to_numpy()] = part[column].to_numpy()
-        return scores
-
+    grid = Grid.of(part["_system"], part["_item"])
     filled = [column for column in (*people, *metrics) if part[column].is_not_null().any()]
-    return ScoreTable(
+    arrays = {column: grid.array(part[column].to_numpy()) for column in filled}
+    return Cube(
         name,
-        tuple(systems),
-        tuple(segments),
-        {column: array(column) for column in people if column in filled},
-        {column: array(column) for column in metrics if column in filled},
-        _labels(part, described, "_item", segments),
+        grid.systems,
+        grid.segments,
+        {column: arrays[column] for column in people if column in filled},
+        {column: arrays[column] for column in metrics if column in filled},
+        _labels(part, described, "_item", grid.segments),
         tuple(notes),
-        _labels(part, described, "_system", systems),
+        _labels(part, described, "_system", grid.systems),
     )
-
-
-def sorted_ids(ids: Sequence[str]) -> list[str]:
-    """Ids in order: numbers inside them by size, everything else as text.
-
-    >>> sorted_ids(["en-de/10", "en-de/9", "b"])
-    ['b', 'en-de/9', 'en-de/10']
-    """
-    return sorted(ids, key=_natural)
-
-
-def _natural(text: str) -> list[tuple[str, int, str]]:
-    """Texts and numbers in turn; the digits last, so that 1 and 01 differ."""
-    parts = re.split(r"([0-9]+)", text)
-    numbers = [*parts[1::2], ""]
-    return [(words, int(digits or -1), digits) for words, digits in zip(parts[::2], numbers)]
 
 
 def _labels(

@@ -14,7 +14,7 @@ from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
 from metassay.meta.aggregation.scores import Resampling
 from metassay.metrics.base import StatisticsMetric
 from metassay.workflows.noting import warnings_as_notes
-from metassay.workflows.panels import panels_of, row_statistics
+from metassay.workflows.panels import cubes_of, row_statistics
 from metassay.workflows.preparing import MetricChoice, as_dataset, chosen_metrics, prepared, scoring_rows
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
@@ -74,7 +74,7 @@ def aggregate(
     with warnings_as_notes() as notes:
         statistics, segments = row_statistics(chosen, scoring_rows(data), workers=workers, progress=progress)
     resampling = Resampling(resamples=resamples, size=size, repeats=repeats, seed=seed)
-    found = aggregate_scores(panels_of(data, statistics, segments), chosen, resampling)
+    found = aggregate_scores(cubes_of(data, statistics, segments), chosen, resampling)
     return AggregateResult(found, (*data.notes, *notes))
 
 

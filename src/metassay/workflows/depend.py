@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
 import polars as pl
 
-from metassay.data.cube import ScoreTable
+from metassay.data.cube import Cube
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.meta.dependence.assembly import depend_on_systems
+from metassay.meta.dependence.outputs import SYSTEM, outputs_of
 from metassay.meta.dependence.results import DependenceReport
 from metassay.workflows.depend_files import write_results
-from metassay.workflows.depend_grouping import SYSTEM, Grouping
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.score_runs import open_score_run
-from metassay.workflows.score_tables import Reading, Source, only_human, read_score_tables
-
-Named = str | Sequence[str]
+from metassay.workflows.score_tables import Named, Reading, Source, listed, only_human, read_cubes
 
 
 @dataclass(frozen=True)
@@ -67,10 +65,11 @@ class DependResult(Result):
 def depend(
     data: Source,
     *,
-    human: str | None = None,
+    human: Named | None = None,
     by: str = SYSTEM,
     metrics: Named | None = None,
     lower_is_better: Named = (),
+    higher_is_better: Named = (),
     context: Named | None = None,
     cluster: str | None = None,
     weight: str | None = None,
@@ -87,41 +86,55 @@ def depend(
 
     `data` is a table with a row per output and a column per metric (or files of such tables, a folder in the
     layout of mt-metrics-eval, a data set); `join`, `columns`, `where`, `systems`, `exclude_systems`,
-    `reference`, `keep_references` and `quoting` say how it is read. `by` groups outputs by another column
+    `reference`, `keep_references` and `quoting` say how it is read. `human` names the column of human scores;
+    further names declare more columns that people gave, which are no metrics. Our metrics of which lower is
+    better are turned around under their own names, others that `lower_is_better` names; `higher_is_better`
+    keeps some as they are. `by` groups outputs by another column
     than the system. `context` measures within each value of a column as well (by default within domains,
     where there are any); `cluster` makes its values (documents) the units that are resampled; `weight` names
     a column of weights. `analysis` adds how SysDep reacts to resamples, sample size and the choice of
     systems. `out` is a folder for a page to read, the results as JSON and CSV, and the charts.
     """
-    tables, notes = read_score_tables(data, human=human, **reading)
-    chosen = only_human(tables, human)
-    tables = [table for table in tables if chosen in table.human]
-    if not tables:
-        raise InputError(f"no data set has the human score {chosen}.")
-    grouping = Grouping(
-        chosen, by, _names(metrics), _names(lower_is_better), _contexts(context), cluster, weight
+    cubes, notes = read_cubes(
+        data,
+        human=human,
+        metrics=_with(metrics, weight),
+        lower_is_better=lower_is_better,
+        higher_is_better=higher_is_better,
+        **reading,
     )
+    chosen = only_human(cubes, human)
+    cubes = [cube for cube in cubes if chosen in cube.human]
+    if not cubes:
+        raise InputError(f"no data set has the human score {chosen}.")
+    grouping: dict[str, Any] = {
+        "by": by,
+        "metrics": tuple(listed(metrics)),
+        "contexts": None if context is None else tuple(listed(context)),
+        "cluster": cluster,
+        "weight": weight,
+    }
     options: dict[str, Any] = {"bootstraps": bootstraps, "draws": draws, "seed": seed, "analysis": analysis}
-    run = None if out is None else open_score_run(out, "depend", tables, asdict(grouping) | options)
+    named = {"human": chosen, "by": by, "metrics": grouping["metrics"]}
+    asked = named | {"lower_is_better": tuple(listed(lower_is_better))}
+    run = None if out is None else open_score_run(out, "depend", cubes, asked | grouping | options)
     reports = {
-        table.dataset: depend_on_systems(
-            grouping.outputs(table),
-            human=chosen,
-            by=by,
+        cube.dataset: depend_on_systems(
+            outputs_of(cube, chosen, **grouping),
             workers=default_workers(workers),
             progress=progress,
             **options,
         )
-        for table in tables
+        for cube in cubes
     }
-    result = DependResult(chosen, by, reports, _notes(notes, tables, reports))
+    result = DependResult(chosen, by, reports, _notes(notes, cubes, reports))
     if run is not None:
         write_results(run, result.to_dict(), result.to_frame(), reports)
     return result
 
 
 def _notes(
-    notes: Sequence[str], tables: Sequence[ScoreTable], reports: Mapping[str, DependenceReport]
+    notes: Sequence[str], cubes: Sequence[Cube], reports: Mapping[str, DependenceReport]
 ) -> tuple[str, ...]:
     left = [
         f"{dataset}: {metric} is left out: {reason}."
@@ -135,15 +148,9 @@ def _notes(
             for entry in report.metrics
             if (missing := sorted(everyone - set(entry.cells.names)))
         ]
-    return tuple(dict.fromkeys([*notes, *(note for table in tables for note in table.notes), *left]))
+    return tuple(dict.fromkeys([*notes, *(note for cube in cubes for note in cube.notes), *left]))
 
 
-def _contexts(context: Named | None) -> tuple[str, ...] | None:
-    return None if context is None else _names(context)
-
-
-def _names(texts: Named | None) -> tuple[str, ...]:
-    if texts is None:
-        return ()
-    parts = texts.split(",") if isinstance(texts, str) else texts
-    return tuple(part.strip() for part in parts if part.strip())
+def _with(metrics: Named | None, weight: str | None) -> list[str]:
+    """The columns that are no human scores, whatever their names: the metrics asked for, and the weight."""
+    return [*listed(metrics), *([] if weight is None else [weight])]

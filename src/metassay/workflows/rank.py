@@ -9,20 +9,19 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from metassay.data.cube import ScoreTable
+from metassay.data.cube import Cube
 from metassay.engine.local import Progress
 from metassay.errors import UnknownName
 from metassay.meta.people.averages import averages
 from metassay.meta.people.meta_metrics import Procedure
-from metassay.meta.people.ranking import Ranking, rank_tables
+from metassay.meta.people.ranking import Ranking, rank_cubes
 from metassay.store.run import RunFolder
 from metassay.workflows.rank_analyses import ANALYSES, analyse
 from metassay.workflows.rank_files import write_results
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.score_runs import open_score_run
-from metassay.workflows.score_tables import Reading, Source, only_human, read_score_tables
+from metassay.workflows.score_tables import Named, Reading, Source, listed, only_human, read_cubes
 
-Named = str | Sequence[str]
 MISSING = ("complete", "pairwise")
 
 
@@ -59,7 +58,7 @@ class RankResult(Result):
 def rank(
     data: Source,
     *,
-    human: str | None = None,
+    human: Named | None = None,
     meta: Named = ("spa",),
     significance: str = "perm-inputs",
     context: Named | None = None,
@@ -70,6 +69,7 @@ def rank(
     cluster: str | None = None,
     metrics: Named | None = None,
     lower_is_better: Named = (),
+    higher_is_better: Named = (),
     holm: bool = False,
     missing: str = "complete",
     analysis: Named = (),
@@ -83,27 +83,35 @@ def rank(
     `data` is a table with a row per output and a column per metric (or files of such tables, a folder in the
     layout of mt-metrics-eval, a data set); `join`, `columns`, `where`, `systems`, `exclude_systems`,
     `reference`, `keep_references` and `quoting` say how it is read. `human` names the column of human scores,
-    needed where there are several. `context` adds a ranking per value of a column, all on equal numbers of
-    segments; `cluster` makes its values (documents) the units that are permuted and resampled instead of
-    segments. With `missing="pairwise"` each pair of systems is compared on the segments that both have (spa
-    and pa; tests still use complete segments). `out` is a folder for the result as JSON and CSV with charts.
+    needed where there are several; further names declare more columns that people gave, which are no metrics.
+    Our metrics of which lower is better are turned around under their own names, and so are those that
+    `lower_is_better` names; `higher_is_better` keeps some as they are. `context` adds a ranking per value of
+    a column, all on equal numbers of segments; `cluster` makes its values (documents) the units that are
+    permuted and resampled instead of segments. With `missing="pairwise"` each pair of systems is compared on
+    the segments that both have (spa and pa; tests still use complete segments). `out` is a folder for the
+    result as JSON and CSV with charts.
     """
-    wanted = _checked(_names(analysis), ANALYSES, "analysis")
+    wanted = _checked(listed(analysis), ANALYSES, "analysis")
     _checked([missing], MISSING, "rule for missing scores")
     procedure = Procedure(significance, method, draws, permutations, seed, workers)
-    tables, notes = read_score_tables(data, human=human, **reading)
-    options: dict[str, Any] = {
-        "human": only_human(tables, human),
-        "metrics": _names(metrics) or None,
-        "lower_is_better": _names(lower_is_better),
-        "cluster": cluster,
-        "pairwise": missing == "pairwise",
-    }
-    asked: dict[str, Any] = {"meta": _names(meta), "contexts": _names(context), "holm": holm}
-    run = None if out is None else _open(out, tables, options | asked | {"analysis": wanted}, procedure)
+    cubes, notes = read_cubes(
+        data,
+        human=human,
+        metrics=metrics,
+        lower_is_better=lower_is_better,
+        higher_is_better=higher_is_better,
+        **reading,
+    )
+    chosen: dict[str, Any] = {"human": only_human(cubes, human), "metrics": listed(metrics) or None}
+    options = chosen | {"cluster": cluster, "pairwise": missing == "pairwise"}
+    named = chosen | {"lower_is_better": listed(lower_is_better)}
+    asked: dict[str, Any] = {"meta": listed(meta), "contexts": listed(context), "holm": holm}
+    run = (
+        None if out is None else _open(out, cubes, named | options | asked | {"analysis": wanted}, procedure)
+    )
     told = progress or _silent
-    rankings = rank_tables(
-        tables,
+    rankings = rank_cubes(
+        cubes,
         procedure=procedure,
         progress=lambda done, total: told("ranking", done, total),
         **asked,
@@ -111,9 +119,9 @@ def rank(
     )
     analyses = {}
     for done, name in enumerate(wanted, start=1):
-        analyses[name] = analyse(name, data, tables, meta=meta, procedure=procedure, **options)
+        analyses[name] = analyse(name, data, cubes, meta=meta, procedure=procedure, **options)
         told("analysing", done, len(wanted))
-    notes += [note for ranking in rankings for note in ranking.data.notes]
+    notes += [note for ranking in rankings for note in ranking.data.cube.notes]
     result = RankResult(options["human"], tuple(rankings), analyses, tuple(dict.fromkeys(notes)))
     if run is not None:
         write_results(run, result.to_dict(), result.to_frame())
@@ -125,11 +133,11 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 
 def _open(
-    out: str | Path, tables: Sequence[ScoreTable], configuration: dict[str, Any], procedure: Procedure
+    out: str | Path, cubes: Sequence[Cube], configuration: dict[str, Any], procedure: Procedure
 ) -> RunFolder:
     """The run folder; neither the number of threads nor the streams derived from names identify a run."""
     drawing = {name: value for name, value in asdict(procedure).items() if name not in {"workers", "stream"}}
-    return open_score_run(out, "rank", tables, configuration | drawing)
+    return open_score_run(out, "rank", cubes, configuration | drawing)
 
 
 def _checked(names: list[str], known: Iterable[str], kind: str) -> list[str]:
@@ -137,10 +145,3 @@ def _checked(names: list[str], known: Iterable[str], kind: str) -> list[str]:
         if name not in known:
             raise UnknownName(kind, name, known)
     return names
-
-
-def _names(texts: Named | None) -> list[str]:
-    if texts is None:
-        return []
-    parts = texts.split(",") if isinstance(texts, str) else texts
-    return [part.strip() for part in parts if part.strip()]

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypedDict
 
 import polars as pl
 
-from metassay.data.columns import KEY_PREFIXES, TEXT_NAMES
-from metassay.data.cube import ScoreTable, score_columns, score_tables, widened
+from metassay.data.columns import KEY_PREFIXES, TEXT_NAMES, score_columns
+from metassay.data.cube import Cube, cubes, widened, without_copies
 from metassay.data.dataset import Dataset
 from metassay.data.join import join_columns
 from metassay.data.readers.mqm_ratings import is_ratings, segment_scores
 from metassay.data.readers.mt_metrics_eval import is_score_tree, read_score_trees
 from metassay.data.readers.tables import read_table
 from metassay.errors import InputError, UnknownName
+from metassay.metrics.base import Metric
+from metassay.metrics.registry import parse_metric
+from metassay.specs import split_list
 from metassay.workflows.read import Paths, expand
 
-Source = Dataset | pl.DataFrame | ScoreTable | Sequence[ScoreTable] | Paths
+Source = Dataset | pl.DataFrame | Cube | Sequence[Cube] | Paths
+Named = str | Sequence[str]
 Where = Mapping[str, str | Sequence[str]]
 
 
@@ -34,11 +39,17 @@ class Reading(TypedDict, total=False):
     quoting: str
 
 
-def only_human(tables: Sequence[ScoreTable], human: str | None) -> str:
-    """The human score asked for, or the only one there is."""
-    if human is not None:
-        return human
-    found = list(dict.fromkeys(name for table in tables for name in table.human if ":" not in name))
+def listed(texts: Named | None) -> list[str]:
+    """Names from a comma-separated text or a list; commas inside parentheses do not split."""
+    parts = split_list(texts) if isinstance(texts, str) else texts or ()
+    return [part.strip() for part in parts if part.strip()]
+
+
+def only_human(found_in: Sequence[Cube], human: Named | None) -> str:
+    """The human score asked for, the first where several are declared, or the only one there is."""
+    if declared := listed(human):
+        return declared[0]
+    found = list(dict.fromkeys(name for cube in found_in for name in cube.human if ":" not in name))
     if not found:
         raise InputError("there is no column of human scores.", remedy="Name one with --human COLUMN.")
     if len(found) > 1:
@@ -48,10 +59,13 @@ def only_human(tables: Sequence[ScoreTable], human: str | None) -> str:
     return found[0]
 
 
-def read_score_tables(
+def read_cubes(
     data: Source,
     *,
-    human: str | None = None,
+    human: Named | None = None,
+    metrics: Named | None = None,
+    lower_is_better: Named = (),
+    higher_is_better: Named = (),
     join: Paths | None = None,
     columns: Mapping[str, str] | None = None,
     where: Where | None = None,
@@ -60,29 +74,77 @@ def read_score_tables(
     reference: Sequence[str] = (),
     keep_references: bool = False,
     quoting: str = "minimal",
-) -> tuple[list[ScoreTable], list[str]]:
-    """One table per data set that has metrics to rank, and notes on what was read."""
-    if isinstance(data, ScoreTable):
-        return [data], []
-    if isinstance(data, Sequence) and data and all(isinstance(part, ScoreTable) for part in data):
-        return [part for part in data if isinstance(part, ScoreTable)], []
+) -> tuple[list[Cube], list[str]]:
+    """One cube per data set that has metrics to rank, and notes on what was read.
+
+    `human` and `metrics` settle of which kind a column is. Columns with the exact name of one of our metrics
+    of which lower is better (`ter`, `wer`) are turned around, and a note says so; `lower_is_better` names
+    others, `higher_is_better` those to leave as they are.
+    """
+    lower, higher = listed(lower_is_better), listed(higher_is_better)
+    if isinstance(data, Cube):
+        return _directed([data], lower, higher), []
+    if isinstance(data, Sequence) and data and all(isinstance(part, Cube) for part in data):
+        return _directed([part for part in data if isinstance(part, Cube)], lower, higher), []
     frames, notes = _frames(data, reference, quoting, keep_references=keep_references)
-    frames = [(file, _with_roles(widened(frame, file), columns)) for file, frame in frames]
+    single = [(file, *without_copies(frame)) for file, frame in frames]
+    notes += [note for _, _, said in single for note in said]
+    frames = [(file, _with_roles(widened(frame, file), columns)) for file, frame, _ in single]
     for other in [] if join is None else expand(join):
         frames, said = _joined(frames, other, quoting)
         notes += said
-    merged = _merged([frame for _, frame in frames], human)
+    people, asked = listed(human), listed(metrics)
+    merged = _merged([frame for _, frame in frames], people, asked)
     merged = _selected(merged, where, systems, exclude_systems)
     file = frames[0][0] if len(frames) == 1 else "the tables"
-    tables = score_tables(merged, human=[human] if human else [], file=file, keep_references=keep_references)
-    useful = [table for table in tables if table.metrics and table.human]
+    ours = our_metrics(merged.columns)
+    known_lower = frozenset(name for name, metric in ours.items() if not metric.higher_is_better)
+    found = cubes(
+        merged,
+        human=people,
+        metrics=[*ours, *asked],
+        lower_is_better=known_lower,
+        file=file,
+        keep_references=keep_references,
+    )
+    useful = [cube for cube in found if cube.metrics and cube.human]
     if not useful:
-        lacking = "are no human scores" if any(table.metrics for table in tables) else "is no metric to rank"
+        lacking = "are no human scores" if any(cube.metrics for cube in found) else "is no metric to rank"
         raise InputError(
             f"there {lacking}.", remedy="Add a column with --join FILE, or name one with --human."
         )
-    notes += [f"{t.dataset}: passed over, without metric or human scores." for t in tables if t not in useful]
-    return useful, notes
+    notes += [f"{c.dataset}: passed over, without metric or human scores." for c in found if c not in useful]
+    turned = sorted({name for cube in useful for name in cube.lower} - {*lower, *higher})
+    if turned:
+        notes.append(
+            f"Lower is better, so these scores are turned around: {', '.join(turned)}. "
+            "Where that was done before, keep them with --higher-is-better."
+        )
+    return _directed(useful, lower, higher), notes
+
+
+def our_metrics(names: Iterable[str]) -> dict[str, Metric]:
+    """The names that are, to the letter, specs of our metrics: what `score --per-segment` writes."""
+    found = {}
+    for name in names:
+        try:
+            metric = parse_metric(name)
+        except InputError:
+            continue
+        if metric.spec == name:
+            found[name] = metric
+    return found
+
+
+def _directed(found: Sequence[Cube], lower: Sequence[str], higher: Sequence[str]) -> list[Cube]:
+    """The cubes with the directions that the user gave; a name that no cube has is refused."""
+    known = dict.fromkeys(name for cube in found for name in (*cube.metrics, *cube.human))
+    for name in (*lower, *higher):
+        if name not in known:
+            raise UnknownName("score", name, known)
+    if both := {*lower} & {*higher}:
+        raise InputError(f"{', '.join(sorted(both))} cannot be both lower and higher is better.")
+    return [replace(cube, lower=(cube.lower | {*lower}) - {*higher}) for cube in found]
 
 
 def _frames(
@@ -146,14 +208,14 @@ def _with_roles(frame: pl.DataFrame, columns: Mapping[str, str] | None) -> pl.Da
     return frame.drop(clash).rename(renamed)
 
 
-def _merged(frames: Sequence[pl.DataFrame], human: str | None) -> pl.DataFrame:
+def _merged(frames: Sequence[pl.DataFrame], human: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
     """All tables under each other; a column that is a number in one file and text in another becomes text."""
     if len(frames) == 1:
         return frames[0]
     numbers = []
     for frame in frames:
-        people, metrics = score_columns(frame, [human] if human and human in frame.columns else [])
-        scores = {*people, *metrics}
+        here = [name for name in human if name in frame.columns]
+        scores = {name for kind in score_columns(frame, here, metrics) for name in kind}
         kinds = [
             pl.col(name).cast(pl.Float64, strict=False) if name in scores else pl.col(name).cast(pl.String)
             for name, kind in frame.schema.items()

@@ -7,11 +7,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from metassay.data.cube import ScoreTable
+from metassay.data.cube import Cube
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
 from metassay.meta.people.intervals import pairwise_deletion
 from metassay.meta.people.meta_metrics import Procedure, meta_metric, parse_meta
-from metassay.meta.people.ranking import rank_tables
+from metassay.meta.people.ranking import rank_cubes
 
 FUNCTIONS = {"spa": soft_pairwise_accuracy, "pa": pairwise_accuracy}
 
@@ -59,10 +59,10 @@ def test_ranking_with_gaps_everywhere(scores) -> None:
     human, metric = scores
     human[np.arange(4)[:, None] == np.arange(15) % 4] = np.nan  # no segment is rated for all systems
     ids = tuple(map(str, range(4))), tuple(map(str, range(15)))
-    table = ScoreTable("x", *ids, {"mqm": human}, {"m": metric, "n": -metric})
+    table = Cube("x", *ids, {"mqm": human}, {"m": metric, "n": -metric})
     with pytest.raises(ValueError, match="--missing pairwise"):
-        rank_tables([table], human="mqm", procedure=Procedure(draws=20))
-    (ranking,) = rank_tables([table], human="mqm", procedure=Procedure(draws=20), pairwise=True)
+        rank_cubes([table], human="mqm", procedure=Procedure(draws=20))
+    (ranking,) = rank_cubes([table], human="mqm", procedure=Procedure(draws=20), pairwise=True)
     rows = {row["metric"]: row for row in ranking.to_dict()["metrics"]}
     each = [
         soft_pairwise_accuracy(human[[i, j]], metric[[i, j]])

@@ -39,7 +39,7 @@ def _average(meta: MetaMetric, parts: Sequence[Ranking]) -> dict[str, Any]:
     one, two = _tests(meta, parts, chosen, len(names))
     order = best_first(mean, names)
     ranks = ranks_of(order, mean, one, holm=parts[0].holm)
-    pairs = np.array([len(part.data.systems) * (len(part.data.systems) - 1) / 2 for part in parts])
+    pairs = np.array([len(part.data.cube.systems) * (len(part.data.cube.systems) - 1) / 2 for part in parts])
     pooled = meta.pooled(values, pairs)
     rows = []
     for m in order:
