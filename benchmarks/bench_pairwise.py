@@ -108,7 +108,7 @@ def main() -> None:
     by_hand, by_scipy = peers(judged, draws)
     soft = timed(lambda: SOFT.values(judged), 5)
     row("SPA of all metrics, normal", soft, by_scipy, "peer: scipy.stats.permutation_test, extrapolated")
-    flips = timed(lambda: SOFT.values(judged, method="permutation"), 2)
+    flips = timed(lambda: SOFT.values(judged, Procedure(method="permutation")), 2)
     row("SPA of all metrics, 1000 permutations", flips, by_scipy, "the same peer")
     for test in ("perm-inputs", "perm-both", "perm-systems", "cells"):
         for method in ("normal", "permutation"):
