@@ -19,11 +19,11 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values
-from metassay.meta.people.significance import Procedure, metric_differences
+from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric
+from metassay.meta.people.significance import metric_differences
 
 TABLE = "wmt23/wmt23_zh-en_metrics.parquet"
-SOFT = MetaMetric("spa")
+SOFT = meta_metric("spa")
 
 
 def load() -> tuple[Judged, str]:
@@ -106,9 +106,9 @@ def main() -> None:
         for method in ("normal", "permutation"):
             metric_differences(SOFT, tiny, Procedure(test, method, draws=2, permutations=10))
     by_hand, by_scipy = peers(judged, draws)
-    soft = timed(lambda: meta_values(SOFT, judged), 5)
+    soft = timed(lambda: SOFT.values(judged), 5)
     row("SPA of all metrics, normal", soft, by_scipy, "peer: scipy.stats.permutation_test, extrapolated")
-    flips = timed(lambda: meta_values(SOFT, judged, method="permutation"), 2)
+    flips = timed(lambda: SOFT.values(judged, Procedure(method="permutation")), 2)
     row("SPA of all metrics, 1000 permutations", flips, by_scipy, "the same peer")
     for test in ("perm-inputs", "perm-both", "perm-systems", "cells"):
         for method in ("normal", "permutation"):
@@ -118,7 +118,7 @@ def main() -> None:
             seconds = timed(lambda p=procedure: metric_differences(SOFT, judged, p))
             note = "peer: every draw recomputed, extrapolated" if test == "perm-inputs" else ""
             row(f"all pairs, {test}, {method}", seconds, by_hand if test == "perm-inputs" else None, note)
-    row("acc_eq with calibration", timed(lambda: meta_values(MetaMetric("acc_eq", "item"), judged)))
+    row("acc_eq with calibration", timed(lambda: meta_metric("acc_eq").values(judged)))
     print("scaling of perm-inputs, normal:")
     for count in (10, 20, 40):
         part = Judged(judged.human, judged.metrics[:count])

@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from metassay.data.cube import Cube, cubes
 from metassay.data.readers.mt_metrics_eval import read_score_trees
 from metassay.data.score_files import write_score_files
-from metassay.data.scores import ScoreTable, score_tables
 
 
 def test_a_table_survives_the_round_trip(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     human, good = rng.normal(size=(2, 4)), rng.normal(size=(2, 4))
     human[1, 2] = good[0, 0] = np.nan
-    table = ScoreTable(
+    table = Cube(
         "en-de",
         ("a", "b"),
         ("1", "2", "3", "4"),
@@ -27,7 +27,7 @@ def test_a_table_survives_the_round_trip(tmp_path: Path) -> None:
     files = write_score_files(table, tmp_path, lp="en-de")
     assert tmp_path / "metric-scores/en-de/bleu-refA.seg.score" in files
     (tree,) = read_score_trees(tmp_path)
-    (again,) = score_tables(tree.frame)
+    (again,) = cubes(tree.frame)
     assert sorted(again.metrics) == ["Q-src", "bleu-refA", "chrf(word_order=2)-refA"]
     np.testing.assert_array_equal(again.metrics["bleu-refA"], good)
     np.testing.assert_array_equal(again.human["mqm"], human)

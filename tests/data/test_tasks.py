@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from metassay.data.dataset import Dataset
 from metassay.errors import UnknownName
 from metassay.tasks.base import Evidence
 from metassay.tasks.registry import find_task, guess_task, known_tasks
@@ -88,12 +87,24 @@ def test_a_data_set_keeps_a_task_that_is_announced_nowhere() -> None:
     assert dataset.with_notes("kept").kind is own
 
 
-def test_criteria_are_human_scores_of_text_and_not_of_translations() -> None:
-    frame = pl.DataFrame(TEXTS | {"coherence": [1.0, 2, 3, 4], "relevance": [4, 3, 2, 1]})
-    assert read(frame).human == ("coherence", "relevance")
-    assert read(frame, task="mt").human == ()
-    assert read(frame, task="mt", human="relevance").human == ("relevance",)
-    assert Dataset.with_human(read(frame, task="mt"), "coherence").human == ("coherence",)
+def test_criteria_are_human_scores_where_they_are_numbers() -> None:
+    rated = {
+        "coherence": [1.0, 2, 3, 4],
+        "relevance": [4, 3, 2, 1],
+        "quality": ["good", "bad", "good", "bad"],
+    }
+    dataset = read(pl.DataFrame(TEXTS | rated))
+    assert dataset.human == ("coherence", "relevance")
+    assert dataset.metadata == ("quality",)
+
+
+def test_any_column_of_numbers_can_be_declared_human() -> None:
+    frame = pl.DataFrame(TEXTS | {"points": [4, 3, 2, 1], "more": [1, 2, 3, 4], "place": ["x"] * 4})
+    assert read(frame).human == ()
+    assert read(frame, human="points").human == ("points",)
+    assert read(frame).with_human("Points").with_human("more").human == ("points", "more")
+    with pytest.raises(UnknownName, match="Known: more, points"):
+        read(frame).with_human("place")
 
 
 def test_row_numbers_of_other_programs_are_no_context() -> None:

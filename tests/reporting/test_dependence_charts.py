@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import vl_convert
 
+from metassay.data.cube import Cube
 from metassay.meta.dependence.assembly import depend_on_systems
-from metassay.meta.dependence.outputs import scored_outputs
+from metassay.meta.dependence.outputs import outputs_of
 from metassay.reporting.charts.dependence import (
     FLATTERED,
     WRONGED,
@@ -25,14 +26,11 @@ HOSTILE = "'\"]; alert(1) \u2028</script>"
 def entry_and_curves():
     rng = np.random.default_rng(0)
     human = rng.normal(size=(5, 60)) + np.arange(5)[:, None] / 3
-    system, item = (axis.ravel() for axis in np.indices(human.shape))
-    names = np.array([f"s{k}{HOSTILE}" for k in range(5)])
+    names = tuple(f"s{k}{HOSTILE}" for k in range(5))
     metric = human + rng.normal(size=human.shape)
     metric[0] += 3
-    outputs = scored_outputs(
-        human.ravel(), {f"m{HOSTILE}": metric.ravel()}, system=names[system], item=[f"{i:03}" for i in item]
-    )
-    (entry,) = depend_on_systems(outputs, bootstraps=20, draws=19).metrics
+    cube = Cube("all", names, tuple(f"{i:03}" for i in range(60)), {"mqm": human}, {f"m{HOSTILE}": metric})
+    (entry,) = depend_on_systems(outputs_of(cube, "mqm"), bootstraps=20, draws=19).metrics
     return entry.to_dict(), entry.curves(points=20).to_dict()
 
 

@@ -182,3 +182,24 @@ def test_known_figures_of_wmt23_from_files(real_data):
     assert sysdep == {"MetricX-23-QE-c-src": 0.959, "GEMBA-MQM-src": 1.446}
     assert round(found["metrics"][0]["constant"], 2) == 4.47
     assert len(found["metrics"][0]["local"]) > 1
+
+
+def test_our_metrics_are_turned_by_their_names(table):
+    named = table.rename({"errors": "wer"})
+    turned, explicit = depend(named, **QUICK), depend(table, lower_is_better="errors", **QUICK)
+    assert (
+        turned.reports["en-de"]["wer"].dependence.sysdep
+        == explicit.reports["en-de"]["errors"].dependence.sysdep
+    )
+    assert any("turned around: wer." in note for note in turned.notes)
+    kept, plain = depend(named, higher_is_better="wer", **QUICK), depend(table, **QUICK)
+    assert (
+        kept.reports["en-de"]["wer"].dependence.sysdep == plain.reports["en-de"]["errors"].dependence.sysdep
+    )
+
+
+def test_further_human_scores_are_no_metrics(table):
+    both = table.with_columns(relevance=pl.col("mqm") + 1, taste=pl.col("mqm") - 1)
+    found = depend(both, human="mqm,taste", **QUICK)
+    assert found.human == "mqm"
+    assert sorted(entry.metric for entry in found.reports["en-de"].metrics) == ["errors", "good"]

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from metassay.errors import InputError, UnknownName
 from metassay.schemas import schema
 from metassay.workflows.rank import rank
 from metassay.workflows.read import read
@@ -138,7 +139,7 @@ def test_no_human_score_or_no_metric_is_refused(frame: pl.DataFrame) -> None:
 
 def test_rows_and_systems_can_be_chosen(frame: pl.DataFrame) -> None:
     some = rank(frame, draws=10, exclude_systems=["s0"], where={"seg_id": [str(k) for k in range(1, 11)]})
-    assert (some.rankings[0].data.segments, len(some.rankings[0].data.systems)) == (10, 3)
+    assert (some.rankings[0].data.segments, len(some.rankings[0].data.cube.systems)) == (10, 3)
     with pytest.raises(ValueError, match="unknown column"):
         rank(frame, where={"domain": "news"})
 
@@ -215,3 +216,70 @@ def test_out_leaves_results_and_charts_and_refuses_another_run(frame: pl.DataFra
     rank(frame, draws=20, analysis="power", out=folder)
     with pytest.raises(ValueError, match="run"):
         rank(frame, draws=21, analysis="power", out=folder)
+
+
+def values(result) -> dict[str, float]:
+    return {row["metric"]: row["value"] for row in result.to_dict()["results"][0]["metrics"]}
+
+
+def test_our_metrics_are_turned_by_their_names_and_others_are_not(frame: pl.DataFrame) -> None:
+    errors = frame.select(pl.exclude("bad"), ter=-pl.col("good"), TER=-pl.col("good"))
+    result = rank(errors, draws=10)
+    found = values(result)
+    assert found["ter"] == found["good"]
+    assert found["TER"] == pytest.approx(values(rank(errors, draws=10, higher_is_better="ter"))["ter"])
+    assert found["TER"] < found["ter"]
+    assert [note for note in result.notes if "turned around: ter." in note]
+    assert not rank(errors, draws=10, lower_is_better="ter,TER").notes
+    assert values(rank(errors, draws=10, lower_is_better="ter,TER"))["TER"] == found["good"]
+
+
+def test_ter_as_score_writes_it_ranks_as_high_as_on_wmt23(
+    real_data: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """SPA of sacrebleu's TER with MQM; unturned it would be the worst of all, at .156."""
+    from metassay.workflows.score import score
+
+    path, scores = real_data("wmt23/wmt23_en-de.parquet"), tmp_path / "scores.parquet"
+    score(read(path), metrics="ter,chrf", per_segment=scores, aggregate=["segment"])
+    for data, join in ((scores, path), (path, scores)):
+        result = rank(data, join=join, human="mqm", draws=10)
+        found = values(result)
+        assert found["ter"] == pytest.approx(0.85, abs=0.005)
+        unturned = rank(data, join=join, human="mqm", draws=10, higher_is_better="ter")
+        assert values(unturned)["ter"] == pytest.approx(0.156, abs=0.0005)
+        assert values(unturned)["chrf"] == found["chrf"]
+
+
+@pytest.mark.parametrize("option", ["lower_is_better", "higher_is_better", "metrics", "human"])
+def test_a_name_that_nothing_has_is_refused(frame: pl.DataFrame, option: str) -> None:
+    with pytest.raises(UnknownName, match="nonsense"):
+        rank(frame, draws=10, **{option: "nonsense"})
+
+
+def test_a_name_with_a_comma_in_parentheses_can_be_named(frame: pl.DataFrame) -> None:
+    name = "chrf(word_order=2,beta=3)"
+    table = frame.rename({"good": name})
+    assert values(rank(table, metrics=f"{name},bad", draws=10)).keys() >= {name, "bad"}
+    turned = values(rank(table, lower_is_better=name, draws=10))[name]
+    assert turned == values(rank(frame, lower_is_better="good", draws=10))["good"]
+
+
+def test_what_people_gave_is_never_a_metric(frame: pl.DataFrame) -> None:
+    table = frame.rename({"mqm": "coherence"}).with_columns(
+        relevance=pl.col("coherence") + 0.1, vivid=pl.col("coherence") - 0.1
+    )
+    result = rank(table, human="coherence,vivid", draws=10)
+    assert result.human == "coherence"
+    assert values(result).keys() == {"good", "bad", "constant", "random"}
+    assert "vivid" in values(rank(table, human="coherence", draws=10))
+    assert "relevance" in values(rank(table, human="coherence", metrics="relevance,good", draws=10))
+    with pytest.raises(InputError, match="several human scores: coherence, relevance"):
+        rank(table, draws=10)
+
+
+def test_copied_rows_change_nothing_but_a_note(frame: pl.DataFrame) -> None:
+    twice = pl.concat([frame, frame[5:15]])
+    found, expected = rank(twice, draws=10), rank(frame, draws=10)
+    assert found.to_dict()["results"] == expected.to_dict()["results"]
+    assert found.notes == ("10 rows are exact copies of others and were left out.",)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import FIXED_TEXT, ROW_NUMBERS, Roles, recognise
+from metassay.data.columns import FIXED_TEXT, Roles, is_criterion, is_index, is_number, recognise
 from metassay.data.dataset import Dataset
 from metassay.data.readers.files import plain_name
 from metassay.data.readers.registry import STANDARD_INPUT, RawTable
@@ -51,6 +52,12 @@ def _canonical(
     """The table with our column names, and the names of its human scores."""
     frame, file = table.frame, table.file
     roles = recognise(frame.columns, task=kind, given=columns, file=file)
+    named = (columns or {}).get("human", "").split(",")
+    human = tuple(
+        name
+        for name in roles.human
+        if name in named or not is_criterion(name) or is_number(frame[name])  # a quality in words is metadata
+    )
     made: dict[str, pl.Series] = {
         "item": _item(frame, roles, file),
         "system": _system(frame, roles, file),
@@ -60,20 +67,20 @@ def _canonical(
         made["source"] = cells.texts(frame[roles.source], file)
     if roles.references:
         made["references"] = _reference_lists(frame, roles.references, file)
-    for name in roles.human:
+    for name in human:
         made[name] = cells.scores(frame[name], file)
-    for name in _metadata(frame, roles):
+    for name in _metadata(frame, replace(roles, human=human)):
         made.setdefault(name, frame[name])
     made[FILE] = pl.Series([file]).new_from_index(0, frame.height)
     made[ROW] = pl.int_range(1, frame.height + 1, eager=True)
-    return pl.DataFrame([series.alias(name) for name, series in made.items()]), roles.human
+    return pl.DataFrame([series.alias(name) for name, series in made.items()]), human
 
 
 def _metadata(frame: pl.DataFrame, roles: Roles) -> list[str]:
     """Columns without a role; nested ones cannot be contexts and are passed over."""
     taken = {roles.item, roles.output, roles.system, roles.source, *roles.references, *roles.human}
     plain = [name for name, kind in frame.schema.items() if not kind.is_nested()]
-    taken |= {*FIXED_TEXT, *(name for name in plain if name.lower() in ROW_NUMBERS)}
+    taken |= {*FIXED_TEXT, *(name for name in plain if is_index(name))}
     return [name for name in plain if name not in taken]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -33,6 +35,22 @@ def ids(column: pl.Series, file: str) -> pl.Series:
         )
     _refuse_written_floats(text, file)
     return text
+
+
+def sorted_ids(ids: Sequence[str]) -> list[str]:
+    """Ids in order: numbers inside them by size, everything else as text.
+
+    >>> sorted_ids(["en-de/10", "en-de/9", "b"])
+    ['b', 'en-de/9', 'en-de/10']
+    """
+    return sorted(ids, key=_natural)
+
+
+def _natural(text: str) -> list[tuple[str, int, str]]:
+    """Texts and numbers in turn; the digits last, so that 1 and 01 differ."""
+    parts = re.split(r"([0-9]+)", text)
+    numbers = [*parts[1::2], ""]
+    return [(words, int(digits or -1), digits) for words, digits in zip(parts[::2], numbers)]
 
 
 def texts(column: pl.Series, file: str) -> pl.Series:

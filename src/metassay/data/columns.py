@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import polars as pl
+
+from metassay.data.cells import MISSING_SCORES
 from metassay.errors import InputError, Place, UnknownName
 from metassay.tasks import ranking
 from metassay.tasks.base import TEXT_COLUMNS, Task
-from metassay.tasks.registry import GENERAL
+from metassay.tasks.registry import GENERAL, criteria, known_tasks
 
 TEXT_NAMES = TEXT_COLUMNS
 RANKING_NAMES = ranking.COLUMNS
 KEY_PREFIXES = ("year", "lp", "testset")
 """Columns that, with the segment, make an item unique over files."""
+METADATA = (
+    *("domain", "doc_id", "doc", "document", "document_id", "speaker", "speaker_id", "rater", "is_human"),
+    *("ref_name", "hyp_source", "position", "line", "rank", "split", "language", "gender", "accent", "age"),
+)
+"""Columns that describe an output and measure nothing."""
 HUMAN = ("mqm", "da", "da_sqm", "esa", "human")
 """Names of human scores in any task; `esa-human1` and the like are those of one person or campaign."""
-ROW_NUMBERS = frozenset({"__index_level_0__", "unnamed: 0", ""})
-"""What other programs call the number of a row, in lower case: neither a score nor a context."""
 FIXED_TEXT = ("item", "system", "output", "source", "references")
 """Our own column names: a raw column of that name without that role is not carried along."""
+_HUMAN = re.compile(rf"({'|'.join(HUMAN)})_?\d*|.+_human_?\d+")
+_INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+(\.\d+)?|")
 _REFERENCE = re.compile(r"(ref|reference)\d*|references")
-_ONE_OF_SEVERAL = re.compile(r"(?P<name>.+?)([-_]human)?[-_]?\d*(:.*)?")
 
 
 @dataclass(frozen=True)
@@ -60,8 +67,84 @@ def recognise(
         source=taken["source"],
         references=tuple(references),
         key_prefixes=tuple(lower[name] for name in KEY_PREFIXES if name in lower),
-        human=_human(columns, task.criteria, given.get("human")),
+        human=_human(columns, given.get("human")),
     )
+
+
+def is_human(name: str, metrics: Collection[str] = ()) -> bool:
+    """Whether a column of this name holds human scores; `metrics` are names that are known to be metrics.
+
+    Human are mqm, da and the like, numbered ones (`mqm-human1`), one rater's (`mqm:NAME`), and criteria.
+
+    >>> [is_human(name) for name in ("MQM", "esa-human2", "da:rater7", "coherence", "COMET")]
+    [True, True, True, True, False]
+    """
+    plain = name.lower().replace("-", "_").partition(":")[0]
+    return bool(_HUMAN.fullmatch(plain)) or (name not in metrics and is_criterion(plain))
+
+
+def is_criterion(name: str) -> bool:
+    """Whether a name is that of something people are asked to rate, in any task: `coherence`, `fluency_2`."""
+    return name.lower().rstrip("_0123456789") in criteria()
+
+
+def is_index(name: str) -> bool:
+    """Whether a column is the row number that pandas wrote into a file: neither metric nor context."""
+    return bool(_INDEX.fullmatch(name))
+
+
+def score_columns(
+    frame: pl.DataFrame, human: Sequence[str] = (), metrics: Collection[str] = ()
+) -> tuple[list[str], list[str]]:
+    """The columns of human scores and those of metrics.
+
+    Known id, metadata, text and human columns are never metrics; every other column of numbers is, under its
+    exact name. `human` declares further human columns; `metrics` are as in `is_human`.
+    """
+    for name in human:
+        if name not in frame.columns:
+            raise UnknownName("column", name, frame.columns)
+    lower = {name.lower().replace("-", "_"): name for name in reversed(frame.columns)}
+    texts = {*item_names(), *system_names(), *output_names(), *TEXT_NAMES["source"]}
+    known = {*KEY_PREFIXES, *METADATA, *texts}
+    measured = [name for name in frame.columns if name.lower() not in known and not is_index(name)]
+    usual = [lower[name] for name in HUMAN if name in lower]
+    rated = [name for name in measured if is_human(name, metrics) and is_number(frame[name])]
+    people = list(dict.fromkeys([*human, *usual, *rated]))
+    if not people and "score" in lower:
+        people = [lower["score"]]
+    return people, [name for name in measured if name not in people and is_number(frame[name])]
+
+
+def is_number(column: pl.Series) -> bool:
+    """Whether a column holds numbers, or text that is numbers throughout, as in CSV files."""
+    if column.dtype.is_numeric():
+        return True
+    if column.dtype != pl.String:
+        return False
+    filled = column.drop_nulls()
+    filled = filled.filter(~filled.str.strip_chars().str.to_lowercase().is_in(list(MISSING_SCORES)))
+    return len(filled) > 0 and filled.cast(pl.Float64, strict=False).is_not_null().all()
+
+
+def item_names() -> tuple[str, ...]:
+    """Every name that an id of items has in any task, those of texts first."""
+    return _names_of("item")
+
+
+def system_names() -> tuple[str, ...]:
+    """Every name that a system has in any task."""
+    return _names_of("system")
+
+
+def output_names() -> tuple[str, ...]:
+    """Every name that an output has in any task of texts."""
+    return _names_of("output")
+
+
+def _names_of(role: str) -> tuple[str, ...]:
+    others = (name for task in known_tasks().values() for name in task.columns.get(role, ()))
+    return tuple(dict.fromkeys((*TEXT_NAMES.get(role, ()), *others)))
 
 
 def missing_column(role: str, names: Sequence[str], columns: Sequence[str], file: str) -> InputError:
@@ -99,22 +182,10 @@ def reference_columns(columns: Sequence[str]) -> list[str]:
     return sorted(found, key=lambda name: (len(name), name))
 
 
-def is_human(name: str, criteria: Sequence[str] = ()) -> bool:
-    """Whether a column's name says that it holds scores of people: `mqm`, `esa-human2`, `mqm:rater1`.
-
-    >>> [is_human(name) for name in ("MQM", "da-sqm", "esa-human2", "mqm:rater3", "bleu")]
-    [True, True, True, True, False]
-    """
-    plain = name.lower()
-    match = _ONE_OF_SEVERAL.fullmatch(plain)
-    stem = match["name"] if match else plain
-    return stem.replace("-", "_") in HUMAN or plain in criteria or stem in criteria
-
-
-def _human(columns: Sequence[str], criteria: Sequence[str], given: str | None) -> tuple[str, ...]:
+def _human(columns: Sequence[str], given: str | None) -> tuple[str, ...]:
     """Columns of human scores: those named and those known by name; else `score`, if it is there."""
     named = () if given is None else tuple(given.split(","))
-    known = tuple(name for name in columns if is_human(name, criteria) and name not in named)
+    known = tuple(name for name in columns if is_human(name) and name not in named)
     if named or known:
         return (*named, *known)
     return tuple(name for name in columns if name.lower() == "score")[:1]

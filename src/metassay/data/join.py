@@ -6,23 +6,22 @@ from pathlib import Path
 
 import polars as pl
 
-from metassay.data.columns import KEY_PREFIXES, RANKING_NAMES, TEXT_NAMES
+from metassay.data.columns import KEY_PREFIXES, item_names, system_names
 from metassay.errors import InputError, Place
 
-RANKING_KEYS = (*RANKING_NAMES["item"], *RANKING_NAMES["system"])
-KEYS = tuple(
-    dict.fromkeys((*KEY_PREFIXES, *TEXT_NAMES["item"], "system", "doc_id", "speaker_id", *RANKING_KEYS))
-)
+OTHERS = ("doc_id", "speaker_id")
+"""Keys beside those of items and systems."""
 
 
 def join_columns(frame: pl.DataFrame, other: pl.DataFrame, *, file: str) -> tuple[pl.DataFrame, str]:
     """`frame` with the further columns of `other`, and a sentence that says how many rows found a match."""
-    keys = [name for name in frame.columns if name in other.columns and name.lower() in KEYS]
+    known = dict.fromkeys((*KEY_PREFIXES, *item_names(), *system_names(), *OTHERS))
+    keys = [name for name in frame.columns if name in other.columns and name.lower() in known]
     if not keys:
         raise InputError(
             "shares no key column with the data.",
             place=Place(file=file),
-            remedy=f"Both need some of: {', '.join(KEYS)}.",
+            remedy=f"Both need some of: {', '.join(known)}.",
         )
     right = other.select([*keys, *(name for name in other.columns if name not in frame.columns)])
     if len(right.columns) == len(keys):

@@ -1,4 +1,4 @@
-"""Score tables written in the layout of mt-metrics-eval, so that its users can go on with them."""
+"""Cubes of scores written in the layout of mt-metrics-eval, so that its users can go on with them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from metassay.data.scores import FloatArray, ScoreTable
+from metassay.data.cube import Cube, FloatArray
 from metassay.errors import InputError, Place
 
 _WITH_REFERENCE = re.compile(r".+-(src|ref\w*|\w+_ref)")
 
 
-def write_score_files(
-    table: ScoreTable, folder: str | Path, *, lp: str, reference: str = "refA"
-) -> list[Path]:
+def write_score_files(table: Cube, folder: str | Path, *, lp: str, reference: str = "refA") -> list[Path]:
     """Write `metric-scores/LP/NAME-REF.{seg,sys}.score`, `human-scores/LP.NAME.{seg,sys}.score`, documents.
 
     A metric whose name does not say which reference it used gets `-reference`; characters that a file name
@@ -38,7 +36,7 @@ def write_score_files(
     return list(contents)
 
 
-def _documents(table: ScoreTable) -> str:
+def _documents(table: Cube) -> str:
     """Domain and document of each segment; a document of its own where the table does not say."""
     count = len(table.segments)
     domains = table.labels.get("domain", ("all",) * count)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from metassay.meta.contexts.order import position
+from metassay.meta.contexts.trend import position
 
 SENTINELS = frozenset({"length", "random", "constant", "random_per_system"})
 GLOBAL = "global"

@@ -26,6 +26,11 @@ def known_tasks() -> dict[str, Task]:
     return found | {task.name: task for task in OURS}
 
 
+def criteria() -> frozenset[str]:
+    """What people are asked to rate in any task, in lower case."""
+    return frozenset(name.lower() for task in known_tasks().values() for name in task.criteria)
+
+
 def find_task(task: str | Task) -> Task:
     """The task of that name; a value as it is."""
     if isinstance(task, Task):

@@ -20,7 +20,7 @@ COLUMNS = {
 CRITERIA = (
     *("coherence", "relevance", "fluency", "consistency", "adequacy", "faithfulness", "factuality"),
     *("informativeness", "naturalness", "engagingness", "groundedness", "helpfulness", "correctness"),
-    *("overall", "quality", "coverage", "focus"),
+    *("overall", "quality", "coverage", "focus", "grammaticality"),
 )
 """What people are asked to score in generated text."""
 PROMPT = """\

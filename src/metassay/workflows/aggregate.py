@@ -15,7 +15,7 @@ from metassay.meta.aggregation.scores import Resampling
 from metassay.metrics.base import StatisticsMetric
 from metassay.settings import takes
 from metassay.workflows.noting import warnings_as_notes
-from metassay.workflows.panels import panels_of, row_statistics
+from metassay.workflows.panels import cubes_of, row_statistics
 from metassay.workflows.preparing import MetricChoice, as_dataset, chosen_metrics, prepared, scoring_rows
 from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result
@@ -67,7 +67,7 @@ def aggregate(
     with warnings_as_notes() as notes:
         statistics, segments = row_statistics(chosen, scoring_rows(data), workers=workers, progress=progress)
     resampling = Resampling(asked.resamples, asked.size, asked.repeats, seed=seed)
-    found = aggregate_scores(panels_of(data, statistics, segments), chosen, resampling)
+    found = aggregate_scores(cubes_of(data, statistics, segments), chosen, resampling)
     return AggregateResult(found, (*data.notes, *notes))
 
 

@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from metassay.data.cube import WHOLE, Grid
 from metassay.data.dataset import Dataset
-from metassay.data.scores import WHOLE
 from metassay.errors import InputError
-from metassay.meta.people.comparable import Comparable
-from metassay.meta.people.pairwise import (
-    corpus_soft_pairwise_accuracy,
-    pairwise_accuracy,
-    soft_pairwise_accuracy,
-)
-from metassay.meta.people.significance import Procedure
+from metassay.meta.people.meta_metrics import Procedure
+from metassay.meta.people.meta_metrics.pa import pairwise_accuracy
+from metassay.meta.people.meta_metrics.spa import corpus_soft_pairwise_accuracy, soft_pairwise_accuracy
+from metassay.meta.people.rated import Rated
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import parse_metrics
 from metassay.stats.correlation import system_agreement
@@ -30,7 +27,7 @@ DEFAULT = ("bleu", "chrf")
 
 def corpus_agreement(
     source: Dataset | pl.DataFrame | Paths,
-    data: Sequence[Comparable],
+    data: Sequence[Rated],
     procedure: Procedure,
     metrics: Sequence[str] = DEFAULT,
 ) -> list[dict[str, Any]]:
@@ -47,7 +44,7 @@ def corpus_agreement(
 
 
 def _row(
-    data: Comparable, metric: StatisticsMetric, statistics: FloatArray, procedure: Procedure
+    data: Rated, metric: StatisticsMetric, statistics: FloatArray, procedure: Procedure
 ) -> dict[str, Any]:
     sign = 1.0 if metric.higher_is_better else -1.0
 
@@ -56,13 +53,13 @@ def _row(
 
     complete = ~np.isnan(statistics).any(axis=(0, 2))
     if not complete.any():
-        raise InputError(f"{data.dataset}: no rated segment has a text of every system.")
+        raise InputError(f"{data.cube.dataset}: no rated segment has a text of every system.")
     human, known = data.human[:, complete], statistics[:, complete]
     segments = score(known)
     corpus = score(known.sum(axis=1))
     permutations = {"permutations": procedure.permutations, "seed": procedure.seed}
     return {
-        "dataset": data.dataset,
+        "dataset": data.cube.dataset,
         "metric": metric.spec,
         "segments": int(complete.sum()),
         "spa_corpus": corpus_soft_pairwise_accuracy(human, known, score, **permutations),
@@ -72,14 +69,9 @@ def _row(
     }
 
 
-def _arranged(dataset: Dataset, data: Comparable, statistics: FloatArray) -> FloatArray:
+def _arranged(dataset: Dataset, data: Rated, statistics: FloatArray) -> FloatArray:
     """Statistics as `[systems, segments, s]` in the order of the human scores, NaN where there is no text."""
-    prefix = "" if data.dataset == WHOLE else f"{data.dataset}/"
-    named = (name if name.startswith(prefix) else prefix + name for name in data.segment_ids)
-    column = {name: k for k, name in enumerate(named)}
-    row = {name: i for i, name in enumerate(data.systems)}
-    arranged = np.full((len(row), len(column), statistics.shape[1]), np.nan)
-    for at, (item, system) in enumerate(dataset.outputs.select("item", "system").iter_rows()):
-        if system in row and item in column:
-            arranged[row[system], column[item]] = statistics[at]
-    return arranged
+    prefix = "" if data.cube.dataset == WHOLE else f"{data.cube.dataset}/"
+    items = [name if name.startswith(prefix) else prefix + name for name in data.cube.segments]
+    outputs = dataset.outputs
+    return Grid.onto(data.cube.systems, items, outputs["system"], outputs["item"]).array(statistics)

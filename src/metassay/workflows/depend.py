@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from metassay.data.scores import ScoreTable
+from metassay.data.cube import Cube
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.meta.dependence.assembly import depend_on_systems
+from metassay.meta.dependence.outputs import outputs_of
 from metassay.meta.dependence.results import DependenceReport
 from metassay.settings import takes
+from metassay.workflows.cubes import Source, read_scores
 from metassay.workflows.depend_files import write_results
-from metassay.workflows.depend_grouping import Grouping
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.score_runs import open_score_run
-from metassay.workflows.score_tables import Source, only_human, read_score_tables
 from metassay.workflows.settings import DependSettings, ScoreReading, names_of
 
 
@@ -85,46 +85,42 @@ def depend(
     a column of weights. `analysis` adds how SysDep reacts to resamples, sample size and the choice of
     systems. `out` is a folder for a page to read, the results as JSON and CSV, and the charts.
     """
-    tables, notes = read_score_tables(data, reading, human=asked.human)
-    chosen = only_human(tables, asked.human)
-    tables = [table for table in tables if chosen in table.human]
-    if not tables:
-        raise InputError(f"no data set has the human score {chosen}.")
-    grouping = Grouping(
-        chosen,
-        asked.by,
-        names_of(asked.metrics),
-        names_of(asked.lower_is_better),
-        None if asked.context is None else names_of(asked.context),
-        asked.cluster,
-        asked.weight,
-    )
+    scores = read_scores(data, asked, reading, also=() if asked.weight is None else (asked.weight,))
+    cubes = [cube for cube in scores.cubes if scores.human in cube.human]
+    if not cubes:
+        raise InputError(f"no data set has the human score {scores.human}.")
+    grouping: dict[str, Any] = {
+        "by": asked.by,
+        "metrics": scores.metrics,
+        "contexts": None if asked.context is None else names_of(asked.context),
+        "cluster": asked.cluster,
+        "weight": asked.weight,
+    }
     options: dict[str, Any] = {
         "bootstraps": asked.bootstraps,
         "draws": asked.draws,
         "seed": seed,
         "analysis": asked.analysis,
     }
-    run = None if out is None else open_score_run(out, "depend", tables, asdict(grouping) | options)
+    named = {"human": scores.human, "lower_is_better": names_of(asked.lower_is_better)}
+    run = None if out is None else open_score_run(out, "depend", cubes, named | grouping | options)
     reports = {
-        table.dataset: depend_on_systems(
-            grouping.outputs(table),
-            human=chosen,
-            by=asked.by,
+        cube.dataset: depend_on_systems(
+            outputs_of(cube, scores.human, **grouping),
             workers=default_workers(workers),
             progress=progress,
             **options,
         )
-        for table in tables
+        for cube in cubes
     }
-    result = DependResult(chosen, asked.by, reports, _notes(notes, tables, reports))
+    result = DependResult(scores.human, asked.by, reports, _notes(scores.notes, cubes, reports))
     if run is not None:
         write_results(run, result.to_dict(), result.to_frame(), reports)
     return result
 
 
 def _notes(
-    notes: Sequence[str], tables: Sequence[ScoreTable], reports: Mapping[str, DependenceReport]
+    notes: Sequence[str], cubes: Sequence[Cube], reports: Mapping[str, DependenceReport]
 ) -> tuple[str, ...]:
     left = [
         f"{dataset}: {metric} is left out: {reason}."
@@ -138,4 +134,4 @@ def _notes(
             for entry in report.metrics
             if (missing := sorted(everyone - set(entry.cells.names)))
         ]
-    return tuple(dict.fromkeys([*notes, *(note for table in tables for note in table.notes), *left]))
+    return tuple(dict.fromkeys([*notes, *(note for cube in cubes for note in cube.notes), *left]))

@@ -1,4 +1,4 @@
-"""Outputs as tables of test sets: systems × segments, with statistics, segment scores and human scores."""
+"""Outputs as cubes of test sets: systems × segments, with statistics, segment scores and human scores."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from metassay.data.cube import Cube, Grid
 from metassay.data.dataset import Dataset
 from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, checked, default_workers
-from metassay.meta.aggregation.scores import Panel
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.stats.threads import map_blocks
 from metassay.workflows.preparing import groups
@@ -48,36 +48,36 @@ def row_statistics(
     )
 
 
-def panels_of(data: Dataset, statistics: Mapping[str, Scores], segments: Mapping[str, Scores]) -> list[Panel]:
-    """One panel for each test set, in the order of their names."""
-    group = groups(data).to_numpy()
+def cubes_of(data: Dataset, statistics: Mapping[str, Scores], segments: Mapping[str, Scores]) -> list[Cube]:
+    """One cube for each test set, in the order of their names; items in the plain order of their ids."""
+    group = groups(data)
     human = {name: data.outputs[name].cast(pl.Float64).to_numpy() for name in data.human}
     return [
-        _panel(data, str(name), np.flatnonzero(group == name), statistics, segments, human)
+        _cube(data, str(name), (group == name).arg_true().to_numpy(), statistics, segments, human)
         for name in sorted(set(group))
     ]
 
 
-def _panel(
+def _cube(
     data: Dataset,
     name: str,
-    rows: NDArray[np.int64],
+    rows: NDArray[np.uint32],
     statistics: Mapping[str, Scores],
     segments: Mapping[str, Scores],
     human: Mapping[str, Scores],
-) -> Panel:
-    systems, row = np.unique(data.outputs["system"].to_numpy()[rows], return_inverse=True)
-    items, column = np.unique(data.outputs["item"].to_numpy()[rows], return_inverse=True)
+) -> Cube:
+    keys = data.outputs.select("system", "item")[rows]
+    grid = Grid.of(keys["system"], keys["item"], order=sorted)
 
-    def spread(values: Scores) -> Scores:
-        table = np.full((len(systems), len(items), *values.shape[1:]), np.nan)
-        table[row, column] = values[rows]
-        return table
+    def arrays(scores: Mapping[str, Scores]) -> dict[str, Scores]:
+        return {key: grid.array(values[rows]) for key, values in scores.items()}
 
-    return Panel(
+    rated = {key: values for key, values in human.items() if not np.isnan(values[rows]).all()}
+    return Cube(
         name,
-        tuple(map(str, systems)),
-        {spec: spread(values) for spec, values in statistics.items()},
-        {spec: spread(values) for spec, values in segments.items()},
-        {key: spread(values) for key, values in human.items() if not np.isnan(values[rows]).all()},
+        grid.systems,
+        grid.segments,
+        arrays(rated),
+        arrays(segments),
+        statistics=arrays(statistics),
     )

@@ -9,19 +9,19 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.scores import ScoreTable
+from metassay.data.cube import Cube
 from metassay.engine.local import Progress
 from metassay.errors import UnknownName
 from metassay.meta.people.averages import averages
-from metassay.meta.people.ranking import Ranking, rank_tables
-from metassay.meta.people.significance import Procedure
+from metassay.meta.people.meta_metrics import Procedure
+from metassay.meta.people.ranking import Ranking, rank_cubes
 from metassay.settings import takes
 from metassay.store.run import RunFolder
+from metassay.workflows.cubes import Source, read_scores
 from metassay.workflows.rank_analyses import ANALYSES, analyse
 from metassay.workflows.rank_files import write_results
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.score_runs import open_score_run
-from metassay.workflows.score_tables import Source, only_human, read_score_tables
 from metassay.workflows.settings import RankSettings, ScoreReading, names_of
 
 MISSING = ("complete", "pairwise")
@@ -73,45 +73,42 @@ def rank(
     `data` is a table with a row per output and a column per metric (or files of such tables, a folder in the
     layout of mt-metrics-eval, a data set); `join`, `columns`, `where`, `systems`, `exclude_systems`,
     `reference`, `keep_references` and `quoting` say how it is read. `human` names the column of human scores,
-    needed where there are several. `context` adds a ranking per value of a column, all on equal numbers of
-    segments; `cluster` makes its values (documents) the units that are permuted and resampled instead of
-    segments. With `missing="pairwise"` each pair of systems is compared on the segments that both have (spa
-    and pa; tests still use complete segments). `out` is a folder for the result as JSON and CSV with charts.
+    needed where there are several; further names declare more columns that people gave, which are no metrics.
+    Of `metrics` those that are ours and no column are computed from the texts. Our metrics of which lower is
+    better are turned around under their own names, and so are those that `lower_is_better` names;
+    `higher_is_better` keeps some as they are. `context` adds a ranking per value of a column, all on equal
+    numbers of segments; `cluster` makes its values (documents) the units that are permuted and resampled
+    instead of segments. With `missing="pairwise"` each pair of systems is compared on the segments that both
+    have (spa and pa; tests still use complete segments). `out` is a folder for the result with its charts.
     """
     wanted = _checked(names_of(asked.analysis), ANALYSES, "analysis")
     _checked([asked.missing], MISSING, "rule for missing scores")
     procedure = Procedure(asked.significance, asked.method, asked.draws, asked.permutations, seed, workers)
-    tables, notes = read_score_tables(data, reading, human=asked.human)
-    options: dict[str, Any] = {
-        "human": only_human(tables, asked.human),
-        "metrics": list(names_of(asked.metrics)) or None,
-        "lower_is_better": list(names_of(asked.lower_is_better)),
-        "cluster": asked.cluster,
-        "pairwise": asked.missing == "pairwise",
-    }
-    wanted_rankings: dict[str, Any] = {
+    scores = read_scores(data, asked, reading)
+    chosen: dict[str, Any] = {"human": scores.human, "metrics": list(scores.metrics) or None}
+    options = chosen | {"cluster": asked.cluster, "pairwise": asked.missing == "pairwise"}
+    rankings_of: dict[str, Any] = {
         "meta": list(names_of(asked.meta)),
         "contexts": list(names_of(asked.context)),
         "holm": asked.holm,
     }
-    run = (
-        None
-        if out is None
-        else _open(out, tables, options | wanted_rankings | {"analysis": wanted}, procedure)
+    named = (
+        options | rankings_of | {"lower_is_better": list(names_of(asked.lower_is_better)), "analysis": wanted}
     )
+    run = None if out is None else _open(out, scores.cubes, named, procedure)
     told = progress or _silent
-    rankings = rank_tables(
-        tables,
+    rankings = rank_cubes(
+        scores.cubes,
         procedure=procedure,
         progress=lambda done, total: told("ranking", done, total),
-        **wanted_rankings,
+        **rankings_of,
         **options,
     )
     analyses = {}
     for done, name in enumerate(wanted, start=1):
-        analyses[name] = analyse(name, data, tables, meta=asked.meta, procedure=procedure, **options)
+        analyses[name] = analyse(name, data, scores.cubes, meta=asked.meta, procedure=procedure, **options)
         told("analysing", done, len(wanted))
-    notes += [note for ranking in rankings for note in ranking.data.notes]
+    notes = [*scores.notes, *(note for ranking in rankings for note in ranking.data.cube.notes)]
     result = RankResult(options["human"], tuple(rankings), analyses, tuple(dict.fromkeys(notes)))
     if run is not None:
         write_results(run, result.to_dict(), result.to_frame())
@@ -123,11 +120,11 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 
 def _open(
-    out: str | Path, tables: Sequence[ScoreTable], configuration: dict[str, Any], procedure: Procedure
+    out: str | Path, cubes: Sequence[Cube], configuration: dict[str, Any], procedure: Procedure
 ) -> RunFolder:
     """The run folder; neither the number of threads nor the streams derived from names identify a run."""
     drawing = {name: value for name, value in asdict(procedure).items() if name not in {"workers", "stream"}}
-    return open_score_run(out, "rank", tables, configuration | drawing)
+    return open_score_run(out, "rank", cubes, configuration | drawing)
 
 
 def _checked(names: Sequence[str], known: Iterable[str], kind: str) -> list[str]:

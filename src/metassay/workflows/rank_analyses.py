@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from metassay.data.scores import ScoreTable
+from metassay.data.cube import Cube
 from metassay.errors import InputError
-from metassay.meta.people.analyses.ceiling import human_ceiling
-from metassay.meta.people.analyses.discrimination import discrimination
-from metassay.meta.people.analyses.power import segments_to_separate_metrics, segments_to_separate_systems
+from metassay.meta.people.analyses.separation import (
+    discrimination,
+    segments_to_separate_metrics,
+    segments_to_separate_systems,
+)
 from metassay.meta.people.analyses.stability import stability_over_segments, stability_over_systems
-from metassay.meta.people.analyses.thresholds import agreement_thresholds
-from metassay.meta.people.comparable import Comparable, comparable
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, parse_meta
-from metassay.meta.people.rank_order import plain, shared_name
-from metassay.meta.people.significance import Procedure
+from metassay.meta.people.analyses.yardsticks import agreement_thresholds, human_ceiling
+from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure, parse_meta
+from metassay.meta.people.rated import Rated, rated
+from metassay.meta.people.significance import plain, shared_name
 from metassay.workflows.corpus_agreement import corpus_agreement
 
 Rows = list[dict[str, Any]]
@@ -30,32 +31,32 @@ class Question:
     """What the analyses work on: the data sets, the meta-metrics, and how to draw."""
 
     source: Any
-    tables: Sequence[ScoreTable]
-    data: Sequence[Comparable]
+    cubes: Sequence[Cube]
+    data: Sequence[Rated]
     human: str
     metas: tuple[MetaMetric, ...]
     procedure: Procedure
 
-    def complete(self) -> Iterator[tuple[Comparable, Judged]]:
+    def complete(self) -> Iterator[tuple[Rated, Judged]]:
         """Each data set with the metrics proper on the segments that all of them have."""
         for data in self.data:
             segments = np.asarray(data.complete[data.ranked].all(axis=0))
             if not segments.any():
                 raise InputError(
-                    f"{data.dataset}: no segment has the scores of all metrics.",
+                    f"{data.cube.dataset}: no segment has the scores of all metrics.",
                     remedy="Leave out the metrics with gaps: name the others with --metrics.",
                 )
             yield data, data.judged(data.ranked, segments)
 
     def with_pairwise(self) -> tuple[MetaMetric, ...]:
         """The meta-metrics asked for, and PA and SPA beside them: the comparison of the paper."""
-        return tuple(dict.fromkeys([*self.metas, MetaMetric("pa"), MetaMetric("spa")]))
+        return tuple(dict.fromkeys([*self.metas, *parse_meta("pa,spa")]))
 
 
 def analyse(
     name: str,
     source: Any,
-    tables: Sequence[ScoreTable],
+    cubes: Sequence[Cube],
     *,
     human: str,
     meta: str | Sequence[str],
@@ -63,8 +64,8 @@ def analyse(
     **options: Any,
 ) -> Rows:
     """The rows of one analysis; `source` is what the user named, for analyses that need the texts."""
-    data = [comparable(table, human=human, seed=procedure.seed, **options) for table in tables]
-    return ANALYSES[name](Question(source, tables, data, human, parse_meta(meta), procedure))
+    data = [rated(cube, human=human, seed=procedure.seed, **options) for cube in cubes]
+    return ANALYSES[name](Question(source, cubes, data, human, parse_meta(meta), procedure))
 
 
 def _stability(question: Question) -> Rows:
@@ -72,7 +73,7 @@ def _stability(question: Question) -> Rows:
     draws = {"trials": question.procedure.draws, "seed": question.procedure.seed}
     for data, judged in question.complete():
         for meta in question.with_pairwise():
-            known = {"dataset": data.dataset, "meta": str(meta)}
+            known = {"dataset": data.cube.dataset, "meta": str(meta)}
             for row in stability_over_systems(meta, judged, **draws):
                 rows.append(known | {"ablated": "systems"} | row)
             for row in stability_over_segments(meta, judged, **draws):
@@ -83,9 +84,9 @@ def _stability(question: Question) -> Rows:
 def _discrimination(question: Question) -> Rows:
     return [
         {
-            "dataset": data.dataset,
+            "dataset": data.cube.dataset,
             "meta": str(meta),
-            "systems": len(data.systems),
+            "systems": len(data.cube.systems),
             **discrimination(meta, judged, _own(question.procedure, data)),
         }
         for data, judged in question.complete()
@@ -96,17 +97,17 @@ def _discrimination(question: Question) -> Rows:
 def _ceiling(question: Question) -> Rows:
     rows: Rows = []
     procedure = question.procedure
-    for table in question.tables:
+    for cube in question.cubes:
         prefix = f"{question.human}:"
-        raters = {name: scores for name, scores in table.human.items() if name.startswith(prefix)}
+        raters = {name: cube.oriented(name) for name in cube.human if name.startswith(prefix)}
         if len(raters) < 2:
             raise InputError(
-                f"{table.dataset}: the ceiling needs the scores of several raters.",
+                f"{cube.dataset}: the ceiling needs the scores of several raters.",
                 remedy=f"Join the ratings (rater, category, severity), or name columns {prefix}NAME.",
             )
         for meta in question.metas:
             for row in human_ceiling(meta, raters, draws=procedure.draws, seed=procedure.seed):
-                rows.append({"dataset": table.dataset, "meta": str(meta)} | row)
+                rows.append({"dataset": cube.dataset, "meta": str(meta)} | row)
     return rows
 
 
@@ -141,7 +142,7 @@ def _power(question: Question) -> Rows:
             needed = segments_to_separate_systems(scores)
             rows.append(
                 {
-                    "dataset": data.dataset,
+                    "dataset": data.cube.dataset,
                     "separates": "systems",
                     "by": question.human if m == 0 else data.names[m - 1],
                     "median_segments": _finite(float(np.median(needed))),
@@ -153,13 +154,13 @@ def _power(question: Question) -> Rows:
     return rows
 
 
-def _metrics_apart(data: Comparable, judged: Judged, meta: MetaMetric, procedure: Procedure) -> Rows:
+def _metrics_apart(data: Rated, judged: Judged, meta: MetaMetric, procedure: Procedure) -> Rows:
     needed = segments_to_separate_metrics(meta, judged, draws=procedure.draws, seed=procedure.seed)
     if needed is None:
         return []
     return [
         {
-            "dataset": data.dataset,
+            "dataset": data.cube.dataset,
             "separates": "metrics",
             "by": str(meta),
             "median_segments": _finite(float(np.median(needed))) if len(needed) else None,
@@ -176,8 +177,8 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _own(procedure: Procedure, data: Comparable) -> Procedure:
-    return replace(procedure, stream=zlib.crc32(data.dataset.encode()))
+def _own(procedure: Procedure, data: Rated) -> Procedure:
+    return replace(procedure, stream=zlib.crc32(data.cube.dataset.encode()))
 
 
 ANALYSES: dict[str, Callable[[Question], Rows]] = {

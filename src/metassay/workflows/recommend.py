@@ -11,10 +11,9 @@ import numpy as np
 import polars as pl
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.contexts.choice import Evidence, robust_choice
+from metassay.meta.contexts.choice import Evidence, robust_choice, stored_evidence
 from metassay.meta.contexts.choice import recommend as recommended
 from metassay.meta.contexts.robustness import pareto
-from metassay.meta.contexts.stored_evidence import stored_evidence
 from metassay.store.run import RunFolder
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.run_files import RESULT, TIMINGS

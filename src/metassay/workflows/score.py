@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from metassay.data.cube import Cube
 from metassay.data.dataset import Dataset
 from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, default_workers, score_rows
 from metassay.errors import InputError, Place, UnknownName
-from metassay.meta.aggregation.scores import Panel, Resampling, bootstrap_means, corpus_scores
+from metassay.meta.aggregation.scores import Resampling, bootstrap_means, corpus_scores
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.reporting.tables import to_text
 from metassay.settings import takes
 from metassay.workflows.noting import warnings_as_notes
-from metassay.workflows.panels import panels_of, row_statistics
+from metassay.workflows.panels import cubes_of, row_statistics
 from metassay.workflows.preparing import as_dataset, chosen_metrics, prepared, scoring_rows
 from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result
@@ -84,16 +85,16 @@ def score(
     segments = _long_table(data, chosen, scores)
     if asked.per_segment is not None:
         write_table(segments, asked.per_segment)
-    panels = panels_of(data, statistics, scores)
-    several = len(panels) > 1
+    cubes = cubes_of(data, statistics, scores)
+    several = len(cubes) > 1
     systems = [
-        ({"group": panel.group} if several else {}) | row
+        ({"group": cube.dataset} if several else {}) | row
         for metric in chosen
-        for panel in panels
-        for row in _systems(panel, metric, asked.aggregate, seed, ranking=data.kind.ranked)
+        for cube in cubes
+        for row in _systems(cube, metric, asked.aggregate, seed, ranking=data.kind.ranked)
     ]
     found = (
-        comparisons(panels, chosen, asked.test, draws=asked.draws, seed=seed, several=several)
+        comparisons(cubes, chosen, asked.test, draws=asked.draws, seed=seed, several=several)
         if asked.test is not None
         else []
     )
@@ -145,17 +146,17 @@ def write_table(frame: pl.DataFrame, path: str | Path) -> None:
 
 
 def _systems(
-    panel: Panel, metric: Metric, aggregate: Sequence[str], seed: int, *, ranking: bool
+    cube: Cube, metric: Metric, aggregate: Sequence[str], seed: int, *, ranking: bool
 ) -> list[dict[str, Any]]:
     """The scores of each system of a test set."""
-    corpora, bootstraps = [np.nan] * len(panel.systems), [np.nan] * len(panel.systems)
+    corpora, bootstraps = [np.nan] * len(cube.systems), [np.nan] * len(cube.systems)
     if isinstance(metric, StatisticsMetric):
-        corpora = corpus_scores(panel, metric).tolist()
+        corpora = corpus_scores(cube, metric).tolist()
         if "bootstrap" in aggregate:
-            bootstraps = bootstrap_means(panel, metric, Resampling(seed=seed)).tolist()
+            bootstraps = bootstrap_means(cube, metric, Resampling(seed=seed)).tolist()
     rows = []
-    for k, system in enumerate(panel.systems):
-        segment = _mean(panel.segments[metric.spec][k])
+    for k, system in enumerate(cube.systems):
+        segment = _mean(cube.metrics[metric.spec][k])
         # of rankings, the mean over judged topics is what trec_eval prints as `all`
         corpus = segment if ranking else _plain(corpora[k])
         found = {"corpus": corpus, "segment": segment, "bootstrap": _plain(bootstraps[k])}

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from metassay.data.cube import Cube
 from metassay.errors import InputError
-from metassay.meta.aggregation.scores import Panel, Resampling
+from metassay.meta.aggregation.scores import Resampling
 from metassay.metrics.base import Metric, StatisticsMetric
 from metassay.stats.multiplicity import holm
 from metassay.stats.resampling import (
@@ -25,7 +26,7 @@ TESTS = {"bootstrap": 1000, "randomization": 10_000}
 
 
 def comparisons(
-    panels: Sequence[Panel],
+    cubes: Sequence[Cube],
     metrics: Sequence[Metric],
     test: str,
     *,
@@ -38,28 +39,28 @@ def comparisons(
     if count < 1:
         raise InputError(f"{count} draws are not enough for a test.")
     return [
-        ({"group": panel.group} if several else {}) | row
+        ({"group": cube.dataset} if several else {}) | row
         for metric in metrics
-        for panel in panels
-        for row in _between_systems(panel, metric, test, count, seed)
+        for cube in cubes
+        for row in _between_systems(cube, metric, test, count, seed)
     ]
 
 
-def _between_systems(panel: Panel, metric: Metric, test: str, draws: int, seed: int) -> list[dict[str, Any]]:
-    statistics, from_statistics = _statistics(panel, metric)
+def _between_systems(cube: Cube, metric: Metric, test: str, draws: int, seed: int) -> list[dict[str, Any]]:
+    statistics, from_statistics = _statistics(cube, metric)
     common = ~np.isnan(statistics).any(axis=(0, 2))
-    if len(panel.systems) < 2 or not common.any():
+    if len(cube.systems) < 2 or not common.any():
         return []
-    rng = Resampling(seed=seed).stream(panel.group, test, int(common.sum()))
+    rng = Resampling(seed=seed).stream(cube.dataset, test, int(common.sum()))
     compare = paired_bootstrap if test == "bootstrap" else approximate_randomization
     found = compare(statistics[:, common], from_statistics, rng, draws=draws)
-    pairs = [(i, j) for i in range(len(panel.systems)) for j in range(i + 1, len(panel.systems))]
+    pairs = [(i, j) for i in range(len(cube.systems)) for j in range(i + 1, len(cube.systems))]
     adjusted = holm([found.p[pair] for pair in pairs])
     return [
         {
             "metric": metric.spec,
-            "a": panel.systems[i],
-            "b": panel.systems[j],
+            "a": cube.systems[i],
+            "b": cube.systems[j],
             "difference": _plain(found.differences[i, j]),
             "p": _plain(found.p[i, j]),
             "test": test,
@@ -70,11 +71,11 @@ def _between_systems(panel: Panel, metric: Metric, test: str, draws: int, seed: 
     ]
 
 
-def _statistics(panel: Panel, metric: Metric) -> tuple[FloatArray, FromStatistics]:
+def _statistics(cube: Cube, metric: Metric) -> tuple[FloatArray, FromStatistics]:
     """Statistics [systems, segments, s], NaN where a system has no (defined) score, and their score."""
     if isinstance(metric, StatisticsMetric):
-        return panel.statistics[metric.spec], metric.from_statistics
-    scores = panel.segments[metric.spec]
+        return cube.statistics[metric.spec], metric.from_statistics
+    scores = cube.metrics[metric.spec]
     statistics = mean_statistics(scores)
     statistics[np.isnan(scores)] = np.nan
     return statistics, from_mean_statistics

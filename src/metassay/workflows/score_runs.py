@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metassay.data.scores import ScoreTable
+from metassay.data.cube import Cube
 from metassay.store.run import RunFolder
 
 
 def open_score_run(
-    folder: str | Path, command: str, tables: Sequence[ScoreTable], configuration: Mapping[str, Any]
+    folder: str | Path, command: str, cubes: Sequence[Cube], configuration: Mapping[str, Any]
 ) -> RunFolder:
     """The run folder of this command and configuration on these scores; another run's is refused."""
-    inputs = {table.dataset: table.content_hash for table in tables}
+    inputs = {cube.dataset: cube.content_hash for cube in cubes}
     return RunFolder.open(
         folder, {"command": command, "configuration": dict(configuration), "inputs": inputs}
     )

@@ -241,13 +241,30 @@ class AggregateSettings(Settings):
 
 
 @dataclass(frozen=True)
-class RankSettings(Settings):
-    """How metrics are ranked against people."""
+class Compared(Settings):
+    """Which scores of people and metrics are compared, and in which direction they are read."""
 
     human: Annotated[
         Named | None,
-        option("Human scores, comma-separated: the first is the yardstick.", kind=str | None, panel=SCORES),
+        option("The human score; others of people after commas.", kind=str | None, panel=SCORES),
     ] = None
+    metrics: Annotated[
+        MetricChoice,
+        option("Only these, comma-separated; ours are computed from texts.", kind=str | None, panel=SCORES),
+    ] = None
+    lower_is_better: Annotated[
+        Named, option("Columns to turn around, comma-separated.", kind=str, panel=SCORES)
+    ] = ""
+    higher_is_better: Annotated[
+        Named,
+        option("Columns to keep although named like ter or wer, comma-separated.", kind=str, panel=SCORES),
+    ] = ""
+
+
+@dataclass(frozen=True)
+class RankSettings(Compared):
+    """How metrics are ranked against people."""
+
     meta: Annotated[
         Named,
         option(
@@ -281,9 +298,6 @@ class RankSettings(Settings):
             panel=SCORES,
         ),
     ] = None
-    lower_is_better: Annotated[
-        Named, option("Columns to turn around, comma-separated.", kind=str, panel=SCORES)
-    ] = ""
     holm: Annotated[bool, option("Holm's correction over all comparisons.", "--holm", panel=TESTS)] = False
     missing: Annotated[
         str, option("complete segments only, or pairwise: what both systems of a pair have.", panel=SCORES)
@@ -294,18 +308,10 @@ class RankSettings(Settings):
 
 
 @dataclass(frozen=True)
-class DependSettings(Settings):
+class DependSettings(Compared):
     """How system dependence is measured."""
 
-    human: Annotated[Named | None, option("The column of human scores.", kind=str | None)] = None
     by: Annotated[str, option("Group outputs by this column.", metavar="COLUMN")] = "system"
-    metrics: Annotated[
-        MetricChoice,
-        option("Only these, comma-separated; ours are computed where there are texts.", kind=str | None),
-    ] = None
-    lower_is_better: Annotated[
-        Named | None, option("Metrics to turn around, comma-separated.", kind=str | None)
-    ] = None
     context: Annotated[
         Any, _several("Also within each value of this column; default domain.", "--context", "COLUMN")
     ] = None

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from metassay.data.cube import cubes
 from metassay.data.readers.mt_metrics_eval import is_score_tree, read_score_trees
-from metassay.data.scores import score_tables
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_a_small_tree_line_by_line(tree: Path) -> None:
     assert is_score_tree(tree.parent)
     assert not is_score_tree(tree / "documents")
     (found,) = read_score_trees(tree)
-    (table,) = score_tables(found.frame)
+    (table,) = cubes(found.frame)
     assert (table.dataset, table.systems, table.segments) == ("en-de", ("a", "b"), ("1", "2", "3"))
     assert sorted(table.metrics) == ["M-x-refA", "Q-src"]
     np.testing.assert_array_equal(table.human["mqm"], [[-1, np.nan, -3], [0, -1, -2]])
@@ -46,7 +46,7 @@ def test_a_small_tree_line_by_line(tree: Path) -> None:
     assert table.labels["domain"] == ("news", "news", "chat")
     assert any("S-src" in note for note in found.notes)
     assert any("refA" in note for note in table.notes)
-    (kept,) = score_tables(found.frame, keep_references=True)
+    (kept,) = cubes(found.frame, keep_references=True)
     assert "refA" in kept.systems
 
 
@@ -63,7 +63,7 @@ def test_marked_errors_stand_in_for_missing_scores(tree: Path) -> None:
     error = '{"errors": [{"category": "accuracy/omission", "severity": "major"}]}'
     lines = [f"{system}\t{rating}" for system in "ab" for rating in (error, "None", '{"errors": []}')]
     (tree / "human-scores/en-de.mqm.merged.seg.rating").write_text("\n".join(lines) + "\n")
-    (table,) = score_tables(read_score_trees(tree)[0].frame)
+    (table,) = cubes(read_score_trees(tree)[0].frame)
     np.testing.assert_array_equal(table.human["mqm"], [[-5, np.nan, 0], [-5, np.nan, 0]])
 
 
@@ -75,8 +75,8 @@ def test_a_wrong_number_of_scores_is_refused_with_its_file(tree: Path) -> None:
 
 def test_the_real_tree_equals_the_table(real_data: Callable[[str], Path]) -> None:
     (found,) = read_score_trees(real_data("mt-metrics-eval-v2/wmt23"))
-    (ours,) = score_tables(found.frame)
-    (table,) = score_tables(pl.read_parquet(real_data("wmt23/wmt23_en-de_metrics.parquet")))
+    (ours,) = cubes(found.frame)
+    (table,) = cubes(pl.read_parquet(real_data("wmt23/wmt23_en-de_metrics.parquet")))
     assert sorted(ours.metrics) == sorted(table.metrics)
     rows = [ours.systems.index(name) for name in table.systems]
     columns = [ours.segments.index(name) for name in table.segments]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 from sacrebleu import corpus_bleu, corpus_chrf, sentence_bleu, sentence_chrf
 from scipy.stats import pearsonr
 
+from metassay.data.cube import Cube
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import aggregate_scores
 from metassay.meta.aggregation.scores import (
-    Panel,
     Resampling,
     bootstrap_means,
     corpus_scores,
@@ -24,11 +26,12 @@ BLEU, CHRF, TER = parse_metrics("bleu,chrf,ter")
 FEW = Resampling(resamples=50, size=40, repeats=20, downsampled=(1, 5))
 
 
-def panel_of(outputs, references, human=None, group="2023/xx-en", metrics=(BLEU, CHRF, TER)) -> Panel:
+def panel_of(outputs, references, human=None, group="2023/xx-en", metrics=(BLEU, CHRF, TER)) -> Cube:
     batches = [Batch.of(own, [[r] for r in references]) for own in outputs.values()]
     statistics = {m.spec: np.stack([m.statistics(b) for b in batches]) for m in metrics}
     segments = {m.spec: np.stack([m.score(b) for b in batches]) for m in metrics}
-    return Panel(group, tuple(outputs), statistics, segments, human or {})
+    ids = tuple(map(str, range(len(references))))
+    return Cube(group, tuple(outputs), ids, human or {}, segments, statistics=statistics)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +65,7 @@ def test_corpus_and_segment_scores_are_the_official_ones(small):
 
 def test_bootstrap_is_the_mean_of_official_scores_over_the_same_resamples(small):
     outputs, references, panel = small
-    drawn = FEW.stream(panel.group, "bootstrap", 30).integers(0, 30, size=(50, 40))
+    drawn = FEW.stream(panel.dataset, "bootstrap", 30).integers(0, 30, size=(50, 40))
     for row in system_scores(panel, BLEU, FEW):
         own = outputs[row.system]
         official = [corpus_bleu([own[i] for i in k], [[references[i] for i in k]]).score for k in drawn]
@@ -72,7 +75,7 @@ def test_bootstrap_is_the_mean_of_official_scores_over_the_same_resamples(small)
 
 def test_the_standard_error_of_a_segment_mean_is_the_textbook_one(small):
     *_, panel = small
-    for row, scores in zip(system_scores(panel, CHRF, Resampling(resamples=4000)), panel.segments["chrf"]):
+    for row, scores in zip(system_scores(panel, CHRF, Resampling(resamples=4000)), panel.metrics["chrf"]):
         assert row.errors["segment"] == pytest.approx(scores.std() / np.sqrt(30), rel=0.06)
 
 
@@ -113,7 +116,7 @@ def test_agreement_with_people_is_oriented_and_on_rated_segments(small):
 
     half = panel.human["mqm"].copy()
     half[:, 15:] = np.nan
-    rated = Panel(panel.group, panel.systems, panel.statistics, panel.segments, {"mqm": half})
+    rated = replace(panel, human={"mqm": half})
     found = aggregate_scores([rated], [BLEU], FEW).human
     official = [corpus_bleu(own[:15], [references[:15]]).score for own in outputs.values()]
     assert found[0]["pearson"] == pytest.approx(pearsonr(official, half[:, :15].mean(axis=1)).statistic)
@@ -122,10 +125,10 @@ def test_agreement_with_people_is_oriented_and_on_rated_segments(small):
 
 def test_missing_outputs_stay_missing(small):
     outputs, references, panel = small
-    statistics, segments = panel.statistics["bleu"].copy(), panel.segments["bleu"].copy()
+    statistics, segments = panel.statistics["bleu"].copy(), panel.metrics["bleu"].copy()
     statistics[1, 20:], segments[1, 20:] = np.nan, np.nan
     statistics[4], segments[4] = np.nan, np.nan
-    gaps = Panel(panel.group, panel.systems, {"bleu": statistics}, {"bleu": segments}, {})
+    gaps = replace(panel, statistics={"bleu": statistics}, metrics={"bleu": segments}, human={})
     rows = {row.system: row for row in system_scores(gaps, BLEU, FEW)}
     assert set(rows) == {"s0", "s1", "s2", "s3"}
     expected = corpus_bleu(outputs["s1"][:20], [references[:20]]).score

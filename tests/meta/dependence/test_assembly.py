@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
+from metassay.data.cube import Cube, Grid
 from metassay.errors import InputError, UnknownName
 from metassay.meta.dependence.assembly import depend_on_systems
 from metassay.meta.dependence.fits import system_dependence
-from metassay.meta.dependence.outputs import scored_outputs
+from metassay.meta.dependence.outputs import outputs_of
 
 SYSTEMS, ITEMS = 5, 40
 QUICK = {"bootstraps": 20, "draws": 19}
@@ -43,7 +45,7 @@ def columns():
         },
         "system": [f"s{k}" for k in system],
         "item": [f"{i:02}" for i in item],
-        "contexts": {"domain": np.where(item < 15, "news", "chat"), "year": np.full(len(item), "2023")},
+        "contexts": {"domain": np.where(item < 15, "news", "chat"), "genre": np.full(len(item), "one")},
     }
 
 
@@ -56,8 +58,24 @@ def shuffled(columns, order):
     }
 
 
+def scored(columns, **options):
+    """Columns with a row per output as a cube, read output by output."""
+    item = np.asarray(columns["item"])
+    grid = Grid.of(pl.Series(np.asarray(columns["system"])), pl.Series(item))
+    labels = {name: dict(zip(item, map(str, values))) for name, values in columns["contexts"].items()}
+    cube = Cube(
+        "all",
+        grid.systems,
+        grid.segments,
+        {"mqm": grid.array(np.asarray(columns["human"]))},
+        {name: grid.array(np.asarray(scores)) for name, scores in columns["metrics"].items()},
+        {name: tuple(own[segment] for segment in grid.segments) for name, own in labels.items()},
+    )
+    return outputs_of(cube, "mqm", contexts=list(labels), **options)
+
+
 def test_the_report_says_what_the_array_function_says(columns):
-    report = depend_on_systems(scored_outputs(**columns), human="mqm", **QUICK)
+    report = depend_on_systems(scored(columns), **QUICK)
     as_dict = report.to_dict()
     assert list(as_dict)[:4] == ["schema_version", "human", "by", "metrics"]
     assert (as_dict["schema_version"], as_dict["human"], as_dict["by"]) == (1, "mqm", "system")
@@ -81,31 +99,31 @@ def test_the_report_says_what_the_array_function_says(columns):
 
 
 def test_neither_row_order_nor_workers_nor_other_metrics_change_a_byte(columns):
-    first = json.dumps(depend_on_systems(scored_outputs(**columns), **QUICK).to_dict(), allow_nan=False)
+    first = json.dumps(depend_on_systems(scored(columns), **QUICK).to_dict(), allow_nan=False)
     order = np.random.default_rng(1).permutation(SYSTEMS * ITEMS)
-    mixed = scored_outputs(**shuffled(columns, order))
+    mixed = scored(shuffled(columns, order))
     assert json.dumps(depend_on_systems(mixed, **QUICK, workers=3).to_dict()) == first
     alone = columns | {"metrics": {"poor": columns["metrics"]["poor"]}}
-    entry = depend_on_systems(scored_outputs(**alone), **QUICK).to_dict()["metrics"][0]
+    entry = depend_on_systems(scored(alone), **QUICK).to_dict()["metrics"][0]
     assert entry == json.loads(first)["metrics"][1]
 
 
 def test_a_metric_s_gaps_are_its_own(columns):
-    whole = depend_on_systems(scored_outputs(**columns), **QUICK)
+    whole = depend_on_systems(scored(columns), **QUICK)
     columns["metrics"]["good"][3] = np.nan
     columns["metrics"]["empty"] = np.full(SYSTEMS * ITEMS, np.nan)
-    gaps = depend_on_systems(scored_outputs(**columns), **QUICK)
+    gaps = depend_on_systems(scored(columns), **QUICK)
     assert gaps["poor"].to_dict() == whole["poor"].to_dict()
     assert len(gaps["good"].cells.human) == SYSTEMS * ITEMS - 1
     assert gaps.left_out == {"empty": "no output has both scores"}
     (comparison,) = gaps.comparisons
     both = np.delete(np.arange(SYSTEMS * ITEMS), 3)
-    alone = depend_on_systems(scored_outputs(**shuffled(columns, both)), **QUICK)
+    alone = depend_on_systems(scored(shuffled(columns, both)), **QUICK)
     assert comparison.difference.difference == pytest.approx(alone.comparisons[0].difference.difference)
 
 
 def test_local_dependence_is_measured_where_a_column_varies(columns):
-    report = depend_on_systems(scored_outputs(**columns), **QUICK)
+    report = depend_on_systems(scored(columns), **QUICK)
     local = {entry.context: entry for entry in report["good"].local}
     assert set(local) == {"news", "chat"}
     news = columns["contexts"]["domain"].reshape(SYSTEMS, ITEMS)[0] == "news"
@@ -118,8 +136,9 @@ def test_local_dependence_is_measured_where_a_column_varies(columns):
 
 
 def test_any_column_can_be_the_grouping(columns):
-    domain = columns.pop("contexts")["domain"]
-    report = depend_on_systems(scored_outputs(**columns, group=domain), by="domain", **QUICK)
+    domain = columns["contexts"]["domain"]
+    report = depend_on_systems(scored(columns, by="domain"), **QUICK)
+    assert report.by == "domain"
     entry = report["good"]
     assert entry.cells.names == ("chat", "news")
     assert entry.p_fair is None
@@ -129,33 +148,32 @@ def test_any_column_can_be_the_grouping(columns):
 
 
 def test_the_table_has_a_row_per_metric(columns):
-    frame = depend_on_systems(scored_outputs(**columns), **QUICK).to_frame()
+    frame = depend_on_systems(scored(columns), **QUICK).to_frame()
     assert frame["metric"].to_list() == ["good", "poor"]
     assert (frame["explained"] <= frame["inversions"]).all()
     assert (frame["flattered"] != frame["wronged"]).all()
 
 
 def test_without_bootstrap_there_are_no_intervals_and_no_comparisons(columns):
-    report = depend_on_systems(scored_outputs(**columns), bootstraps=0, draws=19)
+    report = depend_on_systems(scored(columns), bootstraps=0, draws=19)
     entry = report.to_dict()["metrics"][0]
     assert (entry["low"], entry["high"], report.comparisons) == (None, None, ())
     assert set(entry["deviations_low"].values()) == {None}
 
 
 def test_curves_and_sensitivity_come_on_request(columns):
-    report = depend_on_systems(scored_outputs(**columns), **QUICK, analysis=True)
+    report = depend_on_systems(scored(columns), **QUICK, analysis=True)
     assert len(report["good"].curves().own) == SYSTEMS
     assert report.to_dict()["metrics"][0]["sensitivity"][0]["change"] == "bootstraps"
 
 
 def test_bad_tables_are_named(columns):
-    with pytest.raises(InputError, match="system s0 has more than one output for item 00"):
-        scored_outputs(**columns | {"item": ["00"] * (SYSTEMS * ITEMS)})
+    negative = columns | {"metrics": {**columns["metrics"], "w": -np.ones(SYSTEMS * ITEMS)}}
     with pytest.raises(InputError, match="not negative"):
-        scored_outputs(**columns, weight=-np.ones(SYSTEMS * ITEMS))
-    with pytest.raises(InputError, match="good is infinite for output 1"):
-        scored_outputs(**columns | {"metrics": {"good": np.full(SYSTEMS * ITEMS, np.inf)}})
+        scored(negative, weight="w")
+    with pytest.raises(InputError, match="a score of good is infinite"):
+        scored(columns | {"metrics": {"good": np.full(SYSTEMS * ITEMS, np.inf)}})
     with pytest.raises(InputError, match="no metric has scores"):
-        depend_on_systems(scored_outputs(**columns | {"human": np.full(SYSTEMS * ITEMS, np.nan)}))
+        depend_on_systems(scored(columns | {"human": np.full(SYSTEMS * ITEMS, np.nan)}))
     with pytest.raises(UnknownName, match="Did you mean good"):
-        depend_on_systems(scored_outputs(**columns), **QUICK)["goof"]
+        depend_on_systems(scored(columns), **QUICK)["goof"]

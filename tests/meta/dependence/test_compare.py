@@ -7,8 +7,7 @@ import pytest
 
 from metassay.errors import InputError
 from metassay.meta.dependence.cells import cells_of
-from metassay.meta.dependence.compare import compare_dependence
-from metassay.meta.dependence.fits import draw_counts, system_dependence
+from metassay.meta.dependence.fits import compare_dependence, draw_counts, system_dependence
 
 
 def world(rng, segments=100):

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from metassay.meta.dependence.cells import cells_of
-from metassay.meta.dependence.estimators import (
+from metassay.meta.dependence.curves import (
     ESTIMATORS,
     binned_means,
     deviations_by_estimator,

@@ -8,8 +8,13 @@ import pytest
 from scipy.stats import linregress
 
 from metassay.meta.dependence.cells import cells_of
-from metassay.meta.dependence.fits import expected_deviations, system_dependence
-from metassay.meta.dependence.parts import constant_sysdep, leave_one_out, split_deviations
+from metassay.meta.dependence.fits import (
+    constant_sysdep,
+    expected_deviations,
+    leave_one_out,
+    split_deviations,
+    system_dependence,
+)
 
 
 def test_the_split_is_the_regression_of_deviations_on_human_means():

@@ -7,7 +7,7 @@ import pytest
 
 from metassay.meta.dependence.cells import cells_of
 from metassay.meta.dependence.fits import expected_deviations, remapped_means
-from metassay.meta.dependence.rankings import inversions, ranked, rankings
+from metassay.meta.dependence.results import inversions, ranked, rankings
 
 NAMES = ["A", "B", "C"]
 

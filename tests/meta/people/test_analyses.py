@@ -11,17 +11,18 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from metassay.meta.people.analyses.ceiling import human_ceiling
-from metassay.meta.people.analyses.discrimination import discrimination
-from metassay.meta.people.analyses.power import segments_to_separate_metrics, segments_to_separate_systems
+from metassay.meta.people.analyses.separation import (
+    discrimination,
+    segments_to_separate_metrics,
+    segments_to_separate_systems,
+)
 from metassay.meta.people.analyses.stability import (
-    _values_on_subsets,
     stability_over_segments,
     stability_over_systems,
 )
-from metassay.meta.people.analyses.thresholds import agreement_thresholds
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values, parse_meta
-from metassay.meta.people.significance import Procedure, metric_differences
+from metassay.meta.people.analyses.yardsticks import agreement_thresholds, human_ceiling
+from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric, parse_meta
+from metassay.meta.people.significance import metric_differences
 
 
 @pytest.fixture
@@ -36,21 +37,21 @@ def judged() -> Judged:
 def test_values_on_fewer_systems_are_those_of_the_smaller_table(judged: Judged, name: str) -> None:
     (meta,) = parse_meta(name)
     subsets = np.array([[0, 2, 5, 6], [1, 2, 3, 4]])
-    found = _values_on_subsets(meta, judged, subsets)
+    found = meta.on_subsets(judged, subsets)
     for trial, kept in enumerate(subsets):
         smaller = Judged(judged.human[kept], judged.metrics[:, kept])
-        np.testing.assert_allclose(found[:, trial], meta_values(meta, smaller), atol=1e-12)
+        np.testing.assert_allclose(found[:, trial], meta.values(smaller), atol=1e-12)
 
 
 def test_a_ranking_grows_stable_with_systems_and_segments(judged: Judged) -> None:
-    rows = stability_over_systems(MetaMetric("spa"), judged, trials=200)
+    rows = stability_over_systems(meta_metric("spa"), judged, trials=200)
     assert [row["systems"] for row in rows] == [3, 4, 5, 6]
     correlations = [row["correlation"] for row in rows]
     assert correlations[-1] > correlations[0]
     assert all(-1 <= r <= 1 for r in correlations)
     widths = [
         row["high"] - row["low"]
-        for row in stability_over_segments(MetaMetric("pearson"), judged, trials=200)
+        for row in stability_over_segments(meta_metric("pearson"), judged, trials=200)
         if row["metric"] == 1
     ]
     assert widths[-1] < widths[0]
@@ -62,7 +63,7 @@ def test_spa_is_more_stable_than_pa_on_wmt23(real_data: Callable[[str], Path]) -
     names = [n for n in table.columns if n.endswith("-refA")]
     human, *metrics = (table[n].to_numpy().reshape(12, -1) for n in ["mqm", *names])
     judged = Judged(human, np.stack(metrics))
-    soft, hard = (stability_over_systems(MetaMetric(m), judged, trials=300) for m in ("spa", "pa"))
+    soft, hard = (stability_over_systems(meta_metric(m), judged, trials=300) for m in ("spa", "pa"))
     assert all(s["correlation"] > h["correlation"] for s, h in zip(soft, hard))
 
 
@@ -91,7 +92,7 @@ def test_table_1_of_the_paper(
     human, *metrics = (table[n].to_numpy().reshape(systems, -1) for n in ["mqm", *names])
     judged = Judged(human, np.stack(metrics))
     for k, name in enumerate(("pa", "spa")):
-        found = discrimination(MetaMetric(name), judged, Procedure())
+        found = discrimination(meta_metric(name), judged, Procedure())
         assert found["metrics"] == 25
         assert found["distinct_values"] == distinct[k]
         assert found["comparisons"] == (276 if lp == "en-de" else 300)
@@ -110,8 +111,8 @@ def test_copies_count_as_if_each_had_been_tested(real_data: Callable[[str], Path
     names = ["instructscore-refA", "sescoreX-refA", "BLEU-refA", "COMET-refA", "chrF-refA"]
     human, *metrics = (table[n].to_numpy().reshape(12, -1) for n in ["mqm", *names])
     judged = Judged(human, np.stack(metrics))
-    found = discrimination(MetaMetric("spa"), judged, Procedure())
-    differences = metric_differences(MetaMetric("spa"), judged, Procedure())
+    found = discrimination(meta_metric("spa"), judged, Procedure())
+    differences = metric_differences(meta_metric("spa"), judged, Procedure())
     assert differences is not None
     one, two = (int((p <= 0.05).sum()) for p in differences.p_values())
     assert (found["metrics"], found["different_metrics"], found["comparisons"]) == (5, 4, 6)
@@ -124,7 +125,7 @@ def test_the_ceiling_is_each_rater_against_the_mean_of_the_others() -> None:
     truth = rng.normal(size=(5, 40))
     raters = {name: truth + 0.5 * rng.normal(size=truth.shape) for name in "abc"}
     raters["a"][:, 30:] = np.nan
-    rows = {row["rater"]: row for row in human_ceiling(MetaMetric("pearson", "segment"), raters, draws=200)}
+    rows = {row["rater"]: row for row in human_ceiling(meta_metric("pearson:segment"), raters, draws=200)}
     assert (rows["a"]["segments"], rows["b"]["segments"]) == (30, 40)
     others = (raters["b"] + raters["c"])[:, :30] / 2
     assert rows["a"]["value"] == pytest.approx(stats.pearsonr(raters["a"][:, :30].ravel(), others.ravel())[0])
@@ -134,7 +135,7 @@ def test_the_ceiling_is_each_rater_against_the_mean_of_the_others() -> None:
 def test_raters_without_a_common_segment_have_no_ceiling() -> None:
     one, other = np.full((2, 4), np.nan), np.full((2, 4), np.nan)
     one[:, :2], other[:, 2:] = 1.0, 1.0
-    rows = human_ceiling(MetaMetric("spa"), {"a": one, "b": other}, draws=10)
+    rows = human_ceiling(meta_metric("spa"), {"a": one, "b": other}, draws=10)
     assert [row["value"] for row in rows] == [None, None]
 
 
@@ -173,12 +174,12 @@ def test_power_of_a_paired_comparison_is_what_a_simulation_finds() -> None:
 
 
 def test_power_between_metrics_is_finite_where_they_differ(judged: Judged) -> None:
-    needed = segments_to_separate_metrics(MetaMetric("spa"), judged, draws=200)
+    needed = segments_to_separate_metrics(meta_metric("spa"), judged, draws=200)
     assert needed is not None
     assert (needed >= 1).all()
     assert needed[2] < needed[0]  # 0 against 3 is easier than 0 against 1
     twins = Judged(judged.human, judged.metrics[[0, 0]])
-    alone = segments_to_separate_metrics(MetaMetric("spa"), twins, draws=50)
+    alone = segments_to_separate_metrics(meta_metric("spa"), twins, draws=50)
     assert alone is not None
     assert np.isinf(alone[0])
     assert np.isinf(segments_to_separate_systems(np.ones((2, 5)))[0])

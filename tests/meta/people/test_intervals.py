@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval, weighted_values
-from metassay.meta.people.meta_metrics import Judged, meta_values, parse_meta
+from metassay.meta.people.meta_metrics import Judged, parse_meta
 
 
 @pytest.fixture
@@ -38,16 +38,14 @@ def test_a_resample_equals_repeating_the_drawn_segments(judged: Judged, name: st
         again = Judged(judged.human[:, drawn], judged.metrics[:, :, drawn], copies)
         if name == "acc_eq":  # epsilon stays that of all items
             continue
-        np.testing.assert_allclose(found[:, draw], meta_values(meta, again), atol=1e-9)
+        np.testing.assert_allclose(found[:, draw], meta.values(again), atol=1e-9)
 
 
 def test_the_interval_of_a_mean_over_items_is_the_textbook_one(judged: Judged) -> None:
     (meta,) = parse_meta("acc_eq")
-    from metassay.meta.people.meta_metrics import values_by_item
-
     found = bootstrap_values(meta, judged, draws=4000, seed=0)
     assert found is not None
-    by_item = values_by_item(meta, judged)
+    by_item = meta.by_item(judged)
     low, high = percentile_interval(found)
     error = by_item.std(axis=1) / np.sqrt(24)
     np.testing.assert_allclose(low, by_item.mean(axis=1) - 1.96 * error, atol=0.012)

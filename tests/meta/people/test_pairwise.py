@@ -14,14 +14,9 @@ import pytest
 from scipy import stats
 from scipy.stats import kendalltau
 
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values
-from metassay.meta.people.pairwise import (
-    agreement,
-    corpus_soft_pairwise_accuracy,
-    pairwise_accuracy,
-    preferences,
-    soft_pairwise_accuracy,
-)
+from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
+from metassay.meta.people.meta_metrics import Judged, meta_metric
+from metassay.meta.people.meta_metrics.spa import agreement, corpus_soft_pairwise_accuracy, preferences
 
 PAIRS = ("en-de", "he-en", "zh-en")
 
@@ -161,7 +156,7 @@ def test_one_segment_is_defined() -> None:
 
 def test_processes_and_hash_seeds_agree_to_the_last_bit() -> None:
     code = (
-        "import numpy as np; from metassay.meta.people.pairwise import soft_pairwise_accuracy as spa;"
+        "import numpy as np; from metassay.meta.pairwise import soft_pairwise_accuracy as spa;"
         "r = np.random.default_rng(0); print(repr(spa(r.normal(size=(9, 200)), r.normal(size=(9, 200)),"
         " method='permutation')))"
     )
@@ -222,6 +217,6 @@ def test_correlations_per_system_are_the_mean_of_scipys(name: str) -> None:
         "kendall": lambda x, y: stats.kendalltau(x, y).statistic,
         "kendall_c": lambda x, y: stats.kendalltau(x, y, variant="c").statistic,
     }
-    found = meta_values(MetaMetric(name, "per_system"), Judged(human, metrics))
+    found = meta_metric(f"{name}:per_system").values(Judged(human, metrics))
     expected = [np.mean([scipys[name](h, m) for h, m in zip(human[:3], metric)]) for metric in metrics]
     np.testing.assert_allclose(found, expected, atol=1e-12)

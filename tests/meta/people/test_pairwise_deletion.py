@@ -7,12 +7,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from metassay.data.scores import ScoreTable
-from metassay.meta.people.meta_metrics import MetaMetric, parse_meta
-from metassay.meta.people.pairwise import pairwise_accuracy, soft_pairwise_accuracy
-from metassay.meta.people.pairwise_deletion import pairwise_deletion
-from metassay.meta.people.ranking import rank_tables
-from metassay.meta.people.significance import Procedure
+from metassay.data.cube import Cube
+from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
+from metassay.meta.people.intervals import pairwise_deletion
+from metassay.meta.people.meta_metrics import Procedure, meta_metric, parse_meta
+from metassay.meta.people.ranking import rank_cubes
 
 FUNCTIONS = {"spa": soft_pairwise_accuracy, "pa": pairwise_accuracy}
 
@@ -41,29 +40,29 @@ def test_each_pair_of_systems_is_compared_on_what_both_have(scores, name: str) -
 def test_without_gaps_it_is_the_plain_value(name: str) -> None:
     rng = np.random.default_rng(1)
     human, metric = rng.normal(size=(5, 20)), rng.normal(size=(5, 20))
-    found = pairwise_deletion(MetaMetric(name), human, metric, draws=20)
+    found = pairwise_deletion(meta_metric(name), human, metric, draws=20)
     assert found.value == pytest.approx(FUNCTIONS[name](human, metric), abs=1e-12)
     assert found.segments == 20
 
 
 def test_pairs_without_a_common_segment_are_left_out() -> None:
     human = np.array([[1.0, 2.0, np.nan], [0.0, 1.0, np.nan], [np.nan, np.nan, 1.0]])
-    found = pairwise_deletion(MetaMetric("pa"), human, human, draws=10)
+    found = pairwise_deletion(meta_metric("pa"), human, human, draws=10)
     assert (found.value, found.pairs, found.segments) == (1.0, 1, 2)
-    alone = pairwise_deletion(MetaMetric("pa"), human[[0, 2]], human[[0, 2]], draws=10)
+    alone = pairwise_deletion(meta_metric("pa"), human[[0, 2]], human[[0, 2]], draws=10)
     assert np.isnan(alone.value)
     with pytest.raises(ValueError, match="complete segments"):
-        pairwise_deletion(MetaMetric("pearson"), human, human)
+        pairwise_deletion(meta_metric("pearson"), human, human)
 
 
 def test_ranking_with_gaps_everywhere(scores) -> None:
     human, metric = scores
     human[np.arange(4)[:, None] == np.arange(15) % 4] = np.nan  # no segment is rated for all systems
     ids = tuple(map(str, range(4))), tuple(map(str, range(15)))
-    table = ScoreTable("x", *ids, {"mqm": human}, {"m": metric, "n": -metric})
+    table = Cube("x", *ids, {"mqm": human}, {"m": metric, "n": -metric})
     with pytest.raises(ValueError, match="--missing pairwise"):
-        rank_tables([table], human="mqm", procedure=Procedure(draws=20))
-    (ranking,) = rank_tables([table], human="mqm", procedure=Procedure(draws=20), pairwise=True)
+        rank_cubes([table], human="mqm", procedure=Procedure(draws=20))
+    (ranking,) = rank_cubes([table], human="mqm", procedure=Procedure(draws=20), pairwise=True)
     rows = {row["metric"]: row for row in ranking.to_dict()["metrics"]}
     each = [
         soft_pairwise_accuracy(human[[i, j]], metric[[i, j]])

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metassay.data.scores import ScoreTable
+from metassay.data.cube import Cube
+from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.averages import averages
-from metassay.meta.people.meta_metrics import Judged, MetaMetric
-from metassay.meta.people.pairwise import soft_pairwise_accuracy
-from metassay.meta.people.ranking import rank_tables
-from metassay.meta.people.significance import Procedure, metric_differences
+from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric
+from metassay.meta.people.ranking import rank_cubes
+from metassay.meta.people.significance import metric_differences
 
 SYSTEMS, SEGMENTS = 5, 30
 
 
-def make_table(name: str = "en-de", seed: int = 0, suffix: str = "") -> ScoreTable:
+def make_table(name: str = "en-de", seed: int = 0, suffix: str = "") -> Cube:
     rng = np.random.default_rng(seed)
     human = rng.normal(size=(SYSTEMS, 1)) * 0.3 + rng.normal(size=(SYSTEMS, SEGMENTS))
     metrics = {f"m{k}{suffix}": human + rng.normal(size=human.shape) * (0.3 + k) for k in range(3)}
@@ -24,7 +24,7 @@ def make_table(name: str = "en-de", seed: int = 0, suffix: str = "") -> ScoreTab
         "doc_id": tuple(str(k // 3) for k in range(SEGMENTS)),
     }
     ids = tuple(f"s{k}" for k in range(SYSTEMS)), tuple(str(k) for k in range(SEGMENTS))
-    return ScoreTable(name, *ids, {"mqm": human}, metrics, labels)
+    return Cube(name, *ids, {"mqm": human}, metrics, labels)
 
 
 FEW = Procedure(draws=100)
@@ -32,7 +32,7 @@ FEW = Procedure(draws=100)
 
 def test_values_are_those_of_the_array_functions() -> None:
     table = make_table()
-    (ranking,) = rank_tables([table], human="mqm", procedure=FEW)
+    (ranking,) = rank_cubes([table], human="mqm", procedure=FEW)
     rows = {row["metric"]: row for row in ranking.to_dict()["metrics"]}
     for name, scores in table.metrics.items():
         assert rows[name]["value"] == pytest.approx(
@@ -49,7 +49,7 @@ def test_gaps_of_people_drop_for_all_and_gaps_of_a_metric_for_it_alone() -> None
     table = make_table()
     table.human["mqm"][1, 4] = np.nan
     table.metrics["m1"][2, 7] = table.metrics["m2"][0, 8] = np.nan
-    (ranking,) = rank_tables([table], human="mqm", procedure=FEW)
+    (ranking,) = rank_cubes([table], human="mqm", procedure=FEW)
     found = ranking.to_dict()
     assert (found["segments"], found["dropped_segments"]) == (29, 1)
     assert {row["metric"]: row["segments"] for row in found["metrics"]} == {
@@ -64,14 +64,14 @@ def test_gaps_of_people_drop_for_all_and_gaps_of_a_metric_for_it_alone() -> None
     pair = Judged(
         table.human["mqm"][:, shared], np.stack([table.metrics[m][:, shared] for m in ("m1", "m2")])
     )
-    alone = metric_differences(MetaMetric("spa"), pair, Procedure(draws=100, stream=FEW.stream))
+    alone = metric_differences(meta_metric("spa"), pair, Procedure(draws=100, stream=FEW.stream))
     assert alone is not None
     assert ranking.differences is not None
     assert ranking.differences.observed[2] == pytest.approx(alone.observed[0], abs=1e-12)
 
 
 def test_comparisons_name_the_better_metric_first() -> None:
-    (ranking,) = rank_tables([make_table()], human="mqm", procedure=FEW)
+    (ranking,) = rank_cubes([make_table()], human="mqm", procedure=FEW)
     found = ranking.to_dict()
     value = {row["metric"]: row["value"] for row in found["metrics"]}
     for pair in found["comparisons"]:
@@ -81,7 +81,7 @@ def test_comparisons_name_the_better_metric_first() -> None:
 
 def test_contexts_are_compared_on_equal_numbers_of_segments() -> None:
     table = make_table()
-    whole, chat, news = rank_tables([table], human="mqm", procedure=FEW, contexts=["domain"])
+    whole, chat, news = rank_cubes([table], human="mqm", procedure=FEW, contexts=["domain"])
     assert (whole.context, chat.context, news.context) == ("global", "chat", "news")
     assert chat.equal_segments == news.equal_segments == 10
     assert (chat.data.segments, news.data.segments) == (20, 10)
@@ -98,12 +98,12 @@ def test_contexts_are_compared_on_equal_numbers_of_segments() -> None:
 
 def test_a_context_that_varies_within_a_segment_is_refused() -> None:
     with pytest.raises(ValueError, match="one value per segment"):
-        rank_tables([make_table()], human="mqm", contexts=["system"])
+        rank_cubes([make_table()], human="mqm", contexts=["system"])
 
 
 def test_clusters_widen_the_unit_of_permutation() -> None:
     table = make_table()
-    (by_document,) = rank_tables([table], human="mqm", procedure=FEW, cluster="doc_id")
+    (by_document,) = rank_cubes([table], human="mqm", procedure=FEW, cluster="doc_id")
     sums = {
         name: scores.reshape(SYSTEMS, -1, 3).sum(axis=2)
         for name, scores in {**table.metrics, "mqm": table.human["mqm"]}.items()
@@ -114,7 +114,7 @@ def test_clusters_widen_the_unit_of_permutation() -> None:
 
 def test_averages_map_correlations_and_join_references() -> None:
     tables = [make_table("en-de", 1, "-refA"), make_table("he-en", 2, "-refB")]
-    rankings = rank_tables(tables, human="mqm", meta="pearson,pa", procedure=FEW)
+    rankings = rank_cubes(tables, human="mqm", meta="pearson,pa", procedure=FEW)
     pearson, pa = averages(rankings)
     assert pearson["datasets"] == ["en-de", "he-en"]
     for row in pearson["metrics"]:
@@ -128,7 +128,7 @@ def test_averages_map_correlations_and_join_references() -> None:
 
 def test_the_average_of_a_data_set_with_itself_is_itself() -> None:
     one, other = (make_table(name, 3) for name in ("a", "b"))
-    rankings = rank_tables([one, other], human="mqm", procedure=FEW)
+    rankings = rank_cubes([one, other], human="mqm", procedure=FEW)
     (mean,) = averages(rankings)
     values = {row["metric"]: row["value"] for row in rankings[0].to_dict()["metrics"]}
     for row in mean["metrics"]:
@@ -137,31 +137,32 @@ def test_the_average_of_a_data_set_with_itself_is_itself() -> None:
 
 def test_lower_is_better_turns_a_metric_around() -> None:
     table = make_table()
-    turned = ScoreTable(
+    turned = Cube(
         table.dataset,
         table.systems,
         table.segments,
         table.human,
         {**table.metrics, "m1": -table.metrics["m1"]},
         table.labels,
+        lower=frozenset({"m1"}),
     )
-    (plain,) = rank_tables([table], human="mqm", procedure=FEW)
-    (again,) = rank_tables([turned], human="mqm", procedure=FEW, lower_is_better=["m1"])
+    (plain,) = rank_cubes([table], human="mqm", procedure=FEW)
+    (again,) = rank_cubes([turned], human="mqm", procedure=FEW)
     np.testing.assert_array_equal(plain.values, again.values)
 
 
 def test_holm_makes_no_p_value_smaller() -> None:
-    (ranking,) = rank_tables([make_table()], human="mqm", procedure=FEW, holm=True)
+    (ranking,) = rank_cubes([make_table()], human="mqm", procedure=FEW, holm=True)
     assert all(pair["p_holm"] >= pair["p"] for pair in ranking.to_dict()["comparisons"])
 
 
 def test_no_test_leaves_no_ranks_and_williams_needs_pearson() -> None:
-    (ranking,) = rank_tables([make_table()], human="mqm", procedure=Procedure("none", draws=10))
+    (ranking,) = rank_cubes([make_table()], human="mqm", procedure=Procedure("none", draws=10))
     assert ranking.to_dict()["comparisons"] == []
     assert {row["rank"] for row in ranking.to_dict()["metrics"]} == {None}
     with pytest.raises(ValueError, match="pearson only"):
-        rank_tables([make_table()], human="mqm", procedure=Procedure("williams"))
-    (found,) = rank_tables(
+        rank_cubes([make_table()], human="mqm", procedure=Procedure("williams"))
+    (found,) = rank_cubes(
         [make_table()], human="mqm", meta="pearson", procedure=Procedure("williams", draws=10)
     )
     assert len(found.to_dict()["comparisons"]) == 3
@@ -170,7 +171,7 @@ def test_no_test_leaves_no_ranks_and_williams_needs_pearson() -> None:
 def test_a_constant_metric_has_no_correlation_and_no_rank() -> None:
     table = make_table()
     table.metrics["m1"][:] = 0.7
-    (ranking,) = rank_tables([table], human="mqm", meta="pearson", procedure=FEW)
+    (ranking,) = rank_cubes([table], human="mqm", meta="pearson", procedure=FEW)
     rows = {row["metric"]: row for row in ranking.to_dict()["metrics"]}
     assert rows["m1"]["value"] is None
     assert rows["m1"]["rank"] is None
@@ -180,27 +181,27 @@ def test_a_constant_metric_has_no_correlation_and_no_rank() -> None:
 def test_systems_without_scores_are_left_out_and_named() -> None:
     table = make_table()
     table.human["mqm"][0] = np.nan
-    (ranking,) = rank_tables([table], human="mqm", procedure=FEW)
+    (ranking,) = rank_cubes([table], human="mqm", procedure=FEW)
     assert ranking.to_dict()["systems"] == 4
-    assert "s0" in ranking.data.notes[0]
+    assert "s0" in ranking.data.cube.notes[0]
 
 
 def test_a_metric_that_lacks_a_system_has_no_value_and_is_named() -> None:
     table = make_table()
     table.metrics["m1"][3] = np.nan
-    (ranking,) = rank_tables([table], human="mqm", procedure=FEW)
+    (ranking,) = rank_cubes([table], human="mqm", procedure=FEW)
     rows = {row["metric"]: row for row in ranking.to_dict()["metrics"]}
     assert (rows["m1"]["value"], rows["m1"]["segments"], rows["m1"]["rank"]) == (None, 0, None)
     assert rows["m0"]["segments"] == SEGMENTS
-    assert "m1" in ranking.data.notes[0]
+    assert "m1" in ranking.data.cube.notes[0]
 
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(ValueError, match="unknown human score"):
-        rank_tables([make_table()], human="da")
+        rank_cubes([make_table()], human="da")
     with pytest.raises(ValueError, match="unknown metric"):
-        rank_tables([make_table()], human="mqm", metrics=["m9"])
+        rank_cubes([make_table()], human="mqm", metrics=["m9"])
     with pytest.raises(ValueError, match="unknown meta-metric"):
-        rank_tables([make_table()], human="mqm", meta="cosine")
+        rank_cubes([make_table()], human="mqm", meta="cosine")
     with pytest.raises(ValueError, match="system level only"):
-        rank_tables([make_table()], human="mqm", meta="spa:item")
+        rank_cubes([make_table()], human="mqm", meta="spa:item")

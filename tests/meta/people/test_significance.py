@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values, parse_meta
-from metassay.meta.people.pairwise import soft_pairwise_accuracy
+from metassay.meta.pairwise import soft_pairwise_accuracy
+from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_metric, parse_meta
 from metassay.meta.people.significance import (
     Differences,
     Procedure,
@@ -47,7 +47,7 @@ def transcribed(meta: MetaMetric, judged: Judged, test: str, draws: int) -> np.n
             stats.zscore(stats.rankdata(cells.reshape(-1, width), axis=1), axis=1).reshape(cells.shape)
             for cells in (judged.human, scores)
         )
-        meta = MetaMetric("pearson", meta.level)
+        meta = meta_metric(f"pearson:{meta.level}")
         judged = Judged(human, judged.metrics, judged.units)
     found = []
     for _, swaps in blocks_of_swaps(test, draws=draws, systems=len(judged.human), segments=units, seed=0):
@@ -57,7 +57,7 @@ def transcribed(meta: MetaMetric, judged: Judged, test: str, draws: int) -> np.n
             row = []
             for a, b in itertools.combinations(scores, 2):
                 pair = np.stack([np.where(mask, b, a), np.where(mask, a, b)])
-                ours, theirs = meta_values(meta, Judged(judged.human, pair, judged.units))
+                ours, theirs = meta.values(Judged(judged.human, pair, judged.units))
                 row.append(ours - theirs)
             found.append(row)
     return np.array(found).T
@@ -90,7 +90,7 @@ def test_clusters_are_swapped_as_a_whole(judged: Judged, name: str, test: str) -
 
 @pytest.mark.parametrize("test", SWAPS)
 def test_permutation_p_values_inside_draws_are_near_the_normal_ones(judged: Judged, test: str) -> None:
-    soft = MetaMetric("spa")
+    soft = meta_metric("spa")
     flipped = metric_differences(soft, judged, Procedure(test, "permutation", draws=30, permutations=20_000))
     normal = metric_differences(soft, judged, Procedure(test, draws=30))
     assert flipped is not None
@@ -100,7 +100,7 @@ def test_permutation_p_values_inside_draws_are_near_the_normal_ones(judged: Judg
 
 def test_item_level_swaps_are_sign_flips(judged: Judged) -> None:
     """Swapping a segment swaps that item's two values, so the mean difference has their signs flipped."""
-    meta = MetaMetric("kendall", "item")
+    meta = meta_metric("kendall:item")
     found = metric_differences(meta, judged, Procedure(draws=4000))
     assert found is not None
     taus = np.array(
@@ -127,7 +127,7 @@ def test_item_level_swaps_are_sign_flips(judged: Judged) -> None:
 )
 def test_threads_and_order_of_metrics_change_nothing(judged: Judged, test: str, method: str) -> None:
     def drawn(judged: Judged, workers: int) -> np.ndarray:
-        found = metric_differences(MetaMetric("spa"), judged, Procedure(test, method, 120, 200, 3, workers))
+        found = metric_differences(meta_metric("spa"), judged, Procedure(test, method, 120, 200, 3, workers))
         assert found is not None
         return found.drawn
 
@@ -142,7 +142,7 @@ def test_threads_and_order_of_metrics_change_nothing(judged: Judged, test: str, 
 def test_equal_metrics_never_differ(judged: Judged) -> None:
     twins = Judged(judged.human, judged.metrics[[1, 1]])
     for test in (*SWAPS, "bootstrap"):
-        found = metric_differences(MetaMetric("spa"), twins, Procedure(test, draws=99))
+        found = metric_differences(meta_metric("spa"), twins, Procedure(test, draws=99))
         assert found is not None
         one, two = found.p_values()
         assert one[0] == two[0] == 1.0
@@ -157,7 +157,7 @@ def test_p_values_are_uniform_under_the_null(name: str, test: str) -> None:
         human = rng.normal(size=(7, 1)) * 0.2 + rng.normal(size=(7, 30))
         judged = Judged(human, human + rng.normal(size=(2, 7, 30)))
         found = metric_differences(
-            MetaMetric(name), judged, Procedure(test, draws=99, seed=int(rng.integers(2**31)), workers=1)
+            meta_metric(name), judged, Procedure(test, draws=99, seed=int(rng.integers(2**31)), workers=1)
         )
         assert found is not None
         p_values.append(found.p_values(np.array([True]))[0][0])
@@ -172,7 +172,7 @@ def test_real_metrics_agree_with_a_slow_transcription(real_data: Callable[[str],
     names = [n for n in table.columns if n not in {"lp", "system", "seg_id", "mqm"}][::5][:9]
     human, *metrics = (table[n].to_numpy().reshape(systems, -1) for n in ["mqm", *names])
     judged = Judged(human, np.stack(metrics))
-    found = metric_differences(MetaMetric("spa"), judged, Procedure())
+    found = metric_differences(meta_metric("spa"), judged, Procedure())
     assert found is not None
     rng = np.random.default_rng(1)
     masks = rng.random((400, human.shape[1])) < 0.5
@@ -201,7 +201,7 @@ def test_acc_eq_has_its_nominal_size(systems: int, items: int, best: float) -> N
         human = np.minimum(best, np.round(2 * (difficulty + rng.normal(size=(systems, items)))) / 2)
         judged = Judged(human, human + rng.normal(size=(2, systems, items)))
         found = metric_differences(
-            MetaMetric("acc_eq", "item"),
+            meta_metric("acc_eq"),
             judged,
             Procedure(draws=99, seed=int(rng.integers(2**31)), workers=1),
         )
@@ -212,12 +212,12 @@ def test_acc_eq_has_its_nominal_size(systems: int, items: int, best: float) -> N
 
 def test_acc_eq_draws_are_calibrated_on_the_swapped_scores(judged: Judged) -> None:
     """Each draw equals acc_eq of the swapped scores, but for the grid of epsilons."""
-    meta = MetaMetric("acc_eq", "item")
+    meta = meta_metric("acc_eq")
     people = Judged(np.round(judged.human), judged.metrics)
     found = metric_differences(meta, people, Procedure(draws=40))
     assert found is not None
     np.testing.assert_allclose(found.drawn, transcribed(meta, people, "perm-inputs", 40), atol=0.006)
-    values = meta_values(meta, people)
+    values = meta.values(people)
     first, second = np.triu_indices(len(values), 1)
     np.testing.assert_allclose(found.observed, values[first] - values[second], atol=0.004)
 

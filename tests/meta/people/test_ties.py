@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.meta.people.ties import tie_calibrated_accuracy
+from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
 
 
 def accuracy(human: np.ndarray, metric: np.ndarray, epsilon: float) -> float:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from metassay.data.cube import Cube
 from metassay.errors import InputError
 from metassay.meta.aggregation.scores import (
     AGGREGATIONS,
-    Panel,
     Resampling,
     SystemScore,
     named,
@@ -50,21 +50,21 @@ class Aggregation:
 
 
 def aggregate_scores(
-    panels: Sequence[Panel], metrics: Sequence[StatisticsMetric], resampling: Resampling | None = None
+    cubes: Sequence[Cube], metrics: Sequence[StatisticsMetric], resampling: Resampling | None = None
 ) -> Aggregation:
     """All analyses on the systems of these test sets."""
-    if not panels or not metrics:
+    if not cubes or not metrics:
         raise InputError("aggregation needs at least one test set and one metric with statistics.")
     resampling = resampling or Resampling()
     scores = {
-        metric.spec: [row for panel in panels for row in system_scores(panel, metric, resampling)]
+        metric.spec: [row for cube in cubes for row in system_scores(cube, metric, resampling)]
         for metric in metrics
     }
     return Aggregation(
         [row for rows in scores.values() for row in rows],
         _between(metrics, scores),
-        [row for metric in metrics for row in _downsampled(panels, metric, scores[metric.spec], resampling)],
-        _human(panels, metrics, scores, resampling),
+        [row for metric in metrics for row in _downsampled(cubes, metric, scores[metric.spec], resampling)],
+        _human(cubes, metrics, scores, resampling),
     )
 
 
@@ -87,7 +87,7 @@ def _between(
 
 
 def _downsampled(
-    panels: Sequence[Panel],
+    cubes: Sequence[Cube],
     metric: StatisticsMetric,
     scores: Sequence[SystemScore],
     resampling: Resampling,
@@ -96,10 +96,10 @@ def _downsampled(
     bootstrap = {(row.group, row.system): row.scores["bootstrap"] for row in scores}
     rows = []
     for size in resampling.downsampled:
-        drawn = [_drawn(panel, metric, size, resampling) for panel in panels]
+        drawn = [_drawn(cube, metric, size, resampling) for cube in cubes]
         corpus, segment = (np.concatenate([part[k] for part in drawn]) for k in (0, 1))
         full = np.array(
-            [bootstrap[panel.group, system] for panel in panels for system in _present(panel, metric)]
+            [bootstrap[cube.dataset, system] for cube in cubes for system in _present(cube, metric)]
         )
         full = np.broadcast_to(full[:, None], corpus.shape)
         comparisons = (("corpus", "segment", corpus, segment), ("corpus", "bootstrap", corpus, full))
@@ -113,26 +113,24 @@ def _downsampled(
     return rows
 
 
-def _present(panel: Panel, metric: StatisticsMetric) -> list[str]:
-    there = (~np.isnan(panel.statistics[metric.spec][..., 0])).any(axis=1)
-    return [panel.systems[row] for row in np.flatnonzero(there)]
+def _present(cube: Cube, metric: StatisticsMetric) -> list[str]:
+    there = (~np.isnan(cube.statistics[metric.spec][..., 0])).any(axis=1)
+    return [cube.systems[row] for row in np.flatnonzero(there)]
 
 
-def _drawn(
-    panel: Panel, metric: StatisticsMetric, size: int, resampling: Resampling
-) -> tuple[Scores, Scores]:
+def _drawn(cube: Cube, metric: StatisticsMetric, size: int, resampling: Resampling) -> tuple[Scores, Scores]:
     """Corpus and segment scores [systems, repeats] on random subsets; all systems share the subsets.
 
     A segment that a system lacks adds nothing to that system's sums.
     """
-    statistics = panel.statistics[metric.spec]
+    statistics = cube.statistics[metric.spec]
     there = ~np.isnan(statistics[..., 0])
     kept = there.any(axis=1)
     count = statistics.shape[1]
-    rng = resampling.stream(panel.group, f"downsampled {size}", count)
+    rng = resampling.stream(cube.dataset, f"downsampled {size}", count)
     counts = subset_counts(count, min(size, count), resampling.repeats, rng)
     sums = resampled_sums(np.where(there[kept][..., None], statistics[kept], 0.0), counts)
-    means = resampled_sums(mean_statistics(panel.segments[metric.spec][kept]), counts)
+    means = resampled_sums(mean_statistics(cube.metrics[metric.spec][kept]), counts)
     return metric.from_statistics(np.ascontiguousarray(sums)), from_mean_statistics(means)
 
 
@@ -149,44 +147,44 @@ def _quantiles(values: Scores) -> tuple[float | None, float | None, float | None
 
 
 def _human(
-    panels: Sequence[Panel],
+    cubes: Sequence[Cube],
     metrics: Sequence[StatisticsMetric],
     scores: Mapping[str, Sequence[SystemScore]],
     resampling: Resampling,
 ) -> list[dict[str, Any]]:
     """Correlations on the rated segments, per test set with at least two rated systems, then their mean."""
     rows: list[dict[str, Any]] = []
-    for human in sorted({name for panel in panels for name in panel.human}):
-        rated = [panel for panel in panels if human in panel.human and _rated_systems(panel, human) >= 2]
+    for human in sorted({name for cube in cubes for name in cube.human}):
+        rated = [cube for cube in cubes if human in cube.human and _rated_systems(cube, human) >= 2]
         for metric in metrics:
             found = {
-                panel.group: _correlations(panel, human, metric, scores[metric.spec], resampling)
-                for panel in rated
+                cube.dataset: _correlations(cube, human, metric, scores[metric.spec], resampling)
+                for cube in rated
             }
             rows += _human_rows(human, metric.spec, found)
     return rows
 
 
-def _rated_systems(panel: Panel, human: str) -> int:
-    return int((~np.isnan(panel.human[human])).any(axis=1).sum())
+def _rated_systems(cube: Cube, human: str) -> int:
+    return int((~np.isnan(cube.human[human])).any(axis=1).sum())
 
 
 def _correlations(
-    panel: Panel,
+    cube: Cube,
     human: str,
     metric: StatisticsMetric,
     full: Sequence[SystemScore],
     resampling: Resampling,
 ) -> dict[str, tuple[int, float]]:
     """For each aggregation, the number of systems and Pearson with the mean human score."""
-    gold = panel.human[human]
+    gold = cube.human[human]
     rated = ~np.isnan(gold)
-    there = ~np.isnan(panel.statistics[metric.spec][..., 0])
+    there = ~np.isnan(cube.statistics[metric.spec][..., 0])
     if (rated | ~there).all():  # everything that is scored is rated: the scores are known
-        rows = [row for row in full if row.group == panel.group]
+        rows = [row for row in full if row.group == cube.dataset]
     else:
-        rows = system_scores(panel, metric, resampling, rated)
-    index = {system: k for k, system in enumerate(panel.systems)}
+        rows = system_scores(cube, metric, resampling, rated)
+    index = {system: k for k, system in enumerate(cube.systems)}
     means = [float(np.nanmean(gold[index[row.system]])) for row in rows]
     return {
         aggregation: (

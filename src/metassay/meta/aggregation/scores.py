@@ -17,26 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay.data.cube import Cube
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.stats.resampling import bootstrap_scores, from_mean_statistics, mean_statistics
 
 AGGREGATIONS = ("corpus", "segment", "bootstrap")
 PREFIXES = {"corpus": "", "segment": "m-", "bootstrap": "x-"}
 """How the paper marks the aggregation in a metric's name."""
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One test set: what its systems did on its segments, NaN where a system has no output."""
-
-    group: str
-    systems: tuple[str, ...]
-    statistics: Mapping[str, Scores]
-    """By metric: [systems, segments, s]."""
-    segments: Mapping[str, Scores]
-    """By metric: segment scores [systems, segments]."""
-    human: Mapping[str, Scores]
-    """By name: human scores [systems, segments], NaN where unrated."""
 
 
 @dataclass(frozen=True)
@@ -82,19 +69,19 @@ class Resampling:
 
 
 def system_scores(
-    panel: Panel, metric: StatisticsMetric, resampling: Resampling, cells: NDArray[np.bool_] | None = None
+    cube: Cube, metric: StatisticsMetric, resampling: Resampling, cells: NDArray[np.bool_] | None = None
 ) -> list[SystemScore]:
     """Every system of a test set under the three aggregations; `cells` restricts segments by system."""
-    statistics, segments = panel.statistics[metric.spec], panel.segments[metric.spec]
+    statistics, segments = cube.statistics[metric.spec], cube.metrics[metric.spec]
     present = ~np.isnan(statistics[..., 0])
     if cells is not None:
         present &= cells
     found: dict[int, SystemScore] = {}
     for rows, columns in _same_segments(present):
         chosen = statistics[np.ix_(rows, columns)]
-        scored = _scores(panel.group, metric, chosen, segments[np.ix_(rows, columns)], resampling)
+        scored = _scores(cube.dataset, metric, chosen, segments[np.ix_(rows, columns)], resampling)
         for row, (scores, errors) in zip(rows, scored):
-            found[int(row)] = SystemScore(panel.group, panel.systems[row], metric.spec, scores, errors)
+            found[int(row)] = SystemScore(cube.dataset, cube.systems[row], metric.spec, scores, errors)
     return [found[row] for row in sorted(found)]
 
 
@@ -136,19 +123,19 @@ def _bootstrap(group: str, metric: StatisticsMetric, statistics: Scores, resampl
     )
 
 
-def corpus_scores(panel: Panel, metric: StatisticsMetric) -> Scores:
+def corpus_scores(cube: Cube, metric: StatisticsMetric) -> Scores:
     """The corpus score of each system, on the segments it has; NaN where it has none."""
-    statistics = panel.statistics[metric.spec]
+    statistics = cube.statistics[metric.spec]
     scores = metric.from_statistics(np.nansum(statistics, axis=1))
     return np.where(np.isnan(statistics[..., 0]).all(axis=1), np.nan, scores)
 
 
-def bootstrap_means(panel: Panel, metric: StatisticsMetric, resampling: Resampling) -> Scores:
+def bootstrap_means(cube: Cube, metric: StatisticsMetric, resampling: Resampling) -> Scores:
     """The bootstrap score of each system; NaN where it has no segments."""
-    statistics = panel.statistics[metric.spec]
-    means = np.full(len(panel.systems), np.nan)
+    statistics = cube.statistics[metric.spec]
+    means = np.full(len(cube.systems), np.nan)
     for rows, columns in _same_segments(~np.isnan(statistics[..., 0])):
-        scores = _bootstrap(panel.group, metric, statistics[np.ix_(rows, columns)], resampling)
+        scores = _bootstrap(cube.dataset, metric, statistics[np.ix_(rows, columns)], resampling)
         means[rows] = scores.mean(axis=1)
     return means
 

@@ -15,10 +15,9 @@ from metassay.meta.contexts.accuracy import sort_pairs, whole
 from metassay.meta.contexts.choice import GLOBAL, Evidence
 from metassay.meta.contexts.column import Column, Method, Whole, study_column, study_whole
 from metassay.meta.contexts.confounding import Confounding, confounding
-from metassay.meta.contexts.judgements import Contexts, Judgements, single_valued
+from metassay.meta.contexts.judgements import Contexts, Judgements, phi_coefficients, single_valued
 from metassay.meta.contexts.prediction import Metadata, enclosing
 from metassay.meta.contexts.robustness import net_spread, pareto, robust_accuracy
-from metassay.meta.contexts.shared_errors import phi_coefficients
 from metassay.meta.contexts.tables import (
     Row,
     accuracy_rows,

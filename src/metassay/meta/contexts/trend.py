@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.order import position
 from metassay.stats.correlation import correlate
 
+_BUCKET = re.compile(r"^[\[(]\s*(-?\d+(?:\.\d+)?(?:e-?\d+)?)\s*,")
 ENOUGH = 5
 """Fewer contexts than this show no trend."""
+
+
+def position(context: str) -> float | None:
+    """Where a context stands: a number, or the low end of a bucket; None for names.
+
+    >>> position("[-2.5,-1]"), position("7"), position("news")
+    (-2.5, 7.0, None)
+    """
+    bucket = _BUCKET.match(context)
+    try:
+        found = float(bucket.group(1) if bucket else context)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
 
 
 def trends(contexts: Sequence[str], accuracy: NDArray[np.float64]) -> list[float | None] | None:

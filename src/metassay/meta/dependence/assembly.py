@@ -11,18 +11,26 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError
 from metassay.meta.dependence.cells import Cells
-from metassay.meta.dependence.compare import Difference, compare_dependence, paired_difference
-from metassay.meta.dependence.estimators import deviations_by_estimator
-from metassay.meta.dependence.fits import draw_counts, measure
+from metassay.meta.dependence.curves import deviations_by_estimator
+from metassay.meta.dependence.fits import (
+    Difference,
+    compare_dependence,
+    constant_sysdep,
+    draw_counts,
+    leave_one_out,
+    measure,
+    paired_difference,
+    split_deviations,
+)
 from metassay.meta.dependence.nulls import DRAWS, p_equal, p_fair
-from metassay.meta.dependence.outputs import ScoredOutputs
-from metassay.meta.dependence.parts import constant_sysdep, leave_one_out, split_deviations
-from metassay.meta.dependence.rankings import inversions, rankings
+from metassay.meta.dependence.outputs import Outputs
 from metassay.meta.dependence.results import (
     DependenceReport,
     LocalDependence,
     MetricComparison,
     MetricDependence,
+    inversions,
+    rankings,
     sorted_by_sysdep,
 )
 from metassay.meta.dependence.sensitivity import sensitivities
@@ -34,10 +42,8 @@ EQUAL_STREAM, FAIR_STREAM = 1, 2
 
 
 def depend_on_systems(
-    outputs: ScoredOutputs,
+    outputs: Outputs,
     *,
-    human: str = "human",
-    by: str = "system",
     bootstraps: int = 200,
     draws: int = DRAWS,
     seed: int = 0,
@@ -69,10 +75,12 @@ def depend_on_systems(
         pairs = [pair for pair in combinations(names, 2) if bootstraps and not _unfit(outputs, *pair)]
         differences = pool.map(lambda pair: _difference(outputs, entries, counts, *pair), pairs)
         comparisons = tuple(MetricComparison(a, b, found) for (a, b), found in zip(pairs, differences))
-    return DependenceReport(human, by, sorted_by_sysdep(list(entries.values())), comparisons, left_out)
+    return DependenceReport(
+        outputs.human, outputs.by, sorted_by_sysdep(list(entries.values())), comparisons, left_out
+    )
 
 
-def _unfit(outputs: ScoredOutputs, *metrics: str) -> str | None:
+def _unfit(outputs: Outputs, *metrics: str) -> str | None:
     groups = len(outputs.group.present(outputs.scored_by(*metrics)))
     if groups >= 2:
         return None
@@ -80,7 +88,7 @@ def _unfit(outputs: ScoredOutputs, *metrics: str) -> str | None:
 
 
 def _measured(
-    outputs: ScoredOutputs, metric: str, counts: Counts, *, draws: int, seed: int, analysis: bool
+    outputs: Outputs, metric: str, counts: Counts, *, draws: int, seed: int, analysis: bool
 ) -> MetricDependence:
     keep = outputs.scored_by(metric)
     cells, mine = outputs.cells(metric, keep), outputs.resamples(counts, keep)
@@ -103,7 +111,7 @@ def _measured(
     )
 
 
-def _local(outputs: ScoredOutputs, metric: str, counts: Counts) -> tuple[LocalDependence, ...]:
+def _local(outputs: Outputs, metric: str, counts: Counts) -> tuple[LocalDependence, ...]:
     """SysDep within every value of every context column that splits the outputs and leaves two groups."""
     scored = outputs.scored_by(metric)
     found = []
@@ -117,7 +125,7 @@ def _local(outputs: ScoredOutputs, metric: str, counts: Counts) -> tuple[LocalDe
 
 
 def _in_context(
-    outputs: ScoredOutputs, metric: str, counts: Counts, keep: NDArray[np.bool_], where: tuple[str, str]
+    outputs: Outputs, metric: str, counts: Counts, keep: NDArray[np.bool_], where: tuple[str, str]
 ) -> LocalDependence:
     cells = outputs.cells(metric, keep)
     dependence = measure(cells, _drawn(outputs.resamples(counts, keep), cells))
@@ -136,11 +144,11 @@ def _drawn(counts: Counts, cells: Cells) -> Counts:
 
 
 def _difference(
-    outputs: ScoredOutputs, entries: dict[str, MetricDependence], counts: Counts, a: str, b: str
+    outputs: Outputs, entries: dict[str, MetricDependence], counts: Counts, a: str, b: str
 ) -> Difference:
     first, second = entries[a], entries[b]
     both = outputs.scored_by(a, b)
     if both.sum() == len(first.cells.human) == len(second.cells.human):
         return paired_difference(first.dependence, second.dependence)
     shared = outputs.cells(a, both)
-    return compare_dependence(shared, outputs.metrics[b][both], outputs.resamples(counts, both))
+    return compare_dependence(shared, outputs.scores(b)[both], outputs.resamples(counts, both))

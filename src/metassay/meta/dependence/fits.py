@@ -6,6 +6,10 @@ reading its human score off the metric flatters it, and the metric's system depe
 
     ED(k)  = mean over k's segments of f_G(m) - f_k(m)
     SysDep = max over k of ED(k) - min over k of ED(k)
+
+A metric that knows nothing gives every system the same expected human score: it flatters the worst and wrongs
+the best, by exactly as much as they differ. A noisy metric does the same in part. That part of ED, shrinkage,
+falls on a line against the human means; who lies off the line is treated differently beyond it.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from metassay.stats.isotonic import Counts, group_means_by_value, resampled_grou
 from metassay.stats.score_order import sort_scores
 
 CONFIDENCE = 0.95
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -166,3 +171,73 @@ def _check_drawn(cells: Cells, human: FloatArray) -> None:
             f"{cells.names[missed[0]]} has so few outputs that none of {len(human)} resamples holds one.",
             remedy="Ask for more bootstraps, for none (0), or leave it out.",
         )
+
+
+@dataclass(frozen=True)
+class Split:
+    """ED = shrinkage + residual, per group; `slope` is ED per point of human mean (−1: knows nothing)."""
+
+    shrinkage: FloatArray
+    residual: FloatArray
+    slope: float
+
+    @property
+    def residual_range(self) -> float:
+        """Maximum minus minimum residual: what remains of SysDep after shrinkage."""
+        return float(spread(self.residual))
+
+
+def split_deviations(deviations: FloatArray, human_means: FloatArray) -> Split:
+    """Least squares of ED on the human means: the fitted values are shrinkage, the rest is residual."""
+    centred = human_means - human_means.mean()
+    scale = float(centred @ centred)
+    slope = float(centred @ deviations) / scale if scale > 0 else 0.0
+    shrinkage = deviations.mean() + slope * centred
+    return Split(shrinkage, deviations - shrinkage, slope)
+
+
+def constant_sysdep(cells: Cells) -> float:
+    """SysDep of a metric that gives every output the same score: the range of the human means."""
+    return float(spread(cells.human_means))
+
+
+def leave_one_out(cells: Cells) -> FloatArray:
+    """SysDep without each group in turn, refitted; NaN where fewer than two groups are left.
+
+    A range grows with the number of systems it is taken over, and one odd system may be all of it.
+    """
+    if cells.groups < 3:
+        return np.full(cells.groups, np.nan)
+    remaining = (cells.select(cells.group != k) for k in range(cells.groups))
+    return np.array([float(spread(expected_deviations(rest))) for rest in remaining])
+
+
+@dataclass(frozen=True)
+class Difference:
+    """SysDep of a minus SysDep of b: estimate, symmetric 95 % interval, two-sided p-value."""
+
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+def compare_dependence(cells: Cells, other: FloatArray, counts: Counts) -> Difference:
+    """Compare the metric of `cells` with another one on the same cells and resamples."""
+    return paired_difference(measure(cells, counts), measure(cells.with_metric(other), counts))
+
+
+def paired_difference(a: SystemDependence, b: SystemDependence) -> Difference:
+    """The difference of two metrics measured on the same resamples.
+
+    p is the share of resamples in which the difference strays from that of the single fits by as much as that
+    is from 0.
+    """
+    if a.replicates is None or b.replicates is None:
+        raise InputError("comparing two metrics takes a bootstrap.", remedy="Ask for bootstraps=200.")
+    estimate = a.sysdep - b.sysdep
+    single = spread(a.single) - spread(b.single)
+    error = spread(a.replicates) - spread(b.replicates) - single
+    half = float(np.quantile(np.abs(error), CONFIDENCE))
+    strays = np.count_nonzero(np.abs(error) >= np.abs(single) - ROUNDING * (a.sysdep + b.sysdep))
+    return Difference(estimate, estimate - half, estimate + half, float((1 + strays) / (1 + len(error))))

@@ -16,8 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from metassay.meta.dependence.cells import Cells, FloatArray, IntArray
-from metassay.meta.dependence.fits import expected_deviations, spread
-from metassay.meta.dependence.parts import split_deviations
+from metassay.meta.dependence.fits import expected_deviations, split_deviations, spread
 from metassay.stats.isotonic import fit_isotonic, group_means_by_score, group_means_by_value, predict
 
 DRAWS = 999

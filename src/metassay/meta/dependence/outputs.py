@@ -1,18 +1,21 @@
-"""A long table of scored outputs: human and metric scores, and who, what and where each output is."""
+"""The outputs of a cube in a row: whose mapping each belongs to, and what is resampled together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from metassay.errors import InputError
+from metassay.data.cube import Cube
+from metassay.errors import InputError, UnknownName
 from metassay.meta.dependence.cells import Cells, FloatArray, IntArray
 from metassay.stats.isotonic import Counts
 
-Labels = NDArray[np.str_]
+SYSTEM = "system"
+DOMAIN = "domain"
+Labels = NDArray[np.object_]
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Column:
     codes: IntArray
 
     @classmethod
-    def of(cls, labels: Labels) -> Column:
+    def of(cls, labels: NDArray[np.str_]) -> Column:
         """From one label per output."""
         names, codes = np.unique(labels, return_inverse=True)
         return cls(tuple(names.tolist()), codes.astype(np.int64))
@@ -41,16 +44,19 @@ class Column:
 
 
 @dataclass(frozen=True)
-class ScoredOutputs:
-    """One row per output, in an order that does not depend on the input's.
+class Outputs:
+    """A cube read output by output, all systems of a segment together; the scores stay in the cube.
 
-    Human and metric scores are oriented to higher is better, NaN where missing. `group` is whose mapping an
-    output belongs to (the system, or any column), `cluster` the unit that is resampled. `contexts` are
-    further columns, by each of which system dependence is measured locally.
+    `by` names the column that groups outputs (the system, or any other), `cluster` is what is resampled
+    together. `contexts` are further columns, by each of which system dependence is measured locally. `places`
+    says where in the cube the outputs stand: those without a group are left out.
     """
 
-    human: FloatArray
-    metrics: Mapping[str, FloatArray]
+    cube: Cube
+    human: str
+    by: str
+    metrics: tuple[str, ...]
+    places: IntArray
     group: Column
     system: Column
     item: Column
@@ -58,18 +64,22 @@ class ScoredOutputs:
     weight: FloatArray
     contexts: Mapping[str, Column]
 
+    def scores(self, name: str) -> FloatArray:
+        """A human score or a metric of every output, higher is better, NaN where missing."""
+        return self.cube.oriented(name).T.ravel()[self.places] + 0.0
+
     def scored_by(self, *metrics: str) -> NDArray[np.bool_]:
         """The outputs that have a weight, a human score, and a score by each of these metrics."""
-        scored = ~np.isnan(self.human) & (self.weight > 0)
-        for metric in metrics:
-            scored &= ~np.isnan(self.metrics[metric])
+        scored = self.weight > 0
+        for name in (self.human, *metrics):
+            scored &= ~np.isnan(self.scores(name))
         return scored
 
     def cells(self, metric: str, keep: NDArray[np.bool_]) -> Cells:
         """The kept outputs as cells under one metric."""
         return Cells(
-            self.human[keep],
-            self.metrics[metric][keep],
+            self.scores(self.human)[keep],
+            self.scores(metric)[keep],
             self.weight[keep],
             self.group.compact(keep),
             self.system.compact(keep),
@@ -83,53 +93,70 @@ class ScoredOutputs:
         return np.ascontiguousarray(counts[:, self.cluster.present(keep)])
 
 
-def scored_outputs(
-    human: ArrayLike,
-    metrics: Mapping[str, ArrayLike],
+def outputs_of(
+    cube: Cube,
+    human: str,
     *,
-    system: ArrayLike,
-    item: ArrayLike,
-    group: ArrayLike | None = None,
-    cluster: ArrayLike | None = None,
-    weight: ArrayLike | None = None,
-    contexts: Mapping[str, ArrayLike] | None = None,
-) -> ScoredOutputs:
-    """Scored outputs from columns. By default the group is the system and the cluster is the item."""
-    systems, items = _labels(system), _labels(item)
-    order = np.lexsort((systems, items))
-    _refuse_duplicates(systems[order], items[order])
-    groups = systems if group is None else _labels(group)
-    clusters = items if cluster is None else _labels(cluster)
-    weights = np.ones(len(items)) if weight is None else np.asarray(weight, dtype=np.float64)
-    if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise InputError("weights must be finite and not negative.")
-    return ScoredOutputs(
-        _scores(human, "the human score")[order],
-        {name: _scores(scores, name)[order] for name, scores in metrics.items()},
-        Column.of(groups[order]),
-        Column.of(systems[order]),
-        Column.of(items[order]),
-        Column.of(clusters[order]),
-        weights[order],
-        {name: Column.of(_labels(values)[order]) for name, values in (contexts or {}).items()},
+    by: str = SYSTEM,
+    metrics: Sequence[str] = (),
+    contexts: Sequence[str] | None = None,
+    cluster: str | None = None,
+    weight: str | None = None,
+) -> Outputs:
+    """The outputs of a cube, grouped, clustered and weighted by columns; all metrics, or those named.
+
+    Without `contexts` system dependence is also measured within domains, where there are any.
+    """
+    group = _labels(cube, by)
+    places = np.flatnonzero([label is not None for label in group])
+    wanted = (DOMAIN,) if contexts is None else contexts
+    local = [name for name in wanted if name != by and (contexts or name in cube.labels)]
+    item = np.repeat([f"{place:09}" for place in range(len(cube.segments))], len(cube.systems))
+    return Outputs(
+        cube,
+        human,
+        by,
+        cube.chosen_metrics(metrics or [name for name in cube.metrics if name != weight]),
+        places,
+        Column.of(group[places].astype(np.str_)),
+        Column.of(_labels(cube, SYSTEM)[places].astype(np.str_)),
+        Column.of(item[places]),
+        Column.of((item if cluster is None else _clusters(cube, cluster))[places]),
+        _weights(cube, weight)[places],
+        {name: Column.of(_named(_labels(cube, name))[places]) for name in local},
     )
 
 
-def _labels(values: ArrayLike) -> Labels:
-    return np.asarray(values).astype(np.str_)
+def _labels(cube: Cube, column: str) -> Labels:
+    """The value of a column for each output; None where there is none."""
+    if column in cube.labels:
+        return np.repeat(np.array(cube.labels[column], dtype=np.object_), len(cube.systems))
+    of_systems = {SYSTEM: cube.systems, **cube.system_labels}
+    if column in of_systems:
+        return np.tile(np.array(of_systems[column], dtype=np.object_), len(cube.segments))
+    raise UnknownName("column of segments or systems", column, (SYSTEM, *cube.labels, *cube.system_labels))
 
 
-def _scores(values: ArrayLike, what: str) -> FloatArray:
-    scores = np.asarray(values, dtype=np.float64) + 0.0
-    if np.isinf(scores).any():
-        raise InputError(f"{what} is infinite for output {int(np.argmax(np.isinf(scores))) + 1}.")
-    return scores
+def _named(labels: Labels) -> NDArray[np.str_]:
+    return np.array(["(none)" if label is None else label for label in labels])
 
 
-def _refuse_duplicates(system: Labels, item: Labels) -> None:
-    same = np.flatnonzero((system[1:] == system[:-1]) & (item[1:] == item[:-1]))
-    if len(same):
-        raise InputError(
-            f"system {system[same[0]]} has more than one output for item {item[same[0]]}.",
-            remedy="Name the columns that make an item unique, or keep one row of each.",
-        )
+def _clusters(cube: Cube, column: str) -> NDArray[np.str_]:
+    """Clusters of segments; a segment without one stands for itself."""
+    if column not in cube.labels:
+        raise UnknownName("column of segments", column, cube.labels)
+    clusters = [
+        f"segment {item}" if label is None else f"cluster {label}"
+        for label, item in zip(cube.labels[column], cube.segments)
+    ]
+    return np.repeat(clusters, len(cube.systems))
+
+
+def _weights(cube: Cube, column: str | None) -> FloatArray:
+    """The weight of each output, 0 where it has none."""
+    if column is None:
+        return np.ones(len(cube.systems) * len(cube.segments))
+    weights = np.nan_to_num(cube.metrics[cube.chosen_metrics([column])[0]].T.ravel())
+    if (weights < 0).any():
+        raise InputError("weights must be finite and not negative.")
+    return weights

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.meta.dependence.cells import Cells, FloatArray
-from metassay.meta.dependence.fits import draw_counts, expected_deviations, measure, spread
-from metassay.meta.dependence.parts import constant_sysdep, split_deviations
+from metassay.meta.dependence.fits import (
+    constant_sysdep,
+    draw_counts,
+    expected_deviations,
+    measure,
+    split_deviations,
+    spread,
+)
 
 BOOTSTRAPS = (50, 100, 200, 500)
 SHARES = (0.1, 0.25, 0.5, 1.0)

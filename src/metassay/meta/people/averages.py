@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from metassay.meta.people.meta_metrics import MetaMetric
-from metassay.meta.people.rank_order import best_first, comparison_rows, plain, ranks_of, shared_name
+from metassay.meta.people.meta_metrics import Differences, MetaMetric
 from metassay.meta.people.ranking import GLOBAL, Ranking
-from metassay.meta.people.significance import Differences
+from metassay.meta.people.significance import best_first, comparison_rows, plain, ranks_of, shared_name
 from metassay.stats.sign_flip import FloatArray
 
 
@@ -40,13 +39,12 @@ def _average(meta: MetaMetric, parts: Sequence[Ranking]) -> dict[str, Any]:
     one, two = _tests(meta, parts, chosen, len(names))
     order = best_first(mean, names)
     ranks = ranks_of(order, mean, one, holm=parts[0].holm)
-    pairs = np.array([len(part.data.systems) * (len(part.data.systems) - 1) / 2 for part in parts])
+    pairs = np.array([len(part.data.cube.systems) * (len(part.data.cube.systems) - 1) / 2 for part in parts])
+    pooled = meta.pooled(values, pairs)
     rows = []
     for m in order:
         row: dict[str, Any] = {"metric": names[m], "value": plain(mean[m]), "rank": ranks.get(m)}
-        if meta.name == "pa":  # over all system pairs of all data sets, as WMT21 to WMT23 did
-            row["pooled"] = plain(float(pairs @ values[:, m] / pairs.sum()))
-        rows.append(row)
+        rows.append(row if pooled is None else row | {"pooled": plain(pooled[m])})
     return {
         "meta": str(meta),
         "datasets": [part.dataset for part in parts],

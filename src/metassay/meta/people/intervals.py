@@ -1,27 +1,17 @@
 """Bootstrap intervals of meta-metrics: segments, or clusters of them, drawn with replacement.
 
-People's scores are drawn with the metrics'. Inside SPA the normal p-values are used whatever the method:
-their resamples differ from those of permutations by less than Monte-Carlo error.
+People's scores are drawn with the metrics'.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from metassay.meta.people.meta_metrics import (
-    ITEM,
-    PER_SYSTEM,
-    SEGMENT,
-    Judged,
-    MetaMetric,
-    mean_where_defined,
-    values_by_item,
-)
-from metassay.meta.people.pairwise import agreement
-from metassay.stats.correlation import system_agreement
-from metassay.stats.sign_flip import FloatArray, upper_tail
+from metassay.meta.people.meta_metrics import Judged, MetaMetric
+from metassay.stats.sign_flip import FloatArray
 from metassay.stats.threads import map_blocks
 
 BLOCK = 100
@@ -74,27 +64,9 @@ def subsampled_values(
 def weighted_values(
     meta: MetaMetric, judged: Judged, blocks: Iterable[FloatArray], workers: int | None = None
 ) -> FloatArray | None:
-    """The meta-metric of each metric under blocks of weights `[draws, units]`; None where it takes too long.
-
-    That is so for Kendall's tau and Spearman's rho over many cells, which would be sorted anew each time.
-    """
-    if meta.level in {SEGMENT, PER_SYSTEM} and meta.name != "pearson":
-        return None
-    function = _value_function(meta, judged)
-    return np.concatenate(map_blocks(function, blocks, workers), axis=1)
-
-
-def _value_function(meta: MetaMetric, judged: Judged) -> Callable[[FloatArray], FloatArray]:
-    """From weights `[draws, units]` to values `[metrics, draws]`; what every block needs is computed here."""
-    if meta.level == ITEM:
-        by_item = values_by_item(meta, judged)
-        return lambda weights: _item_values(judged, by_item, weights)
-    if meta.level in {SEGMENT, PER_SYSTEM}:
-        return lambda weights: _cell_correlations(judged, weights, per_system=meta.level == PER_SYSTEM)
-    human, metrics = judged.per_unit(judged.human), judged.per_unit(judged.metrics)
-    if meta.name == "spa":
-        return lambda weights: _soft_accuracies(human, metrics, weights)
-    return lambda weights: system_agreement(meta.name, weights @ human.T, weights @ metrics.swapaxes(1, 2))
+    """The meta-metric of each metric under blocks of weights; None where it takes too long."""
+    function = meta.resampled(judged)
+    return None if function is None else np.concatenate(map_blocks(function, blocks, workers), axis=1)
 
 
 def percentile_interval(values: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
@@ -113,38 +85,35 @@ def _blocks(
         yield draw(rng, min(BLOCK, draws - start))
 
 
-def _soft_accuracies(human: FloatArray, metrics: FloatArray, weights: FloatArray) -> FloatArray:
-    """SPA of each metric on each resample: weighted sums of the differences and of their squares."""
+@dataclass(frozen=True)
+class Deletion:
+    """The value of one metric, its 95 % interval, and on what it rests; NaN where no pair has a segment."""
+
+    value: float
+    low: float
+    high: float
+    segments: int
+    pairs: int
+
+
+def pairwise_deletion(
+    meta: MetaMetric, human: FloatArray, metric: FloatArray, *, draws: int = 1000, seed: int = 0
+) -> Deletion:
+    """PA or SPA of `[systems, segments]` scores with gaps: each pair of systems on what both have.
+
+    Where raters saw different segments of different systems no segment is complete. People and metric are
+    compared on the same ones; pairs without a common segment are left out. p-values are the normal ones.
+    """
     first, second = np.triu_indices(len(human), 1)
-
-    def p_values(scores: FloatArray) -> FloatArray:
-        differences = scores[first] - scores[second]
-        return upper_tail(weights @ differences.T, weights @ (differences * differences).T)
-
-    p_human = p_values(human)
-    return np.stack([agreement(p_human, p_values(metric)) for metric in metrics])
-
-
-def _item_values(judged: Judged, by_item: FloatArray, weights: FloatArray) -> FloatArray:
-    defined = ~np.isnan(by_item)
-    total = judged.per_unit(np.where(defined, by_item, 0.0)) @ weights.T
-    count = judged.per_unit(defined.astype(np.float64)) @ weights.T
-    mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-    return mean
-
-
-def _cell_correlations(judged: Judged, weights: FloatArray, *, per_system: bool) -> FloatArray:
-    """Pearson's r over all cells, or the mean of the systems' own, of each resample, from weighted sums."""
-    human = judged.human - judged.human.mean()
-    scores = judged.standardised
-
-    def total(cells: FloatArray) -> FloatArray:
-        grouped = cells if per_system else cells.sum(axis=-2, keepdims=True)
-        return np.asarray(judged.per_unit(grouped) @ weights.T, dtype=np.float64)
-
-    count, h, hh = total(np.ones_like(human)), total(human), total(human * human)
-    x, xx, xh = total(scores), total(scores * scores), total(scores * human)
-    spread = (xx - x * x / count) * (hh - h * h / count)
-    defined = spread > 1e-12 * xx * hh
-    r = np.where(defined, (xh - x * h / count) / np.sqrt(np.where(defined, spread, 1.0)), np.nan)
-    return mean_where_defined(r.swapaxes(-1, -2))
+    people, ours = human[first] - human[second], metric[first] - metric[second]
+    both = ~(np.isnan(people) | np.isnan(ours))
+    used = both.any(axis=1)
+    if not used.any():
+        return Deletion(np.nan, np.nan, np.nan, 0, 0)
+    differences = np.stack([np.where(both, d, 0.0)[used] for d in (people, ours)])
+    segments = human.shape[1]
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(6,)))
+    weights = rng.multinomial(segments, np.full(segments, 1 / segments), size=draws).astype(np.float64)
+    low, high = np.quantile(meta.with_gaps(differences, weights), [0.025, 0.975])
+    value = meta.with_gaps(differences, np.ones((1, segments)))[0]
+    return Deletion(float(value), float(low), float(high), int(both.any(axis=0).sum()), int(used.sum()))

@@ -10,20 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.scores import FloatArray, ScoreTable
+from metassay.data.cube import Cube, FloatArray
 from metassay.errors import InputError
-from metassay.meta.people.comparable import BASELINES, Comparable, comparable, label_codes
-from metassay.meta.people.intervals import bootstrap_values, percentile_interval, subsampled_values
-from metassay.meta.people.meta_metrics import MetaMetric, meta_values, parse_meta
-from metassay.meta.people.pairwise_deletion import pairwise_deletion
-from metassay.meta.people.rank_order import best_first, comparison_rows, plain, ranks_of
+from metassay.meta.people.intervals import (
+    bootstrap_values,
+    pairwise_deletion,
+    percentile_interval,
+    subsampled_values,
+)
+from metassay.meta.people.meta_metrics import Differences, MetaMetric, Procedure, parse_meta
+from metassay.meta.people.rated import BASELINES, Rated, rated
 from metassay.meta.people.significance import (
-    Differences,
-    Procedure,
+    best_first,
+    comparison_rows,
     metric_differences,
+    plain,
+    ranks_of,
     williams_p_values,
 )
-from metassay.meta.people.ties import tie_calibrated_accuracy
 
 GLOBAL = "global"
 SUBSAMPLES = 200
@@ -38,7 +42,7 @@ class Ranking:
     meta: MetaMetric
     column: str | None
     context: str
-    data: Comparable
+    data: Rated
     values: FloatArray
     low: FloatArray
     high: FloatArray
@@ -61,7 +65,7 @@ class Ranking:
             "meta": str(self.meta),
             "context": self.context,
             "context_column": self.column,
-            "systems": len(self.data.systems),
+            "systems": len(self.data.cube.systems),
             "segments": self.data.segments,
             "dropped_segments": self.data.dropped,
         }
@@ -85,22 +89,20 @@ class Ranking:
                 "rank": ranks.get(m),
                 "segments": self.data.used(m),
                 "baseline": m >= count,
-                **self._ties(m),
+                **self._details(m),
             }
             for m in (*self.order, *range(count, count + len(BASELINES)))
         ]
 
-    def _ties(self, m: int) -> dict[str, Any]:
-        """For acc_eq: the calibrated threshold, and what a metric that knows nothing reaches."""
+    def _details(self, m: int) -> dict[str, Any]:
         segments = self.data.complete[m]
-        if self.meta.name != "acc_eq" or not segments.any():
+        if not segments.any():
             return {}
-        found = tie_calibrated_accuracy(self.data.human[:, segments], self.data.scores[m][:, segments])
-        return {"epsilon": found.epsilon, "chance": found.chance}
+        return self.meta.details(self.data.human[:, segments], self.data.scores[m][:, segments])
 
 
-def rank_tables(
-    tables: Sequence[ScoreTable],
+def rank_cubes(
+    cubes: Sequence[Cube],
     *,
     human: str,
     meta: str | Sequence[str] = ("spa",),
@@ -109,7 +111,6 @@ def rank_tables(
     cluster: str | None = None,
     pairwise: bool = False,
     metrics: Sequence[str] | None = None,
-    lower_is_better: Sequence[str] = (),
     holm: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Ranking]:
@@ -119,35 +120,29 @@ def rank_tables(
     """
     procedure = procedure or Procedure()
     metas = parse_meta(meta)
-    if procedure.test == "williams" and any(str(m) != "pearson" for m in metas):
+    if procedure.test == "williams" and not all(one.has_williams_test for one in metas):
         raise InputError(
             "Williams' test is for --meta pearson only.", remedy="Use --significance perm-inputs."
         )
     found = []
     done = 0
-    for table in tables:
-        data = comparable(
-            table,
-            human=human,
-            metrics=metrics,
-            lower_is_better=lower_is_better,
-            cluster=cluster,
-            pairwise=pairwise,
-            seed=procedure.seed,
+    for cube in cubes:
+        data = rated(
+            cube, human=human, metrics=metrics, cluster=cluster, pairwise=pairwise, seed=procedure.seed
         )
-        own = replace(procedure, stream=zlib.crc32(table.dataset.encode()))
+        own = replace(procedure, stream=zlib.crc32(cube.dataset.encode()))
         for one in metas:
             found.append(rank_data(data, one, own, holm=holm))
             for column in contexts:
                 found.extend(_rank_contexts(data, one, own, column, holm=holm))
             done += 1
             if progress is not None:
-                progress(done, len(tables) * len(metas))
+                progress(done, len(cubes) * len(metas))
     return found
 
 
 def rank_data(
-    data: Comparable,
+    data: Rated,
     meta: MetaMetric,
     procedure: Procedure,
     *,
@@ -161,7 +156,7 @@ def rank_data(
     differences = _differences(data, meta, procedure)
     one, two = _p_values(data, procedure, values, differences)
     return Ranking(
-        data.dataset,
+        data.cube.dataset,
         meta,
         column,
         context,
@@ -178,7 +173,7 @@ def rank_data(
 
 
 def _values(
-    data: Comparable, meta: MetaMetric, procedure: Procedure, size: int | None
+    data: Rated, meta: MetaMetric, procedure: Procedure, size: int | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Value and interval of each metric, each on the segments it has."""
     values, low, high = (np.full(len(data.names), np.nan) for _ in range(3))
@@ -191,9 +186,7 @@ def _values(
         if not segments.any():
             continue
         judged = data.judged(metrics, segments)
-        values[metrics] = meta_values(
-            meta, judged, method=procedure.method, permutations=procedure.permutations, seed=procedure.seed
-        )
+        values[metrics] = meta.values(judged, procedure)
         stream: dict[str, Any] = {
             "seed": procedure.seed,
             "stream": procedure.stream,
@@ -209,7 +202,7 @@ def _values(
     return values, low, high
 
 
-def _differences(data: Comparable, meta: MetaMetric, procedure: Procedure) -> Differences | None:
+def _differences(data: Rated, meta: MetaMetric, procedure: Procedure) -> Differences | None:
     """Differences between all metrics proper, each pair on the segments that both have."""
     count = len(data.ranked)
     if procedure.test in {"none", "williams"} or count < 2:
@@ -243,7 +236,7 @@ def _pair_positions(
 
 
 def _p_values(
-    data: Comparable, procedure: Procedure, values: FloatArray, differences: Differences | None
+    data: Rated, procedure: Procedure, values: FloatArray, differences: Differences | None
 ) -> tuple[FloatArray, FloatArray]:
     count = len(data.ranked)
     one, two = np.full((count, count), np.nan), np.full((count, count), np.nan)
@@ -264,10 +257,10 @@ def _p_values(
 
 
 def _rank_contexts(
-    data: Comparable, meta: MetaMetric, procedure: Procedure, column: str, *, holm: bool
+    data: Rated, meta: MetaMetric, procedure: Procedure, column: str, *, holm: bool
 ) -> list[Ranking]:
     """A ranking per value of the column, all on the same number of segments: that of the smallest context."""
-    values, codes = label_codes(data.labels, column)
+    values, codes = data.cube.codes(column)
     sizes = [int((codes == number).sum()) for number in range(len(values))]
     return [
         rank_data(

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval
-from metassay.meta.people.meta_metrics import SYSTEM, Judged, MetaMetric, meta_values
-from metassay.meta.people.pairwise import preferences
+from metassay.meta.people.meta_metrics import Judged, MetaMetric
 from metassay.stats.correlation import system_agreement
-from metassay.stats.sign_flip import FloatArray, difference_signs
 
 SHARES_OF_SEGMENTS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
@@ -24,15 +22,15 @@ def stability_over_systems(
     meta: MetaMetric, judged: Judged, *, trials: int = 1000, seed: int = 0
 ) -> list[dict[str, Any]]:
     """For each number of systems kept, the mean correlation of the metrics' values with those on all."""
-    if meta.level != SYSTEM:
-        return []
     systems = len(judged.human)
-    full = meta_values(meta, judged)
+    full = meta.values(judged)
     rows = []
     for kept in range(3, systems):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(4, kept)))
         chosen = np.argsort(rng.random((trials, systems)), axis=1)[:, :kept]
-        values = _values_on_subsets(meta, judged, chosen)
+        values = meta.on_subsets(judged, chosen)
+        if values is None:
+            return []
         r = system_agreement("pearson", full, values.T)
         defined = r[~np.isnan(r)]
         mean = float(defined.mean()) if len(defined) else None
@@ -57,31 +55,3 @@ def stability_over_segments(
             if not np.isnan(low[m])
         ]
     return rows
-
-
-def _values_on_subsets(meta: MetaMetric, judged: Judged, chosen: np.ndarray) -> FloatArray:
-    """Values `[metrics, trials]` on subsets of the systems, given as `[trials, kept]` indices.
-
-    Dropping systems changes no p-value and no sign: pairwise meta-metrics are means over fewer pairs.
-    """
-    if meta.name not in {"spa", "pa"}:
-        human, metrics = judged.human.mean(axis=-1), judged.metrics.mean(axis=-1)
-        return system_agreement(meta.name, human[chosen], metrics[:, chosen])
-    agreed = _agreement_of_pairs(meta, judged)
-    inside = np.zeros((len(chosen), len(judged.human)), dtype=np.bool_)
-    np.put_along_axis(inside, chosen, values=True, axis=1)
-    first, second = np.triu_indices(len(judged.human), 1)
-    pairs = (inside[:, first] & inside[:, second]).astype(np.float64)
-    values: FloatArray = agreed @ pairs.T / pairs.sum(axis=1)
-    return values
-
-
-def _agreement_of_pairs(meta: MetaMetric, judged: Judged) -> FloatArray:
-    """What each pair of systems contributes, `[metrics, pairs]`."""
-    both = np.concatenate([judged.human[None], judged.metrics])
-    if meta.name == "pa":
-        signs = difference_signs(both)
-        return np.asarray(signs[1:] == signs[0], dtype=np.float64)
-    p = preferences(judged.per_unit(both))
-    contribution: FloatArray = 1.0 - np.abs(p[1:] - p[0])
-    return contribution

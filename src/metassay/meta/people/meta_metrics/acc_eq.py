@@ -11,13 +11,74 @@ everything, or nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.meta.people.pairwise import complete_segments
+from metassay.meta.people.meta_metrics.base import (
+    ITEM,
+    Differences,
+    Judged,
+    MetaMetric,
+    Procedure,
+    Resampled,
+    all_draws,
+    mean_where_defined,
+    resampled_items,
+)
+from metassay.meta.people.meta_metrics.pa import complete_segments
 from metassay.stats.sign_flip import FloatArray
+from metassay.stats.swapped_ties import calibrated_differences, right_pairs, swapped_ties
+
+
+@dataclass(frozen=True)
+class CalibratedAccuracy(MetaMetric):
+    """`acc_eq`. In tests the threshold for ties is calibrated in each draw as in the data."""
+
+    name: str = "acc_eq"
+    level: str = ITEM
+    levels: ClassVar[tuple[str, ...]] = (ITEM,)
+
+    def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
+        """acc_eq of each metric."""
+        del procedure
+        return mean_where_defined(self.by_item(judged))
+
+    def by_item(self, judged: Judged) -> FloatArray:
+        """The accuracy within each segment."""
+        return np.stack([tie_calibrated_accuracy(judged.human, metric).by_item for metric in judged.metrics])
+
+    def resampled(self, judged: Judged) -> Resampled:
+        """Means over the items drawn; the threshold stays."""
+        return resampled_items(judged, self.by_item(judged))
+
+    def swapped(self, judged: Judged, procedure: Procedure) -> None:
+        """Only whole segments can be swapped: see `differences`."""
+
+    def differences(self, judged: Judged, procedure: Procedure) -> Differences:
+        """Whole segments swapped, whatever the kind of swap."""
+        systems, segments = judged.human.shape
+        counts = right_pairs(judged.human, judged.standardised)
+        if judged.units is not None:
+            by_step = counts.swapaxes(1, 2).astype(np.float64)
+            counts = judged.per_unit(by_step).swapaxes(1, 2).astype(np.float32)
+        pairs = segments * systems * (systems - 1) / 2
+        observed = calibrated_differences(counts, pairs)
+        drawn = all_draws(
+            lambda swaps: swapped_ties(counts, pairs, swaps),
+            systems,
+            counts.shape[1],
+            len(observed),
+            replace(procedure, test="perm-inputs"),
+        )
+        return Differences(observed, drawn)
+
+    def details(self, human: FloatArray, metric: FloatArray) -> dict[str, Any]:
+        """The calibrated threshold, and what a metric that knows nothing reaches."""
+        found = tie_calibrated_accuracy(human, metric)
+        return {"epsilon": found.epsilon, "chance": found.chance}
 
 
 @dataclass(frozen=True)

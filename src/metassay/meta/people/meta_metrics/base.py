@@ -1,0 +1,251 @@
+"""What a meta-metric is: an object that measures how well metrics agree with people.
+
+Each has four forms: its `values`, its values item by item (`by_item`), its values on resamples (`resampled`,
+for intervals) and the differences between metrics whose scores were swapped (`swapped`, for tests). Whoever
+ranks metrics asks the object; none asks for its name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.errors import InputError, UnknownName
+from metassay.stats.sign_flip import FloatArray
+from metassay.stats.swaps import SWAPS, Swaps, blocks_of_swaps
+from metassay.stats.threads import map_blocks
+
+SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
+TESTS = (*SWAPS, "bootstrap", "williams", "none")
+TOLERANCE = 1e-6
+"""Draws are kept in float32: a draw this close to the observed difference is equal to it."""
+
+Resampled = Callable[[FloatArray], FloatArray]
+"""From weights `[draws, units]` to values `[metrics, draws]`."""
+Swapped = Callable[[Swaps], NDArray[np.float32]]
+"""From a block of swaps to differences `[draws, pairs of metrics]`."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Complete scores of people and metrics on the same segments, and what counts as one independent unit.
+
+    `human` is `[systems, segments]`, `metrics` `[metrics, systems, segments]`; `units` numbers the cluster of
+    each segment from 0, or is None where each segment stands for itself. Bare arrays without a gap, which a
+    cube may have: what the numerical work is done on.
+    """
+
+    human: FloatArray
+    metrics: FloatArray
+    units: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.human.ndim != 2 or self.metrics.shape[1:] != self.human.shape:
+            raise InputError(f"metrics {self.metrics.shape} do not fit human scores {self.human.shape}.")
+        if not (np.isfinite(self.human).all() and np.isfinite(self.metrics).all()):
+            raise InputError("scores must be complete here: a gap or an infinite score was left.")
+
+    @cached_property
+    def standardised(self) -> FloatArray:
+        """Metrics with mean 0 and deviation 1 over all cells, so that two can be exchanged; 0 if constant."""
+        centred = self.metrics - self.metrics.mean(axis=(1, 2), keepdims=True)
+        deviation = centred.std(axis=(1, 2), keepdims=True)
+        largest = np.abs(self.metrics).max(axis=(1, 2), keepdims=True, initial=0.0)
+        varies = deviation > 1e-13 * largest
+        scaled: FloatArray = np.where(varies, centred / np.where(varies, deviation, 1.0), 0.0)
+        return scaled
+
+    def per_unit(self, scores: FloatArray) -> FloatArray:
+        """Sums over each unit's segments, `[..., units]`: what is flipped, swapped or drawn as a whole."""
+        if self.units is None:
+            return scores
+        members = np.zeros((len(self.units), int(self.units.max()) + 1))
+        members[np.arange(len(self.units)), self.units] = 1.0
+        return np.asarray(scores @ members, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """How metrics are tested against each other: which draws, how many, and the p-values inside SPA."""
+
+    test: str = "perm-inputs"
+    method: str = "normal"
+    draws: int = 1000
+    permutations: int = 1000
+    seed: int = 0
+    workers: int | None = None
+    stream: int = 0
+    """Data sets that are averaged need draws of their own: each takes another stream."""
+
+    def __post_init__(self) -> None:
+        if self.test not in TESTS:
+            raise UnknownName("test", self.test, TESTS)
+        if self.draws < 1:
+            raise InputError(f"{self.draws} draws are too few.", remedy="Ask for at least 1; 1000 is usual.")
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Observed and drawn differences of a meta-metric, value(A) - value(B), for metrics A < B.
+
+    `observed` is `[pairs]`, `drawn` `[pairs, draws]`. Draws are made under the null hypothesis, or, with
+    `resampled`, around the observed difference. Pairs are in the order of `numpy.triu_indices`.
+    """
+
+    observed: FloatArray
+    drawn: NDArray[np.float32]
+    resampled: bool = False
+
+    def p_values(self, first_is_better: NDArray[np.bool_] | None = None) -> tuple[FloatArray, FloatArray]:
+        """One- and two-sided p-values that the better metric of each pair is better by chance.
+
+        Better is the one with the higher value unless `first_is_better` says.
+        """
+        better = self.observed >= 0 if first_is_better is None else first_is_better
+        sign = np.where(better, 1.0, -1.0)
+        one = self._share_beyond(sign)
+        if self.resampled:
+            return one, np.minimum(1.0, 2.0 * np.minimum(one, self._share_beyond(-sign)))
+        size = np.abs(self.observed)[:, None] - TOLERANCE
+        extreme = (~(np.abs(self.drawn) < size)).sum(axis=1)
+        return one, (extreme + 1) / (self.drawn.shape[1] + 1)
+
+    def _share_beyond(self, sign: FloatArray) -> FloatArray:
+        draws = self.drawn * sign[:, None].astype(np.float32)
+        if self.resampled:
+            beyond = ~(draws > TOLERANCE)
+        else:
+            beyond = ~(draws < (self.observed * sign)[:, None] - TOLERANCE)  # an undefined draw counts
+        return np.asarray((beyond.sum(axis=1) + 1) / (draws.shape[1] + 1), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class MetaMetric(ABC):
+    """One way to measure agreement with people, at one level.
+
+    `levels` are those its family is defined at, the usual one first.
+    """
+
+    name: str
+    level: str = SYSTEM
+    levels: ClassVar[tuple[str, ...]] = (SYSTEM,)
+    is_correlation: ClassVar[bool] = False
+    """Whether it runs from -1 to 1; averages over data sets map it to 0 to 1."""
+
+    def __str__(self) -> str:
+        return self.name if self.level == self.levels[0] else f"{self.name}:{self.level}"
+
+    @property
+    def has_williams_test(self) -> bool:
+        """Whether Williams' test compares two metrics by it."""
+        return False
+
+    @abstractmethod
+    def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
+        """The value of each metric, `[metrics]`; NaN where it is undefined."""
+
+    def by_item(self, judged: Judged) -> FloatArray | None:
+        """The value of each metric on each segment, `[metrics, segments]`; None where items have no value."""
+        del judged
+        return None
+
+    @abstractmethod
+    def resampled(self, judged: Judged) -> Resampled | None:
+        """The values under weights of the units; None where that takes too long."""
+
+    @abstractmethod
+    def swapped(self, judged: Judged, procedure: Procedure) -> Swapped | None:
+        """The differences between metrics after swaps; None where there is no such test."""
+
+    def differences(self, judged: Judged, procedure: Procedure) -> Differences | None:
+        """Observed differences of all pairs of metrics, and those after random swaps."""
+        draw = self.swapped(judged, procedure)
+        if draw is None:
+            return None
+        observed = pair_differences(self.values(judged, procedure))
+        units = judged.per_unit(judged.human).shape[1]
+        return Differences(observed, all_draws(draw, len(judged.human), units, len(observed), procedure))
+
+    def on_subsets(self, judged: Judged, chosen: NDArray[np.int64]) -> FloatArray | None:
+        """Values `[metrics, trials]` on subsets of the systems, given as `[trials, kept]` indices.
+
+        None where the value does not rest on the order of systems.
+        """
+        del judged, chosen
+        return None
+
+    def with_gaps(self, differences: FloatArray, weights: FloatArray) -> FloatArray:
+        """Values `[draws]` from differences of pairs of systems, `[2, pairs, segments]`, 0 in gaps.
+
+        The first are people's, the second the metric's; `weights` are `[draws, segments]`.
+        """
+        del differences, weights
+        raise InputError(f"{self} needs complete segments.", remedy="Pairwise deletion is for spa and pa.")
+
+    def pooled(self, values: FloatArray, pairs: FloatArray) -> FloatArray | None:
+        """The value over all pairs of systems of all data sets, from `[data sets, metrics]` and the pairs."""
+        del values, pairs
+        return None
+
+    def details(self, human: FloatArray, metric: FloatArray) -> dict[str, Any]:
+        """What else belongs beside one metric's value."""
+        del human, metric
+        return {}
+
+
+def pair_differences(values: FloatArray) -> FloatArray:
+    """`values[a] - values[b]` for all a < b, over the first axis."""
+    first, second = np.triu_indices(len(values), 1)
+    difference: FloatArray = values[first] - values[second]
+    return difference
+
+
+def all_draws(
+    draw: Swapped, systems: int, units: int, pairs: int, procedure: Procedure
+) -> NDArray[np.float32]:
+    """Every block of swaps, shared out over threads; BLAS stays on one thread so that bytes never change."""
+    drawn = np.empty((procedure.draws, pairs), dtype=np.float32)
+    blocks = blocks_of_swaps(
+        procedure.test,
+        draws=procedure.draws,
+        systems=systems,
+        segments=units,
+        seed=procedure.seed,
+        stream=procedure.stream,
+    )
+
+    def work(block: tuple[int, Swaps]) -> None:
+        start, swaps = block
+        drawn[start : start + len(swaps)] = draw(swaps)
+
+    map_blocks(work, blocks, procedure.workers)
+    return np.ascontiguousarray(drawn.T)
+
+
+def mean_where_defined(values: FloatArray) -> FloatArray:
+    """Mean over the items, or systems, where the value is defined; NaN where it is nowhere."""
+    defined = ~np.isnan(values)
+    count = defined.sum(axis=-1)
+    total = np.where(defined, values, 0.0).sum(axis=-1)
+    mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return mean
+
+
+def resampled_items(judged: Judged, by_item: FloatArray) -> Resampled:
+    """Means over the items of each resample, from the items' values."""
+    defined = ~np.isnan(by_item)
+    totals = judged.per_unit(np.where(defined, by_item, 0.0))
+    counts = judged.per_unit(defined.astype(np.float64))
+
+    def means(weights: FloatArray) -> FloatArray:
+        total, count = totals @ weights.T, counts @ weights.T
+        mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+        return mean
+
+    return means

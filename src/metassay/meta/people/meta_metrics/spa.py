@@ -1,0 +1,152 @@
+"""Soft pairwise accuracy: whether a metric orders systems as people do, and is as sure of it as they are.
+
+Thompson et al. (2024). Over all pairs of systems i < j, with p_ij the one-sided p-value that i scores higher
+than j (`metassay.stats.sign_flip`), h for people and m for the metric:
+
+    SPA = mean of 1 - |p^h_ij - p^m_ij|
+
+Scores are `[systems, segments]`, higher is better. A segment with NaN in either is dropped for both.
+
+A metric that never differs has p = .5 everywhere, and SPA = mean of 1 - |p^h - .5|: the fewer segments, the
+higher. So compare SPA at equal numbers of segments only, with that value in sight. With one segment every
+normal p-value is .16, .5 or .84.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metassay.errors import InputError, UnknownName
+from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, Procedure, Resampled, Swapped
+from metassay.meta.people.meta_metrics.pa import complete_segments, mean_over_pairs
+from metassay.stats.sign_flip import (
+    FloatArray,
+    corpus_p_values,
+    flip_p_values,
+    mtme_p_values,
+    normal_p_values,
+    random_flips,
+    upper_tail,
+)
+from metassay.stats.swapped_preferences import any_swaps, flipped_swaps, segment_swaps
+
+METHODS = ("normal", "permutation", "mtme")
+
+
+@dataclass(frozen=True)
+class SoftPairwiseAccuracy(MetaMetric):
+    """`spa`. On resamples the normal p-values are used whatever the method: they differ from those of
+    permutations by less than Monte-Carlo error.
+
+    Swap segments (`perm-inputs`): other swaps compare system i under one metric with system j under the
+    other, and then the difficulty of segments no longer cancels.
+    """
+
+    name: str = "spa"
+
+    def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
+        """SPA of each metric."""
+        asked = procedure or Procedure()
+        both = judged.per_unit(np.concatenate([judged.human[None], judged.metrics]))
+        p = preferences(both, method=asked.method, permutations=asked.permutations, seed=asked.seed)
+        return agreement(p[0], p[1:])
+
+    def resampled(self, judged: Judged) -> Resampled:
+        """Weighted sums of the differences between systems and of their squares make the p-values."""
+        human, metrics = judged.per_unit(judged.human), judged.per_unit(judged.metrics)
+        first, second = np.triu_indices(len(human), 1)
+
+        def values(weights: FloatArray) -> FloatArray:
+            def p_values(scores: FloatArray) -> FloatArray:
+                differences = scores[first] - scores[second]
+                return upper_tail(weights @ differences.T, weights @ (differences * differences).T)
+
+            p_human = p_values(human)
+            return np.stack([agreement(p_human, p_values(metric)) for metric in metrics])
+
+        return values
+
+    def swapped(self, judged: Judged, procedure: Procedure) -> Swapped:
+        """p-values of the swapped scores; normal ones, or by one set of flips for all draws."""
+        scores, people = judged.per_unit(judged.standardised), judged.per_unit(judged.human)
+        if procedure.method == "normal":
+            p_human = preferences(people)
+            function = segment_swaps if procedure.test == "perm-inputs" else any_swaps
+            return lambda swaps: function(p_human, scores, swaps)
+        p_human = preferences(
+            people, method="permutation", permutations=procedure.permutations, seed=procedure.seed
+        )
+        flips = random_flips(np.random.default_rng(procedure.seed), procedure.permutations, people.shape[1])
+        as_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
+        return lambda swaps: flipped_swaps(p_human, scores, swaps, as_numbers)
+
+    def on_subsets(self, judged: Judged, chosen: NDArray[np.int64]) -> FloatArray:
+        """Dropping systems changes no p-value: means over fewer pairs."""
+        p = preferences(judged.per_unit(np.concatenate([judged.human[None], judged.metrics])))
+        return mean_over_pairs(1.0 - np.abs(p[1:] - p[0]), chosen, len(judged.human))
+
+    def with_gaps(self, differences: FloatArray, weights: FloatArray) -> FloatArray:
+        """Each pair of systems on the segments that both have."""
+        p_human, p_metric = (upper_tail(weights @ d.T, weights @ (d * d).T) for d in differences)
+        return agreement(p_human, p_metric)
+
+
+def soft_pairwise_accuracy(
+    human: ArrayLike, metric: ArrayLike, *, method: str = "normal", permutations: int = 1000, seed: int = 0
+) -> float:
+    """SPA of one metric: agreement with people about which system is better and how surely.
+
+    `method`: `normal` (the limit of many permutations, deterministic), `permutation` (seeded; people and
+    metric share the permutations) or `mtme` (what mt-metrics-eval computes for systems in this order).
+    """
+    human, metric = complete_segments(human, metric)
+    both = np.stack([human, metric])
+    p_human, p_metric = preferences(both, method=method, permutations=permutations, seed=seed)
+    return float(agreement(p_human, p_metric))
+
+
+def corpus_soft_pairwise_accuracy(
+    human: FloatArray,
+    statistics: FloatArray,
+    score: Callable[[FloatArray], FloatArray],
+    *,
+    permutations: int = 1000,
+    seed: int = 0,
+) -> float:
+    """SPA of a corpus-level metric: sufficient statistics are permuted, not segment scores.
+
+    `human` is `[systems, segments]` without gaps, `statistics` `[systems, segments, s]`, higher `score` of
+    summed statistics is better. People and metric share the permutations.
+    """
+    if human.shape != statistics.shape[:2]:
+        raise InputError(f"statistics {statistics.shape} do not fit human scores {human.shape}.")
+    p_human = preferences(human, method="permutation", permutations=permutations, seed=seed)
+    p_metric = corpus_p_values(statistics, score, np.random.default_rng(seed), permutations)
+    return float(agreement(p_human, p_metric))
+
+
+def preferences(
+    scores: FloatArray, *, method: str = "normal", permutations: int = 1000, seed: int = 0
+) -> FloatArray:
+    """p_ij of every pair of systems, `[..., pairs]`, for complete scores `[..., systems, segments]`."""
+    if method == "normal":
+        return normal_p_values(scores)
+    if permutations < 1:
+        raise InputError(
+            f"{permutations} permutations are too few.", remedy="Ask for at least 1; 1000 is usual."
+        )
+    if method == "permutation":
+        return flip_p_values(scores, np.random.default_rng(seed), permutations)
+    if method == "mtme":
+        return mtme_p_values(scores, permutations)
+    raise UnknownName("method", method, METHODS)
+
+
+def agreement(p_human: FloatArray, p_metric: FloatArray) -> FloatArray:
+    """`mean over pairs of 1 - |p^h - p^m|`, over the last axis."""
+    agreed: FloatArray = 1.0 - np.abs(p_human - p_metric).mean(axis=-1)
+    return agreed

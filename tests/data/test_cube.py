@@ -1,0 +1,195 @@
+"""Tables of scores: which columns are metrics, how rows become arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from metassay.data.columns import is_human, is_index, score_columns
+from metassay.data.cube import Cube, Grid, cubes, widened
+from metassay.errors import UnknownName
+
+
+@pytest.fixture
+def wide() -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "lp": ["en-de"] * 4,
+            "year": [2023] * 4,
+            "system": ["b", "a", "a", "b"],
+            "seg_id": [10, 9, 10, 9],
+            "domain": ["news", "chat", "news", "chat"],
+            "is_human": [False] * 4,
+            "mqm": [-1.0, -2.0, -3.0, None],
+            "BLEU-refA": [0.1, 0.2, 0.3, 0.4],
+            "COMET": [1, 2, 3, None],
+        }
+    )
+
+
+def test_known_columns_are_never_metrics_and_all_other_numbers_are(wide: pl.DataFrame) -> None:
+    assert score_columns(wide) == (["mqm"], ["BLEU-refA", "COMET"])
+    assert score_columns(wide, ["COMET"]) == (["COMET", "mqm"], ["BLEU-refA"])
+
+
+def test_rows_become_arrays_by_id_whatever_their_order(wide: pl.DataFrame) -> None:
+    for frame in (wide, wide.reverse(), wide.sample(fraction=1, shuffle=True, seed=3)):
+        (table,) = cubes(frame)
+        assert table.dataset == "2023/en-de"
+        assert table.systems == ("a", "b")
+        assert table.segments == ("9", "10")
+        np.testing.assert_array_equal(table.metrics["COMET"], [[2, 3], [np.nan, 1]])
+        np.testing.assert_array_equal(table.human["mqm"], [[-2, -3], [np.nan, -1]])
+        assert table.labels["domain"] == ("chat", "news")
+        assert "is_human" in table.labels
+
+
+def test_a_long_table_is_the_same_as_a_wide_one(wide: pl.DataFrame) -> None:
+    keys = ["lp", "year", "system", "seg_id"]
+    long = wide.select([*keys, "mqm", "BLEU-refA", pl.col("COMET").cast(pl.Float64)]).unpivot(
+        index=keys, variable_name="metric", value_name="score"
+    )
+    (one,), (other,) = cubes(long), cubes(wide)
+    assert one.metrics.keys() == other.metrics.keys()
+    for name in one.metrics:
+        np.testing.assert_array_equal(one.metrics[name], other.metrics[name])
+    np.testing.assert_array_equal(one.human["mqm"], other.human["mqm"])
+
+
+def test_numbers_written_as_text_are_numbers() -> None:
+    frame = pl.DataFrame(
+        {
+            "system": ["a", "b"],
+            "seg_id": ["1", "1"],
+            "mqm": ["-1", "None"],
+            "X": ["0.5", "NA"],
+            "comment": ["good", "1"],
+        }
+    )
+    (table,) = cubes(frame)
+    assert list(table.metrics) == ["X"]
+    np.testing.assert_array_equal(table.human["mqm"], [[-1], [np.nan]])
+
+
+def test_score_is_human_only_when_nothing_else_is() -> None:
+    frame = pl.DataFrame({"system": ["a"], "seg_id": [1], "score": [1.0], "X": [2.0]})
+    assert score_columns(frame) == (["score"], ["X"])
+    assert score_columns(frame.with_columns(mqm=pl.lit(0.0))) == (["mqm"], ["score", "X"])
+
+
+def test_a_system_that_is_the_reference_is_left_out_and_named() -> None:
+    frame = pl.DataFrame(
+        {
+            "system": ["refA", "x", "refA", "x"],
+            "seg_id": [1, 1, 2, 2],
+            "hyp": ["one", "uno", "two", "dos"],
+            "ref": ["one", "one", "two", "two"],
+            "mqm": [0.0, -1.0, 0.0, -2.0],
+            "X": [1.0, 0.5, 1.0, 0.2],
+        }
+    )
+    (table,) = cubes(frame)
+    assert table.systems == ("x",)
+    assert "refA" in table.notes[0]
+    assert cubes(frame, keep_references=True)[0].systems == ("refA", "x")
+
+
+def test_data_sets_are_kept_apart(wide: pl.DataFrame) -> None:
+    both = pl.concat([wide, wide.with_columns(lp=pl.lit("zh-en"), COMET=pl.lit(None, pl.Int64))])
+    tables = cubes(both)
+    assert [table.dataset for table in tables] == ["2023/en-de", "2023/zh-en"]
+    assert "COMET" not in tables[1].metrics
+
+
+def test_a_repeated_output_or_score_is_refused(wide: pl.DataFrame) -> None:
+    with pytest.raises(ValueError, match="more than once"):
+        cubes(pl.concat([wide, wide.with_columns(COMET=pl.lit(7, pl.Int64))]))
+    long = pl.DataFrame({"system": ["a", "a"], "seg_id": [1, 1], "metric": ["X", "X"], "score": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="more than once"):
+        widened(long)
+
+
+def test_infinite_scores_and_missing_columns_are_refused(wide: pl.DataFrame) -> None:
+    with pytest.raises(ValueError, match="infinite"):
+        cubes(wide.with_columns(X=pl.lit(float("inf"))))
+    with pytest.raises(ValueError, match="holds the system"):
+        cubes(wide.drop("system"))
+
+
+def test_rows_repeated_to_the_byte_are_dropped_with_a_note(wide: pl.DataFrame) -> None:
+    indexed = pl.concat([wide, wide[:3]]).with_row_index("__index_level_0__")
+    (found,), (expected,) = cubes(indexed), cubes(wide)
+    assert found.content_hash == expected.content_hash
+    assert found.notes == ("3 rows are exact copies of others and were left out.",)
+    long = pl.DataFrame({"system": ["a", "a"], "seg_id": [1, 1], "metric": ["X", "X"], "score": [1.0, 1.0]})
+    (twice,), (once,) = cubes(long), cubes(long[:1])
+    np.testing.assert_array_equal(twice.metrics["X"], once.metrics["X"])
+
+
+@pytest.mark.parametrize("name", ["__index_level_0__", "Unnamed: 0", "Unnamed: 0.1", ""])
+def test_a_row_number_is_neither_metric_nor_label(wide: pl.DataFrame, name: str) -> None:
+    assert is_index(name)
+    (table,) = cubes(wide.with_columns(pl.Series(name, range(4))))
+    assert list(table.metrics) == ["BLEU-refA", "COMET"]
+    assert name not in {*table.labels, *table.system_labels, *table.human}
+
+
+@pytest.mark.parametrize(
+    ("name", "human"),
+    [
+        *(
+            (name, True)
+            for name in ("mqm", "MQM", "DA-SQM", "esa", "human", "human1", "mqm-human2", "da:ann")
+        ),
+        *((name, True) for name in ("coherence", "Relevance", "fluency_2", "overall:rater 1")),
+        *((name, False) for name in ("COMET", "is_human", "humanity", "mqm_model", "BLEU-refA", "data")),
+    ],
+)
+def test_one_rule_says_which_columns_are_human(name: str, human: bool) -> None:
+    assert is_human(name) is human
+
+
+def test_criteria_are_human_unless_a_metric_is_called_so() -> None:
+    columns = ("coherence", "relevance", "X")
+    frame = pl.DataFrame({"system": ["a"], "seg_id": [1], **{name: [1.0] for name in columns}})
+    assert score_columns(frame) == (["coherence", "relevance"], ["X"])
+    assert score_columns(frame, metrics=["relevance"]) == (["coherence"], ["relevance", "X"])
+    assert score_columns(frame, ["X"]) == (["X", "coherence", "relevance"], [])
+
+
+def test_the_direction_travels_with_the_scores(wide: pl.DataFrame) -> None:
+    (table,) = cubes(wide, lower_is_better=frozenset({"COMET", "elsewhere"}))
+    assert table.lower == {"COMET"}
+    np.testing.assert_array_equal(table.oriented("COMET"), -table.metrics["COMET"])
+    np.testing.assert_array_equal(table.oriented("mqm"), table.human["mqm"])
+    assert table.content_hash != cubes(wide)[0].content_hash
+    with pytest.raises(UnknownName, match="Did you mean COMET"):
+        table.oriented("COMT")
+
+
+def test_a_part_of_a_cube_keeps_what_belongs_to_it(wide: pl.DataFrame) -> None:
+    (whole,) = cubes(wide, lower_is_better=frozenset({"COMET"}))
+    part = whole.within(np.array([False, True]), np.array([True, False]))
+    (expected,) = cubes(
+        wide.filter(pl.col("seg_id") == 10, pl.col("system") == "a"), lower_is_better=frozenset({"COMET"})
+    )
+    assert (part.systems, part.segments, part.lower) == (("a",), ("10",), {"COMET"})
+    for name in ("BLEU-refA", "COMET"):
+        np.testing.assert_array_equal(part.metrics[name], expected.metrics[name])
+    assert part.labels["domain"] == ("news",)
+
+
+def test_a_segment_without_a_cluster_is_a_unit_of_its_own() -> None:
+    scores = np.zeros((1, 4))
+    cube = Cube("x", ("a",), tuple("1234"), {"mqm": scores}, {}, {"doc": ("b", None, "a", None)})
+    assert cube.codes("doc")[1].tolist() == [1, -1, 0, -1]
+    assert cube.units("doc").tolist() == [1, 2, 0, 3]
+
+
+def test_rows_that_have_no_place_in_a_grid_are_passed_over() -> None:
+    grid = Grid.onto(["a", "b"], ["1", "2"], pl.Series(["b", "c", "a"]), pl.Series(["1", "1", "3"]))
+    np.testing.assert_array_equal(grid.array(np.array([5.0, 6.0, 7.0])), [[np.nan, np.nan], [5.0, np.nan]])
+    statistics = grid.array(np.arange(6.0).reshape(3, 2))
+    assert statistics.shape == (2, 2, 2)
+    assert statistics[1, 0].tolist() == [0.0, 1.0]
