@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metassay.errors import InputError
+from metassay.specs import split_list
 
 if TYPE_CHECKING:
     from metassay.data.dataset import Dataset
@@ -162,8 +163,8 @@ class LlmOptions:
 
 
 def comma_list(text: str | None) -> list[str] | None:
-    """Parts between commas; None where the option was not used."""
-    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+    """Parts between commas, but for those in parentheses; None where the option was not used."""
+    return None if text is None else split_list(text)
 
 
 def assignments(texts: Sequence[str], option: str) -> dict[str, str]:
@@ -182,12 +183,12 @@ def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for text in texts:
         name, colon, rest = text.partition(":")
-        numbers = assignments([part for part in rest.split(",") if part], "--criterion")
+        numbers = dict(part.rpartition("=")[::2] for part in split_list(rest))
         try:
-            found[name] = {metric: float(number) for metric, number in numbers.items()}
+            found[name] = {metric.strip(): float(number) for metric, number in numbers.items()}
         except ValueError:
             colon = ""
-        if not colon or not numbers:
+        if not colon or not numbers or not all(numbers):
             raise InputError(f"--criterion {text!r} is not NAME:METRIC=NUMBER,….")
     return found
 

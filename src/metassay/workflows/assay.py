@@ -82,7 +82,9 @@ def assay(
         raise UnknownName("kind of pairs", pairs, PAIRS)
     data = prepared(as_dataset(dataset), normalize=normalize, keep_references=keep_references)
     settings = Settings(
-        metrics=chosen_metrics(data, metrics),
+        metrics=chosen_metrics(
+            data, metrics, normalisation(data, normalize), "none" if pairs == "human" else preprocess
+        ),
         contexts=_contexts(data, contexts),
         perturbations=_names(perturbations),
         per_output=per_output,

@@ -21,6 +21,7 @@ from metassay.workflows.preparing import (
     normalisation,
     prepared,
     scoring_rows,
+    unknown_language,
 )
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
@@ -51,7 +52,7 @@ def check(
     """Look at the data before measuring anything; scores a few outputs to estimate an assay's time."""
     data = as_dataset(dataset)
     outputs = data.outputs
-    chosen = chosen_metrics(data, metrics)
+    chosen = chosen_metrics(data, metrics, normalisation(data, normalize))
     counts = Counter(outputs["system"])
     languages = Counter(language or "unknown" for language in data.languages)
     return CheckResult({
@@ -69,9 +70,18 @@ def check(
         "own_references": list(own_references(data)),
         "left_out": dict(data.left_out),
         "normalize": normalisation(data, normalize),
+        "metrics": [_described(metric) for metric in chosen],
         "estimate": _estimate(data, chosen, normalize, default_workers(workers)),
-        "notes": list(data.notes),
+        "notes": [*data.notes, *unknown_language(data)],
     })  # fmt: skip
+
+
+def _described(metric: Metric) -> dict[str, Any]:
+    return {
+        "metric": metric.spec,
+        "signature": metric.signature,
+        "higher_is_better": metric.higher_is_better,
+    }
 
 
 def _references(data: Dataset) -> dict[str, int]:

@@ -14,6 +14,7 @@ from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.meta.dependence.assembly import depend_on_systems
 from metassay.meta.dependence.results import DependenceReport
+from metassay.specs import split_names
 from metassay.workflows.depend_files import write_results
 from metassay.workflows.depend_grouping import SYSTEM, Grouping
 from metassay.workflows.results import SCHEMA_VERSION, Result
@@ -99,7 +100,7 @@ def depend(
     if not tables:
         raise InputError(f"no data set has the human score {chosen}.")
     grouping = Grouping(
-        chosen, by, _names(metrics), _names(lower_is_better), _contexts(context), cluster, weight
+        chosen, by, split_names(metrics), split_names(lower_is_better), _contexts(context), cluster, weight
     )
     options: dict[str, Any] = {"bootstraps": bootstraps, "draws": draws, "seed": seed, "analysis": analysis}
     run = None if out is None else open_score_run(out, "depend", tables, asdict(grouping) | options)
@@ -139,11 +140,4 @@ def _notes(
 
 
 def _contexts(context: Named | None) -> tuple[str, ...] | None:
-    return None if context is None else _names(context)
-
-
-def _names(texts: Named | None) -> tuple[str, ...]:
-    if texts is None:
-        return ()
-    parts = texts.split(",") if isinstance(texts, str) else texts
-    return tuple(part.strip() for part in parts if part.strip())
+    return None if context is None else split_names(context)

@@ -15,6 +15,7 @@ from metassay.errors import UnknownName
 from metassay.meta.people.averages import averages
 from metassay.meta.people.ranking import Ranking, rank_tables
 from metassay.meta.people.significance import Procedure
+from metassay.specs import split_names
 from metassay.store.run import RunFolder
 from metassay.workflows.rank_analyses import ANALYSES, analyse
 from metassay.workflows.rank_files import write_results
@@ -140,7 +141,4 @@ def _checked(names: list[str], known: Iterable[str], kind: str) -> list[str]:
 
 
 def _names(texts: Named | None) -> list[str]:
-    if texts is None:
-        return []
-    parts = texts.split(",") if isinstance(texts, str) else texts
-    return [part.strip() for part in parts if part.strip()]
+    return list(split_names(texts))
