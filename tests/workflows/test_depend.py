@@ -182,3 +182,16 @@ def test_known_figures_of_wmt23_from_files(real_data):
     assert sysdep == {"MetricX-23-QE-c-src": 0.959, "GEMBA-MQM-src": 1.446}
     assert round(found["metrics"][0]["constant"], 2) == 4.47
     assert len(found["metrics"][0]["local"]) > 1
+
+
+def test_a_name_with_a_comma_is_one_name_and_the_page_has_labels(table, tmp_path):
+    odd = "chrf(word_order=2,beta=3)"
+    renamed = table.rename({"good": odd, "errors": "ter"})
+    out = tmp_path / "run"
+    found = depend(renamed, metrics=f"{odd},ter", lower_is_better="ter", out=out, **QUICK).to_dict()
+    assert [entry["metric"] for entry in found["metrics"]] == [odd, "ter"]
+    assert json.loads((out / "results" / "depend.json").read_text())["metrics"][0]["metric"] == odd
+    page = (out / "report.html").read_text()
+    assert "<summary>chrF++ (beta=3)</summary>" in page
+    assert "chrF++ (beta=3) depends least" in page
+    assert odd not in page

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import DataOptions, OutputOptions, comma_list
+from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
 
 EXPLANATION = """\
@@ -52,7 +52,7 @@ def run_depend(
             human=human,
             by=by,
             metrics=metrics,
-            lower_is_better=comma_list(lower_is_better) or (),
+            lower_is_better=lower_is_better or (),
             context=context or None,
             cluster=cluster,
             weight=weight,
@@ -73,6 +73,9 @@ def run_depend(
 
 
 def _show(found: dict[str, Any]) -> None:
+    from metassay.reporting.labels import in_labels
+
+    found = in_labels(found)
     for dataset in dict.fromkeys(entry["dataset"] for entry in found["metrics"]):
         entries = [entry for entry in found["metrics"] if entry["dataset"] == dataset]
         print_table(

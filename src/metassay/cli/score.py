@@ -40,6 +40,7 @@ def run_score(
     normalize: Annotated[str | None, typer.Option(help="Speech text: english, whisper or none.")] = None,
 ) -> None:
     """Metrics per segment and per system, and tests between systems."""
+    from metassay.reporting.labels import in_labels
     from metassay.workflows.preparing import named_metrics
     from metassay.workflows.score import score
 
@@ -63,8 +64,9 @@ def run_score(
     if form != "table":
         print(result.to_text(form), end="")
         return
-    print_table([{k: v for k, v in row.items() if k != "signature"} for row in result.systems])
-    print_table(result.comparisons, title="Differences between systems")
+    systems, compared = in_labels([result.systems, result.comparisons])
+    print_table([{k: v for k, v in row.items() if k != "signature"} for row in systems])
+    print_table(compared, title="Differences between systems")
     if test is not None:
         say(NULL_HYPOTHESES[test])
     say(*dict.fromkeys(row["signature"] for row in result.systems))
