@@ -74,30 +74,44 @@ def defined_at(thing: Any) -> Place:
 def source_hash(thing: Any) -> str:
     """A hash of the code behind an object that is not ours; empty for our own.
 
-    It is that of the whole file, since functions beside it may be called; without a file, of the code itself.
+    It is that of the whole file, since functions beside it may be called, and of the files of its base
+    classes; without a file, of the code itself.
     """
     return _owner_hash(thing if inspect.isroutine(thing) or isinstance(thing, type) else type(thing))
 
 
 @functools.cache
 def _owner_hash(owner: Any) -> str:
-    module = getattr(owner, "__module__", None) or ""
-    if module == "metassay" or module.startswith("metassay."):
-        return ""
-    file = getattr(sys.modules.get(module), "__file__", None)
-    if file is None:
-        return _digest(b"".join(_code_of(owner)))
-    return _OWN_FILES[file][1] if file in _OWN_FILES else _digest(Path(file).read_bytes())
+    kinds = owner.__mro__ if isinstance(owner, type) else [owner]
+    foreign = [kind for kind in kinds if not _is_ours(getattr(kind, "__module__", None) or "")]
+    content = [part for kind in foreign for part in _content(kind)]
+    return _digest(b"\0".join(dict.fromkeys(content))) if foreign else ""
 
 
-def _code_of(owner: Any) -> list[bytes]:
-    functions = vars(owner).values() if isinstance(owner, type) else [owner]
-    return [
-        part
-        for function in functions
-        if (code := getattr(function, "__code__", None))
-        for part in _code(code)
-    ]
+def _is_ours(module: str) -> bool:
+    """Whether a module belongs to metassay or to Python itself, whose versions are recorded elsewhere."""
+    package = module.partition(".")[0]
+    return package == "metassay" or (package in sys.stdlib_module_names and package != "__main__")
+
+
+def _content(kind: Any) -> list[bytes]:
+    """The hash of the file that a class or function comes from, or all that is known of its code."""
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if file in _OWN_FILES:
+        return [_OWN_FILES[file][1].encode()]
+    if file is not None:
+        return [_digest(Path(file).read_bytes()).encode()]
+    members = vars(kind).values() if isinstance(kind, type) else [kind]
+    return [part for member in members for part in _of_member(member)]
+
+
+def _of_member(member: Any) -> list[bytes]:
+    """What a function, method or property does; of a plain value, what it is."""
+    if isinstance(member, str | int | float | bytes | None):
+        return [repr(member).encode()]
+    wrapped = (getattr(member, name, None) for name in ("__func__", "fget", "func"))
+    codes = (getattr(function, "__code__", None) for function in (member, *wrapped))
+    return [part for code in codes if code is not None for part in _code(code)]
 
 
 def _code(code: CodeType) -> list[bytes]:

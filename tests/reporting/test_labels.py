@@ -102,3 +102,8 @@ def _renamed(value, names):
         for old, new in names.items():
             value = new if value == old else value.replace(f"{old} ", f"{new} ")
     return value
+
+
+def test_a_spec_inside_another_name_is_left_alone():
+    rows = [{"metric": "bleu"}, {"metric": "bleu-refA", "sentence": "bleu-refA beats bleu, not bleurt."}]
+    assert in_labels(rows)[1]["sentence"] == "bleu-refA beats BLEU, not bleurt."

@@ -26,6 +26,7 @@ _FIELDS = {
     "src": "source",
     "system": "system",
     "item": "item",
+    "qrels": "qrels",
 }
 
 

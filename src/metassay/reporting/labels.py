@@ -109,9 +109,8 @@ def _plain(values: Any) -> bool:
 
 def _said(text: Any, labels: Labels) -> Any:
     """A sentence with labels; a word after `on`, `under` or `its` is a context or a method, not a metric."""
-    changed = [spec for spec, label in labels.items() if label != spec]
-    if not isinstance(text, str) or not changed:
+    if not isinstance(text, str) or not labels:
         return text
-    names = "|".join(re.escape(spec) for spec in sorted(changed, key=len, reverse=True))
+    names = "|".join(re.escape(spec) for spec in sorted(labels, key=len, reverse=True))
     pattern = rf"(?<!on )(?<!under )(?<!its )(?<![\w(=.])(?:{names})(?![\w(=])"
     return re.sub(pattern, lambda match: labels[match[0]], text)

@@ -14,6 +14,7 @@ from metassay.data.own_references import own_references
 from metassay.engine.local import default_workers, measured_cost
 from metassay.metrics.base import Metric
 from metassay.perturbations.registry import default_perturbations
+from metassay.workflows.noting import warnings_as_notes
 from metassay.workflows.preparing import (
     MetricChoice,
     as_dataset,
@@ -55,6 +56,8 @@ def check(
     chosen = chosen_metrics(data, metrics, normalisation(data, normalize))
     counts = Counter(outputs["system"])
     languages = Counter(language or "unknown" for language in data.languages)
+    with warnings_as_notes() as warned:
+        estimate = _estimate(data, chosen, normalize, default_workers(workers))
     return CheckResult({
         "schema_version": SCHEMA_VERSION,
         "task": data.task,
@@ -71,8 +74,8 @@ def check(
         "left_out": dict(data.left_out),
         "normalize": normalisation(data, normalize),
         "metrics": [_described(metric) for metric in chosen],
-        "estimate": _estimate(data, chosen, normalize, default_workers(workers)),
-        "notes": [*data.notes, *unknown_language(data)],
+        "estimate": estimate,
+        "notes": [*data.notes, *unknown_language(data), *warned],
     })  # fmt: skip
 
 
