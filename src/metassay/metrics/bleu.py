@@ -10,7 +10,7 @@ import numpy as np
 
 from metassay.errors import UnknownName
 from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_range
-from metassay.metrics.kernels.bleu_score import (
+from metassay.metrics.kernels.ngram_scores import (
     SMOOTH_ADD_K,
     SMOOTH_EXP,
     SMOOTH_FLOOR,

@@ -9,7 +9,7 @@ import numpy as np
 
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_range, labelled
-from metassay.metrics.kernels.chrf_score import chrf_scores
+from metassay.metrics.kernels.ngram_scores import chrf_scores
 from metassay.metrics.kernels.ngrams import shared_ngrams
 from metassay.metrics.kernels.packing import Tokens
 from metassay.metrics.kernels.tokenize import CHRF_WORDS
