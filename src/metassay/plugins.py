@@ -1,14 +1,22 @@
-"""Finding what other packages add: metrics, perturbations and readers, by entry point or by file."""
+"""Finding what other packages and files add: metrics, perturbations and readers; and whose code it was."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import importlib.util
+import inspect
 import sys
+import traceback
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from metassay.errors import InputError, Place
+
+_OWN_FILES: dict[str, tuple[str, str]] = {}
+"""Files of the user that were executed, by full path: as the user named them, and the hash of the content."""
 
 
 def installed(group: str) -> dict[str, Any]:
@@ -29,7 +37,90 @@ def from_file(location: str) -> Any:
         raise InputError("this is not a Python file.", place=Place(file=path))
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    _OWN_FILES[str(spec.origin)] = path, _digest(file.read_bytes())
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise own_error(error) or error from error
     if not hasattr(module, name):
         raise InputError(f"it defines no {name}.", place=Place(file=path))
     return getattr(module, name)
+
+
+def own_error(error: BaseException) -> InputError | None:
+    """An error in the words of the user whose file raised it, with the line; None where it was not theirs."""
+    calls = [(call.filename, call.lineno) for call in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError):
+        calls.append((str(error.filename), error.lineno))
+        said = error.msg
+    else:
+        said = " ".join(str(error).split())
+    own = [(_OWN_FILES[file][0], line) for file, line in calls if file in _OWN_FILES]
+    if not own:
+        return None
+    file, line = own[-1]
+    return InputError(f"{type(error).__name__}: {said}", place=Place(file=file, line=line))
+
+
+def defined_at(thing: Any) -> Place:
+    """The file and line where a function or class is defined, as far as that is known."""
+    try:
+        file, (_, line) = str(inspect.getsourcefile(thing)), inspect.getsourcelines(thing)
+    except (OSError, TypeError):
+        return Place()
+    return Place(file=_OWN_FILES.get(file, (file,))[0], line=line)
+
+
+def source_hash(thing: Any) -> str:
+    """A hash of the code behind an object that is not ours; empty for our own.
+
+    It is that of the whole file, since functions beside it may be called, and of the files of its base
+    classes; without a file, of the code itself.
+    """
+    return _owner_hash(thing if inspect.isroutine(thing) or isinstance(thing, type) else type(thing))
+
+
+@functools.cache
+def _owner_hash(owner: Any) -> str:
+    kinds = owner.__mro__ if isinstance(owner, type) else [owner]
+    foreign = [kind for kind in kinds if not _is_ours(getattr(kind, "__module__", None) or "")]
+    content = [part for kind in foreign for part in _content(kind)]
+    return _digest(b"\0".join(dict.fromkeys(content))) if foreign else ""
+
+
+def _is_ours(module: str) -> bool:
+    """Whether a module belongs to metassay or to Python itself, whose versions are recorded elsewhere."""
+    package = module.partition(".")[0]
+    return package == "metassay" or (package in sys.stdlib_module_names and package != "__main__")
+
+
+def _content(kind: Any) -> list[bytes]:
+    """The hash of the file that a class or function comes from, or all that is known of its code."""
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if file in _OWN_FILES:
+        return [_OWN_FILES[file][1].encode()]
+    if file is not None:
+        return [_digest(Path(file).read_bytes()).encode()]
+    members = vars(kind).values() if isinstance(kind, type) else [kind]
+    return [part for member in members for part in _of_member(member)]
+
+
+def _of_member(member: Any) -> list[bytes]:
+    """What a function, method or property does; of a plain value, what it is."""
+    if isinstance(member, str | int | float | bytes | None):
+        return [repr(member).encode()]
+    wrapped = (getattr(member, name, None) for name in ("__func__", "fget", "func"))
+    codes = (getattr(function, "__code__", None) for function in (member, *wrapped))
+    return [part for code in codes if code is not None for part in _code(code)]
+
+
+def _code(code: CodeType) -> list[bytes]:
+    """What a compiled function does: its instructions, names and constants, also those of functions in it."""
+    found = [code.co_code, repr(code.co_names).encode()]
+    for constant in code.co_consts:
+        found += _code(constant) if isinstance(constant, CodeType) else [repr(constant).encode()]
+    return found
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=8).hexdigest()

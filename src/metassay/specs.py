@@ -44,7 +44,7 @@ def split_list(text: str) -> list[str]:
     """
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
+        depth = max(0, depth + (character == "(") - (character == ")"))
         if character == "," and depth == 0:
             parts.append(text[start:position])
             start = position + 1
@@ -59,6 +59,19 @@ def single_parts(texts: str | T | Iterable[str | T]) -> list[str | T]:
     for text in [texts] if whole else texts:  # type: ignore[union-attr]
         parts.extend(split_list(text) if isinstance(text, str) else [text])  # type: ignore[list-item]
     return parts
+
+
+def split_names(texts: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Names from a comma-separated text; those of a sequence are taken whole, commas and all.
+
+    >>> split_names("bleu,chrf(word_order=2,beta=3)"), split_names(["a,b"])
+    (('bleu', 'chrf(word_order=2,beta=3)'), ('a,b',))
+    """
+    if texts is None:
+        return ()
+    return (
+        tuple(split_list(texts)) if isinstance(texts, str) else tuple(t.strip() for t in texts if t.strip())
+    )
 
 
 def refuse_repeats(specs: Sequence[str]) -> None:

@@ -153,6 +153,95 @@ def test_a_metric_of_the_users_own_file(capfd, data, tmp_path) -> None:
     assert [row["metric"] for row in found["global"]] == ["vowels"]
 
 
+def test_a_function_in_the_users_own_file(capfd, data, tmp_path) -> None:
+    code = "def vowels(outputs):\n    return [sum(c in 'aeiou' for c in text) for text in outputs]\n"
+    (tmp_path / "mine.py").write_text(code)
+    options = [
+        "--metrics",
+        "bleu",
+        "--metric-file",
+        f"{tmp_path}/mine.py:vowels",
+        "--perturbations",
+        "removal",
+    ]
+    accuracy = {row["metric"]: row["accuracy"] for row in as_json(capfd, "assay", data, *options)["global"]}
+    assert sorted(accuracy) == ["bleu", "vowels"]
+    assert accuracy["vowels"] > 0.5
+
+
+def test_an_edited_metric_never_serves_old_scores(capfd, data, tmp_path) -> None:
+    mine, folder, other = tmp_path / "mine.py", tmp_path / "run", tmp_path / "other"
+    command = ["assay", data, "--metric-file", f"{mine}:mine", "--perturbations", "removal", "--out"]
+    mine.write_text("def mine(output, references):\n    return float(len(output))\n")
+    first = as_json(capfd, *command, folder)
+    assert first["global"][0]["accuracy"] == 1
+    assert as_json(capfd, *command, folder) == first
+    mine.write_text("def mine(output, references):\n    return -float(len(output))\n")
+    status, _, err = metassay(capfd, *command, folder)
+    assert status == 2
+    assert "this folder holds another run" in err
+    other.mkdir()
+    second = as_json(capfd, *command, other)
+    assert second["global"][0]["accuracy"] == 0
+    scores = [{file.name for file in (run / "scores").iterdir()} for run in (folder, other)]
+    assert not scores[0] & scores[1]
+
+
+_CLASS = "from metassay.metrics.base import Metric\nclass mine(Metric):\n"
+_NAMED = f"{_CLASS}    name = 'mine'\n    def score(self, batch):\n        return "
+OWN_ERRORS = {
+    "def mine(outputs, references):\n    return 1 / 0\n": "line 2: ZeroDivisionError: division by zero",
+    "def mine(outputs, references)\n    return 1\n": "line 1: SyntaxError: expected ':'",
+    "import nowhere_at_all\n": "line 1: ModuleNotFoundError: No module named 'nowhere_at_all'",
+    "class mine:\n    pass\n": "line 1: the class mine is no metric.",
+    f"{_CLASS}    def score(self, batch):\n        return []\n": "line 2: the metric mine has no name.",
+    f"{_NAMED}undefined\n": "line 5: NameError: name 'undefined' is not defined",
+    f"{_NAMED}[1.0]\n": "line 2: mine returned (1,) scores",
+    "def mine(outputs):\n    return outputs\n": "line 1: mine did not return a number for each",
+    "def mine():\n    return 1\n": "line 1: mine takes no outputs.",
+}
+
+
+@pytest.mark.parametrize("verb", ["score", "assay"])
+@pytest.mark.parametrize("code", OWN_ERRORS)
+def test_errors_of_the_users_code_are_the_users_with_file_and_line(capfd, data, tmp_path, code, verb) -> None:
+    (tmp_path / "mine.py").write_text(code)
+    location, more = f"{tmp_path}/mine.py:mine", ["--json"] if verb == "assay" else []
+    status, _, err = metassay(capfd, verb, data, "--metric-file", location, "--quiet", *more)
+    assert f"{tmp_path}/mine.py, {OWN_ERRORS[code]}" in err
+    assert "defect" not in err
+    assert "Traceback" not in err
+    assert status == 2
+
+
+def test_tables_and_sentences_have_labels_and_json_has_specs(capfd, data, tmp_path) -> None:
+    asked = ["--metrics", "bleu,chrf++,rougel"]
+    for command in (
+        ["score", data],
+        ["score", data, "--format", "markdown"],
+        ["score", data, "--format", "latex"],
+        ["assay", data, "--out", tmp_path / "run", "--perturbations", "removal"],
+        ["check", data],
+    ):
+        status, out, _ = metassay(capfd, *command, *asked, "--quiet" if command[0] != "check" else "-q")
+        assert status == 0
+        shown = "\n".join(line for line in out.splitlines() if "implementation:" not in line)
+        assert {name: name in shown for name in ("BLEU", "chrF++", "ROUGE-L")} == dict.fromkeys(
+            ("BLEU", "chrF++", "ROUGE-L"), True
+        )
+        assert not [name for name in ("bleu", "chrf(", "rougel") if name in shown]
+    for command in (["recommend", tmp_path / "run"], ["compare", tmp_path / "run", tmp_path / "run"]):
+        status, out, _ = metassay(capfd, *command)
+        assert status == 0
+        assert "chrF++" in out
+        assert "chrf(" not in out
+    _, out, _ = metassay(capfd, "score", data, *asked, "--format", "csv", "--quiet")
+    assert "chrf(word_order=2)" in out
+    assert "chrF++" not in out
+    specs = {row["metric"] for row in as_json(capfd, "score", data, *asked)["systems"]}
+    assert specs == {"bleu", "chrf(word_order=2)", "rougel"}
+
+
 ERRORS = {
     "no file": (["check", "absent.csv"], "absent.csv: there is no such file."),
     "unknown metric": (["score", "DATA", "--metrics", "blue"], "unknown metric 'blue'. Did you mean bleu?"),

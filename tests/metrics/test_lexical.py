@@ -10,6 +10,7 @@ from oracles import JIWER, TRANSLATION, official
 
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, StatisticsMetric
+from metassay.metrics.chrf import Chrf
 from metassay.metrics.registry import parse_metric
 
 EVERY = (*TRANSLATION, *JIWER)
@@ -132,10 +133,24 @@ def test_rouge_tells_russian_outputs_apart(russian_translations):
     [
         ("bleu(tokenizer=14a)", "unknown tokenizer '14a'. Did you mean 13a"),
         ("bleu(smoothing=much)", "unknown smoothing"),
-        ("bleu(order=0)", "at least 1"),
+        ("bleu(order=0)", "between 1 and 100"),
         ("bleu(order=four)", "order is a whole number, not 'four'"),
         ("bleu(lowercase=1)", "lowercase is true or false"),
+        ("bleu(order=1000000)", "order is 1000000; it must be a number between 1 and 100"),
+        ("bleu(smoothing=floor,smooth_value=-1)", "smooth_value is -1"),
+        ("bleu(smoothing=floor,smooth_value=inf)", "smooth_value is inf"),
         ("chrf(char_order=0)", "positive"),
+        ("chrf(char_order=1000000)", "char_order is 1000000; it must be a number between 0 and 100"),
+        ("chrf(word_order=-1)", "word_order is -1"),
+        ("chrf(beta=nan)", "beta is nan"),
+        ("chrf(beta=-1)", "beta is -1"),
+        ("meteor(alpha=2)", "alpha is 2"),
+        ("meteor(gamma=-inf)", "gamma is -inf"),
+        ("nltk_bleu(order=999)", "between 1 and 100"),
+        ("set_f(beta=nan)", "beta is nan"),
+        ("p_99999999999999999999", "must end in a whole number"),
+        ("map(depth=99999999999999999999)", "depth"),
+        ("random(seed=99999999999999999999)", "seed is 99999999999999999999"),
         ("rouge1(measure=f2)", "unknown measure"),
         ("meteor(tokenizer=spacy)", "unknown tokenizer"),
         ("nltk_bleu(tokenizer=spacy)", "unknown tokenizer"),
@@ -145,6 +160,12 @@ def test_rouge_tells_russian_outputs_apart(russian_translations):
 def test_wrong_parameters_are_refused(spec, message):
     with pytest.raises(InputError, match=re.escape(message)):
         parse_metric(spec)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0])
+def test_wrong_parameters_from_python_are_refused(value):
+    with pytest.raises(InputError, match="beta is"):
+        Chrf(beta=value)
 
 
 def test_a_flores_tokeniser_without_its_model_says_where_to_put_it():

@@ -41,7 +41,7 @@ def _said(result, part=answer):
 def test_the_best_metric_with_its_interval_and_where_it_changes():
     assert _said(_result()) == [
         (
-            "chrf tells a better translation from a worse one in 89 % of pairs (95 % interval 88–90), "
+            "chrF tells a better translation from a worse one in 89 % of pairs (95 % interval 88–90), "
             "ahead of comet with 87 % (86–88)."
         ),
         "By domain it holds in 1 of 2; on conversation trust comet, right in 88 % (86–90) against 78 % (75–80).",
@@ -53,7 +53,7 @@ def test_the_recommendation_decides_where_there_is_one():
     result = _result(recommendation={"domain": {"news": both, "conversation": both, "global": both}})
     assert _said(result) == [
         (
-            "chrf tells a better translation from a worse one in 89 % of pairs (95 % interval 88–90); "
+            "chrF tells a better translation from a worse one in 89 % of pairs (95 % interval 88–90); "
             "comet cannot be told apart from it."
         ),
         (
@@ -86,7 +86,7 @@ def test_confounded_metrics_are_named_best_first_and_sentinels_are_not():
     flags = [{"metric": name, "flag": True} for name in ("comet", "chrf", "length")]
     assert _said(_result(confounding=flags), caveats) == [
         (
-            "The accuracy of chrf and comet depends on how the worse outputs were made: see "
+            "The accuracy of chrF and comet depends on how the worse outputs were made: see "
             "accuracy by perturbation method."
         )
     ]

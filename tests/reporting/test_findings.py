@@ -38,10 +38,17 @@ def test_metrics_best_first_and_sentinels_apart():
         for name, accuracy in {"ter": 0.7, "length": 0.99, "bleu": 0.8, "x": None}.items()
     ]
     findings = find({"global": rows, "sentinels": [{"metric": "probe", "accuracy": 0.9}]})
-    assert findings.metrics == ("bleu", "ter", "x")
-    assert findings.ordered[3:] == ("length", "probe")
+    assert findings.metrics == ("length", "BLEU", "TER", "x")
+    assert findings.ordered[4:] == ("probe",)
     assert findings.best is not None
-    assert findings.best.metric == "bleu"
+    assert findings.best.metric == "length"
+
+
+def test_where_no_result_marks_sentinels_they_are_known_by_name():
+    rows = [{"metric": "bleu", "accuracy": 0.8}, {"metric": "random(seed=3)", "accuracy": 0.9}]
+    findings = find({"global": rows})
+    assert findings.metrics == ("BLEU",)
+    assert findings.ordered[1:] == ("random (seed=3)",)
 
 
 def test_nan_is_missing():

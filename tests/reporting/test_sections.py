@@ -35,7 +35,7 @@ def test_trends_along_buckets(rho, start, shown):
     buckets = {f"[{n},{n + 1}]": 0.5 for n in range(5)}
     said = str(trend_sentence(*_found(buckets, trend={"bleu": rho})))
     assert said.startswith(start)
-    assert said.endswith(f"accuracy is {shown} for bleu.")
+    assert said.endswith(f"accuracy is {shown} for BLEU.")
 
 
 @pytest.mark.parametrize("trend", [None, {}, {"bleu": None}])
@@ -66,8 +66,8 @@ def test_the_test_that_respects_dependence_decides(row, verdict):
 
 def test_h1_in_words():
     assert str(h1_sentence(*_found({"a": 0.1, "b": 0.2}, h1=[_h1()]))) == (
-        "Accuracy differs between values of col for bleu (1 of 1); "
-        "the difference is moderate (largest Cramér’s V 0.20, bleu)."
+        "Accuracy differs between values of col for BLEU (1 of 1); "
+        "the difference is moderate (largest Cramér’s V 0.20, BLEU)."
     )
     assert str(h1_sentence(*_found({"a": 0.1, "b": 0.2}, h1=[_h1(p=0.4)]))) == (
         "For none of 1 metric does accuracy differ between values of col by more than chance allows."
@@ -102,7 +102,7 @@ def test_agreement_in_words():
         "Beyond noise, the order differs from global on a.",
         (
             "Contexts that order the metrics alike, in 2 groups: a (no single metric is among the best in all); "
-            "b and c (there bleu is among the best)."
+            "b and c (there BLEU is among the best)."
         ),
         "With 1 metric the agreement can take a handful of values only, so read it with care.",
     ]
@@ -143,8 +143,8 @@ def test_the_robust_choice_and_the_thrifty_ones():
         }
     )
     assert str(robust_sentence(findings.columns[0])) == (
-        "If one metric must serve every col, take bleu: at worst, on b, it is right in at least 61\u202f%."
+        "If one metric must serve every col, take BLEU: at worst, on b, it is right in at least 61\u202f%."
     )
     assert (
-        str(thrifty_sentence(findings)) == "No metric is both more accurate and cheaper than bleu and chrf."
+        str(thrifty_sentence(findings)) == "No metric is both more accurate and cheaper than BLEU and chrF."
     )

@@ -203,3 +203,16 @@ def test_further_human_scores_are_no_metrics(table):
     found = depend(both, human="mqm,taste", **QUICK)
     assert found.human == "mqm"
     assert sorted(entry.metric for entry in found.reports["en-de"].metrics) == ["errors", "good"]
+
+
+def test_a_name_with_a_comma_is_one_name_and_the_page_has_labels(table, tmp_path):
+    odd = "chrf(word_order=2,beta=3)"
+    renamed = table.rename({"good": odd, "errors": "ter"})
+    out = tmp_path / "run"
+    found = depend(renamed, metrics=f"{odd},ter", lower_is_better="ter", out=out, **QUICK).to_dict()
+    assert [entry["metric"] for entry in found["metrics"]] == [odd, "ter"]
+    assert json.loads((out / "results" / "depend.json").read_text())["metrics"][0]["metric"] == odd
+    page = (out / "report.html").read_text()
+    assert "<summary>chrF++ (beta=3)</summary>" in page
+    assert "chrF++ (beta=3) depends least" in page
+    assert odd not in page

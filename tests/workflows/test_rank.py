@@ -283,3 +283,21 @@ def test_copied_rows_change_nothing_but_a_note(frame: pl.DataFrame) -> None:
     found, expected = rank(twice, draws=10), rank(frame, draws=10)
     assert found.to_dict()["results"] == expected.to_dict()["results"]
     assert found.notes == ("10 rows are exact copies of others and were left out.",)
+
+
+def test_a_name_with_a_comma_in_parentheses_is_one_name(frame: pl.DataFrame) -> None:
+    odd = "chrf(word_order=2,beta=3)"
+    found = rank(frame.rename({"good": odd}), draws=20, metrics=f"bad,{odd}", lower_is_better=odd).to_dict()
+    turned = rank(frame, draws=20, metrics="bad,good", lower_is_better="good").to_dict()
+    for one, other in zip(found["results"], turned["results"]):
+        names = [row["metric"].replace(odd, "good") for row in one["metrics"]]
+        assert names == [row["metric"] for row in other["metrics"]]
+        assert [row["value"] for row in one["metrics"]] == [row["value"] for row in other["metrics"]]
+
+
+def test_charts_of_a_ranking_have_labels_and_its_files_specs(frame: pl.DataFrame, tmp_path: Path) -> None:
+    rank(frame.rename({"good": "rougel", "bad": "ter"}), draws=20, out=tmp_path / "run")
+    charts = "".join(file.read_text() for file in (tmp_path / "run" / "charts").glob("*.svg"))
+    assert "ROUGE-L" in charts
+    assert "rougel" not in charts
+    assert "rougel" in (tmp_path / "run" / "results" / "rank.csv").read_text()

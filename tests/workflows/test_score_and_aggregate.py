@@ -171,7 +171,7 @@ def test_command_lines(texts, capfd):
         assert mark.replace("|---", "|") in capfd.readouterr().out
     few = ["--resamples", "10", "--repeats", "3", "--quiet"]
     assert run(["aggregate", path, *few]) == 0
-    assert "m-bleu" in capfd.readouterr().out
+    assert "m-BLEU" in capfd.readouterr().out
     assert run(["aggregate", path, *few, "--json"]) == 0
     jsonschema.validate(json.loads(capfd.readouterr().out), schema("aggregate"))
     assert run(["aggregate", path, "--metrics", "meteor"]) == 2

@@ -40,7 +40,7 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 141
-    except Exception as error:  # noqa: BLE001 - the last door: everything unforeseen is ours
+    except Exception as error:  # noqa: BLE001 - the last door: everything unforeseen is ours, or the user's file's
         return _defect(error)
     if status == INTERRUPT:
         print(INTERRUPTED, file=sys.stderr, flush=True)
@@ -55,6 +55,12 @@ def _show_warning(message: Warning | str, *_: object) -> None:
 def _defect(error: Exception) -> int:
     import traceback
 
+    from metassay.plugins import own_error
+
+    own = own_error(error)
+    if own is not None:
+        print(own, file=sys.stderr)
+        return own.exit_code
     traceback.print_exception(error)
     print(DEFECT, file=sys.stderr)
     return 1

@@ -29,6 +29,9 @@ def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateS
 
 
 def _show(found: dict[str, Any]) -> None:
+    from metassay.reporting.labels import in_labels
+
+    found = in_labels(found)
     print_table([_with_errors(row) for row in found["systems"]], title="System scores")
     print_table(found["between"], title="Pearson between aggregations, over all systems")
     print_table(found["downsampled"], title="Pearson after keeping few segments")

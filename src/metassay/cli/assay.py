@@ -42,6 +42,9 @@ def run_assay(
 
 def show_assay(found: dict[str, Any], folder: Any) -> None:
     """The answer first, then the tables it rests on, then where to read more."""
+    from metassay.reporting.labels import in_labels
+
+    found = in_labels(found)
     for column, entries in found["recommendation"].items():
         say("", *_answer(column, entries))
     names: tuple[str, ...] = ("metric", "accuracy", "low", "high", "ties", "pairs")

@@ -21,6 +21,8 @@ def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings)
 
 
 def _show(found: dict[str, Any]) -> None:
+    from metassay.reporting.labels import in_labels
+
     systems = len(found["systems"])
     say(f"Task {found['task']}: {found['outputs']} outputs of {systems} systems for {found['items']} items.")
     print_table(found["systems"])
@@ -37,6 +39,7 @@ def _show(found: dict[str, Any]) -> None:
         ("left out", ", ".join(f"{why} ({n})" for why, n in found["left_out"].items()) or "nothing"),
         ("their own reference", ", ".join(found["own_references"]) or "none"),
         ("text normalisation", found["normalize"]),
+        ("metrics", ", ".join(row["metric"] for row in in_labels(found["metrics"]))),
     ]
     print_table([{"what": name, "found": value} for name, value in rows])
     estimate = found["estimate"]

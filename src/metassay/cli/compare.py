@@ -37,7 +37,9 @@ def run_compare(
 
 
 def _show(found: dict[str, object]) -> None:
-    comparisons = found["comparisons"]
+    from metassay.reporting.labels import in_labels
+
+    comparisons = in_labels(found["comparisons"])
     assert isinstance(comparisons, list)
     for entry in comparisons:
         say(f"{entry['before']} → {entry['after']}")

@@ -41,6 +41,9 @@ def run_depend(
 
 
 def _show(found: dict[str, Any]) -> None:
+    from metassay.reporting.labels import in_labels
+
+    found = in_labels(found)
     for dataset in dict.fromkeys(entry["dataset"] for entry in found["metrics"]):
         entries = [entry for entry in found["metrics"] if entry["dataset"] == dataset]
         print_table(

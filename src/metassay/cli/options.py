@@ -16,7 +16,8 @@ import typer
 
 from metassay.errors import InputError
 from metassay.settings import Option, options_of
-from metassay.workflows.settings import DATA, ReadSettings, assignments
+from metassay.specs import split_list
+from metassay.workflows.settings import DATA, ReadSettings
 
 if TYPE_CHECKING:
     from metassay.data.dataset import Dataset
@@ -115,12 +116,12 @@ def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for text in texts:
         name, colon, rest = text.partition(":")
-        numbers = assignments([part for part in rest.split(",") if part])
+        numbers = dict(part.rpartition("=")[::2] for part in split_list(rest))
         try:
-            found[name] = {metric: float(number) for metric, number in numbers.items()}
+            found[name] = {metric.strip(): float(number) for metric, number in numbers.items()}
         except ValueError:
             colon = ""
-        if not colon or not numbers:
+        if not colon or not numbers or not all(numbers):
             raise InputError(f"--criterion {text!r} is not NAME:METRIC=NUMBER,….")
     return found
 

@@ -35,6 +35,9 @@ def run_rank(
 
 
 def _show(found: dict[str, Any]) -> None:
+    from metassay.reporting.labels import in_labels
+
+    found = in_labels(found)
     for one in found["results"]:
         where = "" if one["context"] == "global" else f", {one['context']}"
         title = f"{one['meta']} with {found['human']}, {one['dataset']}{where}"

@@ -29,6 +29,7 @@ def run_score(
     ] = "table",
 ) -> None:
     """Metrics per segment and per system, and tests between systems."""
+    from metassay.reporting.labels import in_labels
     from metassay.workflows.preparing import named_metrics
     from metassay.workflows.score import score
 
@@ -47,8 +48,9 @@ def run_score(
     if form != "table":
         print(result.to_text(form), end="")
         return
-    print_table([{k: v for k, v in row.items() if k != "signature"} for row in result.systems])
-    print_table(result.comparisons, title="Differences between systems")
+    systems, compared = in_labels([result.systems, result.comparisons])
+    print_table([{k: v for k, v in row.items() if k != "signature"} for row in systems])
+    print_table(compared, title="Differences between systems")
     if settings.test is not None:
         say(NULL_HYPOTHESES[settings.test])
     say(*dict.fromkeys(row["signature"] for row in result.systems))

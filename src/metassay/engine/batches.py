@@ -77,9 +77,9 @@ class Rows:
         return [name for name in FIELDS if name in needs and name in self.frame.columns]
 
 
-def key(metric: Metric, digest: bytes) -> bytes:
+def key(signature: str, digest: bytes) -> bytes:
     """The key of a score: a 128-bit hash of the metric's signature and the digest of what it reads."""
-    return hashlib.blake2b(metric.signature.encode() + b"\0" + digest, digest_size=16).digest()
+    return hashlib.blake2b(signature.encode() + b"\0" + digest, digest_size=16).digest()
 
 
 def _cells(column: pl.Series) -> list[list[str] | None]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from metassay.engine.batches import Rows, key
 from metassay.errors import InputError, MetricFailure
 from metassay.metrics.base import Metric, Scores
+from metassay.plugins import defined_at, source_hash
 
 Progress = Callable[[str, int, int], None]
 """Called with (stage, done, total)."""
@@ -153,7 +154,8 @@ class _Distinct:
     def score(self, metric: Metric, number: int, parts: Parts | None) -> Scores:
         if parts is None:
             return checked(metric, metric.score(self._batch), self.rows)
-        keys = [key(metric, digest) for digest in self.digests]
+        signature = metric.signature
+        keys = [key(signature, digest) for digest in self.digests]
         kept = parts.load(metric, number)
         missing = [row for row, own in enumerate(keys) if own not in kept]
         if missing:
@@ -169,8 +171,17 @@ def checked(metric: Metric, scores: NDArray[np.float64], rows: Rows) -> Scores:
     """Scores as float64[n]; an infinity is an error of the metric, reported with the item."""
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != (len(rows),):
-        raise MetricFailure(f"{metric} returned {scores.shape} scores for {len(rows)} outputs.")
+        raise failure(metric, f"{metric} returned {scores.shape} scores for {len(rows)} outputs.")
     if np.isinf(scores).any():
         item = rows.frame["item"][int(np.isinf(scores).argmax())] if "item" in rows.frame.columns else "?"
-        raise MetricFailure(f"{metric} is infinite on item {item}.")
+        raise failure(metric, f"{metric} is infinite on item {item}.")
     return scores
+
+
+def failure(metric: Metric, what: str) -> MetricFailure:
+    """What a metric did wrong: our error or, with the place where the metric is defined, the user's."""
+    if not source_hash(metric):
+        return MetricFailure(what)
+    error = MetricFailure(f"{defined_at(type(metric))}: {what}")
+    error.exit_code = InputError.exit_code
+    return error

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from metassay.data.rankings import RankedLists, grade_mappings, ranked_lists
-from metassay.engine.local import Scored, default_workers
-from metassay.errors import InputError, MetricFailure
+from metassay.engine.local import Scored, default_workers, failure
+from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.ranking_base import RankingMetric, score_rankings
 
@@ -68,7 +68,9 @@ def _score_other(
         fields["qrels"] = grade_mappings(index["item"], qrels)
     scores = np.asarray(metric.score(Batch(fields)), dtype=np.float64)
     if scores.shape != (len(lists),):
-        raise MetricFailure(f"{metric} returned {scores.shape} scores for {len(lists)} lists.")
+        raise failure(metric, f"{metric} returned {scores.shape} scores for {len(lists)} lists.")
     if np.isinf(scores).any():
-        raise MetricFailure(f"{metric} is infinite on item {index['item'][int(np.isinf(scores).argmax())]}.")
+        raise failure(
+            metric, f"{metric} is infinite on item {index['item'][int(np.isinf(scores).argmax())]}."
+        )
     return scores, time.perf_counter() - started

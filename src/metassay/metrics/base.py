@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay import plugins
 from metassay.errors import InputError
 from metassay.specs import format_spec
 
@@ -134,6 +137,8 @@ class Metric(ABC):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str] = ""
+    """The name as the field spells it, where that differs: `BLEU`, `ROUGE-L`."""
     task: ClassVar[str]
     higher_is_better: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"output", "references"})
@@ -147,6 +152,33 @@ class Metric(ABC):
     """False for sentinels, whose scores are not worth keeping."""
     summary: ClassVar[str] = ""
     """One line for `metassay list metrics`."""
+    languages: ClassVar[tuple[str | None, ...]] = ()
+    """Of the data that the metric was bound to with `on`; None where a language is not known."""
+    text: ClassVar[str] = ""
+    """What was done to the texts before this metric saw them, if it was bound to such data."""
+
+    def on(self, languages: Iterable[str | None], text: str = "") -> Self:
+        """The metric for data in these languages, whose texts were changed as `text` says.
+
+        Settings that were left open may now depend on the language of each batch; the signature names what
+        is used, and the change. The spec stays what was asked for.
+        """
+        bound = copy.copy(self)
+        object.__setattr__(bound, "languages", tuple(sorted(set(languages), key=lambda name: name or "")))
+        object.__setattr__(bound, "text", text)
+        return bound
+
+    def settings(self, language: str | None) -> dict[str, Any]:
+        """Every parameter as it is used on texts of a language; what was left open is chosen here."""
+        del language
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    def used(self, batch: Batch) -> dict[str, Any]:
+        """Every parameter as it is used on a batch.
+
+        Its language decides only where the metric was bound to data, since else the signature would not tell.
+        """
+        return self.settings(batch.language if self.languages else None)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -164,10 +196,23 @@ class Metric(ABC):
 
     @property
     def signature(self) -> str:
-        """What was computed, exactly: every parameter, the oracle's version and our implementation number."""
-        settings = [f"{f.name}:{getattr(self, f.name)}" for f in dataclasses.fields(self)]
+        """What was computed, exactly, on exactly which text.
+
+        Every parameter, the oracle's version, our implementation number; the hash of the source of a metric
+        that is not ours; what was done to the text first.
+        """
+        used = {language: self.settings(language) for language in self.languages or (None,)}
+        settings = [f"{name}:{_by_language(used, name)}" for name in self.settings(None)]
         parts = [self.name, *settings, *([f"equals:{self.oracle}"] if self.oracle else [])]
-        return "|".join([*parts, f"implementation:{self.implementation}"])
+        parts.append(f"implementation:{self.implementation}")
+        source = plugins.source_hash(self)
+        parts += [f"source:{source}"] if source else []
+        return "|".join([*parts, *([f"text:{self.text}"] if self.text else [])])
+
+    @property
+    def label(self) -> str:
+        """The metric as people write it: `BLEU`, `chrF++`, `BLEU (tokenizer=char)`."""
+        return labelled(self.title or self.name, self.parameters)
 
     def __str__(self) -> str:
         return self.spec
@@ -179,6 +224,28 @@ class Metric(ABC):
     def oriented(self, scores: Scores) -> Scores:
         """The same scores, turned so that higher is better."""
         return scores if self.higher_is_better else -scores
+
+
+def labelled(title: str, parameters: Mapping[str, Any]) -> str:
+    """A title with the parameters that differ from their defaults."""
+    inside = format_spec("", parameters)[1:-1].replace(",", ", ")
+    return f"{title} ({inside})" if inside else title
+
+
+def check_range(metric: str, parameter: str, value: float, low: float, high: float = math.inf) -> None:
+    """An error where a parameter is not a number between `low` and `high`."""
+    if low <= value <= high and math.isfinite(value):
+        return
+    bounds = f"of at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
+    raise InputError(f"{metric}: {parameter} is {value}; it must be a number {bounds}.")
+
+
+def _by_language(used: Mapping[str | None, Mapping[str, Any]], name: str) -> str:
+    """The value of a setting; where it differs between languages, each language with its own."""
+    values = {language or "unknown": str(settings[name]) for language, settings in used.items()}
+    if len(set(values.values())) == 1:
+        return next(iter(values.values()))
+    return format_spec("by-language", values)
 
 
 class StatisticsMetric(Metric):

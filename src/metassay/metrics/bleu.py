@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from metassay.errors import InputError, UnknownName
-from metassay.metrics.base import Batch, Scores, StatisticsMetric
-from metassay.metrics.kernels.bleu_score import (
+from metassay.errors import UnknownName
+from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_range
+from metassay.metrics.kernels.ngram_scores import (
     SMOOTH_ADD_K,
     SMOOTH_EXP,
     SMOOTH_FLOOR,
@@ -21,11 +21,17 @@ from metassay.metrics.kernels.ngrams import shared_ngrams
 from metassay.metrics.kernels.packing import Tokens
 from metassay.metrics.pairing import Index, Pairing, pairing
 from metassay.metrics.tokens import batch_words
-from metassay.text.tokenizers import BLEU_TOKENIZERS
+from metassay.text.tokenizers import (
+    AUTO,
+    BLEU_TOKENIZERS,
+    language_tokenizer,
+    missing_tokenizer,
+    spaceless_tokenizer,
+)
 
 _SMOOTHINGS = {"none": SMOOTH_NONE, "floor": SMOOTH_FLOOR, "add-k": SMOOTH_ADD_K, "exp": SMOOTH_EXP}
-_OWN_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
-"""Languages for which sacrebleu recommends a tokeniser of their own."""
+_TOKENIZER = "13a"
+_HIGHEST_ORDER = 100
 _DEFAULT_VALUES = {"none": 0.0, "floor": 0.1, "add-k": 1.0, "exp": 0.0}
 
 
@@ -35,10 +41,11 @@ class Bleu(StatisticsMetric):
 
     Statistics: output length, reference length (closest to the output's), clipped matches for n = 1 … order,
     n-grams of the output for n = 1 … order. Equals `sacrebleu.corpus_bleu`; single outputs are scored as
-    `sacrebleu.sentence_bleu` does, with the effective order.
+    `sacrebleu.sentence_bleu` does, with the effective order. Where no tokeniser is named it is 13a; for data
+    in Chinese, Japanese and Korean that of the language, as in sacrebleu's command line.
     """
 
-    tokenizer: str = "13a"
+    tokenizer: str = AUTO
     lowercase: bool = False
     smoothing: str = "exp"
     smooth_value: float | None = None
@@ -47,29 +54,49 @@ class Bleu(StatisticsMetric):
     """For corpus scores: leave out orders the outputs are too short for. Single outputs always do."""
 
     name: ClassVar[str] = "bleu"
+    title: ClassVar[str] = "BLEU"
     task: ClassVar[str] = "mt"
     oracle: ClassVar[str] = "sacrebleu 2.6.0"
     summary: ClassVar[str] = "n-gram precision with a brevity penalty (sacrebleu)"
 
     def __post_init__(self) -> None:
-        if self.tokenizer not in BLEU_TOKENIZERS:
+        if self.tokenizer not in {AUTO, *BLEU_TOKENIZERS}:
             raise UnknownName("tokenizer", self.tokenizer, BLEU_TOKENIZERS)
         if self.smoothing not in _SMOOTHINGS:
             raise UnknownName("smoothing", self.smoothing, _SMOOTHINGS)
-        if self.order < 1:
-            raise InputError(f"BLEU of order {self.order} is not defined; the order is at least 1.")
+        check_range(self.name, "order", self.order, 1, _HIGHEST_ORDER)
+        if self.smooth_value is not None:
+            check_range(self.name, "smooth_value", self.smooth_value, 0)
+
+    def settings(self, language: str | None) -> dict[str, Any]:
+        """The tokeniser of the language, unless one was named."""
+        chosen = language_tokenizer(language) or _TOKENIZER
+        return super().settings(language) | ({"tokenizer": chosen} if self.tokenizer == AUTO else {})
 
     def statistics(self, batch: Batch) -> Scores:
         """Lengths, matches and totals of each output."""
-        if batch.language in _OWN_TOKENIZERS and self.tokenizer == "13a":
-            warnings.warn(
-                f"BLEU on words split at spaces says little about {batch.language}: consider "
-                f"bleu(tokenizer={_OWN_TOKENIZERS[batch.language]}).",
-                stacklevel=2,
-            )
+        tokenizer = self.used(batch)["tokenizer"]
+        self._warn(batch.language, tokenizer)
         pairs = pairing(batch)
-        tokens = batch_words(batch, self.tokenizer, lowercase=self.lowercase)
+        tokens = batch_words(batch, tokenizer, lowercase=self.lowercase)
         return ngram_statistics(tokens, pairs, self.order)[pairs.rows]
+
+    def _warn(self, language: str | None, tokenizer: str) -> None:
+        """A note where words are not what they should be in the language."""
+        missing = missing_tokenizer(language)
+        if missing is not None and self.tokenizer == AUTO and self.languages:
+            warnings.warn(
+                f"{self.label} for {language} is computed on characters (char): {missing}, which sacrebleu "
+                "would use, is not installed.",
+                stacklevel=3,
+            )
+        better = language_tokenizer(language) or spaceless_tokenizer(language)
+        if better is not None and tokenizer in {"13a", "none", "intl"}:
+            warnings.warn(
+                f"{self.label} on words split at spaces says little about {language}: consider "
+                f"{self.name}(tokenizer={better}).",
+                stacklevel=3,
+            )
 
     def from_statistics(self, statistics: Scores) -> Scores:
         """Corpus BLEU."""

@@ -8,13 +8,15 @@ from typing import ClassVar
 import numpy as np
 
 from metassay.errors import InputError
-from metassay.metrics.base import Batch, Scores, StatisticsMetric
-from metassay.metrics.kernels.chrf_score import chrf_scores
+from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_range, labelled
+from metassay.metrics.kernels.ngram_scores import chrf_scores
 from metassay.metrics.kernels.ngrams import shared_ngrams
 from metassay.metrics.kernels.packing import Tokens
 from metassay.metrics.kernels.tokenize import CHRF_WORDS
 from metassay.metrics.pairing import Couples, pairing
 from metassay.metrics.tokens import batch_characters, batch_split
+
+_HIGHEST_ORDER = 100
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,25 @@ class Chrf(StatisticsMetric):
     eps_smoothing: bool = False
 
     name: ClassVar[str] = "chrf"
+    title: ClassVar[str] = "chrF"
     task: ClassVar[str] = "mt"
     oracle: ClassVar[str] = "sacrebleu 2.6.0"
     summary: ClassVar[str] = "F-score of character n-grams; chrf++ adds words (sacrebleu)"
 
     def __post_init__(self) -> None:
-        if self.char_order < 0 or self.word_order < 0 or self.char_order + self.word_order == 0:
+        for parameter in ("char_order", "word_order"):
+            check_range(self.name, parameter, getattr(self, parameter), 0, _HIGHEST_ORDER)
+        check_range(self.name, "beta", self.beta, 0)
+        if self.char_order + self.word_order == 0:
             raise InputError("chrF needs a positive char_order or word_order.")
+
+    @property
+    def label(self) -> str:
+        """`chrF`, with a plus for each order of words up to two."""
+        others = {key: value for key, value in self.parameters.items() if key != "word_order"}
+        if self.word_order > 2:
+            return super().label
+        return labelled(self.title + "+" * self.word_order, others)
 
     def statistics(self, batch: Batch) -> Scores:
         """Counts of each output, order by order."""

@@ -15,7 +15,7 @@ from metassay.metrics.kernels.edits import DELETIONS, HITS, INSERTIONS, SUBSTITU
 from metassay.metrics.kernels.packing import Tokens
 from metassay.metrics.kernels.tokenize import JIWER_WORDS
 from metassay.metrics.pairing import Couples, pairing
-from metassay.metrics.tokens import batch_characters, batch_split
+from metassay.metrics.tokens import batch_characters, batch_split, warn_of_words
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class _ErrorRate(StatisticsMetric):
 
     def statistics(self, batch: Batch) -> Scores:
         """Hits, substitutions, deletions and insertions of each output."""
+        warn_of_words(self, batch.language)
         return batch.derived("word edits", lambda: _edits(batch, batch_split(batch, JIWER_WORDS)))
 
 
@@ -40,6 +41,7 @@ class WordErrorRate(_ErrorRate):
     """
 
     name: ClassVar[str] = "wer"
+    title: ClassVar[str] = "WER"
     summary: ClassVar[str] = "word error rate (jiwer)"
 
     def from_statistics(self, statistics: Scores) -> Scores:
@@ -52,6 +54,7 @@ class MatchErrorRate(_ErrorRate):
     """Share of matches that are wrong: (S + D + I) / (H + S + D + I); 0 for nothing against nothing."""
 
     name: ClassVar[str] = "mer"
+    title: ClassVar[str] = "MER"
     summary: ClassVar[str] = "match error rate (jiwer)"
 
     def from_statistics(self, statistics: Scores) -> Scores:
@@ -67,6 +70,7 @@ class WordInformationPreserved(_ErrorRate):
     """Hits per reference word × hits per output word; 1 for nothing against nothing."""
 
     name: ClassVar[str] = "wip"
+    title: ClassVar[str] = "WIP"
     higher_is_better: ClassVar[bool] = True
     summary: ClassVar[str] = "word information preserved (jiwer)"
 
@@ -80,6 +84,7 @@ class WordInformationLost(_ErrorRate):
     """1 − word information preserved."""
 
     name: ClassVar[str] = "wil"
+    title: ClassVar[str] = "WIL"
     summary: ClassVar[str] = "word information lost (jiwer)"
 
     def from_statistics(self, statistics: Scores) -> Scores:
@@ -96,6 +101,7 @@ class CharacterErrorRate(_ErrorRate):
     """
 
     name: ClassVar[str] = "cer"
+    title: ClassVar[str] = "CER"
     summary: ClassVar[str] = "character error rate (jiwer)"
 
     def statistics(self, batch: Batch) -> Scores:
@@ -116,6 +122,7 @@ class ScliteCharacterErrorRate(CharacterErrorRate):
     """
 
     name: ClassVar[str] = "sclite_cer"
+    title: ClassVar[str] = "sclite CER"
     oracle: ClassVar[str] = "sclite 2.10"
     summary: ClassVar[str] = "character error rate of sclite's alignment"
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.metrics.base import Batch, Metric, Scores
+from metassay.metrics.base import Batch, Metric, Scores, check_range
 from metassay.metrics.kernels.meteor import meteor_scores, unmatched_stems, unmatched_words
 from metassay.metrics.kernels.packing import Ids, Offsets, Packed, unpack
 from metassay.metrics.pairing import pairing
-from metassay.metrics.tokens import SPACES, tokenized
+from metassay.metrics.tokens import SPACES, tokenized, warn_of_words
 from metassay.text import resources
 from metassay.text.porter import porter_stem
-from metassay.text.tokenizers import WORD_TOKENIZERS, split_words
+from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, spaceless_tokenizer, split_words
 from metassay.text.wordnet import PARTS_OF_SPEECH, open_wordnet
 
 
@@ -27,28 +27,41 @@ class Meteor(Metric):
 
     (1 − γ·(chunks/matches)^β) · P·R / (α·P + (1 − α)·R), where words match by form, Porter stem or WordNet
     synonym. Equals `nltk.translate.meteor_score` on the same tokens; of several references the best counts.
-    Stems and synonyms are English ones in any language, as in NLTK.
+    Stems and synonyms are English ones in any language, as in NLTK. Where no tokeniser is named words are
+    split at white space; for data in languages written without spaces, into characters.
     """
 
-    tokenizer: str = "whitespace"
+    tokenizer: str = AUTO
     alpha: float = 0.9
     beta: float = 3.0
     gamma: float = 0.5
 
     name: ClassVar[str] = "meteor"
+    title: ClassVar[str] = "METEOR"
     task: ClassVar[str] = "mt"
     oracle: ClassVar[str] = "nltk 3.10.4"
     summary: ClassVar[str] = "matches by form, stem and WordNet synonym (nltk)"
 
     def __post_init__(self) -> None:
-        if self.tokenizer not in WORD_TOKENIZERS:
+        if self.tokenizer not in {AUTO, *WORD_TOKENIZERS}:
             raise UnknownName("tokenizer", self.tokenizer, WORD_TOKENIZERS)
+        check_range(self.name, "alpha", self.alpha, 0, 1)
+        check_range(self.name, "beta", self.beta, 0)
+        check_range(self.name, "gamma", self.gamma, 0, 1)
+
+    def settings(self, language: str | None) -> dict[str, Any]:
+        """Characters for a language without spaces, unless a tokeniser was named."""
+        chosen = spaceless_tokenizer(language) or "whitespace"
+        return super().settings(language) | ({"tokenizer": chosen} if self.tokenizer == AUTO else {})
 
     def score(self, batch: Batch) -> Scores:
         """The best score over the references."""
         pairs = pairing(batch)
         couples = pairs.couples()
-        texts = [text.lower() for text in split_words(pairs.texts, self.tokenizer)]
+        tokenizer = self.used(batch)["tokenizer"]
+        if tokenizer == "whitespace":
+            warn_of_words(self, batch.language)
+        texts = [text.lower() for text in split_words(pairs.texts, tokenizer)]
         tokens, words = tokenized(texts, SPACES)
         couple = (couples.outputs, couples.references)
         stems, index = _stems(words, unmatched_words(*tokens, *couple))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from metassay.errors import InputError, UnknownName
-from metassay.metrics.base import Batch, Scores, StatisticsMetric
+from metassay.errors import UnknownName
+from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_range
 from metassay.metrics.bleu import ngram_statistics
 from metassay.metrics.pairing import pairing
-from metassay.metrics.tokens import SPACES, tokenized
-from metassay.text.tokenizers import WORD_TOKENIZERS, split_words
+from metassay.metrics.tokens import SPACES, tokenized, warn_of_words
+from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, spaceless_tokenizer, split_words
 
 
 @dataclass(frozen=True)
@@ -23,29 +23,37 @@ class NltkBleu(StatisticsMetric):
 
     A precision of 0 counts as the smallest positive float, which leaves a score of about 1e-78 (or less), not
     0; without a single matching word it is 0. Equals `nltk.translate.bleu_score.sentence_bleu`, for corpora
-    `corpus_bleu`, on the tokens of `nltk.word_tokenize` for one line (`preserve_line`).
+    `corpus_bleu`, on the tokens of `nltk.word_tokenize` for one line (`preserve_line`), or on characters for
+    data in languages written without spaces.
     """
 
-    tokenizer: str = "nltk"
+    tokenizer: str = AUTO
     order: int = 4
 
     name: ClassVar[str] = "nltk_bleu"
+    title: ClassVar[str] = "NLTK BLEU"
     task: ClassVar[str] = "mt"
     oracle: ClassVar[str] = "nltk 3.10.4"
     summary: ClassVar[str] = "unsmoothed sentence BLEU (nltk)"
 
     def __post_init__(self) -> None:
-        if self.tokenizer not in WORD_TOKENIZERS:
+        if self.tokenizer not in {AUTO, *WORD_TOKENIZERS}:
             raise UnknownName("tokenizer", self.tokenizer, WORD_TOKENIZERS)
-        if self.order < 1:
-            raise InputError(f"BLEU of order {self.order} is not defined; the order is at least 1.")
+        check_range(self.name, "order", self.order, 1, 100)
+
+    def settings(self, language: str | None) -> dict[str, Any]:
+        """Characters for a language without spaces, unless a tokeniser was named."""
+        chosen = spaceless_tokenizer(language) or "nltk"
+        return super().settings(language) | ({"tokenizer": chosen} if self.tokenizer == AUTO else {})
 
     def statistics(self, batch: Batch) -> Scores:
         """Lengths, matches and totals; a total is at least 1 in every output."""
         pairs = pairing(batch)
+        tokenizer = self.used(batch)["tokenizer"]
+        if tokenizer in {"nltk", "whitespace"}:
+            warn_of_words(self, batch.language)
         tokens = batch.derived(
-            ("words", self.tokenizer, "nltk"),
-            lambda: tokenized(split_words(pairs.texts, self.tokenizer), SPACES)[0],
+            ("words", tokenizer, "nltk"), lambda: tokenized(split_words(pairs.texts, tokenizer), SPACES)[0]
         )
         statistics = ngram_statistics(tokens, pairs, self.order)
         totals = statistics[:, 2 + self.order :]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from metassay.errors import InputError
+from metassay.metrics.base import check_range
 from metassay.metrics.kernels import ranking as kernels
 from metassay.metrics.ranking_base import BinaryMetric, CutBinaryMetric, CutMetric, RankingMetric
 
@@ -19,6 +20,7 @@ class AveragePrecision(BinaryMetric):
     """Mean over the R relevant documents of the precision at their rank; 0 for those not retrieved."""
 
     name = "map"
+    title = "MAP"
     measure = kernels.AVERAGE_PRECISION
     summary = "average precision"
 
@@ -35,6 +37,7 @@ class RPrecision(BinaryMetric):
     """Precision of the first R documents."""
 
     name = "rprec"
+    title = "Rprec"
     measure = kernels.R_PRECISION
     summary = "precision at the number of relevant documents"
 
@@ -82,6 +85,7 @@ class Precision(CutBinaryMetric):
     """Relevant documents among the first k, divided by k even where fewer were retrieved."""
 
     name = "p"
+    title = "P"
     measure = kernels.PRECISION
     summary = "precision of the first k"
 
@@ -90,6 +94,7 @@ class RelativePrecision(CutBinaryMetric):
     """Relevant documents among the first k, divided by the most there could be, min(k, R)."""
 
     name = "relative_p"
+    title = "relative_P"
     measure = kernels.RELATIVE_PRECISION
     summary = "precision of the first k over the best possible one"
 
@@ -117,6 +122,7 @@ class NDCG(RankingMetric):
     """
 
     name = "ndcg"
+    title = "nDCG"
     measure = kernels.NDCG
     summary = "normalised discounted cumulative gain"
 
@@ -141,6 +147,7 @@ class SetPrecision(BinaryMetric):
     """Relevant documents in the list, divided by its length."""
 
     name = "set_p"
+    title = "set_P"
     measure = kernels.SET_PRECISION
     summary = "precision of the whole list"
 
@@ -149,6 +156,7 @@ class SetRelativePrecision(BinaryMetric):
     """Relevant documents in the list, divided by the most there could be."""
 
     name = "set_relative_p"
+    title = "set_relative_P"
     measure = kernels.SET_RELATIVE_PRECISION
     summary = "precision of the whole list over the best possible one"
 
@@ -174,9 +182,14 @@ class SetF(BinaryMetric):
     """(β + 1) P R / (R + β P) for precision P and recall R of the whole list."""
 
     name = "set_f"
+    title = "set_F"
     measure = kernels.SET_F
     summary = "F measure of the whole list"
     beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range(self.name, "beta", self.beta, 0)
 
     @property
     def argument(self) -> float:

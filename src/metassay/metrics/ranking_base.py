@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from metassay.data.rankings import RankedLists, lists_from_mappings
 from metassay.errors import InputError
-from metassay.metrics.base import Batch, Metric, Scores
+from metassay.metrics.base import Batch, Metric, Scores, labelled
 from metassay.metrics.kernels import ranking as kernels
 from metassay.specs import format_spec
 
@@ -35,8 +35,8 @@ def score_rankings(metrics: Sequence[RankingMetric], lists: RankedLists) -> Scor
 
 
 def _positive(value: object) -> bool:
-    """Whether a parameter, which may come from text, is a whole number above 0."""
-    return isinstance(value, int) and value > 0
+    """Whether a parameter, which may come from text, is a whole number above 0 that the kernels can hold."""
+    return isinstance(value, int) and 0 < value < int(kernels.EVERYTHING)
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,20 @@ class RankingMetric(Metric):
     @property
     def spec(self) -> str:
         """The canonical text form, such as `ndcg_cut_10` or `p_5(rel=2)`."""
-        parameters = {key: value for key, value in self.parameters.items() if key != self.suffix}
-        return format_spec("_".join(filter(None, (self.name, self.suffix_text))), parameters)
+        return format_spec(self._suffixed(self.name), self._beside)
+
+    @property
+    def label(self) -> str:
+        """As trec_eval writes it: `P_5`, `ndcg_cut_10`."""
+        return labelled(self._suffixed(self.title or self.name), self._beside)
+
+    @property
+    def _beside(self) -> dict[str, Any]:
+        """The parameters that differ from their defaults and are no part of the name."""
+        return {key: value for key, value in self.parameters.items() if key != self.suffix}
+
+    def _suffixed(self, name: str) -> str:
+        return "_".join(filter(None, (name, self.suffix_text)))
 
     def score(self, batch: Batch) -> Scores:
         """The measure of each list, from `RankedLists` or from document ids and a mapping of grades each."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from metassay import plugins
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric
+from metassay.metrics.own import as_metric
 from metassay.specs import parse_spec, parse_value, refuse_repeats, single_parts
 
 MODULES = (
@@ -66,10 +69,10 @@ def known_metrics() -> dict[str, type[Metric]]:
     return found
 
 
-def parse_metric(text: str | Metric) -> Metric:
-    """The metric that a spec names: `parse_metric(str(metric)) == metric`."""
-    if isinstance(text, Metric):
-        return text
+def parse_metric(text: Any) -> Metric:
+    """The metric that a spec names: `parse_metric(str(metric)) == metric`; or one's own, as it is."""
+    if not isinstance(text, str):
+        return as_metric(text)
     cut = _CUT.fullmatch(text)
     name, parameters = parse_spec(f"{cut['name']}{cut['inside'] or ''}" if cut else text)
     family, implied = _cut_family(name, cut["value"]) if cut else _family(name)
@@ -99,14 +102,34 @@ def _cut_family(name: str, value: str) -> tuple[type[Metric] | None, dict[str, A
     return known_metrics()[stem], {parameter: parse_value(value)}
 
 
-def shown_name(family: type[Metric]) -> str:
-    """The name in lists; with the parameter that is part of it, as in `ndcg_cut_k`."""
+def shown_name(family: type[Metric], name: str = "") -> str:
+    """The name (or another one) in lists; with the parameter that is part of it, as in `ndcg_cut_k`."""
     parameter = getattr(family, "suffix", "")
-    return f"{family.name}_{parameter}" if parameter else family.name
+    return f"{name or family.name}_{parameter}" if parameter else name or family.name
 
 
-def parse_metrics(texts: str | Metric | Iterable[str | Metric]) -> tuple[Metric, ...]:
-    """Several metrics, from a comma-separated text or any mixture of texts and metrics; none twice."""
+@functools.cache
+def label_of(spec: str) -> str:
+    """The label of the metric that a canonical spec names; any other name, such as of scores made elsewhere,
+    stays exactly what it is.
+    """
+    try:
+        metric = parse_metric(spec)
+    except InputError:
+        return spec
+    return metric.label if metric.spec == spec else spec
+
+
+def labels_of(specs: Iterable[str]) -> dict[str, str]:
+    """The label of each metric; those that would share one keep their specs, so that no two look alike."""
+    found = {spec: label_of(spec) for spec in specs}
+    taken = Counter(found.values())
+    told_apart = {spec: label if taken[label] == 1 else spec for spec, label in found.items()}
+    return told_apart if len({*told_apart.values()}) == len(told_apart) else {spec: spec for spec in found}
+
+
+def parse_metrics(texts: Any) -> tuple[Metric, ...]:
+    """Several metrics, from a comma-separated text or any mixture of texts and one's own; none twice."""
     metrics = tuple(parse_metric(part) for part in single_parts(texts))
     if not metrics:
         raise InputError("no metric was named.", remedy="See: metassay list metrics")
@@ -125,6 +148,8 @@ def _with_parameters(family: type[Metric], parameters: dict[str, Any]) -> Metric
 def _fitting(family: type[Metric], parameter: dataclasses.Field[Any], value: Any) -> Any:
     """A parsed value as the parameter's type wants it: text stays text (`none`), whole numbers are floats."""
     wanted = str(parameter.type).removesuffix(" | None")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"{family.name}: {parameter.name} is {value}, which is no number to compute with.")
     if value is None and str(parameter.type).endswith(" | None"):
         return None
     if wanted == "str":

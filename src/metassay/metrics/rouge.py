@@ -19,10 +19,12 @@ from metassay.metrics.kernels.ngrams import shared_ngrams
 from metassay.metrics.kernels.packing import Packed, Tokens
 from metassay.metrics.kernels.tokenize import AT_SPACES, LATIN_ALPHANUMERIC
 from metassay.metrics.pairing import Couples, pairing
-from metassay.metrics.tokens import SPACES, batch_texts, mapped, tokenized
+from metassay.metrics.tokens import SPACES, batch_texts, mapped, tokenized, warn_of_words
 from metassay.text.porter import porter_stem
+from metassay.text.tokenizers import AUTO, primary
+from metassay.text.words import WITHOUT_SPACES
 
-TOKENIZERS = ("auto", "official", "unicode")
+TOKENIZERS = (AUTO, "official", "unicode", "characters")
 MEASURES = ("precision", "recall", "fmeasure")
 
 _OTHER_SCRIPTS = frozenset(
@@ -50,6 +52,8 @@ _OTHER_SCRIPTS = frozenset(
     ("mk", "ml", "mn", "mr", "my", "ne", "pa", "ru", "si", "sr", "ta", "te", "th", "uk", "ur", "yi", "zh")
 )
 """Languages not written in Latin script, of which the official tokeniser leaves nothing."""
+
+_SPACELESS_SCRIPTS = ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
 
 
 @dataclass(frozen=True)
@@ -84,11 +88,12 @@ class _Rouge(Metric):
     """F-measure (or precision, or recall) of what output and reference share; the best reference counts.
 
     The official tokeniser keeps a–z and 0–9 alone, so on other scripts nothing is left and almost everything
-    ties. There `tokenizer=auto` takes runs of Unicode letters, marks and digits instead, and warns.
+    ties. There `tokenizer=auto` takes runs of Unicode letters, marks and digits instead (`unicode`), and
+    warns; for data in languages written without spaces each letter is a word of its own (`characters`).
     """
 
     stemming: bool = False
-    tokenizer: str = "auto"
+    tokenizer: str = AUTO
     measure: str = "fmeasure"
 
     task: ClassVar[str] = "mt"
@@ -100,11 +105,19 @@ class _Rouge(Metric):
         if self.measure not in MEASURES:
             raise UnknownName("measure", self.measure, MEASURES)
 
+    def settings(self, language: str | None) -> dict[str, Any]:
+        """Characters for a language without spaces, unless a tokeniser was named."""
+        by_character = self.tokenizer == AUTO and primary(language) in WITHOUT_SPACES
+        return super().settings(language) | ({"tokenizer": "characters"} if by_character else {})
+
     def score(self, batch: Batch) -> Scores:
         """The measure of each output, between 0 and 1."""
+        tokenizer = self.used(batch)["tokenizer"]
+        if tokenizer != "characters":
+            warn_of_words(self, batch.language)
+        if tokenizer in {"unicode", "characters"}:
+            return self._scores(batch, tokenizer)
         other = batch.derived("rouge scripts", lambda: _other_script(batch))
-        if self.tokenizer == "unicode":
-            return self._scores(batch, "unicode")
         if not other.any():
             return self._scores(batch, "official")
         if self.tokenizer == "official":
@@ -113,7 +126,7 @@ class _Rouge(Metric):
                 remedy=f"Use {self.name}(tokenizer=unicode).",
             )
         warnings.warn(
-            f"{self.name} uses Unicode letters here: rouge-score's own tokeniser knows only a–z and digits.",
+            f"{self.label} uses Unicode letters here: rouge-score's own tokeniser knows only a–z and digits.",
             stacklevel=2,
         )
         if other.all():
@@ -153,6 +166,7 @@ class Rouge1(_RougeN):
     """Words in common."""
 
     name: ClassVar[str] = "rouge1"
+    title: ClassVar[str] = "ROUGE-1"
     order: ClassVar[int] = 1
     summary: ClassVar[str] = "words in common (rouge-score)"
 
@@ -162,6 +176,7 @@ class Rouge2(_RougeN):
     """Pairs of neighbouring words in common."""
 
     name: ClassVar[str] = "rouge2"
+    title: ClassVar[str] = "ROUGE-2"
     order: ClassVar[int] = 2
     summary: ClassVar[str] = "pairs of neighbouring words in common (rouge-score)"
 
@@ -171,6 +186,7 @@ class RougeL(_Rouge):
     """Words of the longest common subsequence."""
 
     name: ClassVar[str] = "rougel"
+    title: ClassVar[str] = "ROUGE-L"
     summary: ClassVar[str] = "longest common subsequence of words (rouge-score)"
 
     def _counts(self, compared: _Compared) -> tuple[Scores, Scores, Scores]:
@@ -179,8 +195,10 @@ class RougeL(_Rouge):
 
 def _tokens(batch: Batch, tokenizer: str, *, stemming: bool) -> Tokens:
     texts = batch_texts(batch, lowercase=True)
-    if tokenizer == "unicode":
-        tokens, words = tokenized(_unicode_words(texts), SPACES, AT_SPACES)
+    if tokenizer in {"unicode", "characters"}:
+        prepared = _unicode_words(texts)
+        prepared = _single_letters(prepared) if tokenizer == "characters" else prepared
+        tokens, words = tokenized(prepared, SPACES, AT_SPACES)
     else:
         tokens, words = tokenized(texts, SPACES, LATIN_ALPHANUMERIC)
     return _stemmed(tokens, words) if stemming else tokens
@@ -197,6 +215,13 @@ def _unicode_words(texts: Sequence[str]) -> list[str]:
     return [separators.sub(" ", text) for text in texts]
 
 
+def _single_letters(texts: Sequence[str]) -> list[str]:
+    """The texts with spaces around every letter, marks and all, of a script that is written without them."""
+    scripts = "".join(rf"\p{{{name}}}" for name in _SPACELESS_SCRIPTS)
+    letters = _pattern(rf"([{scripts}]\p{{M}}*)")
+    return [letters.sub(r" \1 ", text) for text in texts]
+
+
 @functools.cache
 def _pattern(text: str) -> Any:
     """A pattern with Unicode properties, which only the `regex` package (sacrebleu brings it) knows."""
@@ -208,7 +233,7 @@ def _pattern(text: str) -> Any:
 def _other_script(batch: Batch) -> NDArray[np.bool_]:
     """For each row, whether its references are in a script that the official tokeniser drops."""
     if batch.language is not None:
-        return np.full(len(batch), batch.language.lower().partition("-")[0] in _OTHER_SCRIPTS)
+        return np.full(len(batch), primary(batch.language) in _OTHER_SCRIPTS)
     known: dict[str, bool] = {}
     for own in batch.references:
         if own[0] not in known:

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from metassay.data.rankings import RankedLists
-from metassay.metrics.base import Batch, Metric, Scores
+from metassay.metrics.base import Batch, Metric, Scores, check_range
+
+_LARGEST_SEED = 2**63
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,9 @@ class Random(_Sentinel):
     name: ClassVar[str] = "random"
     summary: ClassVar[str] = "sentinel: a number drawn from the text of the output"
 
+    def __post_init__(self) -> None:
+        check_range(self.name, "seed", self.seed, -_LARGEST_SEED, _LARGEST_SEED)
+
     def score(self, batch: Batch) -> Scores:
         """A number in [0, 1)."""
         outputs = batch["output"].joined() if isinstance(batch["output"], RankedLists) else batch.output
@@ -71,6 +76,9 @@ class RandomPerSystem(_Sentinel):
     name: ClassVar[str] = "random_per_system"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "system"})
     summary: ClassVar[str] = "sentinel: a number drawn from the name of the system"
+
+    def __post_init__(self) -> None:
+        check_range(self.name, "seed", self.seed, -_LARGEST_SEED, _LARGEST_SEED)
 
     def score(self, batch: Batch) -> Scores:
         """A number in [0, 1)."""

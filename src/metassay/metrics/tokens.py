@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from metassay.metrics.base import Batch
+from metassay.metrics.base import Batch, Metric
 from metassay.metrics.kernels.packing import Packed, Tokens, pack, unpack
 from metassay.metrics.kernels.tokenize import AT_SPACES, character_ids, token_ids
 from metassay.metrics.pairing import pairing
-from metassay.text.tokenizers import Scheme, bleu_scheme, plain_classes
+from metassay.text.tokenizers import Scheme, bleu_scheme, plain_classes, primary
+from metassay.text.words import WITHOUT_SPACES
 
 SPACES = Scheme(plain_classes)
 """Split at white space and nothing else."""
@@ -58,6 +60,16 @@ def batch_texts(batch: Batch, *, lowercase: bool) -> Sequence[str]:
     if not lowercase:
         return texts
     return batch.derived("lowercase", lambda: [text.lower() for text in texts])
+
+
+def warn_of_words(metric: Metric, language: str | None) -> None:
+    """A note that a metric of words split at spaces says little about a language written without any."""
+    if primary(language) in WITHOUT_SPACES:
+        warnings.warn(
+            f"{metric.label} compares words split at spaces, and {language} is written without them, so most "
+            "pairs tie: prefer a metric of characters, such as chrF or CER.",
+            stacklevel=3,
+        )
 
 
 def mapped(tokens: Tokens, words: Packed, function: Callable[[str], str]) -> Tokens:

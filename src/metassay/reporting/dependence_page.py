@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from metassay.reporting.charts.drawing import data_uri
+from metassay.reporting.labels import in_labels
 from metassay.reporting.pages import plain_style, policy, templates
 from metassay.reporting.wording import number, percent, probability
 
@@ -29,7 +30,7 @@ def render_dependence(
 
     Pictures are embedded as images, in which nothing can run, and the page's policy allows no script at all.
     """
-    style = plain_style()
+    style, result = plain_style(), in_labels(result)
     names = list(dict.fromkeys(entry["dataset"] for entry in result["metrics"]))
     parts = [
         _part(
@@ -57,7 +58,7 @@ def _part(
         "sentences": _sentences(entries),
         "rows": [_cells(entry) for entry in entries],
         "charts": [
-            _chart(entry, drawings[entry["metric"]]) for entry in entries if entry["metric"] in drawings
+            _chart(entry, own) for entry in entries if (own := drawings.get(entry["metric"].spec)) is not None
         ],
     }
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from metassay.meta.contexts.trend import position
+from metassay.reporting.labels import in_labels
 
 SENTINELS = frozenset({"length", "random", "constant", "random_per_system"})
 GLOBAL = "global"
@@ -109,32 +110,42 @@ class Findings:
 
 
 def find(result: Mapping[str, Any]) -> Findings:
-    """Read an assay's JSON object; keys it does not know are left in `Findings.result`."""
+    """Read an assay's JSON object, metrics by their labels; unknown keys are left in `Findings.result`."""
+    result = in_labels(result)
     rows = [*_rows(result.get("global")), *_rows(result.get("sentinels"))]
     overall = {str(row["metric"]): _estimate(row, GLOBAL) for row in rows}
+    sentinels = _sentinels(result, overall)
     columns = tuple(
-        _column(str(name), column or {}, _mapping(result.get("recommendation")).get(name))
+        _column(str(name), column or {}, _mapping(result.get("recommendation")).get(name), sentinels)
         for name, column in _mapping(result.get("contexts")).items()
     )
     for column in columns:
         for _, metric in column.estimates:
             overall.setdefault(metric, Estimate(metric, GLOBAL, None, None, None, {}))
-    marked = {str(row["metric"]) for row in _rows(result.get("sentinels"))}
-    named = {name for name in overall if name.split("(")[0] in SENTINELS}
     return Findings(
         task=str(result.get("task", "")),
         overall=overall,
         columns=columns,
         result=result,
-        sentinels=frozenset(marked | named),
+        sentinels=sentinels,
     )
 
 
-def _column(name: str, column: Mapping[str, Any], recommendation: Any) -> Column:
+def _sentinels(result: Mapping[str, Any], overall: Iterable[str]) -> frozenset[str]:
+    """The metrics marked as sentinels; in a result that marks none, those known by name.
+
+    A sentinel that was asked for as a metric is not marked, and is a metric.
+    """
+    if "sentinels" in result:
+        return frozenset(str(row["metric"]) for row in _rows(result["sentinels"]))
+    return frozenset(name for name in overall if name.split("(")[0].strip() in SENTINELS)
+
+
+def _column(name: str, column: Mapping[str, Any], recommendation: Any, sentinels: frozenset[str]) -> Column:
     rows = [*_rows(column.get("local_accuracy")), *_rows(column.get("sentinels"))]
     found = [_estimate(row, str(row.get("context"))) for row in rows]
     estimates = {(row.context, row.metric): row for row in found if row.context != GLOBAL}
-    contexts = _ordered_contexts(estimates.values())
+    contexts = _ordered_contexts([row for row in estimates.values() if row.metric not in sentinels])
     return Column(
         name=name,
         contexts=contexts,
@@ -163,7 +174,7 @@ def _ordered_contexts(estimates: Iterable[Estimate]) -> tuple[str, ...]:
     accuracies: dict[str, list[float]] = {}
     for estimate in estimates:
         values = accuracies.setdefault(estimate.context, [])
-        if estimate.accuracy is not None and estimate.metric.split("(")[0] not in SENTINELS:
+        if estimate.accuracy is not None:
             values.append(estimate.accuracy)
     positions = {context: position(context) for context in accuracies}
     numeric = {context: at for context, at in positions.items() if at is not None}

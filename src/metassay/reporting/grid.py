@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from metassay.reporting.answer import brief
 from metassay.reporting.findings import Estimate
+from metassay.reporting.labels import Label
 from metassay.reporting.wording import NOTHING, count, number, percent, probability
 
 Kind = Literal[
@@ -44,8 +45,8 @@ class Field:
         if isinstance(value, Estimate):
             value = value.accuracy
         if isinstance(value, tuple | list):
-            value = " ".join(map(str, value))
-        return "" if value is None else str(value)
+            value = " ".join(map(_exact, value))
+        return "" if value is None else _exact(value)
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,11 @@ def _hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         {key: value if isinstance(value, str | None) else True for key, value in row.items()} for row in rows
     ]
+
+
+def _exact(value: Any) -> str:
+    """What other programs read: of a metric its spec."""
+    return value.spec if isinstance(value, Label) else str(value)
 
 
 def _text(value: Any) -> str:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from metassay.reporting.charts.theme import CATEGORY, TOKENS, config
 from metassay.reporting.grid import Grid, plain_grids
+from metassay.reporting.labels import in_labels
 from metassay.reporting.pages import policy, templates
 from metassay.reporting.summarize import summarize
 from metassay.reporting.wording import Sentence
@@ -51,7 +52,7 @@ def render_fragment(result: Mapping[str, Any]) -> str:
     if "contexts" in result and "global" in result:
         summary = summarize(result)
         return _fragment(summary["answer"], [summary["overall"]])
-    return _fragment([], plain_grids(result))
+    return _fragment([], plain_grids(in_labels(result)))
 
 
 def _fragment(sentences: Sequence[Sentence], grids: Sequence[Grid]) -> str:

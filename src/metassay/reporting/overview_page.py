@@ -10,6 +10,7 @@ from markupsafe import Markup
 from metassay.reporting.charts.drawing import data_uri, drawn
 from metassay.reporting.charts.history import history_chart, metrics_of
 from metassay.reporting.charts.theme import SLOTS
+from metassay.reporting.labels import in_labels
 from metassay.reporting.pages import plain_style, policy, templates
 from metassay.reporting.wording import about, count
 
@@ -18,7 +19,7 @@ NO_ACCURACY = {"running": "not finished yet", "finished": "no assay"}
 
 def render_overview(result: Mapping[str, Any], links: Mapping[str, str]) -> str:
     """The page of an overview; `links` are the addresses of the runs that have a report, by folder."""
-    style = plain_style()
+    style, result = plain_style(), in_labels(result)
     return (
         templates()
         .get_template("overview.html.j2")

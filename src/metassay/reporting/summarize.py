@@ -41,7 +41,7 @@ def summarize(result: Mapping[str, Any]) -> dict[str, Any]:
         "remarks": [str(remark) for remark in result.get("notes") or ()],
         "half_ties": provenance.setting(result, "ties") == "half",
         "left_out": provenance.left_out(result),
-        "signatures": provenance.signature_grid(result),
+        "signatures": provenance.signature_grid(findings.result),
         "manifest": provenance.flat(result.get("manifest") or {}),
         "program_name": provenance.program(result),
     }

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
+from metassay.text.words import WITHOUT_SPACES
 
 SPACE, DIGIT, NOT_DIGIT, STOP, DASH, SYMBOL, HAN = (1 << bit for bit in range(7))
 """Classes of characters, as bits; STOP and SYMBOL differ by tokeniser."""
@@ -203,6 +204,48 @@ def _require_model(name: str) -> None:
 
 WORD_TOKENIZERS = ("nltk", "whitespace", *BLEU_TOKENIZERS)
 """Tokenisers for metrics that take words as they come."""
+
+AUTO = "auto"
+"""In place of a tokeniser: the default one, or that of the language where the metric was bound to data."""
+_OWN = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
+"""Languages to which sacrebleu's command line gives a tokeniser of their own."""
+
+
+def language_tokenizer(language: str | None) -> str | None:
+    """The tokeniser that sacrebleu's command line takes for a language; None where that is the usual one.
+
+    Without its dictionary, `char` stands in.
+    """
+    name = _OWN.get(primary(language))
+    return name if name is None or tokenizer_is_installed(name) else "char"
+
+
+def missing_tokenizer(language: str | None) -> str | None:
+    """The tokeniser that a language should have but that is not installed."""
+    name = _OWN.get(primary(language))
+    return None if name is None or tokenizer_is_installed(name) else name
+
+
+def spaceless_tokenizer(language: str | None) -> str | None:
+    """A tokeniser into characters for a language that is written without spaces; None for any other."""
+    if primary(language) not in WITHOUT_SPACES:
+        return None
+    return "zh" if primary(language) == "zh" else "char"
+
+
+def primary(language: str | None) -> str:
+    """The language of a tag such as `zh-Hant` or `zh_TW`, in lower case; empty where it is not known."""
+    return (language or "").lower().replace("_", "-").partition("-")[0]
+
+
+@functools.cache
+def tokenizer_is_installed(name: str) -> bool:
+    """Whether a tokeniser of sacrebleu has the packages and files that it needs."""
+    try:
+        bleu_scheme(name)
+    except InputError:
+        return False
+    return True
 
 
 def split_words(texts: Sequence[str], tokenizer: str) -> Sequence[str]:

@@ -15,8 +15,16 @@ _PLAIN = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 WITHOUT_SPACES = frozenset({"zh", "ja", "th", "lo", "km", "my", "bo", "dz", "yue"})
 """Languages written without spaces between words, where edits of single words do not apply."""
 
+_SPACELESS = re.compile("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Letters of Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese."""
+
 CAPITAL_NOUNS = frozenset({"de", "lb"})
 """Languages that capitalise common nouns, so that a capital does not mark a name."""
+
+
+def is_spaceless(text: str) -> bool:
+    """Whether most letters of a text belong to scripts that are written without spaces between words."""
+    return 2 * len(_SPACELESS.findall(text)) > sum(map(str.isalpha, text))
 
 
 def word_spans(text: str) -> list[Span]:

@@ -73,7 +73,7 @@ def aggregate(
 
 def _with_statistics(data: Dataset, metrics: MetricChoice) -> tuple[StatisticsMetric, ...]:
     found = []
-    for metric in chosen_metrics(data, metrics):
+    for metric in chosen_metrics(data, metrics):  # no signature leaves this verb
         if not isinstance(metric, StatisticsMetric):
             raise InputError(
                 f"{metric} has no sufficient statistics, so it has no corpus or bootstrap score.",

@@ -72,7 +72,12 @@ def assay(
     human = declared[0] if declared else None
     plan = Plan(
         asked,
-        metrics=chosen_metrics(data, asked.metrics),
+        metrics=chosen_metrics(
+            data,
+            asked.metrics,
+            normalisation(data, asked.normalize),
+            "none" if asked.pairs == "human" else asked.preprocess,
+        ),
         contexts=_contexts(data, asked.contexts),
         perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
         normalize=normalisation(data, asked.normalize),

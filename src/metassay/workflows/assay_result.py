@@ -21,6 +21,7 @@ from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
 from metassay.workflows.examples import wrong_pairs
 from metassay.workflows.judging import JudgedPairs
+from metassay.workflows.noting import warnings_as_notes
 from metassay.workflows.preparing import scoring_rows, versions
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.settings import AssaySettings
@@ -131,7 +132,8 @@ class AssayResult(Result):
 
     def cost(self) -> dict[str, float]:
         """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone."""
-        return measured_cost(self.metrics, scoring_rows(self.dataset))
+        with warnings_as_notes():  # they were noted when the outputs were scored
+            return measured_cost(self.metrics, scoring_rows(self.dataset))
 
     def manifest(self) -> dict[str, Any]:
         """What was done, with what, on how much: the same on any machine and number of workers."""

@@ -15,12 +15,14 @@ from metassay.engine.local import default_workers, measured_cost
 from metassay.metrics.base import Metric
 from metassay.perturbations.registry import default_perturbations
 from metassay.settings import takes
+from metassay.workflows.noting import warnings_as_notes
 from metassay.workflows.preparing import (
     as_dataset,
     chosen_metrics,
     normalisation,
     prepared,
     scoring_rows,
+    unknown_language,
 )
 from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result
@@ -52,9 +54,11 @@ def check(
     """Look at the data before measuring anything; scores a few outputs to estimate an assay's time."""
     data = as_dataset(dataset)
     outputs = data.outputs
-    chosen = chosen_metrics(data, asked.metrics)
+    chosen = chosen_metrics(data, asked.metrics, normalisation(data, asked.normalize))
     counts = Counter(outputs["system"])
     languages = Counter(language or "unknown" for language in data.languages)
+    with warnings_as_notes() as warned:
+        estimate = _estimate(data, chosen, asked.normalize, default_workers(workers))
     return CheckResult({
         "schema_version": SCHEMA_VERSION,
         "task": data.task,
@@ -71,9 +75,18 @@ def check(
         "own_references": list(own_references(data)),
         "left_out": dict(data.left_out),
         "normalize": normalisation(data, asked.normalize),
-        "estimate": _estimate(data, chosen, asked.normalize, default_workers(workers)),
-        "notes": list(data.notes),
+        "metrics": [_described(metric) for metric in chosen],
+        "estimate": estimate,
+        "notes": [*data.notes, *unknown_language(data), *warned],
     })  # fmt: skip
+
+
+def _described(metric: Metric) -> dict[str, Any]:
+    return {
+        "metric": metric.spec,
+        "signature": metric.signature,
+        "higher_is_better": metric.higher_is_better,
+    }
 
 
 def _references(data: Dataset) -> dict[str, int]:

@@ -17,7 +17,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metric
 from metassay.specs import single_parts
-from metassay.workflows.preparing import chosen_metrics, prepared, scoring_rows
+from metassay.workflows.preparing import chosen_metrics, normalisation, prepared, scoring_rows
 from metassay.workflows.read import read
 from metassay.workflows.settings import Compared, Named, ScoreReading, names_of
 
@@ -111,7 +111,7 @@ def _with_computed(
     numbered = frame.with_row_index(ROW)
     data = read(numbered, task=reading.task, language=reading.language, references="per-output")
     data = prepared(data, normalize=None, keep_references=True)
-    chosen = chosen_metrics(data, missing)
+    chosen = chosen_metrics(data, missing, normalisation(data, None))
     scores = score_rows(chosen, scoring_rows(data)).scores
     made = data.outputs.select(ROW).with_columns(
         [pl.Series(spec, values).fill_nan(None) for spec, values in scores.items()]

@@ -12,6 +12,7 @@ from metassay.reporting.charts.dependence import curves_chart, deviations_chart,
 from metassay.reporting.charts.drawing import drawn
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.dependence_page import render_dependence
+from metassay.reporting.labels import in_labels
 from metassay.store.run import RunFolder
 from metassay.workflows.preparing import versions
 from metassay.workflows.score_runs import file_name
@@ -38,7 +39,7 @@ def write_results(
 def charts(report: DependenceReport, metric: str) -> dict[str, Spec]:
     """The three charts of one metric: curves, deviations, ranks."""
     entry = report[metric]
-    plain = entry.to_dict()
+    plain = next(plain for plain in in_labels(report.to_dict())["metrics"] if plain["metric"].spec == metric)
     return {
         "curves": curves_chart(plain, entry.curves().to_dict()),
         "deviations": deviations_chart(plain),

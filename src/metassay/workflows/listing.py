@@ -41,6 +41,7 @@ def _metrics() -> list[dict[str, Any]]:
     rows = [
         {
             "metric": shown_name(metric),
+            "label": shown_name(metric, metric.title or metric.name),
             "task": metric.task,
             "better": "higher" if metric.higher_is_better else "lower",
             "needs": ", ".join(sorted(metric.needs)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -17,14 +17,17 @@ from metassay.data.dataset import Dataset
 from metassay.data.own_references import without_own_references
 from metassay.data.speech import normalised
 from metassay.engine.batches import FIELDS, Rows
-from metassay.errors import UnknownName
+from metassay.errors import MetassayError, UnknownName
 from metassay.metrics.base import Metric
+from metassay.metrics.own import as_metric
 from metassay.metrics.registry import parse_metrics
 from metassay.metrics.sentinels import METRICS as SENTINELS
-from metassay.plugins import from_file
+from metassay.plugins import from_file, own_error
+from metassay.text.words import is_spaceless
 from metassay.workflows.read import Source, read
 
-MetricChoice = str | Metric | Sequence[str | Metric] | None
+MetricChoice = str | Metric | Callable[..., Any] | Sequence[str | Metric | Callable[..., Any]] | None
+_SAMPLE = 1000
 
 
 def as_dataset(data: Dataset | Source) -> Dataset:
@@ -35,12 +38,31 @@ def as_dataset(data: Dataset | Source) -> Dataset:
 def prepared(dataset: Dataset, *, normalize: str | None, keep_references: bool) -> Dataset:
     """Speech normalised on both sides; systems that are their own reference left out."""
     dataset = dataset if keep_references else without_own_references(dataset)
-    return normalised(dataset, normalize)
+    return normalised(dataset, normalize).with_notes(*unknown_language(dataset))
 
 
-def chosen_metrics(dataset: Dataset, metrics: MetricChoice) -> tuple[Metric, ...]:
-    """The metrics asked for; by default those of the data's task."""
-    return parse_metrics(dataset.kind.metrics if metrics is None else metrics)
+def unknown_language(dataset: Dataset) -> list[str]:
+    """A note where texts are written without spaces and no language says so, on which tokenisers depend."""
+    if dataset.kind.ranked or None not in dataset.languages:
+        return []
+    texts = dataset.outputs["output"].head(_SAMPLE).drop_nulls().to_list()
+    if 2 * sum(map(is_spaceless, texts)) <= len(texts):
+        return []
+    said = "Most texts are written without spaces, and their language is not known"
+    return [f"{said}, so that metrics split them at spaces all the same: name it with --language."]
+
+
+def chosen_metrics(dataset: Dataset, metrics: MetricChoice, *changes: str) -> tuple[Metric, ...]:
+    """The metrics asked for, by default those of the data's task, as they are used on this data.
+
+    `changes` are what was done to the texts (`none` is nothing): signatures name them, and what was chosen by
+    language.
+    """
+    chosen = parse_metrics(dataset.kind.metrics if metrics is None else metrics)
+    if dataset.kind.ranked:
+        return chosen
+    text = "+".join(change for change in changes if change != "none")
+    return tuple(metric.on(dataset.languages, text) for metric in chosen)
 
 
 def sentinels_beside(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
@@ -51,9 +73,19 @@ def sentinels_beside(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
 
 def named_metrics(named: str | None, files: Sequence[str]) -> list[str | Metric] | None:
     """Metrics by name and metrics in the user's own files (`FILE.py:NAME`); None where there are neither."""
-    own = [from_file(location) for location in files]
-    made = [metric() if isinstance(metric, type) else metric for metric in own]
+    made = [_in_file(location) for location in files]
     return [*([] if named is None else [named]), *made] or None
+
+
+def _in_file(location: str) -> Metric:
+    """The metric that `FILE.py:NAME` names; what the user's code raises is said to be the user's."""
+    thing = from_file(location)
+    try:
+        return as_metric(thing)
+    except MetassayError:
+        raise
+    except Exception as error:
+        raise own_error(error) or error from error
 
 
 def normalisation(dataset: Dataset, normalize: str | None) -> str:

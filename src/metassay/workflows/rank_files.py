@@ -9,6 +9,7 @@ import polars as pl
 
 from metassay.reporting.charts.drawing import drawn
 from metassay.reporting.charts.metric_ranking import comparisons_chart, ranking_chart
+from metassay.reporting.labels import in_labels
 from metassay.store.run import RunFolder
 from metassay.workflows.preparing import versions
 from metassay.workflows.score_runs import file_name
@@ -27,7 +28,7 @@ def write_results(run: RunFolder, result: Mapping[str, Any], frame: pl.DataFrame
         run.write_text("results/comparisons.csv", pl.DataFrame(compared).write_csv())
     for name, rows in result.get("analysis", {}).items():
         run.write_text(f"results/{name}.csv", pl.DataFrame(rows, infer_schema_length=None).write_csv())
-    for one in result["results"]:
+    for one in in_labels(result)["results"]:
         place = "charts/" + file_name("-".join((one["dataset"], one["meta"], one["context"])))
         run.write_text(f"{place}.svg", drawn(ranking_chart(one)))
         if one["comparisons"]:

@@ -17,11 +17,12 @@ from metassay.engine.local import Progress, default_workers, score_rows
 from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.aggregation.scores import Resampling, bootstrap_means, corpus_scores
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
+from metassay.reporting.labels import in_labels
 from metassay.reporting.tables import to_text
 from metassay.settings import takes
 from metassay.workflows.noting import warnings_as_notes
 from metassay.workflows.panels import cubes_of, row_statistics
-from metassay.workflows.preparing import as_dataset, chosen_metrics, prepared, scoring_rows
+from metassay.workflows.preparing import as_dataset, chosen_metrics, normalisation, prepared, scoring_rows
 from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.score_comparisons import TESTS, comparisons
@@ -54,9 +55,11 @@ class ScoreResult(Result):
 
     def to_text(self, form: str) -> str:
         """The systems, then the comparisons if there are any, as `csv`, `latex` or `markdown`."""
-        shown = self.systems if form == "csv" else [_without_signature(row) for row in self.systems]
-        tables = [shown, *([self.comparisons] if self.comparisons else [])]
-        return "\n".join(to_text(table, form) for table in tables)
+        if form == "csv":
+            systems, compared = self.systems, self.comparisons
+        else:
+            systems, compared = in_labels([[_without_signature(r) for r in self.systems], self.comparisons])
+        return "\n".join(to_text(table, form) for table in (systems, compared) if table or table is systems)
 
 
 @takes(ScoreSettings)
@@ -79,7 +82,7 @@ def score(
     if asked.test is not None and asked.test not in TESTS:
         raise UnknownName("test", asked.test, TESTS)
     data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
-    chosen = chosen_metrics(data, asked.metrics)
+    chosen = chosen_metrics(data, asked.metrics, normalisation(data, asked.normalize))
     with warnings_as_notes() as notes:
         statistics, scores = _scored(chosen, scoring_rows(data), workers, progress)
     segments = _long_table(data, chosen, scores)

@@ -1,0 +1,57 @@
+"""How people read a metric's name."""
+
+from __future__ import annotations
+
+import pytest
+
+from metassay.metrics.ranking import PAPER
+from metassay.metrics.registry import known_metrics, label_of, labels_of, parse_metric
+
+LABELS = {
+    "bleu": "BLEU",
+    "bleu(tokenizer=char)": "BLEU (tokenizer=char)",
+    "bleu(smoothing=floor,smooth_value=0.5)": "BLEU (smoothing=floor, smooth_value=0.5)",
+    "chrf": "chrF",
+    "chrf(word_order=1)": "chrF+",
+    "chrf(word_order=2)": "chrF++",
+    "chrf(word_order=2,beta=3)": "chrF++ (beta=3)",
+    "chrf(word_order=3)": "chrF (word_order=3)",
+    "ter": "TER",
+    "ter(normalized=true)": "TER (normalized=true)",
+    "rouge1": "ROUGE-1",
+    "rougel": "ROUGE-L",
+    "meteor": "METEOR",
+    "nltk_bleu": "NLTK BLEU",
+    "wer": "WER",
+    "cer": "CER",
+    "map": "MAP",
+    "rprec": "Rprec",
+    "p_5": "P_5",
+    "p_5(rel=2)": "P_5 (rel=2)",
+    "ndcg_cut_10": "ndcg_cut_10",
+    "iprec_at_recall_0.10": "iprec_at_recall_0.10",
+    "length": "length",
+}
+
+
+@pytest.mark.parametrize(("spec", "label"), LABELS.items())
+def test_the_field_s_spelling(spec, label):
+    assert parse_metric(spec).label == label
+    assert label_of(parse_metric(spec).spec) == label
+
+
+@pytest.mark.parametrize(
+    "name", ["COMET", "BLEU", "chrF", "bleu-refA", "p_5:mean", "x(", "", "chrf(beta=nan)", "P_5"]
+)
+def test_names_of_scores_made_elsewhere_stay_exactly_what_they_are(name):
+    assert label_of(name) == name
+
+
+def test_no_two_metrics_share_a_label():
+    metrics = [*(family() for family in known_metrics().values()), *PAPER]
+    specs = {metric.spec for metric in metrics}
+    assert len({label_of(spec) for spec in specs}) == len(specs)
+
+
+def test_metrics_that_would_share_a_label_keep_their_specs():
+    assert labels_of(["bleu", "BLEU", "ter"]) == {"bleu": "bleu", "BLEU": "BLEU", "ter": "TER"}

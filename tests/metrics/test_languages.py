@@ -1,0 +1,171 @@
+"""Languages written without spaces: the official numbers of the tokeniser that the signature names."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from oracles import official
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.ter import TER
+
+from metassay.metrics.base import Batch
+from metassay.metrics.registry import parse_metric
+from metassay.text.tokenizers import tokenizer_is_installed
+
+CHINESE = (
+    (
+        "他昨天去了北京，参加了一个关于2023年气候变化的会议。",
+        "昨天他去北京参加了一场有关2023年气候变化的会议。",
+    ),
+    ("这家公司的收入增长了12.5%。", "该公司的收入增长了12.5%。"),
+    ("我不知道你在说什么！", "我不明白你在说什么！"),
+    ("猫坐在垫子上。", "猫在垫子上。"),
+    ("iPhone 15 今天发布。", "iPhone 15 于今天发布。"),
+)
+JAPANESE = (
+    ("昨日、彼は東京で開かれた会議に参加した。", "彼は昨日、東京で行われた会議に出席しました。"),
+    ("この会社の売上は12.5%増えた。", "当社の売上高は12.5%増加した。"),
+    ("何を言っているのか分かりません。", "あなたが何を言っているのかわかりません。"),
+    ("猫がマットの上に座っている。", "猫はマットに座っている。"),
+)
+DATA = {"zh": CHINESE, "ja": JAPANESE}
+
+
+def _batch(language: str) -> Batch:
+    outputs, references = zip(*DATA[language])
+    return Batch.of(list(outputs), [[reference] for reference in references], language=language)
+
+
+def _scores(spec: str, language: str) -> tuple[np.ndarray, str]:
+    metric = parse_metric(spec).on([language])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return metric.score(_batch(language)), metric.signature
+
+
+@pytest.mark.parametrize("language", ["zh", "ja"])
+def test_bleu_is_what_sacrebleu_s_command_line_gives_for_the_language(language):
+    wanted = {"zh": "zh", "ja": "ja-mecab" if tokenizer_is_installed("ja-mecab") else "char"}[language]
+    scores, signature = _scores("bleu", language)
+    scorer = BLEU(tokenize=wanted, effective_order=True)
+    expected = [scorer.sentence_score(output, [reference]).score for output, reference in DATA[language]]
+    assert scores.tolist() == pytest.approx(expected, abs=1e-12)
+    assert f"|tokenizer:{wanted}|" in signature
+    metric = parse_metric("bleu").on([language])
+    outputs, references = map(list, zip(*DATA[language]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        corpus = metric.corpus_score(_batch(language))
+    assert corpus == pytest.approx(BLEU(tokenize=wanted).corpus_score(outputs, [references]).score)
+
+
+def test_a_tokeniser_that_was_named_stays():
+    metric = parse_metric("bleu(tokenizer=13a)").on(["zh"])
+    assert metric.spec == "bleu(tokenizer=13a)"
+    assert "tokenizer:13a" in metric.signature
+    with pytest.warns(UserWarning, match="says little about zh"):
+        scores = metric.score(_batch("zh"))
+    scorer = BLEU(tokenize="13a", effective_order=True)
+    assert scores[0] == pytest.approx(scorer.sentence_score(CHINESE[0][0], [CHINESE[0][1]]).score)
+
+
+@pytest.mark.skipif(tokenizer_is_installed("ja-mecab"), reason="MeCab is installed")
+def test_without_mecab_a_note_says_that_characters_stand_in():
+    with pytest.warns(UserWarning, match="ja-mecab, which sacrebleu would use, is not installed"):
+        parse_metric("bleu").on(["ja"]).score(_batch("ja"))
+
+
+def test_the_spec_stays_what_was_asked_for_and_other_languages_what_they_were():
+    bleu = parse_metric("bleu")
+    assert bleu.on(["zh"]).spec == "bleu"
+    assert bleu.on(["de"]).signature == bleu.on([None]).signature == bleu.signature
+    assert bleu.signature == (
+        "bleu|tokenizer:13a|lowercase:False|smoothing:exp|smooth_value:None|order:4|effective_order:False"
+        "|equals:sacrebleu 2.6.0|implementation:1"
+    )
+    assert parse_metric("ter").signature == (
+        "ter|normalized:False|no_punct:False|asian_support:False|case_sensitive:False"
+        "|equals:sacrebleu 2.6.0|implementation:1"
+    )
+
+
+def test_the_signature_over_several_languages_gives_each_its_own():
+    signature = parse_metric("bleu").on(["zh", "de", None, "zh"]).signature
+    assert "|tokenizer:by-language(unknown=13a,de=13a,zh=zh)|" in signature
+
+
+@pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ZH_TW"])
+def test_tags_of_a_language(tag):
+    assert "tokenizer:zh" in parse_metric("bleu").on([tag]).signature
+
+
+@pytest.mark.parametrize("language", ["zh", "ja"])
+def test_ter_is_sacrebleu_s_with_its_support_for_asian_text(language):
+    scores, signature = _scores("ter", language)
+    scorer = TER(normalized=True, asian_support=True)
+    expected = [scorer.sentence_score(output, [reference]).score for output, reference in DATA[language]]
+    assert scores.tolist() == pytest.approx(expected, abs=1e-12)
+    assert "normalized:True" in signature
+    assert "asian_support:True" in signature
+    assert "normalized:False" in parse_metric("ter(normalized=false)").on([language]).signature
+
+
+class _Characters:
+    """A tokeniser for rouge-score, by hand: letters of Chinese and Japanese alone, other words whole."""
+
+    def tokenize(self, text: str) -> list[str]:
+        found, word = [], ""
+        for character in f"{text.lower()} ":
+            if character.isascii() and character.isalnum():
+                word += character
+                continue
+            found += [word] if word else []
+            word = ""
+            found += [character] if character.isalpha() else []
+        return found
+
+
+@pytest.mark.parametrize(("spec", "kind"), [("rouge1", "rouge1"), ("rouge2", "rouge2"), ("rougel", "rougeL")])
+@pytest.mark.parametrize("language", ["zh", "ja"])
+def test_rouge_is_rouge_score_s_on_characters(spec, kind, language):
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer([kind], tokenizer=_Characters())
+    expected = [scorer.score(reference, output)[kind].fmeasure for output, reference in DATA[language]]
+    scores, signature = _scores(spec, language)
+    assert scores.tolist() == pytest.approx(expected)
+    assert "tokenizer:characters" in signature
+    assert len(set(scores.tolist())) > 1
+
+
+@pytest.mark.parametrize("spec", ["meteor", "nltk_bleu"])
+def test_nltk_s_metrics_read_characters(spec):
+    from nltk.translate.bleu_score import sentence_bleu
+    from sacrebleu.tokenizers.tokenizer_zh import TokenizerZh
+
+    pairs = [[TokenizerZh()(text) for text in pair] for pair in CHINESE]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = [
+            official("meteor")(output, [reference])
+            if spec == "meteor"
+            else sentence_bleu([reference.split()], output.split())
+            for output, reference in pairs
+        ]
+    scores, signature = _scores(spec, "zh")
+    assert scores.tolist() == pytest.approx(expected)
+    assert "tokenizer:zh" in signature
+
+
+@pytest.mark.parametrize("spec", ["wer", "mer", "meteor(tokenizer=whitespace)", "rouge1(tokenizer=unicode)"])
+def test_words_split_at_spaces_are_warned_of_where_there_are_none(spec):
+    with pytest.warns(UserWarning, match="written without them"):
+        parse_metric(spec).on(["zh"]).score(_batch("zh"))
+
+
+def test_words_of_languages_with_spaces_are_not_warned_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parse_metric("wer").on(["de"]).score(Batch.of(["ein Haus"], [["das Haus"]], language="de"))

@@ -1,0 +1,109 @@
+"""Results in labels: everything that names a metric, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+
+from metassay.reporting.grid import Field
+from metassay.reporting.html import render, render_fragment
+from metassay.reporting.labels import Label, in_labels
+
+PLUS = "chrf(word_order=2)"
+
+
+def test_names_lists_and_sentences_are_in_labels_and_the_rest_stays():
+    result = {
+        "global": [{"metric": "bleu", "accuracy": 0.5}, {"metric": PLUS, "accuracy": 0.6}],
+        "contexts": {
+            "bleu": {"local_accuracy": [{"metric": "bleu", "context": "bleu"}], "trend": {"bleu": 0.1}}
+        },
+        "recommendation": {
+            "bleu": {
+                "global": {
+                    "metrics": [PLUS, "bleu"],
+                    "choice": PLUS,
+                    "why": f"{PLUS} leads on bleu; bleu follows.",
+                }
+            }
+        },
+        "pareto": [PLUS],
+        "perturbations": {"bleu": 3},
+        "notes": ["try --metrics bleu(tokenizer=char)", "bleu"],
+        "manifest": {"metrics": {"bleu": "bleu|…"}, "metric": "bleu"},
+    }
+    before = copy.deepcopy(result)
+    shown = in_labels(result)
+    assert result == before
+    assert [row["metric"] for row in shown["global"]] == ["BLEU", "chrF++"]
+    assert shown["contexts"] == {
+        "bleu": {"local_accuracy": [{"metric": "BLEU", "context": "bleu"}], "trend": {"BLEU": 0.1}}
+    }
+    assert shown["recommendation"]["bleu"]["global"] == {
+        "metrics": ["chrF++", "BLEU"],
+        "choice": "chrF++",
+        "why": "chrF++ leads on bleu; BLEU follows.",
+    }
+    assert shown["pareto"] == ["chrF++"]
+    for key in ("perturbations", "notes", "manifest"):
+        assert shown[key] == result[key]
+
+
+def test_compared_metrics_have_labels_and_compared_systems_their_names():
+    metrics = {"metrics": [{"metric": "ter"}, {"metric": "bleu"}], "comparisons": [{"a": "ter", "b": "bleu"}]}
+    assert in_labels(metrics)["comparisons"] == [{"a": "TER", "b": "BLEU"}]
+    systems = [{"metric": "ter", "a": "ter", "b": "other"}]
+    assert in_labels(systems) == [{"metric": "TER", "a": "ter", "b": "other"}]
+
+
+def test_two_metrics_of_one_result_never_look_alike():
+    rows = in_labels([{"metric": "bleu"}, {"metric": "BLEU"}, {"metric": "ter"}])
+    assert [row["metric"] for row in rows] == ["bleu", "BLEU", "TER"]
+
+
+def test_a_table_shows_labels_and_exports_specs():
+    row = in_labels([{"metric": PLUS, "top_group": ["bleu", PLUS]}])[0]
+    assert (Field("metric", "").show(row), Field("metric", "").raw(row)) == ("chrF++", PLUS)
+    assert Field("top_group", "").show(row) == "BLEU, chrF++"
+    assert Field("top_group", "").raw(row) == f"bleu {PLUS}"
+
+
+def test_labels_survive_copies():
+    label = copy.deepcopy(Label("BLEU", "bleu"))
+    assert (label, label.spec, str(label).spec) == ("BLEU", "bleu", "bleu")
+
+
+def test_no_spec_is_left_for_people_to_read(result):
+    """Whatever names a metric in the report of a whole assay does so by its label."""
+    names = [row["metric"] for row in result["global"]]
+    renamed = dict(zip(names, ("rougel", PLUS, "bleu", "ter")))
+    page = render(_renamed(result, renamed))
+    visible = page.split("<h2>Notes</h2>")[0]
+    import re
+
+    text = re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]*>", " ", visible, flags=re.DOTALL)
+    assert "ROUGE-L" in text
+    assert "chrF++" in text
+    found = [word for word in ("rougel", PLUS) if word in text]
+    assert found == [], text[max(0, text.find(found[0]) - 200) : text.find(found[0]) + 100]
+
+
+def test_notebooks_show_labels():
+    assert "<td>TER</td>" in render_fragment({"systems": [{"system": "a", "metric": "ter"}]})
+
+
+def _renamed(value, names):
+    if isinstance(value, dict):
+        return {
+            key if key == "manifest" else names.get(key, key): _renamed(v, names) for key, v in value.items()
+        }
+    if isinstance(value, list):
+        return [_renamed(inner, names) for inner in value]
+    if isinstance(value, str):
+        for old, new in names.items():
+            value = new if value == old else value.replace(f"{old} ", f"{new} ")
+    return value
+
+
+def test_a_spec_inside_another_name_is_left_alone():
+    rows = [{"metric": "bleu"}, {"metric": "bleu-refA", "sentence": "bleu-refA beats bleu, not bleurt."}]
+    assert in_labels(rows)[1]["sentence"] == "bleu-refA beats BLEU, not bleurt."
