@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
-from metassay.perturbations.languages.given_names import FEMALE, MALE
+from metassay.perturbations.languages.gazetteer import FEMALE, MALE
 from metassay.perturbations.languages.mentions import Mention
 from metassay.perturbations.languages.russian_names import ENDING
 

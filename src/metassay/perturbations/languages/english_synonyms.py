@@ -6,8 +6,8 @@ import functools
 from collections import defaultdict
 from dataclasses import dataclass
 
-from metassay.perturbations.languages.en import FUNCTION_WORDS, INVARIANT_VERBS, PARTICLES
-from metassay.perturbations.languages.given_names import FEMALE, MALE
+from metassay.perturbations.languages.english import FUNCTION_WORDS, INVARIANT_VERBS, PARTICLES
+from metassay.perturbations.languages.gazetteer import FEMALE, MALE
 from metassay.text.wordnet import PARTS_OF_SPEECH, WordNet, open_wordnet
 
 DOMINANT = 0.75

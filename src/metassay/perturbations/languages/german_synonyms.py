@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 
-from metassay.perturbations.languages.de import (
+from metassay.perturbations.languages.german import (
     ADJECTIVE_ENDINGS,
     ADVERBS_IN_EN,
     FUNCTION_WORDS,

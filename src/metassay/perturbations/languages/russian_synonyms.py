@@ -6,7 +6,7 @@ import functools
 import re
 from typing import Any
 
-from metassay.perturbations.languages.ru import FUNCTION_WORDS
+from metassay.perturbations.languages.russian import FUNCTION_WORDS
 from metassay.text.morphology import russian
 from metassay.text.thesaurus import open_thesaurus
 
