@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metassay.perturbations.registry import default_perturbations, parse_perturbation
 from metassay.perturbations.view import View
-from metassay.text.streams import Stream
+from metassay.stats.random import Stream
 
 CAKE = "John said he did not like the cake she baked."
 NAMES = {

@@ -12,7 +12,7 @@ from metassay.perturbations.census import fits, levels, take_census
 from metassay.perturbations.entity import EntitySubstitution, mentions
 from metassay.perturbations.languages.listed_names import listed_names
 from metassay.perturbations.view import View
-from metassay.text.streams import Stream
+from metassay.stats.random import Stream
 
 Names = Callable[[list[str], str], dict[str, set[str]]]
 

@@ -25,7 +25,7 @@ from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.perturbations.registry import default_perturbations, parse_perturbation
 from metassay.perturbations.view import View
 from metassay.perturbations.views import make_views
-from metassay.text.streams import Stream, named_keys, output_keys
+from metassay.stats.random import Stream, named_keys, output_keys
 
 METHODS = [
     RankSwapping(),

@@ -15,14 +15,12 @@ from types import MappingProxyType
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from metassay.data import cells
 from metassay.data.columns import HUMAN, KEY_PREFIXES, TEXT_NAMES
 from metassay.data.own_references import SHARE
 from metassay.errors import InputError, Place, UnknownName
-
-FloatArray = NDArray[np.float64]
+from metassay.stats.arrays import FloatArray
 
 METADATA = (
     *("domain", "doc_id", "doc", "document", "document_id", "speaker", "speaker_id", "rater", "is_human"),

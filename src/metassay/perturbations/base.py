@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from metassay.perturbations.view import View
 from metassay.specs import format_spec
-from metassay.text.streams import Keys, Stream
+from metassay.stats.random import Keys, Stream
 
 T = TypeVar("T")
 

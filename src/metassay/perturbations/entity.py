@@ -13,9 +13,9 @@ from metassay.perturbations.languages.name_finder import find_names, with_articl
 from metassay.perturbations.languages.russian_names import russian_mentions
 from metassay.perturbations.view import View
 from metassay.perturbations.words import WordEdit
+from metassay.stats.random import Stream
 from metassay.text import resources
 from metassay.text.resources import spacy_model
-from metassay.text.streams import Stream
 from metassay.text.taggers import slovnet_entities, spacy_entities
 from metassay.text.words import replace_spans
 from metassay.text.workers import map_texts

@@ -10,8 +10,8 @@ from typing import ClassVar
 from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.view import View
 from metassay.perturbations.words import WordEdit
+from metassay.stats.random import Stream
 from metassay.text import resources
-from metassay.text.streams import Stream
 from metassay.text.taggers import tagged
 from metassay.text.words import replace_spans, starts_sentence, terms
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.view import View
 from metassay.perturbations.words import WordEdit
-from metassay.text.streams import Stream
+from metassay.stats.random import Stream
 from metassay.text.words import Span, replace_spans, with_case_of
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from metassay.perturbations.view import View
 from metassay.perturbations.words import WordEdit
-from metassay.text.streams import Stream
+from metassay.stats.random import Stream
 from metassay.text.word_lists import WordLists
 from metassay.text.words import replace_spans, terms, with_case_of
 

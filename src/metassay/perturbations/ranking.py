@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metassay.data.rankings import RankedLists
 from metassay.errors import InputError
 from metassay.perturbations import ranking_kernels as kernels
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.view import View
-from metassay.text.streams import Keys, Stream
+from metassay.stats.arrays import LongArray
+from metassay.stats.random import Keys, Stream
 
-Ints = NDArray[np.int64]
 Ranking = tuple[str, ...]
 COPIES = 4
 """Worse copies of each list by default: one method stands in for the four that texts get."""
@@ -44,7 +43,7 @@ class Reordering(Perturbation[Ranking]):
         """The places of a list of this size in their new order."""
 
     @abstractmethod
-    def orders(self, offsets: Ints, keys: Keys) -> Ints:
+    def orders(self, offsets: LongArray, keys: Keys) -> LongArray:
         """`order` of many lists at once: for each new entry, the old one."""
 
     def apply(self, view: View[Ranking], stream: Stream) -> Ranking | None:
@@ -94,7 +93,7 @@ class RankSwapping(Reordering):
         """Several independent copies, since there is but one method."""
         return tuple(cls(copy=copy) for copy in range(1, COPIES + 1))
 
-    def pairs(self, sizes: Ints) -> Ints:
+    def pairs(self, sizes: LongArray) -> LongArray:
         """How many pairs of a list of each size change places."""
         wanted = np.maximum(sizes // 5, 1) if self.swaps == 0 else np.full_like(sizes, self.swaps)
         return np.minimum(wanted, sizes // 2)
@@ -108,7 +107,7 @@ class RankSwapping(Reordering):
             order[one], order[other] = order[other], order[one]
         return order
 
-    def orders(self, offsets: Ints, keys: Keys) -> Ints:
+    def orders(self, offsets: LongArray, keys: Keys) -> LongArray:
         """`order` of many lists at once."""
         return kernels.swapped_orders(offsets, keys, self.pairs(np.diff(offsets)), self.copy)
 
@@ -132,7 +131,7 @@ class Shuffle(Reordering):
         top = min(size, self.top)
         return [*stream.sample(top, top), *range(top, size)]
 
-    def orders(self, offsets: Ints, keys: Keys) -> Ints:
+    def orders(self, offsets: LongArray, keys: Keys) -> LongArray:
         """`order` of many lists at once."""
         return kernels.shuffled_orders(offsets, keys, self.top, self.copy)
 

@@ -9,45 +9,35 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metassay.text.streams import INCREMENT, MULTIPLIERS, Keys
+from metassay.stats.arrays import LongArray
+from metassay.stats.random import Keys, next_below, next_high
 
-Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
-_STEP, _FIRST, _SECOND = np.uint64(INCREMENT), np.uint64(MULTIPLIERS[0]), np.uint64(MULTIPLIERS[1])
-
-
-@njit(cache=True, nogil=True)
-def _draw(state: np.uint64) -> np.uint64:
-    """The upper half of the next SplitMix64 number."""
-    value = (state ^ (state >> np.uint64(30))) * _FIRST
-    value = (value ^ (value >> np.uint64(27))) * _SECOND
-    return (value ^ (value >> np.uint64(31))) >> np.uint64(32)
 
 
 @njit(cache=True, nogil=True)
 def _restarted(state: np.uint64, copy: int) -> np.uint64:
     """The state of the stream for a further copy: the number drawn last becomes the key."""
     for _ in range(copy - 1):
-        state += _STEP
-        high = _draw(state)
-        state += _STEP
-        state = (high << np.uint64(32)) | _draw(state)
+        state, high = next_high(state)
+        state, low = next_high(state)
+        state = (high << np.uint64(32)) | low
     return state
 
 
 @njit(cache=True, nogil=True)
-def _sample(order: Ints, size: int, count: int, state: np.uint64) -> None:
+def _sample(order: LongArray, size: int, count: int, state: np.uint64) -> None:
     """Draw `count` different numbers below `size` into the front of `order` (partial Fisher–Yates)."""
     for place in range(size):
         order[place] = place
     for place in range(count):
-        state += _STEP
-        other = place + np.int64((_draw(state) * np.uint64(size - place)) >> np.uint64(32))
+        state, step = next_below(state, size - place)
+        other = place + step
         order[place], order[other] = order[other], order[place]
 
 
 @njit(cache=True, nogil=True)
-def swapped_orders(offsets: Ints, keys: Keys, swaps: Ints, copy: int) -> Ints:
+def swapped_orders(offsets: LongArray, keys: Keys, swaps: LongArray, copy: int) -> LongArray:
     """`RankSwapping.order` for every list; `swaps[i]` pairs of entries of list i change places."""
     order = np.arange(offsets[-1])
     drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
@@ -61,7 +51,7 @@ def swapped_orders(offsets: Ints, keys: Keys, swaps: Ints, copy: int) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def shuffled_orders(offsets: Ints, keys: Keys, top: int, copy: int) -> Ints:
+def shuffled_orders(offsets: LongArray, keys: Keys, top: int, copy: int) -> LongArray:
     """`Shuffle.order` for every list: the first `top` entries in random order."""
     order = np.arange(offsets[-1])
     drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
@@ -76,10 +66,10 @@ def shuffled_orders(offsets: Ints, keys: Keys, top: int, copy: int) -> Ints:
 
 @njit(cache=True, nogil=True)
 def place_copies(
-    offsets: Ints,
-    order: Ints,
-    rows: Ints,
-    starts: Ints,
+    offsets: LongArray,
+    order: LongArray,
+    rows: LongArray,
+    starts: LongArray,
     documents: Codes,
     grades: Codes,
     new_documents: Codes,

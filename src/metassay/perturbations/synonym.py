@@ -10,9 +10,9 @@ from typing import ClassVar
 from metassay.perturbations.languages import english_synonyms, german_synonyms, russian_synonyms
 from metassay.perturbations.view import View
 from metassay.perturbations.words import WordEdit
+from metassay.stats.random import Stream
 from metassay.text import resources
 from metassay.text.morphology import german_lemma
-from metassay.text.streams import Stream
 from metassay.text.words import replace_spans, starts_sentence, with_case_of, with_next
 
 Finder = Callable[[str, str, str], tuple[str, ...]]

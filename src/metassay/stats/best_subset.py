@@ -6,9 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metassay.stats.arrays import FloatArray
 from metassay.stats.proportion import few_clusters_stretch
-
-FloatArray = NDArray[np.float64]
 
 
 def may_be_best(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-FloatArray = NDArray[np.float64]
+from metassay.stats.arrays import FloatArray
 
 _ROUNDING = 1e-9  # eigenvalues of a matrix scaled to 1 that are this small are zero
 

@@ -11,14 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from metassay.stats.bootstrap import mixed
+from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.contingency import chi_square_statistic
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
-LongArray = NDArray[np.int64]
+from metassay.stats.random import STEP, mixed, next_below
 
 _AT_LEAST = 1 - 1e-9  # equal statistics differ by rounding
 _CHUNK = 37  # permutations per task
@@ -76,14 +72,13 @@ def _group_sums(
 ) -> LongArray:
     """Column sums per group under one arrangement of the labels; as given when not shuffled."""
     arranged = labels.copy()
-    state = mixed(key + np.uint64(permutation) * np.uint64(0x9E3779B97F4A7C15))
+    state = mixed(key + np.uint64(permutation) * STEP)
     if shuffled:
         for block in range(len(block_starts) - 1):
             first = block_starts[block]
             for last in range(block_starts[block + 1] - 1, first, -1):  # Fisher–Yates
-                state += np.uint64(0x9E3779B97F4A7C15)
-                choices = np.uint64(last - first + 1)
-                other = first + np.int64(((mixed(state) >> np.uint64(32)) * choices) >> np.uint64(32))
+                state, step = next_below(state, last - first + 1)
+                other = first + step
                 arranged[last], arranged[other] = arranged[other], arranged[last]
     sums = np.zeros((groups, counts.shape[1]), dtype=np.int64)
     for unit in range(len(arranged)):

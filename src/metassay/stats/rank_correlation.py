@@ -7,12 +7,11 @@ such as the agreement of two vectors one of which is all tied, is NaN.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import kendalltau, weightedtau
 
 from metassay.errors import InputError, TiedScores
-
-FloatArray = NDArray[np.float64]
+from metassay.stats.arrays import FloatArray
 
 
 def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from metassay.errors import UnknownName
-
-FloatArray = NDArray[np.float64]
+from metassay.stats.arrays import FloatArray
 
 STATISTICS = {"tau_ap_b": 0, "weighted_tau": 1, "kendall": 2}
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from metassay.stats.swaps import FloatArray, Swaps
+from metassay.stats.arrays import FloatArray
+from metassay.stats.swaps import Swaps
 
 
 def swapped_correlations(

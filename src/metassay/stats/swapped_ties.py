@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metassay.stats.swaps import FloatArray, Swaps
+from metassay.stats.arrays import FloatArray, SingleArray
+from metassay.stats.swaps import Swaps
 
-SingleArray = NDArray[np.float32]
 STEPS = 256
 """Epsilons tried: 0 and quantiles of the differences of all metrics."""
 

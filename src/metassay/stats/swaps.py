@@ -12,12 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metassay.errors import UnknownName
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from metassay.stats.arrays import BoolArray, FloatArray
+from metassay.stats.random import branch
 
 SWAPS = ("perm-inputs", "perm-systems", "perm-both", "cells")
 
@@ -62,7 +60,7 @@ def blocks_of_swaps(
     if how not in SWAPS:
         raise UnknownName("kind of swap", how, SWAPS)
     for block, start in enumerate(range(0, draws, BLOCK)):
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream, block)))
+        rng = branch(seed, stream, block)
         yield start, _draw(how, rng, min(BLOCK, draws - start), systems, segments)
 
 

@@ -21,8 +21,8 @@ from metassay.meta.people.pairwise import (
 from metassay.meta.people.significance import Procedure
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import parse_metrics
+from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import system_agreement
-from metassay.stats.sign_flip import FloatArray
 from metassay.workflows.preparing import scoring_rows
 from metassay.workflows.read import Paths, guess_task, read
 

@@ -18,8 +18,9 @@ from metassay.meta.people.analyses.stability import stability_over_segments, sta
 from metassay.meta.people.analyses.thresholds import agreement_thresholds
 from metassay.meta.people.comparable import Comparable, comparable
 from metassay.meta.people.meta_metrics import Judged, MetaMetric, parse_meta
-from metassay.meta.people.rank_order import plain, shared_name
+from metassay.meta.people.rank_order import shared_name
 from metassay.meta.people.significance import Procedure
+from metassay.stats.arrays import plain
 from metassay.workflows.corpus_agreement import corpus_agreement
 
 Rows = list[dict[str, Any]]

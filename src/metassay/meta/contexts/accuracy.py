@@ -18,14 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from metassay.errors import InputError
 from metassay.meta.contexts.judgements import MISSING, Contexts, Judgements, OutcomeArray
-from metassay.stats.grouped import LongArray, counting_order, run_starts
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, counting_order, run_starts
 
 TIE_CREDIT = {"strict": 0.0, "half": 0.5}
 _CREDIT, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metassay.meta.contexts.judgements import MISSING, RIGHT, Judgements
-
-FloatArray = NDArray[np.float64]
+from metassay.stats.arrays import FloatArray
 
 _BLOCK = 1 << 20  # pairs at a time; their counts stay exact in float32
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.order import position
+from metassay.stats.arrays import plain
 from metassay.stats.correlation import correlate
 
 ENOUGH = 5
@@ -33,4 +33,4 @@ def _trend(places: NDArray[np.float64], accuracy: NDArray[np.float64]) -> float 
     if defined.sum() < ENOUGH:
         return None
     rho = correlate("spearman", places[defined], accuracy[defined])
-    return None if math.isnan(rho) else rho
+    return plain(rho)

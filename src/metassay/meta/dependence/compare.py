@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.errors import InputError
-from metassay.meta.dependence.cells import Cells, FloatArray
+from metassay.meta.dependence.cells import Cells
 from metassay.meta.dependence.fits import (
     CONFIDENCE,
     SystemDependence,
     measure,
     spread,
 )
+from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts
 
 ROUNDING = 1e-9

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.dependence.cells import Cells, FloatArray
+from metassay.meta.dependence.cells import Cells
 from metassay.meta.dependence.fits import CONFIDENCE
+from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.isotonic import Counts, fit_isotonic, predict
 from metassay.stats.score_order import sort_scores
 
@@ -26,7 +27,7 @@ class Curve:
     def to_dict(self) -> dict[str, list[float | None]]:
         """As plain values, `null` where the function is not defined."""
         return {
-            name: [None if np.isnan(value) else value for value in values.tolist()]
+            name: plain(values)
             for name, values in (("mean", self.mean), ("low", self.low), ("high", self.high))
         }
 

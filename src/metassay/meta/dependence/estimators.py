@@ -12,7 +12,8 @@ import numpy as np
 from scipy.interpolate import BSpline
 from scipy.optimize import nnls
 
-from metassay.meta.dependence.cells import Cells, FloatArray
+from metassay.meta.dependence.cells import Cells
+from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import fit_isotonic, predict
 
 BINS = 20

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metassay.errors import InputError
-from metassay.meta.dependence.cells import Cells, FloatArray, IntArray
+from metassay.meta.dependence.cells import Cells
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.isotonic import Counts
 
 Labels = NDArray[np.str_]
@@ -20,7 +21,7 @@ class Column:
     """A column of labels: the distinct ones, sorted, and which of them each output has."""
 
     names: tuple[str, ...]
-    codes: IntArray
+    codes: LongArray
 
     @classmethod
     def of(cls, labels: Labels) -> Column:
@@ -28,11 +29,11 @@ class Column:
         names, codes = np.unique(labels, return_inverse=True)
         return cls(tuple(names.tolist()), codes.astype(np.int64))
 
-    def present(self, keep: NDArray[np.bool_]) -> IntArray:
+    def present(self, keep: NDArray[np.bool_]) -> LongArray:
         """The codes that occur among the kept outputs."""
         return np.flatnonzero(np.bincount(self.codes[keep], minlength=len(self.names)))
 
-    def compact(self, keep: NDArray[np.bool_]) -> IntArray:
+    def compact(self, keep: NDArray[np.bool_]) -> LongArray:
         """Codes of the kept outputs, renumbered from 0 without gaps."""
         numbers = np.zeros(len(self.names), dtype=np.int64)
         present = self.present(keep)

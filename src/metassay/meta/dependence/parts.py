@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metassay.meta.dependence.cells import Cells, FloatArray
+from metassay.meta.dependence.cells import Cells
 from metassay.meta.dependence.fits import expected_deviations, spread
+from metassay.stats.arrays import FloatArray
 
 
 @dataclass(frozen=True)

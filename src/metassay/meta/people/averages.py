@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from metassay.meta.people.meta_metrics import MetaMetric
-from metassay.meta.people.rank_order import best_first, comparison_rows, plain, ranks_of, shared_name
+from metassay.meta.people.rank_order import best_first, comparison_rows, ranks_of, shared_name
 from metassay.meta.people.ranking import GLOBAL, Ranking
 from metassay.meta.people.significance import Differences
-from metassay.stats.sign_flip import FloatArray
+from metassay.stats.arrays import FloatArray, plain
 
 
 def averages(rankings: Sequence[Ranking]) -> list[dict[str, Any]]:

@@ -20,8 +20,10 @@ from metassay.meta.people.meta_metrics import (
     values_by_item,
 )
 from metassay.meta.people.pairwise import agreement
+from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import system_agreement
-from metassay.stats.sign_flip import FloatArray, upper_tail
+from metassay.stats.random import RESAMPLED_UNITS, SEGMENT_SUBSETS, branch
+from metassay.stats.sign_flip import upper_tail
 from metassay.stats.threads import map_blocks
 
 BLOCK = 100
@@ -48,7 +50,7 @@ def bootstrap_values(
     def resample(rng: np.random.Generator, count: int) -> FloatArray:
         return rng.multinomial(size or units, share, size=count).astype(np.float64)
 
-    return weighted_values(meta, judged, _blocks(resample, draws, seed, (stream, 1)), workers)
+    return weighted_values(meta, judged, _blocks(resample, draws, seed, (stream, RESAMPLED_UNITS)), workers)
 
 
 def subsampled_values(
@@ -68,7 +70,7 @@ def subsampled_values(
         return (order < segments).astype(np.float64)
 
     alone = Judged(judged.human, judged.metrics)
-    return weighted_values(meta, alone, _blocks(subset, draws, seed, (stream, 2)), workers)
+    return weighted_values(meta, alone, _blocks(subset, draws, seed, (stream, SEGMENT_SUBSETS)), workers)
 
 
 def weighted_values(
@@ -109,7 +111,7 @@ def _blocks(
     draw: Callable[[np.random.Generator, int], FloatArray], draws: int, seed: int, key: tuple[int, ...]
 ) -> Iterator[FloatArray]:
     for block, start in enumerate(range(0, draws, BLOCK)):
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*key, block)))
+        rng = branch(seed, *key, block)
         yield draw(rng, min(BLOCK, draws - start))
 
 

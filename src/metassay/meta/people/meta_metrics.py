@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.pairwise import agreement, preferences
 from metassay.meta.people.ties import tie_calibrated_accuracy
+from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate, system_agreement
-from metassay.stats.sign_flip import FloatArray, difference_signs
+from metassay.stats.sign_flip import difference_signs
 
 CORRELATIONS = ("pearson", "spearman", "kendall", "kendall_c")
 SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"

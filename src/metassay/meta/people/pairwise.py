@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metassay.errors import InputError, UnknownName
+from metassay.stats.arrays import FloatArray
+from metassay.stats.random import from_seed
 from metassay.stats.sign_flip import (
-    FloatArray,
     corpus_p_values,
     difference_signs,
     flip_p_values,
@@ -71,7 +72,7 @@ def corpus_soft_pairwise_accuracy(
     if human.shape != statistics.shape[:2]:
         raise InputError(f"statistics {statistics.shape} do not fit human scores {human.shape}.")
     p_human = preferences(human, method="permutation", permutations=permutations, seed=seed)
-    p_metric = corpus_p_values(statistics, score, np.random.default_rng(seed), permutations)
+    p_metric = corpus_p_values(statistics, score, from_seed(seed), permutations)
     return float(agreement(p_human, p_metric))
 
 
@@ -86,7 +87,7 @@ def preferences(
             f"{permutations} permutations are too few.", remedy="Ask for at least 1; 1000 is usual."
         )
     if method == "permutation":
-        return flip_p_values(scores, np.random.default_rng(seed), permutations)
+        return flip_p_values(scores, from_seed(seed), permutations)
     if method == "mtme":
         return mtme_p_values(scores, permutations)
     raise UnknownName("method", method, METHODS)

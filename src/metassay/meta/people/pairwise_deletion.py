@@ -14,7 +14,9 @@ import numpy as np
 from metassay.errors import InputError
 from metassay.meta.people.meta_metrics import MetaMetric
 from metassay.meta.people.pairwise import agreement
-from metassay.stats.sign_flip import TIE, FloatArray, upper_tail
+from metassay.stats.arrays import FloatArray
+from metassay.stats.random import PAIRWISE_DELETION, branch
+from metassay.stats.sign_flip import TIE, upper_tail
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def pairwise_deletion(
         return Deletion(np.nan, np.nan, np.nan, 0, 0)
     differences = np.stack([np.where(both, d, 0.0)[used] for d in (people, ours)])
     segments = human.shape[1]
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(6,)))
+    rng = branch(seed, PAIRWISE_DELETION)
     weights = rng.multinomial(segments, np.full(segments, 1 / segments), size=draws).astype(np.float64)
     low, high = np.quantile(_values(meta, differences, weights), [0.025, 0.975])
     value = _values(meta, differences, np.ones((1, segments)))[0]

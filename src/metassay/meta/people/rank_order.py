@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from metassay.meta.people.significance import cluster_ranks
+from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import holm as holm_adjusted
-from metassay.stats.sign_flip import FloatArray
 
 ALPHA = 0.05
 
@@ -57,11 +57,6 @@ def comparison_rows(
         for row, adjusted in zip(rows, holm_adjusted([row["p"] for row in rows])):
             row["p_holm"] = float(adjusted)
     return rows
-
-
-def plain(value: float) -> float | None:
-    """A number for JSON: null where undefined."""
-    return None if np.isnan(value) else float(value)
 
 
 def shared_name(name: str) -> str:

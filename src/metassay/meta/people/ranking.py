@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.scores import FloatArray, ScoreTable
+from metassay.data.scores import ScoreTable
 from metassay.errors import InputError
 from metassay.meta.people.comparable import BASELINES, Comparable, comparable, label_codes
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval, subsampled_values
 from metassay.meta.people.meta_metrics import MetaMetric, meta_values, parse_meta
 from metassay.meta.people.pairwise_deletion import pairwise_deletion
-from metassay.meta.people.rank_order import best_first, comparison_rows, plain, ranks_of
+from metassay.meta.people.rank_order import best_first, comparison_rows, ranks_of
 from metassay.meta.people.significance import (
     Differences,
     Procedure,
@@ -24,6 +23,8 @@ from metassay.meta.people.significance import (
     williams_p_values,
 )
 from metassay.meta.people.ties import tie_calibrated_accuracy
+from metassay.stats.arrays import FloatArray, plain
+from metassay.stats.random import name_number
 
 GLOBAL = "global"
 SUBSAMPLES = 200
@@ -135,7 +136,7 @@ def rank_tables(
             pairwise=pairwise,
             seed=procedure.seed,
         )
-        own = replace(procedure, stream=zlib.crc32(table.dataset.encode()))
+        own = replace(procedure, stream=name_number(table.dataset))
         for one in metas:
             found.append(rank_data(data, one, own, holm=holm))
             for column in contexts:

@@ -30,8 +30,10 @@ from metassay.meta.people.meta_metrics import (
     values_by_item,
 )
 from metassay.meta.people.pairwise import preferences
+from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate, swapped_means, williams_test
-from metassay.stats.sign_flip import FloatArray, random_flips, sign_flip_null
+from metassay.stats.random import branch, from_seed
+from metassay.stats.sign_flip import random_flips, sign_flip_null
 from metassay.stats.swapped_moments import swapped_correlations
 from metassay.stats.swapped_preferences import any_swaps, flipped_swaps, segment_swaps
 from metassay.stats.swapped_ties import calibrated_differences, right_pairs, swapped_ties
@@ -155,7 +157,7 @@ def _drawing(
     p_human = preferences(
         people, method="permutation", permutations=procedure.permutations, seed=procedure.seed
     )
-    flips = random_flips(np.random.default_rng(procedure.seed), procedure.permutations, people.shape[1])
+    flips = random_flips(from_seed(procedure.seed), procedure.permutations, people.shape[1])
     as_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
     return lambda swaps: flipped_swaps(p_human, scores, swaps, as_numbers)
 
@@ -189,7 +191,7 @@ def _item_flips(meta: MetaMetric, judged: Judged, procedure: Procedure) -> NDArr
     defined = ~np.isnan(differences)
     count = np.maximum(defined.sum(axis=1), 1)
     per_unit = judged.per_unit(np.where(defined, differences, 0.0))
-    rng = np.random.default_rng(np.random.SeedSequence(procedure.seed, spawn_key=(procedure.stream,)))
+    rng = branch(procedure.seed, procedure.stream)
     null = sign_flip_null(per_unit, rng, procedure.draws)
     drawn: NDArray[np.float32] = (null / count[:, None]).astype(np.float32)
     return drawn

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metassay.meta.people.pairwise import complete_segments
-from metassay.stats.sign_flip import FloatArray
+from metassay.stats.arrays import FloatArray
+from metassay.stats.random import from_seed
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def tie_calibrated_accuracy(
     """
     pairs = _Pairs.of(*complete_segments(human, metric))
     if epsilon is None and cross_fit is not None:
-        by_item, epsilon = _cross_fitted(pairs, np.random.default_rng(cross_fit))
+        by_item, epsilon = _cross_fitted(pairs, from_seed(cross_fit))
     else:
         epsilon = calibrate(pairs) if epsilon is None else epsilon
         by_item = pairs.accuracy_by_item(epsilon)

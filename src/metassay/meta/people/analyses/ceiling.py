@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from metassay.data.scores import FloatArray
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval
 from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values
+from metassay.stats.arrays import FloatArray, plain
 
 
 def human_ceiling(
@@ -39,14 +39,10 @@ def human_ceiling(
         }
         if both.any():
             judged = Judged(mean[:, both], scores[None][:, :, both])
-            row["value"] = _plain(meta_values(meta, judged)[0])
+            row["value"] = plain(meta_values(meta, judged)[0])
             drawn = bootstrap_values(meta, judged, draws=draws, seed=seed)
             if drawn is not None:
                 low, high = percentile_interval(drawn)
-                row |= {"low": _plain(low[0]), "high": _plain(high[0])}
+                row |= {"low": plain(low[0]), "high": plain(high[0])}
         rows.append(row)
     return rows
-
-
-def _plain(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

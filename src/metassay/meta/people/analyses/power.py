@@ -12,7 +12,8 @@ from scipy.special import ndtri
 
 from metassay.meta.people.intervals import bootstrap_values
 from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_values
-from metassay.stats.sign_flip import FloatArray, difference_sums
+from metassay.stats.arrays import FloatArray
+from metassay.stats.sign_flip import difference_sums
 
 
 def segments_to_separate_systems(

@@ -14,8 +14,10 @@ import numpy as np
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval
 from metassay.meta.people.meta_metrics import SYSTEM, Judged, MetaMetric, meta_values
 from metassay.meta.people.pairwise import preferences
+from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import system_agreement
-from metassay.stats.sign_flip import FloatArray, difference_signs
+from metassay.stats.random import SYSTEM_SUBSETS, branch
+from metassay.stats.sign_flip import difference_signs
 
 SHARES_OF_SEGMENTS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
@@ -30,7 +32,7 @@ def stability_over_systems(
     full = meta_values(meta, judged)
     rows = []
     for kept in range(3, systems):
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(4, kept)))
+        rng = branch(seed, SYSTEM_SUBSETS, kept)
         chosen = np.argsort(rng.random((trials, systems)), axis=1)[:, :kept]
         values = _values_on_subsets(meta, judged, chosen)
         r = system_agreement("pearson", full, values.T)

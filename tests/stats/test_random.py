@@ -1,9 +1,30 @@
 """Random streams: known values, and the rule that nothing but (seed, item, text, name) matters."""
 
+from hashlib import blake2b
+from zlib import crc32
+
 import numpy as np
 import pytest
 
-from metassay.text.streams import Stream, mix, named_key, named_keys, output_key, output_keys
+from metassay.stats import random
+from metassay.stats.random import (
+    FAIR_DEPENDENCE,
+    SYSTEM_SUBSETS,
+    Stream,
+    beside,
+    branch,
+    from_seed,
+    hashed,
+    mix,
+    mix_all,
+    mixed,
+    named,
+    named_key,
+    named_keys,
+    next_below,
+    output_key,
+    output_keys,
+)
 
 
 def test_splitmix64_gives_the_published_sequence() -> None:
@@ -60,3 +81,39 @@ def test_sample_is_without_replacement_and_reaches_every_order() -> None:
 
 def test_lone_surrogates_are_no_reason_to_stop() -> None:
     assert output_key(0, "1", "\ud800") != output_key(0, "1", "\udfff")
+
+
+def test_compiled_steps_are_those_of_the_stream() -> None:
+    key = output_key(0, "17", "a b")
+    stream, state = Stream(key), key
+    for limit in (2, 3, 7, 1000):
+        state, drawn = next_below(np.uint64(state), limit)
+        assert drawn == stream.below(limit)
+    values = np.array([0, 1, 2**63, 2**64 - 1], dtype=np.uint64)
+    assert mix_all(values).tolist() == [mix(value) for value in values.tolist()]
+    assert [int(mixed(value)) for value in values] == [mix(value) for value in values.tolist()]
+
+
+def test_streams_are_numpys_for_what_names_them() -> None:
+    """Results that people have stored depend on these: they must never change."""
+    expected = {
+        "seed": (from_seed(3), np.random.default_rng(3)),
+        "branch": (branch(3, SYSTEM_SUBSETS, 9), np.random.default_rng(np.random.SeedSequence(3, spawn_key=(4, 9)))),
+        "beside": (beside(3, FAIR_DEPENDENCE), np.random.default_rng([3, 2])),
+        "named": (named(3, "exchange", "topic"), np.random.default_rng([3, crc32(b"exchange"), crc32(b"topic")])),
+        "hashed": (hashed(3, "g\0p\0007"), np.random.default_rng([3, int.from_bytes(blake2b(b"g\0p\x007", digest_size=8).digest(), "little")])),
+    }  # fmt: skip
+    for name, (own, numpys) in expected.items():
+        assert own.integers(2**63) == numpys.integers(2**63), name
+
+
+def test_no_two_branches_are_the_same() -> None:
+    branches = (
+        random.RESAMPLED_UNITS,
+        random.SEGMENT_SUBSETS,
+        random.NOISE_METRIC,
+        random.SYSTEM_SUBSETS,
+        random.AGREEMENT_THRESHOLDS,
+        random.PAIRWISE_DELETION,
+    )
+    assert len({int(branch(0, number).integers(2**63)) for number in branches}) == len(branches)

@@ -1,13 +1,40 @@
-"""Linear-time grouping: stable counting sort, and the borders of runs in sorted columns."""
+"""Arrays: their types, their values in JSON, and grouping them in linear time."""
 
 from __future__ import annotations
+
+import math
+from typing import Any, overload
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-LongArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+SingleArray = NDArray[np.float32]
 IntArray = NDArray[np.int32]
+LongArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+@overload
+def plain(value: float) -> float | None: ...
+@overload
+def plain(value: Any) -> Any: ...
+def plain(value: Any) -> Any:
+    """The same value as JSON has it: without numpy types, and None for what is undefined (NaN), at any depth.
+
+    >>> plain({"tau": np.array([0.5, np.nan]), "n": np.int64(2)})
+    {'tau': [0.5, None], 'n': 2}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value
 
 
 def counting_order(keys: IntArray, groups: int) -> LongArray:
