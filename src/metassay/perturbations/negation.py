@@ -12,7 +12,7 @@ from metassay.perturbations.view import View
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
-from metassay.text.taggers import tagged
+from metassay.text.analysers import tagged
 from metassay.text.words import replace_spans, starts_sentence, terms
 
 _NEGATIONS = {"en": "not", "de": "nicht", "ru": "не"}

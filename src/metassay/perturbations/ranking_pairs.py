@@ -15,8 +15,7 @@ from metassay.data.rankings import RankedLists, ranked_lists
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs, PerturbationCount
-from metassay.perturbations.ranking import Reordering
-from metassay.perturbations.ranking_kernels import place_copies
+from metassay.perturbations.ranking import Reordering, place_copies
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import Keys, named_keys, output_keys
 

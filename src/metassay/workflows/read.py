@@ -15,9 +15,8 @@ from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
 from metassay.data.join import join_columns
 from metassay.data.readers import espnet, manifest, trec
-from metassay.data.readers.files import checked_text, read_bytes
+from metassay.data.readers.files import checked_text, opening_lines, read_bytes
 from metassay.data.readers.judgements import read_judgements
-from metassay.data.readers.opening import opening_lines
 from metassay.data.readers.plain import read_parallel
 from metassay.data.readers.recommender import THRESHOLD
 from metassay.data.readers.tables import is_table, parse_table, read_table

@@ -30,7 +30,7 @@ from metassay.meta.contexts.tables import (
 from metassay.stats import random
 from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
-from metassay.stats.rank_matrix import STATISTICS
+from metassay.stats.rank_correlation import STATISTICS
 
 _SPLITS = 100
 _FEW_MOVABLE = 0.1  # a permutation test that moves less than this has next to no power

@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 from metassay.meta.contexts.choice import GLOBAL
 from metassay.stats.arrays import plain
 from metassay.stats.multiplicity import holm
-from metassay.stats.rank_matrix import row_agreements
+from metassay.stats.rank_correlation import row_agreements
 
 Row = dict[str, Any]
 Result = Mapping[str, Any]

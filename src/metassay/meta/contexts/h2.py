@@ -20,7 +20,7 @@ from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.clustering import cluster_order
 from metassay.stats.order_restriction import nearest_in_order
 from metassay.stats.proportion import few_clusters_stretch, percentiles
-from metassay.stats.rank_matrix import agreement_matrix, row_agreements
+from metassay.stats.rank_correlation import agreement_matrix, row_agreements
 
 FULL_MATRIX = 300
 ALL_INTERVALS = 100

@@ -34,10 +34,16 @@ from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate, swapped_means, williams_test
 from metassay.stats.random import branch, from_seed
 from metassay.stats.sign_flip import random_flips, sign_flip_null
-from metassay.stats.swapped_moments import swapped_correlations
 from metassay.stats.swapped_preferences import any_swaps, flipped_swaps, segment_swaps
-from metassay.stats.swapped_ties import calibrated_differences, right_pairs, swapped_ties
-from metassay.stats.swaps import SWAPS, Swaps, blocks_of_swaps
+from metassay.stats.swaps import (
+    SWAPS,
+    Swaps,
+    blocks_of_swaps,
+    calibrated_differences,
+    right_pairs,
+    swapped_correlations,
+    swapped_ties,
+)
 from metassay.stats.threads import map_blocks
 
 TESTS = (*SWAPS, "bootstrap", "williams", "none")

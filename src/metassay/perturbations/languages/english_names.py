@@ -27,8 +27,7 @@ from metassay.perturbations.languages.mentions import (
     word_after,
     word_before,
 )
-from metassay.text.morphology import is_common
-from metassay.text.taggers import word_tags
+from metassay.text.analysers import is_common, word_tags
 from metassay.text.word_lists import WordLists
 from metassay.text.words import starts_sentence
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from metassay.perturbations.languages.gazetteer import COMPANIES
 from metassay.perturbations.languages.mentions import Mention, word_after, word_before
-from metassay.text.morphology import russian
-from metassay.text.taggers import Entity
+from metassay.text.analysers import Entity, russian
 from metassay.text.word_lists import WordLists
 from metassay.text.words import starts_sentence
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metassay.reporting.charts.matrix import matrix_chart
+from metassay.reporting.charts.heatmaps import matrix_chart
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.findings import GLOBAL, Choice, Column, Estimate, Findings
 from metassay.reporting.grid import Field, Grid, grid

@@ -1,11 +1,19 @@
-"""Princeton WordNet, read from its database files (wndb(5WN), senseidx(5WN), morphy(7WN))."""
+"""Thesauri: Princeton WordNet for English, and MyThes files for German and Russian.
+
+WordNet is read from its database files (wndb(5WN), senseidx(5WN), morphy(7WN)). MyThes thesauri are
+OpenThesaurus and the Russian one, as LibreOffice and Debian carry them: the file starts with the name of its
+encoding (perhaps after a byte order mark); an entry is `word|n` and n lines `label|word|word…`, one per
+meaning, where words may carry remarks such as "(ugs.)".
+"""
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable
+from pathlib import Path
 
-from metassay.text.resources import Folder, wordnet_folder
+from metassay.text.resources import Folder, thesaurus_file, wordnet_folder
 
 _FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 PARTS_OF_SPEECH = tuple(_FILES)
@@ -108,3 +116,53 @@ def open_wordnet() -> WordNet | None:
     """The WordNet of this machine, or None."""
     folder = wordnet_folder()
     return None if folder is None else WordNet(folder)
+
+
+_ENTRY = re.compile(r"(.*)\|(\d+)")
+
+SYNONYM_LABELS = frozenset({"-", "", "(синоним)", "(noun)", "(verb)", "(adj)", "(adv)"})
+"""Labels of lines that hold words of equal meaning; "(антоним)" or "(сходный термин)" do not."""
+
+
+class Thesaurus:
+    """Meanings by word; an entry is parsed when it is first asked for."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            encoding = file.readline().decode("utf-8-sig").strip()
+            self._lines = file.read().decode(encoding).splitlines()
+        self._entries: dict[str, int] = {}
+        number = 0
+        while number < len(self._lines):
+            match = _ENTRY.fullmatch(self._lines[number])
+            if match is None:
+                number += 1
+                continue
+            self._entries.setdefault(match[1], number)
+            number += 1 + int(match[2])
+
+    def meanings(self, word: str) -> list[list[str]]:
+        """For each meaning of a lower-case word, the single words of equal meaning without remarks."""
+        number = self._entries.get(word)
+        if number is None:
+            return []
+        meanings = int(self._lines[number].rpartition("|")[2])
+        lines = self._lines[number + 1 : number + 1 + meanings]
+        parsed = (_synonyms(line) for line in lines)
+        return [found for found in parsed if found]
+
+
+def _synonyms(line: str) -> list[str]:
+    """The plain single words of a line. A remark marks another register, relation or construction."""
+    label, *words = line.split("|")
+    if label not in SYNONYM_LABELS:
+        return []
+    words = [word.replace(" (Hauptform)", "") for word in words]
+    return [word for word in words if word.replace("-", "").isalpha()]
+
+
+@functools.cache
+def open_thesaurus(language: str) -> Thesaurus | None:
+    """The thesaurus of a language on this machine, or None."""
+    path = thesaurus_file(language)
+    return None if path is None else Thesaurus(path)

@@ -1,4 +1,4 @@
-"""The reader of WordNet's files, beside what the manual pages and nltk say."""
+"""The reader of WordNet's files, beside what the manual pages and nltk say; MyThes files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metassay.text import resources
-from metassay.text.wordnet import WordNet, open_wordnet
+from metassay.text.thesauri import Thesaurus, WordNet, open_thesaurus, open_wordnet
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +73,34 @@ def test_a_zipped_database_is_read_alike(
     senses = wordnet.senses("quickly", "r")
     assert zipped.senses("quickly", "r") == senses
     assert zipped.synset("r", senses[0]) == wordnet.synset("r", senses[0])
+
+
+GERMAN = "UTF-8\nhaus|2\n-|Haus|Heim|Bude (ugs.)|Gebäude (Oberbegriff)|trautes Heim\n-|Haus (Hauptform)|Familie\nzu|1\n-|zu\n"
+RUSSIAN = "\ufeffUTF-8\nабзац|2\n(синоним)|отступ\n(антоним)|текст\n"
+
+
+def test_remarks_phrases_and_other_relations_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "th.dat").write_text(GERMAN, encoding="utf-8")
+    thesaurus = Thesaurus(tmp_path / "th.dat")
+    assert thesaurus.meanings("haus") == [["Haus", "Heim"], ["Haus", "Familie"]]
+    assert thesaurus.meanings("hof") == []
+
+
+def test_byte_order_mark_and_labels(tmp_path: Path) -> None:
+    (tmp_path / "th.dat").write_text(RUSSIAN, encoding="utf-8")
+    assert Thesaurus(tmp_path / "th.dat").meanings("абзац") == [["отступ"]]
+
+
+def test_other_encodings(tmp_path: Path) -> None:
+    (tmp_path / "th.dat").write_bytes("ISO8859-1\nschön|1\n-|hübsch\n".encode("latin-1"))
+    assert Thesaurus(tmp_path / "th.dat").meanings("schön") == [["hübsch"]]
+
+
+@pytest.mark.parametrize(
+    ("language", "word", "synonym"), [("de", "wichtig", "bedeutend"), ("ru", "абзац", "отступ")]
+)
+def test_the_systems_thesauri(language: str, word: str, synonym: str) -> None:
+    thesaurus = open_thesaurus(language)
+    if thesaurus is None:
+        pytest.skip(f"no {language} thesaurus here: `make system-packages` installs it on Debian")
+    assert any(synonym in meaning for meaning in thesaurus.meanings(word))
