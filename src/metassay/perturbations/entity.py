@@ -76,24 +76,45 @@ def settled(text: str, mentions: Iterable[Mention], kinds: dict[str, str], langu
 
 
 def _kinds(texts: Sequence[str], found: Sequence[Sequence[Mention]], language: str) -> dict[str, str]:
+    """The kind of each name that the mentions agree on; where nothing hints at one, that of its bearers.
+
+    A name that is nowhere more than NAME is a person's if it is the family name in somebody's full name. It
+    is kept as NAME in English alone: elsewhere a capital, or a model, says too little.
+    """
+    votes, forms = _votes(texts, found)
+    families = _family_names(votes, forms, language)
+    kinds: dict[str, str] = {}
+    for name in sorted(votes):  # a German genitive comes after the name itself
+        kind = _decided(votes[name])
+        if kind == "NAME" and _stem(name, language) in families:
+            kind = "PER"
+        is_known_enough = kind not in {"", "NAME"} or (kind == "NAME" and language == "en")
+        is_genitive = language == "de" and name.endswith("s") and kinds.get(name[:-1]) == kind
+        if is_known_enough and not is_genitive:
+            kinds[name] = kind
+    return kinds
+
+
+def _votes(
+    texts: Sequence[str], found: Sequence[Sequence[Mention]]
+) -> tuple[dict[str, Counter[str]], dict[str, str]]:
+    """By name, how many of its mentions have each kind; and the form of its last mention."""
     votes: dict[str, Counter[str]] = {}
     forms: dict[str, str] = {}
     for text, mentions in zip(texts, found):
         for start, end, kind, form in mentions:
-            votes.setdefault(text[start:end], Counter())[kind] += 1
-            forms[text[start:end]] = form
-    full = {name for name, own in votes.items() if " " in name and _decided(own) == "PER"}
-    men = {name for name in full if language != "ru" or forms[name].startswith("masc")}
-    family = {_stem(name, language) for name in men}
-    kinds: dict[str, str] = {}
-    for name, own in sorted(votes.items()):
-        kind = _decided(own)
-        if kind == "NAME" and _stem(name, language) in family:
-            kind = "PER"
-        genitive = language == "de" and name.endswith("s") and kinds.get(name[:-1]) == kind
-        if kind and not genitive and (kind != "NAME" or language == "en"):
-            kinds[name] = kind
-    return kinds
+            name = text[start:end]
+            votes.setdefault(name, Counter())[kind] += 1
+            forms[name] = form
+    return votes, forms
+
+
+def _family_names(votes: dict[str, Counter[str]], forms: dict[str, str], language: str) -> set[str]:
+    """The family names in the full names of people; in Russian of men, since women's names end otherwise."""
+    full_names = [name for name, own in votes.items() if " " in name and _decided(own) == "PER"]
+    if language == "ru":
+        full_names = [name for name in full_names if forms[name].startswith("masc")]
+    return {_stem(name, language) for name in full_names}
 
 
 def _stem(name: str, language: str) -> str:

@@ -160,21 +160,21 @@ def rank_data(
     """Rank the metrics of one data set; with `equal_segments`, values are means over subsets of that size."""
     values, low, high = _values(data, meta, procedure, equal_segments)
     differences = _differences(data, meta, procedure)
-    one, two = _p_values(data, procedure, values, differences)
+    one_sided, two_sided = _p_values(data, procedure, values, differences)
     return Ranking(
-        data.dataset,
-        meta,
-        column,
-        context,
-        data,
-        values,
-        low,
-        high,
-        differences,
-        one,
-        two,
-        equal_segments,
-        holm,
+        dataset=data.dataset,
+        meta=meta,
+        column=column,
+        context=context,
+        data=data,
+        values=values,
+        low=low,
+        high=high,
+        differences=differences,
+        one_sided=one_sided,
+        two_sided=two_sided,
+        equal_segments=equal_segments,
+        holm=holm,
     )
 
 
