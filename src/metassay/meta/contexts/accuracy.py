@@ -189,7 +189,7 @@ def _tally_metric(
 def _cell_sums(
     outcome: OutcomeArray, output: IntArray, weights: FloatArray, first: int, end: int, tie_credit: float
 ) -> tuple[int, int, int, int, float, float]:
-    """Pairs from `first` to `end` that are right, tied, scored; their outputs; the weight they gained and had.
+    """Pairs from `first` to `end` that are right, tied, scored; their outputs; their weight gained and had.
 
     The pairs of an output stand together; without weights each pair has 1.
     """
