@@ -18,7 +18,7 @@ import polars as pl
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.registry import parse_perturbation
 from metassay.perturbations.view import View
-from metassay.text.streams import Keys, named_keys, output_keys
+from metassay.stats.random import Keys, named_keys, output_keys
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SIZE = 10_000

@@ -37,7 +37,7 @@ TYPES = {
     "RankResult": "workflows.rank",
     "ScoreResult": "workflows.score",
     "StatisticsMetric": "metrics.base",
-    "Stream": "text.streams",
+    "Stream": "stats.random",
     "Task": "tasks.base",
     "TiedScores": "errors",
     "UnknownName": "errors",
@@ -98,8 +98,8 @@ if TYPE_CHECKING:
     from metassay.metrics.base import Batch, Metric, StatisticsMetric
     from metassay.perturbations.base import Perturbation
     from metassay.perturbations.view import View
+    from metassay.stats.random import Stream
     from metassay.tasks.base import Evidence, OutputKind, Task
-    from metassay.text.streams import Stream
     from metassay.workflows.aggregate import AggregateResult, aggregate
     from metassay.workflows.assay import assay
     from metassay.workflows.assay_result import AssayResult

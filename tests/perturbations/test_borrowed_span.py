@@ -13,7 +13,7 @@ from metassay.errors import InputError
 from metassay.perturbations.borrowed_span import BorrowedSpan
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.view import View
-from metassay.text.streams import Stream
+from metassay.stats.random import Stream
 
 
 def worse(text: str, *rivals: str, seed: int = 0, longest: int = 8) -> str | None:

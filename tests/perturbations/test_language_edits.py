@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from metassay.perturbations.registry import default_perturbations, parse_perturbation
 from metassay.perturbations.view import View
+from metassay.stats.random import Stream
 from metassay.tasks.registry import find_task
-from metassay.text.streams import Stream
 
 CAKE = "John said he did not like the cake she baked."
 NAMES = {
@@ -263,9 +263,9 @@ def test_russian_synonyms_bend_as_pymorphy_bends_them(
 ) -> None:
     """Every synonym of 3,000 word forms against pymorphy's own `inflect`."""
     needs("synonym", "ru")
-    from metassay.perturbations.languages import russian_synonyms as own
-    from metassay.text.morphology import russian
-    from metassay.text.thesaurus import open_thesaurus
+    from metassay.perturbations.languages import russian as own
+    from metassay.text.analysers import russian
+    from metassay.text.thesauri import open_thesaurus
 
     thesaurus = open_thesaurus("ru")
     assert thesaurus is not None

@@ -8,11 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metassay.perturbations.census import fits, levels, take_census
-from metassay.perturbations.entity import EntitySubstitution, mentions
+from metassay.perturbations.entity import EntitySubstitution, fits, levels, mentions, take_census
 from metassay.perturbations.languages.listed_names import listed_names
 from metassay.perturbations.view import View
-from metassay.text.streams import Stream
+from metassay.stats.random import Stream
 
 Names = Callable[[list[str], str], dict[str, set[str]]]
 

@@ -16,7 +16,7 @@ from rapidfuzz.distance import Levenshtein
 
 from metassay.perturbations.phonetic import Phonetic, respellings
 from metassay.perturbations.view import View
-from metassay.text.streams import Stream
+from metassay.stats.random import Stream
 
 CAKE = "John said he did not like the cake she baked."
 

@@ -25,8 +25,8 @@ from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.perturbations.registry import default_perturbations, parse_perturbation
 from metassay.perturbations.view import View
 from metassay.perturbations.views import make_views
+from metassay.stats.random import Stream, named_keys, output_keys
 from metassay.tasks.registry import find_task
-from metassay.text.streams import Stream, named_keys, output_keys
 
 METHODS = [
     RankSwapping(),

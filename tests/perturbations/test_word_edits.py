@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from metassay.errors import InputError
 from metassay.perturbations.view import View
 from metassay.perturbations.words import Insertion, Removal, RemovalShare, Swapping, WordEdit
-from metassay.text.streams import Stream, named_keys, output_keys
+from metassay.stats.random import Stream, named_keys, output_keys
 
 WORDS = ["really", "that", "Käse", "наверное", "🙂x"]
 CAKE = "John said he did not like the cake she baked."

@@ -10,7 +10,7 @@ import pytest
 import vl_convert
 
 from metassay.reporting.charts.accuracy import accuracy_chart, frame, outside_frame, slot
-from metassay.reporting.charts.agreement import agreement_chart
+from metassay.reporting.charts.heatmaps import agreement_chart
 from metassay.reporting.charts.theme import CATEGORY, SLOTS, TOKENS
 from metassay.reporting.findings import find
 from metassay.reporting.summarize import summarize, thinned

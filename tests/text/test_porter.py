@@ -10,8 +10,8 @@ from nltk.stem.porter import PorterStemmer
 from nltk.tokenize import NLTKWordTokenizer
 
 from metassay.sample import sample_path
-from metassay.text.nltk_words import nltk_words
 from metassay.text.porter import porter_stem
+from metassay.text.tokens import nltk_words
 
 STEMMER, TOKENIZER = PorterStemmer(), NLTKWordTokenizer()
 LETTERS = [*"aeiouysstlzdbginrcm", "ing", "ed", "ies", "ied", "ational", "alli", "logi", "ement", "ll", "eed"]

@@ -27,8 +27,8 @@ from metassay.data.columns import (
 )
 from metassay.data.own_references import is_own_reference
 from metassay.errors import InputError, Place, UnknownName
+from metassay.stats.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 Labels = Mapping[str, tuple[str | None, ...]]
 
 WHOLE = "all"

@@ -14,8 +14,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
+from metassay.stats.arrays import LongArray
 
-Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 UNJUDGED = -1
 """The grade of a retrieved document that nobody judged."""
@@ -28,7 +28,7 @@ class Judgements:
     `grades[offsets[t]:offsets[t + 1]]` are those of topic t.
     """
 
-    offsets: Ints
+    offsets: LongArray
     grades: Codes
 
 
@@ -40,10 +40,10 @@ class RankedLists(Sequence[tuple[str, ...]]):
     `topics[i]` says whose `judgements` apply. As a sequence it yields the document ids of each list.
     """
 
-    offsets: Ints
+    offsets: LongArray
     documents: Codes
     grades: Codes
-    topics: Ints
+    topics: LongArray
     judgements: Judgements
     names: pl.Series
 
@@ -66,7 +66,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
         for start, end in pairwise(bounds):
             yield tuple(names[code] for code in self.documents[start:end].tolist())
 
-    def take(self, rows: Ints) -> RankedLists:
+    def take(self, rows: LongArray) -> RankedLists:
         """The lists in these rows, in this order."""
         offsets = _offsets(np.diff(self.offsets)[rows])
         return replace(
@@ -77,7 +77,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
             topics=self.topics[rows],
         )
 
-    def reordered(self, order: Ints) -> RankedLists:
+    def reordered(self, order: LongArray) -> RankedLists:
         """The same lists with their entries in another order: `order` permutes within each list."""
         return replace(self, documents=self.documents[order], grades=self.grades[order])
 
@@ -89,7 +89,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
         )
 
     @property
-    def lengths(self) -> Ints:
+    def lengths(self) -> LongArray:
         """The number of documents in each list."""
         return np.diff(self.offsets)
 
@@ -162,7 +162,7 @@ def order_by_score(table: pl.DataFrame, qrels: pl.DataFrame) -> tuple[pl.DataFra
     return index, judgements.lists(offsets, documents[order], own_topic, names)
 
 
-def _order(lists: Ints, scores: NDArray[np.float32], documents: Codes) -> Ints:
+def _order(lists: LongArray, scores: NDArray[np.float32], documents: Codes) -> LongArray:
     """The order of entries: by list, then score descending, then document descending."""
     bits = (scores + np.float32(0)).view(np.int32).astype(np.int64)  # + 0 makes −0.0 equal to 0.0
     ascending = np.where(bits >= 0, bits, np.int64(-0x80000000) - bits)
@@ -179,20 +179,20 @@ def _order(lists: Ints, scores: NDArray[np.float32], documents: Codes) -> Ints:
 class _Judged:
     """Judgements in arrays: for each, the topic, the document and the grade, grouped by topic."""
 
-    def __init__(self, topics: Ints, documents: Codes, grades: Codes, count: int, names: int) -> None:
+    def __init__(self, topics: LongArray, documents: Codes, grades: Codes, count: int, names: int) -> None:
         small = topics.astype(np.uint16) if count <= 65_536 else topics  # radix sort, where it is possible
         order = np.argsort(small, kind="stable")
         self.offsets = _offsets(np.bincount(topics, minlength=count))
         self.documents, self.grades, self.names = documents[order], grades[order], names
 
-    def lists(self, offsets: Ints, documents: Codes, topics: Ints, names: pl.Series) -> RankedLists:
+    def lists(self, offsets: LongArray, documents: Codes, topics: LongArray, names: pl.Series) -> RankedLists:
         """Lists of these documents with the grade of each looked up."""
         grades = _look_up(offsets, documents, topics, self.offsets, self.documents, self.grades, self.names)
         ideal, starts = _highest_first(self.offsets, self.grades)
         return RankedLists(offsets, documents, grades, topics, Judgements(starts, ideal), names)
 
 
-def _places(items: pl.Series, topics: pl.Series) -> Ints:
+def _places(items: pl.Series, topics: pl.Series) -> LongArray:
     """The place of each item among the judged ones."""
     codes = items.cast(pl.Enum(topics), strict=False).to_physical()
     if codes.has_nulls():
@@ -211,16 +211,16 @@ def _codes(*columns: pl.Series) -> tuple[tuple[Codes, ...], pl.Series]:
     return tuple(column.cast(kind).to_physical().to_numpy().astype(np.int32) for column in columns), names
 
 
-def _offsets(lengths: NDArray[np.integer]) -> Ints:
+def _offsets(lengths: NDArray[np.integer]) -> LongArray:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 @njit(cache=True, nogil=True)
 def _look_up(
-    offsets: Ints,
+    offsets: LongArray,
     documents: Codes,
-    topics: Ints,
-    judged_offsets: Ints,
+    topics: LongArray,
+    judged_offsets: LongArray,
     judged_documents: Codes,
     judged_grades: Codes,
     names: int,
@@ -242,7 +242,7 @@ def _look_up(
 
 
 @njit(cache=True, nogil=True)
-def _highest_first(offsets: Ints, grades: Codes) -> tuple[Codes, Ints]:
+def _highest_first(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
     """The grades of each topic that are not negative, highest first, and where each topic starts."""
     ordered = np.empty(len(grades), np.int32)
     starts = np.zeros(len(offsets), np.int64)
@@ -259,7 +259,7 @@ def _highest_first(offsets: Ints, grades: Codes) -> tuple[Codes, Ints]:
 
 
 @njit(cache=True, nogil=True)
-def _gather(values: Codes, offsets: Ints, rows: Ints, new_offsets: Ints) -> Codes:
+def _gather(values: Codes, offsets: LongArray, rows: LongArray, new_offsets: LongArray) -> Codes:
     """The entries of the lists in these rows, one list after the other."""
     gathered = np.empty(new_offsets[-1], np.int32)
     for i in range(len(rows)):

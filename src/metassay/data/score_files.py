@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from metassay.data.cube import Cube, FloatArray
+from metassay.data.cube import Cube
 from metassay.errors import InputError, Place
+from metassay.stats.arrays import FloatArray
 
 _WITH_REFERENCE = re.compile(r".+-(src|ref\w*|\w+_ref)")
 

@@ -17,8 +17,8 @@ from metassay.metrics.pairing import pairing
 from metassay.metrics.tokens import SPACES, tokenized, warn_of_words
 from metassay.text import resources
 from metassay.text.porter import porter_stem
+from metassay.text.thesauri import PARTS_OF_SPEECH, open_wordnet
 from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, spaceless_tokenizer, split_words
-from metassay.text.wordnet import PARTS_OF_SPEECH, open_wordnet
 
 
 @dataclass(frozen=True)

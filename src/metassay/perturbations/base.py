@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from metassay.perturbations.view import View
 from metassay.specs import format_spec
+from metassay.stats.random import Keys, Stream
 from metassay.tasks.base import OutputKind
-from metassay.text.streams import Keys, Stream
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from rapidfuzz.distance import Levenshtein
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.view import View
-from metassay.text.streams import Stream
+from metassay.stats.random import Stream
 from metassay.text.words import Span, replace_spans
 
 _RUN = re.compile(r"\S+")

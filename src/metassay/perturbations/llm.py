@@ -13,8 +13,8 @@ from metassay.perturbations.base import Perturbation
 from metassay.perturbations.llm_client import Answer, AnswerCache, Endpoint, LlmFailure, Request, Usage
 from metassay.perturbations.llm_prompts import fill, read_prompt, usable
 from metassay.perturbations.view import View
+from metassay.stats.random import Keys, Stream
 from metassay.tasks.base import Task
-from metassay.text.streams import Keys, Stream
 
 HOW_TO_NAME_ONE = "Pass --llm-url, or --llm-local for a model on this machine."
 HOPELESS = 8

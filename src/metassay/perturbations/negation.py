@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from metassay.perturbations.languages import de, en, ru
+from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.view import View
 from metassay.perturbations.words import WordEdit
+from metassay.stats.random import Stream
 from metassay.text import resources
-from metassay.text.streams import Stream
-from metassay.text.taggers import tagged
+from metassay.text.analysers import tagged
 from metassay.text.words import replace_spans, starts_sentence, terms
 
 _NEGATIONS = {"en": "not", "de": "nicht", "ru": "не"}
@@ -62,17 +62,19 @@ def _english(text: str) -> list[int]:
     after = []
     for i, word in enumerate(words):
         is_name = word[0] != lower[i] and not starts_sentence(text, word.start())  # the month of May
-        if lower[i] not in en.AUXILIARIES or is_name or not _may_be_negated(lower, i):
+        if lower[i] not in english.AUXILIARIES or is_name or not _may_be_negated(lower, i):
             continue
-        has_subject = i > 0 and lower[i - 1] in en.INVERTED
-        inverted = not has_subject and lower[i + 1 : i + 2] and lower[i + 1] in en.INVERTED
+        has_subject = i > 0 and lower[i - 1] in english.INVERTED
+        inverted = not has_subject and lower[i + 1 : i + 2] and lower[i + 1] in english.INVERTED
         after.append(words[i + 1 if inverted else i].end())
     return after or _by_part_of_speech(text)
 
 
 def _may_be_negated(lower: list[str], i: int) -> bool:
     """Whether the auxiliary is the first of its verb and no negation is near."""
-    chained = i > 0 and (lower[i - 1] in en.AUXILIARIES | {"not", "to", "never"} or "n't" in lower[i - 1])
+    chained = i > 0 and (
+        lower[i - 1] in english.AUXILIARIES | {"not", "to", "never"} or "n't" in lower[i - 1]
+    )
     return not chained and {"not", "no", "never"}.isdisjoint(lower[i + 1 : i + 3])
 
 
@@ -97,15 +99,15 @@ def _german(text: str) -> list[int]:
     places = []
     for i, word in enumerate(words):
         is_noun = word[0] != lower[i] and not starts_sentence(text, word.start())
-        if is_noun or not de.NEGATED.isdisjoint(lower[max(i - 2, 0) : i + 4]):
+        if is_noun or not german.NEGATED.isdisjoint(lower[max(i - 2, 0) : i + 4]):
             continue
         after = words[i + 1] if i + 1 < len(words) else None
-        infinite = after and lower[i + 1] in de.AUXILIARIES and text[word.end() : after.start()] == " "
-        if not infinite and (lower[i] in de.AUXILIARIES or lower[i] in de.VERBS):
+        infinite = after and lower[i + 1] in german.AUXILIARIES and text[word.end() : after.start()] == " "
+        if not infinite and (lower[i] in german.AUXILIARIES or lower[i] in german.VERBS):
             place = _after_german_verb(text, words, lower, i)
             if place is not None and (text[place - 1].isspace() or text[place - 1].isalnum()):
                 places.append(place)
-        elif lower[i] in de.ADJECTIVES and i > 0:
+        elif lower[i] in german.ADJECTIVES and i > 0:
             places.append(word.start())
     return sorted(set(places))
 
@@ -114,15 +116,15 @@ def _after_german_verb(text: str, words: list[re.Match[str]], lower: list[str], 
     end = words[i].end()
     if not text[end : end + 2].strip(" ").isalnum() or lower[i + 1 : i + 2] in (["und"], ["oder"]):
         chained = lower[i - 1] in {"zu", "sein", "werden"}
-        if i < 2 or (not chained and lower[i - 1] in de.AUXILIARIES | de.VERBS):
+        if i < 2 or (not chained and lower[i - 1] in german.AUXILIARIES | german.VERBS):
             return None
-        if lower[i - 1] in de.INVERTED | {"und", "oder"}:
+        if lower[i - 1] in german.INVERTED | {"und", "oder"}:
             return words[i].start()
-        if lower[i] not in de.AUXILIARIES and words[i - 1][0] != lower[i - 1]:
+        if lower[i] not in german.AUXILIARIES and words[i - 1][0] != lower[i - 1]:
             return end  # "Anna sagte nicht, …": a noun right before the verb is its subject
         return words[i - 2 if chained else i - 1].start()
     last = i
-    while lower[last + 1 : last + 2] and lower[last + 1] in de.INVERTED:
+    while lower[last + 1 : last + 2] and lower[last + 1] in german.INVERTED:
         if text[words[last].end() : words[last + 1].start()] != " ":
             break
         last += 1
@@ -136,7 +138,7 @@ def _russian(text: str) -> list[int]:
     return [
         word.start()
         for i, word in enumerate(words)
-        if ru.is_negatable(lower[i])
+        if russian.is_negatable(lower[i])
         and lower[max(i - 1, 0)] not in {"не", "ни"}
         and (word[0] == lower[i] or starts_sentence(text, word.start()))
     ]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.view import View
 from metassay.perturbations.words import WordEdit
-from metassay.text.streams import Stream
+from metassay.stats.random import Stream
 from metassay.text.words import Span, replace_spans, with_case_of
 
 
@@ -61,11 +61,18 @@ def _tidied(text: str, span: Span, new: str) -> tuple[Span, str]:
     return (start, end + 1), text[end : end + 1].upper()
 
 
+_WRITTEN = {
+    "en": (english.NEGATION_SIGNS, english.NEGATION_REMOVAL),
+    "de": (german.NEGATION_SIGNS, german.NEGATION_REMOVAL),
+    "ru": (russian.NEGATION_SIGNS, russian.NEGATION_REMOVAL),
+}
+
+
 @functools.cache
 def _rules(language: str) -> tuple[re.Pattern[str], tuple[tuple[re.Pattern[str], str | None], ...]]:
-    lists = importlib.import_module(f"metassay.perturbations.languages.{language}")
-    rules = ((re.compile(pattern, re.IGNORECASE), new) for pattern, new in lists.NEGATION_REMOVAL)
-    return re.compile(lists.NEGATION_SIGNS, re.IGNORECASE), tuple(rules)
+    signs, rules = _WRITTEN[language]
+    compiled = ((re.compile(pattern, re.IGNORECASE), new) for pattern, new in rules)
+    return re.compile(signs, re.IGNORECASE), tuple(compiled)
 
 
 PERTURBATIONS = (NegationRemoval,)

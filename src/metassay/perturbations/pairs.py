@@ -18,8 +18,8 @@ from metassay.perturbations.preprocess import check_preprocessing
 from metassay.perturbations.ranking import Reordering
 from metassay.perturbations.registry import default_perturbations, parse_perturbations
 from metassay.perturbations.views import Views, make_views
+from metassay.stats.random import named_keys
 from metassay.tasks.base import OutputKind, Task
-from metassay.text.streams import named_keys
 from metassay.text.words import WITHOUT_SPACES
 
 Progress = Callable[[int, int], None]

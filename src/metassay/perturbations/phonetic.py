@@ -9,67 +9,12 @@ from typing import ClassVar
 
 from metassay.perturbations.view import View
 from metassay.perturbations.words import WordEdit
-from metassay.text.streams import Stream
+from metassay.stats.random import Stream
+from metassay.text.word_lists import WordLists
 from metassay.text.words import replace_spans, terms, with_case_of
 
-SOUNDS = (
-    # Spelling, and spellings that sound the same or nearly so. Longer and more special spellings come first.
-    (r"tch", ("ch",)),
-    (r"igh(?=t\b)", ("i",)),
-    (r"(?<=\w)ght", ("t",)),
-    (r"tion\b", ("sion",)),
-    (r"sion\b", ("tion",)),
-    (r"ious\b", ("eous",)),
-    (r"\bkn", ("n",)),
-    (r"\bwr", ("r",)),
-    (r"\bwh", ("w",)),
-    (r"ph", ("f",)),
-    (r"ck", ("k",)),
-    (r"qu", ("kw",)),
-    (r"(?<!s)ch(?![rlo])", ("sh",)),
-    (r"sh", ("ch",)),
-    (r"\bth|th\b", ("d", "f")),
-    (r"ng\b", ("n",)),
-    (r"(?<!^e)x", ("ks", "cks")),
-    (r"ee", ("ea", "i")),
-    (r"ea(?!t)", ("ee",)),
-    (r"ai(?=d\b)", ("e", "ay")),
-    (r"ai(?!n)", ("ay",)),
-    (r"(?<=[aeiou])k(?=e)", ("kk",)),
-    (r"ay", ("ey", "ai")),
-    (r"oo", ("u", "ou")),
-    (r"ou(?=nd|t|se)", ("ow",)),
-    (r"ow", ("ou",)),
-    (r"oa", ("o",)),
-    (r"aw", ("au", "o")),
-    (r"au(?!gh)", ("aw",)),
-    (r"er\b", ("or", "ar")),
-    (r"or\b", ("er",)),
-    (r"(?<=[bdpt])le\b", ("el",)),
-    (r"ll", ("l",)),
-    (r"tt", ("t", "dd")),
-    (r"dd", ("d", "tt")),
-    (r"nn", ("n",)),
-    (r"pp", ("p",)),
-    (r"ff", ("f",)),
-    (r"c(?=[eiy])", ("s",)),
-    (r"c(?=[aoulr])", ("k",)),
-    (r"(?<!c)k(?![neis])", ("c", "g")),
-    (r"g(?=[aoulr])", ("k",)),
-    (r"(?<![sfnck])t(?=[aeour]|\b)(?!ed\b|es\b|u)", ("d",)),
-    (r"(?<!e)d\b|d(?=[aeor])", ("t",)),
-    (r"(?<!m)p(?![hsl])", ("b",)),
-    (r"b(?=[aeiouy])", ("p",)),
-    (r"f(?=[aeiou])(?!ul|or)", ("v",)),
-    (r"v(?![aeiou]\b|es|ed)", ("f",)),
-    (r"z(?![aeiou]\b)", ("s",)),
-    (r"s(?=[aeiou])", ("z",)),
-    (r"(?<=[eiu])m\b", ("n",)),
-    (r"(?<=[bdfgklmnprstvz])i(?=[bdfgklmnpstvz]{2}|[bdfgkmnpst]\b)", ("e",)),
-    (r"(?<=[bdfgklmnprstvz])e(?=[bdfgklmnpstvz]{2}|[bgkmnpt]\b)", ("i",)),
-    (r"(?<=[bdfgklmnprstvz])a(?=[bdfgkmnpstvz]{2}|[bdgkmnpt]\b)", ("e",)),
-    (r"(?<=[bdfgklmnprstvz])u(?=[bdfgklmnpstvz]{2}|[bdgkmnpt]\b)", ("o",)),
-)
+_WRITTEN = WordLists("metassay.perturbations.languages", "en").rows("sounds")
+SOUNDS = tuple((pattern, tuple(spellings)) for pattern, *spellings in _WRITTEN)
 """Every rule of the perturbation; `espeak-ng` checks in the tests that the changed words sound near."""
 
 _AROUND = re.compile(r"\(\?<?[=!][^)]*\)|\\b")

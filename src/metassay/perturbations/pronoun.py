@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import re
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.view import View
 from metassay.perturbations.words import WordEdit
-from metassay.text.streams import Stream
+from metassay.stats.random import Stream
 from metassay.text.words import Span, replace_spans, starts_sentence, terms, with_case_of
 
 _NEIGHBOUR = re.compile(r"\s+([^\W\d_]+)")
 _BEFORE = re.compile(r"([^\W\d_]+)\s+$")
+_LANGUAGES = {"en": english, "de": german, "ru": russian}
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ def _options(text: str, term: re.Match[str], language: str) -> tuple[str, ...]:
     previous, following = before[1].lower() if before else "", after[1] if after else ""
     if language != "de":
         word, following = word.lower(), following.lower()
-    elif word not in _FORMAL and starts_sentence(text, start):
+    elif word not in german.FORMAL and starts_sentence(text, start):
         word = word.lower()
-    lists = _language(language)
+    lists = _LANGUAGES[language]
     row = lists.pronoun_class(previous, word, following)
     others = lists.PRONOUNS[row] if row >= 0 else ()
     barred = lists.NEVER_CHOSEN | (lists.ADDRESS if word in lists.ADDRESS else frozenset())
@@ -75,24 +76,15 @@ def _cased(text: str, span: Span, pronoun: str, language: str) -> str:
     if language == "en" and pronoun == "i":
         return "I"
     original = text[span[0] : span[1]]
-    if original in {"I", "Я"} or (language == "de" and original in _FORMAL):
+    if original in {"I", "Я"} or (language == "de" and original in german.FORMAL):
         return pronoun[:1].upper() + pronoun[1:] if starts_sentence(text, span[0]) else pronoun
     return with_case_of(original, pronoun)
-
-
-_FORMAL = frozenset({"Sie", "Ihnen", "Ihr", "Ihre", "Ihren", "Ihrer", "Ihrem", "Ihres"})
-"""German pronouns of address keep their capital inside a sentence."""
-
-
-@functools.cache
-def _language(language: str) -> Any:
-    return importlib.import_module(f"metassay.perturbations.languages.{language}")
 
 
 @functools.cache
 def _all(language: str) -> frozenset[str]:
     """Every pronoun in lower case, also as people write it without ё."""
-    words = {word.lower() for row in _language(language).PRONOUNS for word in row}
+    words = {word.lower() for row in _LANGUAGES[language].PRONOUNS for word in row}
     return frozenset(words | {_plain(word) for word in words})
 
 

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from metassay.data.rankings import RankedLists
 from metassay.errors import InputError
-from metassay.perturbations import ranking_kernels as kernels
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.view import View
+from metassay.stats.arrays import LongArray
+from metassay.stats.random import Keys, Stream, next_below, next_high
 from metassay.tasks.base import OutputKind
-from metassay.text.streams import Keys, Stream
 
-Ints = NDArray[np.int64]
 Ranking = tuple[str, ...]
 COPIES = 4
 """Worse copies of each list by default: one method stands in for the four that texts get."""
@@ -45,7 +45,7 @@ class Reordering(Perturbation[Ranking]):
         """The places of a list of this size in their new order."""
 
     @abstractmethod
-    def orders(self, offsets: Ints, keys: Keys) -> Ints:
+    def orders(self, offsets: LongArray, keys: Keys) -> LongArray:
         """`order` of many lists at once: for each new entry, the old one."""
 
     def apply(self, view: View[Ranking], stream: Stream) -> Ranking | None:
@@ -95,7 +95,7 @@ class RankSwapping(Reordering):
         """Several independent copies, since there is but one method."""
         return tuple(cls(copy=copy) for copy in range(1, COPIES + 1))
 
-    def pairs(self, sizes: Ints) -> Ints:
+    def pairs(self, sizes: LongArray) -> LongArray:
         """How many pairs of a list of each size change places."""
         wanted = np.maximum(sizes // 5, 1) if self.swaps == 0 else np.full_like(sizes, self.swaps)
         return np.minimum(wanted, sizes // 2)
@@ -109,9 +109,9 @@ class RankSwapping(Reordering):
             order[one], order[other] = order[other], order[one]
         return order
 
-    def orders(self, offsets: Ints, keys: Keys) -> Ints:
+    def orders(self, offsets: LongArray, keys: Keys) -> LongArray:
         """`order` of many lists at once."""
-        return kernels.swapped_orders(offsets, keys, self.pairs(np.diff(offsets)), self.copy)
+        return swapped_orders(offsets, keys, self.pairs(np.diff(offsets)), self.copy)
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ class Shuffle(Reordering):
         top = min(size, self.top)
         return [*stream.sample(top, top), *range(top, size)]
 
-    def orders(self, offsets: Ints, keys: Keys) -> Ints:
+    def orders(self, offsets: LongArray, keys: Keys) -> LongArray:
         """`order` of many lists at once."""
-        return kernels.shuffled_orders(offsets, keys, self.top, self.copy)
+        return shuffled_orders(offsets, keys, self.top, self.copy)
 
 
 def _restarted(stream: Stream, copy: int) -> Stream:
@@ -146,3 +146,75 @@ def _restarted(stream: Stream, copy: int) -> Stream:
 
 
 PERTURBATIONS = (RankSwapping, Shuffle)
+
+
+Codes = NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def _restarted_state(state: np.uint64, copy: int) -> np.uint64:
+    """The state of the stream for a further copy: the number drawn last becomes the key."""
+    for _ in range(copy - 1):
+        state, high = next_high(state)
+        state, low = next_high(state)
+        state = (high << np.uint64(32)) | low
+    return state
+
+
+@njit(cache=True, nogil=True)
+def _sample(order: LongArray, size: int, count: int, state: np.uint64) -> None:
+    """Draw `count` different numbers below `size` into the front of `order` (partial Fisher–Yates)."""
+    for place in range(size):
+        order[place] = place
+    for place in range(count):
+        state, step = next_below(state, size - place)
+        other = place + step
+        order[place], order[other] = order[other], order[place]
+
+
+@njit(cache=True, nogil=True)
+def swapped_orders(offsets: LongArray, keys: Keys, swaps: LongArray, copy: int) -> LongArray:
+    """`RankSwapping.order` for every list; `swaps[i]` pairs of entries of list i change places."""
+    order = np.arange(offsets[-1])
+    drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
+    for i in range(len(keys)):
+        start, size = offsets[i], offsets[i + 1] - offsets[i]
+        _sample(drawn, size, 2 * swaps[i], _restarted_state(keys[i], copy))
+        for swap in range(swaps[i]):
+            one, other = start + drawn[2 * swap], start + drawn[2 * swap + 1]
+            order[one], order[other] = order[other], order[one]
+    return order
+
+
+@njit(cache=True, nogil=True)
+def shuffled_orders(offsets: LongArray, keys: Keys, top: int, copy: int) -> LongArray:
+    """`Shuffle.order` for every list: the first `top` entries in random order."""
+    order = np.arange(offsets[-1])
+    drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
+    for i in range(len(keys)):
+        start = offsets[i]
+        size = min(offsets[i + 1] - start, top)
+        _sample(drawn, size, size, _restarted_state(keys[i], copy))
+        for place in range(size):
+            order[start + place] = start + drawn[place]
+    return order
+
+
+@njit(cache=True, nogil=True)
+def place_copies(
+    offsets: LongArray,
+    order: LongArray,
+    rows: LongArray,
+    starts: LongArray,
+    documents: Codes,
+    grades: Codes,
+    new_documents: Codes,
+    new_grades: Codes,
+) -> None:
+    """Write list `rows[i]` in its new order to the entries from `starts[i]` on."""
+    for i in range(len(rows)):
+        first = offsets[rows[i]]
+        for place in range(offsets[rows[i] + 1] - first):
+            old = order[first + place]
+            new_documents[starts[i] + place] = documents[old]
+            new_grades[starts[i] + place] = grades[old]

@@ -15,11 +15,9 @@ from metassay.data.rankings import RankedLists, ranked_lists
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs, PerturbationCount
-from metassay.perturbations.ranking import Reordering
-from metassay.perturbations.ranking_kernels import place_copies
-from metassay.text.streams import Keys, named_keys, output_keys
-
-Ints = NDArray[np.int64]
+from metassay.perturbations.ranking import Reordering, place_copies
+from metassay.stats.arrays import LongArray
+from metassay.stats.random import Keys, named_keys, output_keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +26,7 @@ class RankedPairs(Pairs):
 
     lists: RankedLists
     """The outputs of the data set, in its order."""
-    rows: Ints
+    rows: LongArray
     """For each pair, which of the lists was made worse."""
     copies: RankedLists
     """For each pair, the worse list."""
@@ -78,13 +76,15 @@ def ranked_pairs(dataset: Dataset, methods: Sequence[Perturbation[Any]], *, seed
     return RankedPairs(frame, counts, notes, {}, priorities, lists=lists, rows=rows, copies=copies)
 
 
-def _moved(offsets: Ints, order: Ints) -> NDArray[np.bool_]:
+def _moved(offsets: LongArray, order: LongArray) -> NDArray[np.bool_]:
     """Which lists an order changes."""
     before = np.concatenate([[0], np.cumsum(order != np.arange(len(order)))])
     return np.asarray(before[offsets[1:]] > before[offsets[:-1]])
 
 
-def _copies(lists: RankedLists, orders: Sequence[Ints], rows: Ints, which: Ints) -> RankedLists:
+def _copies(
+    lists: RankedLists, orders: Sequence[LongArray], rows: LongArray, which: LongArray
+) -> RankedLists:
     """List `rows[i]` in the order of method `which[i]`, for all i."""
     offsets = np.concatenate([[0], np.cumsum(np.diff(lists.offsets)[rows])]).astype(np.int64)
     documents, grades = (np.empty(offsets[-1], np.int32) for _ in range(2))
@@ -96,7 +96,7 @@ def _copies(lists: RankedLists, orders: Sequence[Ints], rows: Ints, which: Ints)
     return replace(lists, offsets=offsets, documents=documents, grades=grades, topics=lists.topics[rows])
 
 
-def _priorities(keys: Keys, methods: Sequence[Reordering], rows: Ints, which: Ints) -> Keys:
+def _priorities(keys: Keys, methods: Sequence[Reordering], rows: LongArray, which: LongArray) -> Keys:
     table = np.array([named_keys(keys, f"sample {method.spec}") for method in methods])
     return np.asarray(table[which, rows], dtype=np.uint64)
 

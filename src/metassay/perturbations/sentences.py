@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.view import View
+from metassay.stats.random import Stream
 from metassay.text.sentences import sentence_spans
-from metassay.text.streams import Stream
 from metassay.text.tokens import token_spans
 from metassay.text.words import Span, replace_spans, without
 

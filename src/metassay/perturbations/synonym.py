@@ -7,20 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from metassay.perturbations.languages import english_synonyms, german_synonyms, russian_synonyms
+from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.view import View
 from metassay.perturbations.words import WordEdit
+from metassay.stats.random import Stream
 from metassay.text import resources
-from metassay.text.morphology import german_lemma
-from metassay.text.streams import Stream
+from metassay.text.analysers import german_lemma
 from metassay.text.words import replace_spans, starts_sentence, with_case_of, with_next
 
 Finder = Callable[[str, str, str], tuple[str, ...]]
 
 _FINDERS: dict[str, Finder] = {
-    "en": english_synonyms.candidates,
-    "de": german_synonyms.candidates,
-    "ru": russian_synonyms.candidates,
+    "en": english.synonyms,
+    "de": german.synonyms,
+    "ru": russian.synonyms,
 }
 _NEEDS = {
     "en": ("WordNet",),
@@ -73,7 +73,7 @@ def _dictionary_form(text: str, term: re.Match[str], language: str) -> str:
     if word[1:] == lower[1:]:
         if language == "de":
             return lower if starts_sentence(text, start) and german_lemma(lower) is not None else word
-        is_name = language == "en" and english_synonyms.is_name(word)
+        is_name = language == "en" and english.is_name(word)
         return lower if starts_sentence(text, start) and not is_name else ""
     return ""
 

@@ -16,7 +16,7 @@ from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.preprocess import prepared
 from metassay.perturbations.view import View
-from metassay.text.streams import Keys, output_keys
+from metassay.stats.random import Keys, output_keys
 
 Output = Any
 """A text, or a tuple of document ids."""

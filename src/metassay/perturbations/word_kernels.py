@@ -12,12 +12,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metassay.text.streams import INCREMENT, MULTIPLIERS, Keys
+from metassay.stats.arrays import LongArray
+from metassay.stats.random import Keys, next_below
 
 OTHER, SPACE, LETTER = 0, 1, 2
-_STEP, _FIRST, _SECOND = np.uint64(INCREMENT), np.uint64(MULTIPLIERS[0]), np.uint64(MULTIPLIERS[1])
 
-Ints = NDArray[np.int64]
 Codes = NDArray[np.uint32]
 Kinds = NDArray[np.uint8]
 """What kind of character each code point is, as far as the texts hold it."""
@@ -53,7 +52,7 @@ def swap(texts: Sequence[str], keys: Keys, strength: int) -> list[str | None]:
     return _unpack(out, lengths)
 
 
-def _pack(texts: Sequence[str]) -> tuple[Codes, Ints, Kinds]:
+def _pack(texts: Sequence[str]) -> tuple[Codes, LongArray, Kinds]:
     """Code points of all texts, where each text starts, and the kinds of characters."""
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     offsets = np.zeros(len(texts) + 1, np.int64)
@@ -66,7 +65,7 @@ def _pack(texts: Sequence[str]) -> tuple[Codes, Ints, Kinds]:
     return codes, offsets, kinds
 
 
-def _unpack(out: Codes, lengths: Ints) -> list[str | None]:
+def _unpack(out: Codes, lengths: LongArray) -> list[str | None]:
     ends = np.cumsum(np.maximum(lengths, 0))
     text = out[: ends[-1] if ends.size else 0].tobytes().decode("utf-32-le", "surrogatepass")
     spans = zip(lengths.tolist(), ends.tolist())
@@ -74,17 +73,7 @@ def _unpack(out: Codes, lengths: Ints) -> list[str | None]:
 
 
 @njit(cache=True, nogil=True)
-def _draw(state: np.uint64, limit: int | np.int64) -> tuple[np.uint64, np.int64]:
-    """One step of `Stream.below`: the next state and a number below `limit`."""
-    state = state + _STEP
-    z = (state ^ (state >> np.uint64(30))) * _FIRST
-    z = (z ^ (z >> np.uint64(27))) * _SECOND
-    z ^= z >> np.uint64(31)
-    return state, np.int64(((z >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
-
-
-@njit(cache=True, nogil=True)
-def _find_words(codes: Codes, kinds: Kinds, start: int, stop: int, starts: Ints, ends: Ints) -> int:
+def _find_words(codes: Codes, kinds: Kinds, start: int, stop: int, starts: LongArray, ends: LongArray) -> int:
     """Fills in the word spans of one text, as `word_spans` finds them, and returns how many there are."""
     count, i = 0, start
     while i < stop:
@@ -110,7 +99,7 @@ def _copy(source: Codes, start: int, stop: int, out: Codes, at: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _room(offsets: Ints) -> int:
+def _room(offsets: LongArray) -> int:
     """The most words any one text can have."""
     longest = 0
     for i in range(offsets.size - 1):
@@ -121,12 +110,12 @@ def _room(offsets: Ints) -> int:
 @njit(cache=True, nogil=True)
 def _remove_all(
     codes: Codes,
-    offsets: Ints,
+    offsets: LongArray,
     kinds: Kinds,
     keys: Keys,
-    drops: Ints,
+    drops: LongArray,
     out: Codes,
-    lengths: Ints,
+    lengths: LongArray,
 ) -> None:
     room = _room(offsets)
     starts, ends, order = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
@@ -142,7 +131,7 @@ def _remove_all(
             order[i], dropped[i] = i, False
         state = keys[row]
         for i in range(drops[count]):
-            state, step = _draw(state, count - i)
+            state, step = next_below(state, count - i)
             order[i], order[i + step] = order[i + step], order[i]
             dropped[order[i]] = True
         begin = at
@@ -156,8 +145,8 @@ def _drop_words(
     kinds: Kinds,
     start: int,
     stop: int,
-    starts: Ints,
-    ends: Ints,
+    starts: LongArray,
+    ends: LongArray,
     dropped: NDArray[np.bool_],
     count: int,
     out: Codes,
@@ -184,14 +173,14 @@ def _drop_words(
 @njit(cache=True, nogil=True)
 def _insert_all(
     codes: Codes,
-    offsets: Ints,
+    offsets: LongArray,
     kinds: Kinds,
     keys: Keys,
     word_codes: Codes,
-    word_offsets: Ints,
+    word_offsets: LongArray,
     strength: int,
     out: Codes,
-    lengths: Ints,
+    lengths: LongArray,
 ) -> None:
     room, vocabulary = _room(offsets), word_offsets.size - 1
     starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
@@ -206,8 +195,8 @@ def _insert_all(
         state, begin, done = keys[row], at, start
         open_end = np.int64(kinds[codes[stop - 1]] == LETTER)
         for i in range(strength):
-            state, places[i] = _draw(state, count + open_end)
-            state, drawn[i] = _draw(state, vocabulary)
+            state, places[i] = next_below(state, count + open_end)
+            state, drawn[i] = next_below(state, vocabulary)
         order = np.argsort(places, kind="mergesort")
         for i in order:
             inside = places[i] < count
@@ -245,10 +234,16 @@ def _same(codes: Codes, start: int, stop: int, other_start: int, other_stop: int
 
 @njit(cache=True, nogil=True)
 def _pick_pair(
-    codes: Codes, starts: Ints, ends: Ints, free: Ints, others: Ints, size: int, state: np.uint64
+    codes: Codes,
+    starts: LongArray,
+    ends: LongArray,
+    free: LongArray,
+    others: LongArray,
+    size: int,
+    state: np.uint64,
 ) -> tuple[np.uint64, int, int]:
     """Two free words that differ, or −1 for the second where there are none."""
-    state, pick = _draw(state, size)
+    state, pick = next_below(state, size)
     first, found = free[pick], 0
     for k in range(size):
         i = free[k]
@@ -257,18 +252,18 @@ def _pick_pair(
             found += 1
     if found == 0:
         return state, first, -1
-    state, pick = _draw(state, found)
+    state, pick = next_below(state, found)
     return state, first, others[pick]
 
 
 @njit(cache=True, nogil=True)
 def _pick_pairs(
     codes: Codes,
-    starts: Ints,
-    ends: Ints,
-    order: Ints,
-    free: Ints,
-    others: Ints,
+    starts: LongArray,
+    ends: LongArray,
+    order: LongArray,
+    free: LongArray,
+    others: LongArray,
     count: int,
     strength: int,
     state: np.uint64,
@@ -296,12 +291,12 @@ def _pick_pairs(
 @njit(cache=True, nogil=True)
 def _swap_all(
     codes: Codes,
-    offsets: Ints,
+    offsets: LongArray,
     kinds: Kinds,
     keys: Keys,
     strength: int,
     out: Codes,
-    lengths: Ints,
+    lengths: LongArray,
 ) -> None:
     room = _room(offsets)
     starts, ends, order = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)

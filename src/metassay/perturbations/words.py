@@ -10,7 +10,7 @@ from metassay.errors import InputError
 from metassay.perturbations import word_kernels
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.view import View
-from metassay.text.streams import Keys, Stream
+from metassay.stats.random import Keys, Stream
 from metassay.text.words import replace_spans, without, word_list, word_spans
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metassay.reporting.charts.drawing import data_uri
+from metassay.reporting.charts.theme import data_uri
 from metassay.reporting.labels import in_labels
 from metassay.reporting.pages import plain_style, policy, templates
 from metassay.reporting.wording import number, percent, probability

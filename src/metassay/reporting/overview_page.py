@@ -7,9 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metassay.reporting.charts.drawing import data_uri, drawn
-from metassay.reporting.charts.history import history_chart, metrics_of
-from metassay.reporting.charts.theme import SLOTS
+from metassay.reporting.charts.accuracy import history_chart, metrics_of
+from metassay.reporting.charts.theme import SLOTS, data_uri, drawn
 from metassay.reporting.labels import in_labels
 from metassay.reporting.pages import plain_style, policy, templates
 from metassay.reporting.wording import about, count

@@ -8,7 +8,7 @@ from typing import Any
 
 from metassay.reporting.answer import answer, caveats
 from metassay.reporting.charts.accuracy import accuracy_chart, outside_frame, slot
-from metassay.reporting.charts.agreement import agreement_chart
+from metassay.reporting.charts.heatmaps import agreement_chart
 from metassay.reporting.findings import Column, Findings, find
 from metassay.reporting.sections import accuracy, choice, h1, h2, methods, provenance
 from metassay.reporting.sections.examples import examples

@@ -13,8 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
+from metassay.stats.arrays import FloatArray, IntArray
+from metassay.stats.random import STEP, mixed
+
 ByteArray = NDArray[np.uint8]
 
 _NOTHING = 1e-9  # a sum of weights below this is what is left of rounding
@@ -96,20 +97,12 @@ _COIN = (np.arange(2**16) % 2).astype(np.uint8)
 
 
 @njit(cache=True, nogil=True)
-def mixed(x: np.uint64) -> np.uint64:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood, 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True)
 def _fill_weights(key: np.uint64, clusters: IntArray, table: ByteArray, weights: FloatArray) -> None:
     resamples = weights.shape[1]
     for row in range(len(clusters)):
-        state = mixed(key + np.uint64(clusters[row]) * np.uint64(0x9E3779B97F4A7C15))
+        state = mixed(key + np.uint64(clusters[row]) * STEP)
         for first in range(0, resamples, 4):  # one hash serves four resamples
-            state += np.uint64(0x9E3779B97F4A7C15)
+            state += STEP
             bits = mixed(state)
             for resample in range(first, min(first + 4, resamples)):
                 weights[row, resample] = table[bits & np.uint64(0xFFFF)]

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-FloatArray = NDArray[np.float64]
-LongArray = NDArray[np.int64]
+from metassay.stats.arrays import FloatArray, LongArray
 
 _MOST_GROUPS = 10
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from metassay.errors import UnknownName
-from metassay.stats.swaps import FloatArray, Swaps
+from metassay.stats.arrays import FloatArray
+from metassay.stats.swaps import Swaps
 
 PEARSON, SPEARMAN, KENDALL_B, KENDALL_C, PAIRWISE = range(5)
 STATISTICS = {

@@ -14,10 +14,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.score_order import (
     BitArray,
-    FloatArray,
-    IntArray,
     SortedScores,
     levels_for,
     order_buffers,
@@ -49,7 +48,7 @@ def predict(scores: SortedScores, fitted: FloatArray, at: ArrayLike) -> FloatArr
 
 
 def group_means_by_value(
-    scores: SortedScores, y: FloatArray, weights: FloatArray, group: IntArray, groups: int
+    scores: SortedScores, y: FloatArray, weights: FloatArray, group: LongArray, groups: int
 ) -> FloatArray:
     """Fit each row of y, and average each fit over each group: float64[rows, groups]."""
     order, size = scores.order, len(scores.knots)
@@ -69,7 +68,7 @@ def group_means_by_value(
 
 
 def group_means_by_score(
-    x: FloatArray, y: FloatArray, weights: FloatArray, group: IntArray, groups: int
+    x: FloatArray, y: FloatArray, weights: FloatArray, group: LongArray, groups: int
 ) -> FloatArray:
     """Fit y on each row of x, and average each fit over each group: float64[rows, groups]."""
     size = x.shape[1]
@@ -93,9 +92,9 @@ def resampled_group_means(
     scores: SortedScores,
     y: FloatArray,
     weights: FloatArray,
-    group: IntArray,
+    group: LongArray,
     groups: int,
-    cluster: IntArray,
+    cluster: LongArray,
     counts: Counts,
 ) -> tuple[FloatArray, FloatArray]:
     """Fit every resample, and average each fit over each group: two arrays float64[resamples, groups].
@@ -123,20 +122,20 @@ def resampled_group_means(
     return original, resampled
 
 
-def _room(size: int) -> tuple[FloatArray, IntArray]:
+def _room(size: int) -> tuple[FloatArray, LongArray]:
     """Scratch of `_fit`: made once, since making it takes longer than fitting."""
     return np.empty((6, size + 1)), np.empty((3, size + 1), dtype=np.int64)
 
 
 @njit(cache=True, nogil=True)
 def _fit(
-    level: IntArray,
+    level: LongArray,
     knots: FloatArray,
     y: FloatArray,
     w: FloatArray,
     fitted: FloatArray,
     numbers: FloatArray,
-    places: IntArray,
+    places: LongArray,
 ) -> bool:
     """Put the fitted value of every knot into `fitted`; false, and NaN, where nothing has weight.
 
@@ -165,7 +164,7 @@ def _fit(
 
 
 @njit(cache=True, nogil=True)
-def _pool(sums: FloatArray, totals: FloatArray, numbers: FloatArray, places: IntArray) -> int:
+def _pool(sums: FloatArray, totals: FloatArray, numbers: FloatArray, places: LongArray) -> int:
     """Pool adjacent violators: from sums of values and weights per knot to blocks; returns their number.
 
     Block b, a step of the fit, has the value `numbers[0, b]` and rests on the knots from `places[0, b]` to
@@ -208,12 +207,12 @@ def _pool(sums: FloatArray, totals: FloatArray, numbers: FloatArray, places: Int
 
 @njit(cache=True, nogil=True)
 def _average(
-    level: IntArray,
+    level: LongArray,
     beyond: FloatArray,
     knots: FloatArray,
     fitted: FloatArray,
     w: FloatArray,
-    group: IntArray,
+    group: LongArray,
     means: FloatArray,
 ) -> None:
     """Put the weighted mean of the fit, by group, into `means`; NaN for a group without weight."""
@@ -233,16 +232,16 @@ def _average(
 
 @njit(cache=True, nogil=True)
 def _fit_values(
-    level: IntArray,
+    level: LongArray,
     beyond: FloatArray,
     knots: FloatArray,
     y: FloatArray,
     w: FloatArray,
-    group: IntArray,
+    group: LongArray,
     means: FloatArray,
     fitted: FloatArray,
     numbers: FloatArray,
-    places: IntArray,
+    places: LongArray,
 ) -> None:
     for row in range(len(y)):
         _fit(level, knots, y[row], w, fitted, numbers, places)
@@ -255,13 +254,13 @@ def _fit_scores(
     bits: BitArray,
     y: FloatArray,
     w: FloatArray,
-    group: IntArray,
+    group: LongArray,
     means: FloatArray,
-    sorting: tuple[IntArray, IntArray, BitArray, BitArray],
-    levels: tuple[IntArray, FloatArray, FloatArray],
+    sorting: tuple[LongArray, LongArray, BitArray, BitArray],
+    levels: tuple[LongArray, FloatArray, FloatArray],
     moved: FloatArray,
     numbers: FloatArray,
-    places: IntArray,
+    places: LongArray,
 ) -> None:
     order, other, keys, other_keys = sorting
     level, beyond, knots = levels
@@ -278,19 +277,19 @@ def _fit_scores(
 
 @njit(cache=True, nogil=True)
 def _fit_resamples(
-    level: IntArray,
+    level: LongArray,
     beyond: FloatArray,
     knots: FloatArray,
     y: FloatArray,
     w: FloatArray,
-    group: IntArray,
-    cluster: IntArray,
+    group: LongArray,
+    cluster: LongArray,
     counts: Counts,
     original: FloatArray,
     resampled: FloatArray,
     fitted: FloatArray,
     numbers: FloatArray,
-    places: IntArray,
+    places: LongArray,
 ) -> None:
     drawn = np.empty(len(w))
     for b in range(len(counts)):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from metassay.stats.arrays import FloatArray
 
 
 def nearest_in_order(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

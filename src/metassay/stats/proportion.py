@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-FloatArray = NDArray[np.float64]
-LongArray = NDArray[np.int64]
+from metassay.stats.arrays import FloatArray, LongArray
 
 _FEW_ERRORS = 30  # below this many effective successes or failures a percentile interval is too narrow
 _FEW_CLUSTERS = 20  # below this many clusters their resamples are too coarse for percentiles

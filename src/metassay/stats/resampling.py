@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from metassay.stats.arrays import FloatArray
+
 FromStatistics = Callable[[FloatArray], FloatArray]
 """Scores from sums of statistics: [..., s] to [...]."""
 

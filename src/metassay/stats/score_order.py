@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from metassay.stats.arrays import FloatArray, LongArray
+
 BitArray = NDArray[np.uint64]
 
 # Scores closer than scikit-learn's absolute tolerance are one knot: averages of the same numbers, taken in
@@ -30,8 +30,8 @@ class SortedScores:
     above that knot (0, or a rounding error); `knots` are the distinct values.
     """
 
-    order: IntArray
-    level: IntArray
+    order: LongArray
+    level: LongArray
     beyond: FloatArray
     knots: FloatArray
 
@@ -49,18 +49,18 @@ def sort_scores(x: ArrayLike) -> SortedScores:
     return SortedScores(order, level, beyond, knots[:distinct].copy())
 
 
-def order_buffers(size: int) -> tuple[IntArray, BitArray, BitArray]:
+def order_buffers(size: int) -> tuple[LongArray, BitArray, BitArray]:
     """What `put_order` needs room for, made once for any number of sorts of this size."""
     return np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.uint64)
 
 
-def levels_for(size: int) -> tuple[IntArray, FloatArray, FloatArray]:
+def levels_for(size: int) -> tuple[LongArray, FloatArray, FloatArray]:
     """Room for what `put_levels` finds: level, beyond, knots."""
     return np.empty(size, dtype=np.int64), np.empty(size), np.empty(size)
 
 
 @njit(cache=True, nogil=True)
-def put_order(bits: BitArray, order: IntArray, other: IntArray, keys: BitArray, moved: BitArray) -> None:
+def put_order(bits: BitArray, order: LongArray, other: LongArray, keys: BitArray, moved: BitArray) -> None:
     """Put the order of float64 scores into `order`, equal ones as they come.
 
     A radix sort, four times as fast as NumPy's stable one. The bits of a float sort like an integer once the
@@ -83,7 +83,9 @@ def put_order(bits: BitArray, order: IntArray, other: IntArray, keys: BitArray, 
 
 
 @njit(cache=True, nogil=True)
-def put_levels(x: FloatArray, order: IntArray, level: IntArray, beyond: FloatArray, knots: FloatArray) -> int:
+def put_levels(
+    x: FloatArray, order: LongArray, level: LongArray, beyond: FloatArray, knots: FloatArray
+) -> int:
     """Find the knots of sorted scores; returns how many there are.
 
     A score opens a new knot when it is more than rounding away from the last one.

@@ -19,7 +19,11 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-FloatArray = NDArray[np.float64]
+from metassay.stats.arrays import FloatArray
+from metassay.stats.random import from_seed
+
+MTME_SEED = 4
+"""The seed of mt-metrics-eval."""
 
 BLOCK = 2048
 """Flips evaluated at once: bounds memory, and is fixed so that results never depend on it."""
@@ -119,7 +123,7 @@ def mtme_p_values(scores: FloatArray, flips: int) -> FloatArray:
     They depend on the order of the systems: with ties, `p_ij + p_ji` exceeds 1.
     """
     *outer, systems, segments = scores.shape
-    rng = np.random.default_rng(4)
+    rng = from_seed(MTME_SEED)
     signs = 2 * np.rint(rng.random((flips, segments), dtype=np.float32)) - 1
     first, second = np.triu_indices(systems, 1)
     p = []

@@ -11,9 +11,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from metassay.stats.swaps import FloatArray, Swaps
-
-SingleArray = NDArray[np.float32]
+from metassay.stats.arrays import FloatArray, SingleArray
+from metassay.stats.swaps import Swaps
 
 STEPS_PER_UNIT = 512
 LIMIT = 8.0

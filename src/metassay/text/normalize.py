@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import islice
 
 from metassay.errors import UnknownName
-from metassay.text.american_spelling import american
-from metassay.text.contractions import expand_contractions
+from metassay.text.english_spelling import american, expand_contractions
 from metassay.text.spoken_numbers import write_numbers
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ`´＇", "'"))

@@ -5,52 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_UNITS = dict(zip(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine"), range(1, 10)))
-_TEENS = {
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-    "thirteen": 13,
-    "fourteen": 14,
-    "fifteen": 15,
-    "sixteen": 16,
-    "seventeen": 17,
-    "eighteen": 18,
-    "nineteen": 19,
-}
-_TENS = {
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
-}
-_SMALL = _UNITS | _TEENS | _TENS
-_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_IRREGULAR = {
-    "first": "one",
-    "second": "two",
-    "third": "three",
-    "fifth": "five",
-    "eighth": "eight",
-    "ninth": "nine",
-    "twelfth": "twelve",
-}
+from metassay.text.word_lists import WordLists
+
+_LISTS = WordLists("metassay.text", "en")
+
+
+def _values(kind: str) -> dict[str, int]:
+    return {word: int(value) for own, word, value in _LISTS.rows("number_words", 3) if own == kind}
+
+
+_UNITS, _TENS, _SCALES = _values("unit"), _values("ten"), _values("scale")
+_SMALL = _UNITS | _values("teen") | _TENS
+_IRREGULAR = {word: (cardinal, ending) for word, cardinal, ending in _LISTS.rows("ordinals", 3)}
 _ENDINGS = (("ieth", "y", "th"), ("th", "", "th"), ("ies", "y", "s"), ("s", "", "s"))
 """How a number word ends as ordinal or plural, what its stem lacks then, and what is written after digits."""
-_CURRENCIES = {
-    "dollar": "$",
-    "dollars": "$",
-    "pound": "£",
-    "pounds": "£",
-    "euro": "€",
-    "euros": "€",
-    "cent": "¢",
-    "cents": "¢",
-}
+_CURRENCIES = _LISTS.mapping("currencies")
 
 
 def write_numbers(words: Sequence[str]) -> list[str]:
@@ -163,7 +132,7 @@ def _continues(words: Sequence[str], position: int, start: int) -> bool:
 def _cardinal(word: str) -> tuple[str, str]:
     """`fourth` is (`four`, `th`), `nineties` (`ninety`, `s`); other words have an empty ending."""
     if word in _IRREGULAR:
-        return _IRREGULAR[word], {"first": "st", "second": "nd", "third": "rd"}.get(word, "th")
+        return _IRREGULAR[word]
     for ending, restored, written in _ENDINGS:
         stem = word.removesuffix(ending) + restored
         known = _SMALL if written == "th" else _TENS

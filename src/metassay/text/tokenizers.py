@@ -253,7 +253,7 @@ def split_words(texts: Sequence[str], tokenizer: str) -> Sequence[str]:
     if tokenizer == "whitespace":
         return texts
     if tokenizer == "nltk":
-        from metassay.text.nltk_words import nltk_words
+        from metassay.text.tokens import nltk_words
 
         return [" ".join(nltk_words(text)) for text in texts]
     from sacrebleu.metrics.bleu import _get_tokenizer

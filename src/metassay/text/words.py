@@ -130,8 +130,3 @@ def with_case_of(model: str, word: str) -> str:
     if len(model) > 1 and model.isupper():
         return word.upper()
     return word[:1].upper() + word[1:] if model[:1].isupper() else word
-
-
-def word_set(text: str) -> frozenset[str]:
-    """The words of a list written as running text."""
-    return frozenset(text.split())

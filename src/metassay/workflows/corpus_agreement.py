@@ -17,8 +17,8 @@ from metassay.meta.people.meta_metrics.spa import corpus_soft_pairwise_accuracy,
 from metassay.meta.people.rated import Rated
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import parse_metrics
+from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import system_agreement
-from metassay.stats.sign_flip import FloatArray
 from metassay.workflows.preparing import scoring_rows
 from metassay.workflows.read import Paths, read
 

@@ -9,8 +9,7 @@ import polars as pl
 
 from metassay.meta.dependence.results import DependenceReport
 from metassay.reporting.charts.dependence import curves_chart, deviations_chart, rank_flow_chart
-from metassay.reporting.charts.drawing import drawn
-from metassay.reporting.charts.theme import Spec
+from metassay.reporting.charts.theme import Spec, drawn
 from metassay.reporting.dependence_page import render_dependence
 from metassay.reporting.labels import in_labels
 from metassay.store.run import RunFolder

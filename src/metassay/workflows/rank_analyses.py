@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +19,9 @@ from metassay.meta.people.analyses.stability import stability_over_segments, sta
 from metassay.meta.people.analyses.yardsticks import agreement_thresholds, human_ceiling
 from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure, parse_meta
 from metassay.meta.people.rated import Rated, rated
-from metassay.meta.people.significance import plain, shared_name
+from metassay.meta.people.significance import shared_name
+from metassay.stats.arrays import plain
+from metassay.stats.random import name_number
 from metassay.workflows.corpus_agreement import corpus_agreement
 
 Rows = list[dict[str, Any]]
@@ -178,7 +179,7 @@ def _finite(value: float) -> float | None:
 
 
 def _own(procedure: Procedure, data: Rated) -> Procedure:
-    return replace(procedure, stream=zlib.crc32(data.cube.dataset.encode()))
+    return replace(procedure, stream=name_number(data.cube.dataset))
 
 
 ANALYSES: dict[str, Callable[[Question], Rows]] = {

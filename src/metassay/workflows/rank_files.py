@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from metassay.reporting.charts.drawing import drawn
 from metassay.reporting.charts.metric_ranking import comparisons_chart, ranking_chart
+from metassay.reporting.charts.theme import drawn
 from metassay.reporting.labels import in_labels
 from metassay.store.run import RunFolder
 from metassay.workflows.preparing import versions

@@ -11,9 +11,9 @@ from metassay.data.cube import Cube
 from metassay.errors import InputError
 from metassay.meta.aggregation.scores import Resampling
 from metassay.metrics.base import Metric, StatisticsMetric
+from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import holm
 from metassay.stats.resampling import (
-    FloatArray,
     FromStatistics,
     approximate_randomization,
     from_mean_statistics,

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 import metassay
-from metassay.data.readers import ctm, espnet, kaldi, manifest, stm, trn
+from metassay.data.readers import espnet, manifest, transcripts, utterances
 from metassay.data.readers.transcripts import read_transcripts
 from metassay.errors import InputError
 from metassay.metrics.alignment import align_words
@@ -75,14 +75,14 @@ def test_trn_outputs_that_are_missing_are_null_and_strangers_are_refused(write):
 )
 def test_bad_trn(write, text, what):
     with pytest.raises(InputError, match=what):
-        trn.read_trn(write("bad.trn", text))
+        utterances.read_trn(write("bad.trn", text))
 
 
 def test_stm_and_ctm(write):
     segments, words = write("ref.stm", STM), write("sys.ctm", CTM)
-    assert stm.sniff(segments)
-    assert ctm.sniff(words)
-    assert not stm.sniff(words)
+    assert transcripts.is_stm(segments)
+    assert transcripts.is_ctm(words)
+    assert not transcripts.is_stm(words)
     frame, notes = read_transcripts(segments, [words])
     assert frame.select("ref", "hyp", "speaker_id", "gender").rows() == [
         ("the cat sat", "the cat sat", "anna", "female"),
@@ -103,7 +103,7 @@ def test_stm_and_ctm(write):
     ],
 )
 def test_bad_segments_and_words(write, name, text, what):
-    reader = stm.read_stm if name.endswith("stm") else ctm.read_ctm
+    reader = transcripts.read_stm if name.endswith("stm") else transcripts.read_ctm
     with pytest.raises(InputError, match=what):
         reader(write(name, text))
 
@@ -112,7 +112,7 @@ def test_kaldi(write, tmp_path):
     write("data/text", "u1 the cat sat\nu2 a dog ran\nu3\n")
     write("data/utt2spk", "u1 anna\nu2 ben\nu3 ben\n")
     write("data/spk2gender", "anna f\nben m\n")
-    assert kaldi.sniff(str(tmp_path / "data"))
+    assert utterances.is_kaldi(str(tmp_path / "data"))
     write("lstm/text", "u1 the cat\nu2 dog ran\nu3 oh\n")
     frame, _ = read_transcripts(
         str(tmp_path / "data"), [write("tdnn.txt", "u1 a cat\nu3\n"), str(tmp_path / "lstm")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from metassay.errors import InputError, Place
@@ -14,6 +16,57 @@ def parse_delimited(text: str, *, delimiter: str, quoting: str, file: str) -> pl
     """A table of text columns. Rows end at LF alone, so that U+2028 and bare CR stay in the text."""
     if quoting not in QUOTINGS:
         raise InputError(f"unknown quoting {quoting!r}.", remedy=f"Known: {', '.join(QUOTINGS)}.")
+    table = _read_by_polars(text, delimiter, quoting)
+    if table is None:
+        return _read_row_by_row(text, delimiter=delimiter, quoting=quoting, file=file)
+    header = [str(name).strip() for name in table.row(0)]
+    _check_header(header, file)
+    if table.height == 1:
+        raise _without_rows(file)
+    return table.slice(1).rename(dict(zip(table.columns, header)))
+
+
+def _read_by_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame | None:
+    """Header and rows as polars reads them; None where it reads otherwise than we do, or something is wrong.
+
+    It fills up rows that are too short, and lets an empty field too many pass where the file ends without LF.
+    It takes any quote for one that opens or closes a field, also in `5" disk`. It drops the CR before every
+    LF, which we do only where all lines end in CR LF.
+    """
+    quoted = quoting == "minimal" and '"' in text
+    ends_alike = "\r" not in text or text.count("\r") == text.count("\r\n") == text.count("\n")
+    if not ends_alike or (quoted and not _quotes_whole_fields(text, delimiter)):
+        return None
+    try:
+        table = pl.read_csv(
+            (text if text.endswith("\n") else f"{text}\n").encode(),
+            has_header=False,
+            separator=delimiter,
+            quote_char='"' if quoted else None,
+            infer_schema=False,
+        ).with_columns(pl.all().fill_null(""))
+    except pl.exceptions.PolarsError:
+        return None
+    inside = _inside_cells(table, "\n", delimiter) if quoted else (0, 0)
+    rows = text.removesuffix("\n").count("\n") + 1 - inside[0]
+    delimiters = text.count(delimiter) - inside[1]
+    return table if (rows, delimiters) == (table.height, table.height * (table.width - 1)) else None
+
+
+def _quotes_whole_fields(text: str, delimiter: str) -> bool:
+    """Whether every field is quoted as a whole or has no quote at all."""
+    quoted, bare = r'"[^"]*+(?:""[^"]*+)*+"\r?+', rf'[^"{delimiter}\n]*+'
+    return re.fullmatch(rf"(?:(?:{quoted}|{bare})(?:{delimiter}|\n|\Z))*+", text) is not None
+
+
+def _inside_cells(table: pl.DataFrame, *characters: str) -> tuple[int, ...]:
+    """How often each character stands inside the cells."""
+    counts = (table.select(pl.all().str.count_matches(each, literal=True).sum()) for each in characters)
+    return tuple(int(sum(count.row(0))) for count in counts)
+
+
+def _read_row_by_row(text: str, *, delimiter: str, quoting: str, file: str) -> pl.DataFrame:
+    """The same by our own parser, which knows where something is wrong."""
     rows = _unquoted(text, delimiter) if quoting == "none" else _quoted(text, delimiter, file)
     if rows and rows[0][-1].endswith("\r"):
         for row in rows:
@@ -22,7 +75,7 @@ def parse_delimited(text: str, *, delimiter: str, quoting: str, file: str) -> pl
     _check_header(header, file)
     body = rows[1:]
     if not body:
-        raise InputError("the file has a header and no rows.", place=Place(file=file))
+        raise _without_rows(file)
     for number, row in enumerate(body, start=1):
         if len(row) != len(header):
             raise _ragged(len(row), header, number, file, quoting=quoting, delimiter=delimiter)
@@ -94,6 +147,10 @@ def _closing_quote(record: str, start: int) -> int | None:
             return position
         position = record.find('"', position + 2)
     return None
+
+
+def _without_rows(file: str) -> InputError:
+    return InputError("the file has a header and no rows.", place=Place(file=file))
 
 
 def _check_header(header: list[str], file: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metassay.data.readers.trn import read_trn_pairs
+from metassay.data.readers.utterances import read_trn_pairs
 from metassay.errors import InputError, Place
 
 SCORED = "score_wer"

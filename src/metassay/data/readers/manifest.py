@@ -7,9 +7,8 @@ from pathlib import PurePath
 
 import polars as pl
 
-from metassay.data.readers.files import plain_name, read_text
+from metassay.data.readers.files import opening, plain_name, read_text
 from metassay.data.readers.jsonlines import parse_json_lines
-from metassay.data.readers.opening import opening
 from metassay.errors import InputError, Place
 
 RECORDING = ("audio_filepath", "audio_file", "audio", "wav", "path")

@@ -6,8 +6,7 @@ import re
 
 import polars as pl
 
-from metassay.data.readers.files import read_text
-from metassay.data.readers.opening import opening
+from metassay.data.readers.files import opening, read_text
 from metassay.data.readers.trec import content_lines, refuse_repeated
 from metassay.errors import InputError, Place
 

@@ -17,9 +17,8 @@ import polars as pl
 
 from metassay import plugins
 from metassay.data.readers import espnet, manifest, mqm_ratings, mt_metrics_eval, trec
-from metassay.data.readers.files import checked_text, read_bytes
+from metassay.data.readers.files import checked_text, opening_lines, read_bytes
 from metassay.data.readers.frames import as_frame
-from metassay.data.readers.opening import opening_lines
 from metassay.data.readers.tables import is_table, parse_table, read_table
 from metassay.errors import InputError, Place
 from metassay.tasks import asr, ranking

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,6 @@ import polars as pl
 from metassay.data.readers.delimited import parse_delimited
 from metassay.data.readers.files import checked_text, ending, read_bytes
 from metassay.data.readers.jsonlines import parse_json_lines
-from metassay.data.readers.parquet import parse_parquet
 from metassay.errors import InputError, Place
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -55,3 +55,16 @@ def _parser(kind: str) -> Callable[[str, str, str], pl.DataFrame]:
         return parse_delimited(text, delimiter=delimiter, quoting=quoting, file=file)
 
     return parse
+
+
+def parse_parquet(content: bytes, *, file: str) -> pl.DataFrame:
+    """The table in a Parquet file."""
+    try:
+        frame = pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"this is not a Parquet file ({reason}).", place=Place(file=file)) from None
+    if frame.is_empty():
+        raise InputError("the file has no rows.", place=Place(file=file))
+    categorical = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Categorical | pl.Enum)]
+    return frame.with_columns(pl.col(categorical).cast(pl.String))

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.readers.files import read_text
-from metassay.data.readers.opening import opening
+from metassay.data.readers.files import opening, read_text
 from metassay.errors import InputError, Place
 
 _GAP = r"[ \t\r\x0b\x0c]"

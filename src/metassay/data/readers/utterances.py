@@ -1,12 +1,18 @@
-"""What every reader of transcripts shares: one row per utterance, references beside outputs."""
+"""Transcripts by utterance: sclite's `trn` and Kaldi's data folders, references beside outputs.
+
+A `trn` has one transcript a line with its utterance in parentheses at the end. A Kaldi data folder has `text`
+(`utterance words …`), with `utt2spk` and `spk2gender` where they are there.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import polars as pl
 
-from metassay.data.readers.files import plain_name
+from metassay.data.readers.files import opening, plain_name, read_text
 from metassay.errors import InputError, Place
 
 SCHEMA = {"utt_id": pl.String, "text": pl.String, "line": pl.Int64}
@@ -63,3 +69,111 @@ def side_by_side(references: pl.DataFrame, outputs: Mapping[str, pl.DataFrame]) 
     front = ["utt_id", "system", "ref", "hyp"]
     table = pl.concat(parts)
     return table.select(*front, *(column for column in table.columns if column not in front))
+
+
+_TRN_LINE = re.compile(r"(?P<text>.*?)\s*\((?P<id>[^()\s]+)\)\s*")
+_ALTERNATIVES = re.compile(r"\{[^{}]*/[^{}]*\}")
+
+
+def is_trn(path: str) -> bool:
+    """Whether every line of the file's beginning ends with an utterance in parentheses."""
+    lines = opening(path)[:20]
+    return bool(lines) and all(_TRN_LINE.fullmatch(line) for line in lines)
+
+
+def read_trn(path: str) -> pl.DataFrame:
+    """A table `utt_id, text, line`; lines that start with `;;` are comments.
+
+    Alternative transcripts (`{ a / b }`) are refused: metrics compare with one text.
+    """
+    rows = []
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if not line.strip() or line.startswith(";;"):
+            continue
+        found = _TRN_LINE.fullmatch(line)
+        if found is None:
+            raise InputError(
+                "the line does not end with its utterance in parentheses.",
+                place=Place(file=path, line=number),
+                remedy="A line of a trn file is: words of the transcript (utterance).",
+            )
+        if _ALTERNATIVES.search(found["text"]):
+            raise InputError(
+                "alternative transcripts ({ a / b }) cannot be scored.",
+                place=Place(file=path, line=number),
+                remedy="Keep one of them.",
+            )
+        rows.append((found["id"], found["text"].strip(), number))
+    return utterances(rows, path)
+
+
+def read_trn_pairs(reference: str, outputs: Sequence[str]) -> pl.DataFrame:
+    """A table `utt_id, system, ref, hyp, speaker_id` from a reference and the outputs of systems.
+
+    The speaker is what precedes the first `-` or `_` of the utterance, as sclite's `-i rm` reads it.
+    """
+    references = read_trn(reference)
+    speakers = references["utt_id"].str.extract(r"^([^-_]+)[-_]")
+    if not speakers.has_nulls():
+        references = references.with_columns(speakers.alias("speaker_id"))
+    return side_by_side(references, {path: read_trn(path) for path in outputs})
+
+
+_GENDERS = {"m": "male", "f": "female", "male": "male", "female": "female"}
+
+
+def is_kaldi(path: str) -> bool:
+    """Whether this is a folder with `text` and `utt2spk`."""
+    return (Path(path) / "text").is_file() and (Path(path) / "utt2spk").is_file()
+
+
+def read_kaldi_text(path: str) -> pl.DataFrame:
+    """A table `utt_id, text, line` from a file of `utterance words …`; no words is an empty transcript."""
+    rows = []
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            utterance, *words = line.split(maxsplit=1)
+            rows.append((utterance, words[0].strip() if words else "", number))
+    return utterances(rows, path)
+
+
+def read_kaldi(folder: str, outputs: Sequence[str]) -> pl.DataFrame:
+    """A table `utt_id, system, ref, hyp, speaker_id, gender` from a data folder and files of outputs.
+
+    An output is a file in the format of `text`, or a folder that holds one (its name is then the system).
+    """
+    references = read_kaldi_text(str(Path(folder) / "text"))
+    references = references.with_columns(_speakers(folder, references["utt_id"]))
+    genders = Path(folder) / "spk2gender"
+    if genders.is_file():
+        table = {name: _GENDERS.get(value.lower(), value) for name, value in _mapping(genders).items()}
+        column = [table.get(speaker) for speaker in references["speaker_id"]]
+        references = references.with_columns(pl.Series("gender", column, dtype=pl.String))
+    tables = {}
+    for path in outputs:
+        file = str(Path(path) / "text") if Path(path).is_dir() else path
+        tables[path] = read_kaldi_text(file)
+    return side_by_side(references, tables)
+
+
+def _speakers(folder: str, ids: pl.Series) -> pl.Series:
+    """The speaker of each utterance; one without is an error, since Kaldi's own tools refuse it too."""
+    path = Path(folder) / "utt2spk"
+    table = _mapping(path)
+    for utterance in ids:
+        if utterance not in table:
+            raise InputError(f"utterance {utterance} has no speaker.", place=Place(file=str(path)))
+    return pl.Series("speaker_id", [table[utterance] for utterance in ids], dtype=pl.String)
+
+
+def _mapping(path: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for number, line in enumerate(read_text(str(path)).split("\n"), start=1):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) != 2 or words[0] in found:
+            what = f"{words[0]} is there twice" if words[0] in found else "two words were expected"
+            raise InputError(f"{what}.", place=Place(file=str(path), line=number))
+        found[words[0]] = words[1]
+    return found

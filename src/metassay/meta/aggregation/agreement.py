@@ -21,6 +21,7 @@ from metassay.meta.aggregation.scores import (
     system_scores,
 )
 from metassay.metrics.base import Scores, StatisticsMetric
+from metassay.stats.arrays import plain
 from metassay.stats.resampling import from_mean_statistics, mean_statistics, resampled_sums, subset_counts
 
 MEAN = "mean"
@@ -82,7 +83,7 @@ def _between(
     for x, y in itertools.combinations(columns, 2):
         both = sorted(columns[x].keys() & columns[y].keys())
         value = pearson([columns[x][key] for key in both], [columns[y][key] for key in both])
-        rows.append({"x": x, "y": y, "groups": len(both), "pearson": _plain(value)})
+        rows.append({"x": x, "y": y, "groups": len(both), "pearson": plain(value)})
     return rows
 
 
@@ -203,13 +204,9 @@ def _human_rows(
         label: dict[str, Any] = {"human": human, "metric": metric, "aggregation": aggregation}
         for group, values in found.items():
             systems, value = values[aggregation]
-            rows.append(label | {"group": group, "systems": systems, "pearson": _plain(value)})
+            rows.append(label | {"group": group, "systems": systems, "pearson": plain(value)})
         defined = [v[aggregation][1] for v in found.values() if not np.isnan(v[aggregation][1])]
         if defined:
             total = sum(values[aggregation][0] for values in found.values())
             rows.append(label | {"group": MEAN, "systems": total, "pearson": float(np.mean(defined))})
     return rows
-
-
-def _plain(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,8 @@ from numpy.typing import NDArray
 
 from metassay.data.cube import Cube
 from metassay.metrics.base import Scores, StatisticsMetric
+from metassay.stats.arrays import plain
+from metassay.stats.random import hashed
 from metassay.stats.resampling import bootstrap_scores, from_mean_statistics, mean_statistics
 
 AGGREGATIONS = ("corpus", "segment", "bootstrap")
@@ -44,8 +45,8 @@ class SystemScore:
             "group": self.group,
             "system": self.system,
             "metric": self.metric,
-            **{name: _plain(self.scores[name]) for name in AGGREGATIONS},
-            "standard_errors": {name: _plain(self.errors[name]) for name in AGGREGATIONS},
+            **{name: plain(self.scores[name]) for name in AGGREGATIONS},
+            "standard_errors": {name: plain(self.errors[name]) for name in AGGREGATIONS},
         }
 
 
@@ -64,8 +65,7 @@ class Resampling:
 
         Systems and metrics with the same segments see the same resamples.
         """
-        digest = hashlib.blake2b(f"{group}\0{purpose}\0{segments}".encode(), digest_size=8).digest()
-        return np.random.default_rng([self.seed, int.from_bytes(digest, "little")])
+        return hashed(self.seed, f"{group}\0{purpose}\0{segments}")
 
 
 def system_scores(
@@ -167,7 +167,3 @@ def pearson(x: Sequence[float] | Scores, y: Sequence[float] | Scores) -> float:
     if len(left) < 2 or np.ptp(left) == 0 or np.ptp(right) == 0:
         return float("nan")
     return float(np.corrcoef(left, right)[0, 1])
-
-
-def _plain(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -18,14 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.meta.contexts.judgements import MISSING, Contexts, Judgements, OutcomeArray
-from metassay.stats.grouped import LongArray, counting_order, run_starts
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
+from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, counting_order, run_starts
 
 TIE_CREDIT = {"strict": 0.0, "half": 0.5}
 _CREDIT, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)
@@ -166,30 +162,51 @@ def _tally_metric(
     size: FloatArray,
     totals: FloatArray,
 ) -> None:
+    """Add up one metric's pairs, cell by cell: a cell holds the pairs of one item in one context.
+
+    The accuracy and the mean weight of every item go to `credit` and `size` of the cell's unit, sums over its
+    pairs to `totals` of its context.
+    """
     for cell in range(len(unit)):
-        cell_credit, cell_weight, right, pairs, ties, outputs, last_output = 0.0, 0.0, 0, 0, 0, 0, -1
-        for pair in range(cells[cell], cells[cell + 1]):
-            if outcome[pair] < -1:
-                continue
-            weight = weights[pair] if len(weights) > 0 else 1.0
-            pairs += 1
-            cell_weight += weight
-            if outcome[pair] == 1:
-                cell_credit += weight
-                right += 1
-            elif outcome[pair] == 0:
-                cell_credit += weight * tie_credit
-                ties += 1
-            outputs += output[pair] != last_output
-            last_output = output[pair]
-        if pairs > 0:
-            credit[unit[cell]] += cell_credit / pairs
-            size[unit[cell]] += cell_weight / pairs
-            sums = totals[:, context[cell]]
-            sums[0] += cell_credit
-            sums[1] += cell_weight
-            sums[2] += right + ties * tie_credit
-            sums[3] += ties
-            sums[4] += pairs
-            sums[5] += 1
-            sums[6] += outputs
+        right, tied, scored, outputs, gained, weight = _cell_sums(
+            outcome, output, weights, cells[cell], cells[cell + 1], tie_credit
+        )
+        if scored == 0:
+            continue
+        credit[unit[cell]] += gained / scored
+        size[unit[cell]] += weight / scored
+        sums = totals[:, context[cell]]
+        sums[_CREDIT] += gained
+        sums[_WEIGHT] += weight
+        sums[RIGHT_PAIRS] += right + tied * tie_credit
+        sums[_TIES] += tied
+        sums[ALL_PAIRS] += scored
+        sums[_ITEMS] += 1
+        sums[_OUTPUTS] += outputs
+
+
+@njit(cache=True, nogil=True)
+def _cell_sums(
+    outcome: OutcomeArray, output: IntArray, weights: FloatArray, first: int, end: int, tie_credit: float
+) -> tuple[int, int, int, int, float, float]:
+    """Pairs from `first` to `end` that are right, tied, scored; their outputs; their weight gained and had.
+
+    The pairs of an output stand together; without weights each pair has 1.
+    """
+    right, tied, scored, outputs, last_output = 0, 0, 0, 0, -1
+    gained, had = 0.0, 0.0
+    for pair in range(first, end):
+        if outcome[pair] == MISSING:
+            continue
+        weight = weights[pair] if len(weights) > 0 else 1.0
+        scored += 1
+        had += weight
+        if outcome[pair] == RIGHT:
+            gained += weight
+            right += 1
+        elif outcome[pair] == TIE:
+            gained += weight * tie_credit
+            tied += 1
+        outputs += output[pair] != last_output
+        last_output = output[pair]
+    return right, tied, scored, outputs, gained, had

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +23,13 @@ from metassay.meta.contexts.tables import (
     choice_entries,
     h2_entry,
     method_mix,
-    plain,
     robustness_rows,
     trend_entry,
 )
+from metassay.stats import random
+from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
-from metassay.stats.rank_matrix import STATISTICS
-
-FloatArray = NDArray[np.float64]
+from metassay.stats.rank_correlation import STATISTICS
 
 _SPLITS = 100
 _FEW_MOVABLE = 0.1  # a permutation test that moves less than this has next to no power
@@ -148,7 +146,7 @@ def assay_pairs(
     pairs, columns = sort_pairs(judgements, [each.occupied() for each in contexts])
     with threadpool_limits(1):  # one thread per context instead: the same bytes on any number of workers
         overall, found = _study(pairs, columns, method, seed)
-        confounded = _confounding(confounding, pairs, columns, method, _generator(seed, "combinations"))
+        confounded = _confounding(confounding, pairs, columns, method, random.named(seed, "combinations"))
     evidence = {
         name: _evidence(pairs.metrics, overall, column, method, radius, costs or {}, criteria or {})
         for name, column in found.items()
@@ -173,8 +171,8 @@ def _competing(judgements: Judgements, sentinels: Collection[str]) -> NDArray[np
 
 
 def _resampling(seed: int, resamples: int) -> tuple[ClusterBootstrap, ClusterHalves]:
-    bootstrap = ClusterBootstrap(_generator(seed, "bootstrap"), resamples)
-    return bootstrap, ClusterHalves(_generator(seed, "halves"), _SPLITS)
+    bootstrap = ClusterBootstrap(random.named(seed, "bootstrap"), resamples)
+    return bootstrap, ClusterHalves(random.named(seed, "halves"), _SPLITS)
 
 
 def _study(
@@ -183,7 +181,7 @@ def _study(
     """The whole, and every column."""
     overall = study_whole(pairs, whole(pairs), method)
     return overall, {
-        each.name: study_column(pairs, each, overall, method, _generator(seed, "exchange", each.name))
+        each.name: study_column(pairs, each, overall, method, random.named(seed, "exchange", each.name))
         for each in columns
     }
 
@@ -216,11 +214,6 @@ def _check(
             raise InputError(f"a context of {each.name} is called {GLOBAL!r}.", remedy=remedy)
         if not single_valued(judgements.output, each.codes):
             raise InputError(f"an output lies in two contexts of {each.name}.")
-
-
-def _generator(seed: int, *purpose: str) -> np.random.Generator:
-    """Random numbers of their own for every purpose: adding a column changes no other."""
-    return np.random.default_rng([seed, *(crc32(word.encode()) for word in purpose)])
 
 
 def _confounding(

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.robustness import net_spread, robust_accuracy
-
-FloatArray = NDArray[np.float64]
+from metassay.stats.arrays import FloatArray
 
 GLOBAL = "global"
 

@@ -20,12 +20,10 @@ from metassay.meta.contexts.h2 import (
     split_half,
 )
 from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.stats.best_subset import may_be_best
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
+from metassay.stats.multiplicity import may_be_best
 from metassay.stats.proportion import Proportions, cluster_interval
-
-FloatArray = NDArray[np.float64]
-LongArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, tally
 from metassay.meta.contexts.h1 import cross_methods
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
+from metassay.stats.arrays import FloatArray, counting_order, run_starts
 from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.grouped import counting_order, run_starts
 from metassay.stats.proportion import percentiles
-
-FloatArray = NDArray[np.float64]
 
 LARGE_SHARE = 0.14  # a large effect by Cohen's convention for shares of variance
 _COMBINATIONS = 10

@@ -15,8 +15,9 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from metassay.meta.contexts.choice import GLOBAL
+from metassay.stats.arrays import plain
 from metassay.stats.multiplicity import holm
-from metassay.stats.rank_matrix import row_agreements
+from metassay.stats.rank_correlation import row_agreements
 
 Row = dict[str, Any]
 Result = Mapping[str, Any]
@@ -101,7 +102,7 @@ def _moved(column: str, old: dict[str, dict[str, Row]], new: dict[str, dict[str,
     ]
     adjusted = holm([np.nan if row["p"] is None else row["p"] for row in rows])
     for row, p in zip(rows, adjusted.tolist()):
-        row["p_holm"] = None if np.isnan(p) else p
+        row["p_holm"] = plain(p)
         row["moved"] = bool(p <= _LEVEL)
     return rows
 
@@ -144,7 +145,7 @@ def _orders(
                 "context": context,
                 "before": [metrics[m] for m in np.argsort(-first, kind="stable")],
                 "after": [metrics[m] for m in np.argsort(-second, kind="stable")],
-                "agreement": None if np.isnan(value) else value,
+                "agreement": plain(value),
                 "swapped": _swapped(metrics, old[context], new[context]),
             }
         )

@@ -18,19 +18,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
-from metassay.stats.contingency import chi_square, cochran_mantel_haenszel
-from metassay.stats.grouped import LongArray, counting_order, run_starts
-from metassay.stats.label_permutation import permutation_p_values
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, counting_order, run_starts
+from metassay.stats.contingency import chi_square, cochran_mantel_haenszel, permutation_p_values
 from metassay.stats.multiplicity import holm
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

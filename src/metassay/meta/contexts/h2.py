@@ -13,17 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import Tally
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.clustering import cluster_order
 from metassay.stats.order_restriction import nearest_in_order
 from metassay.stats.proportion import few_clusters_stretch, percentiles
-from metassay.stats.rank_matrix import agreement_matrix, row_agreements
-
-FloatArray = NDArray[np.float64]
-LongArray = NDArray[np.int64]
+from metassay.stats.rank_correlation import agreement_matrix, row_agreements
 
 FULL_MATRIX = 300
 ALL_INTERVALS = 100

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
+from metassay.stats.arrays import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
 OutcomeArray = NDArray[np.int8]
 
 RIGHT, TIE, WRONG, MISSING = 1, 0, -1, -2

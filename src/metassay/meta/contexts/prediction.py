@@ -10,13 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metassay.errors import InputError
 from metassay.meta.contexts.judgements import Contexts
-
-FloatArray = NDArray[np.float64]
-LongArray = NDArray[np.int64]
+from metassay.stats.arrays import FloatArray, LongArray
 
 Metadata = Mapping[str, Sequence[str | float]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from metassay.stats.arrays import FloatArray
 
 _STEPS = 200
 

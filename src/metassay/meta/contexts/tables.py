@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -15,23 +14,10 @@ from metassay.meta.contexts.column import Column, ContextFinding, Estimates
 from metassay.meta.contexts.h2 import OrderChange
 from metassay.meta.contexts.prediction import Metadata, predict_agreement
 from metassay.meta.contexts.trend import trends
+from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import holm
 
-FloatArray = NDArray[np.float64]
 Row = dict[str, Any]
-
-
-def plain(value: Any) -> Any:
-    """The same value without numpy types; what is undefined (NaN) becomes None."""
-    if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    return value
 
 
 def accuracy_rows(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay.stats.arrays import plain
 from metassay.stats.correlation import correlate
 
 _BUCKET = re.compile(r"^[\[(]\s*(-?\d+(?:\.\d+)?(?:e-?\d+)?)\s*,")
@@ -48,4 +49,4 @@ def _trend(places: NDArray[np.float64], accuracy: NDArray[np.float64]) -> float 
     if defined.sum() < ENOUGH:
         return None
     rho = correlate("spearman", places[defined], accuracy[defined])
-    return None if math.isnan(rho) else rho
+    return plain(rho)

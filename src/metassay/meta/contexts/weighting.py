@@ -7,12 +7,9 @@ specific context" (Deviyani and Diaz, 2024). Weights by density let typical outp
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metassay.errors import InputError
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
+from metassay.stats.arrays import FloatArray, IntArray
 
 _CENTRES = 2000  # kernels per context: more change the density little and cost time in proportion
 

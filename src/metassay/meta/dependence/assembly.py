@@ -35,10 +35,7 @@ from metassay.meta.dependence.results import (
 )
 from metassay.meta.dependence.sensitivity import sensitivities
 from metassay.stats.isotonic import Counts
-
-# One stream of random numbers for each null hypothesis, the same for every metric: adding a metric to a run,
-# or measuring it alone, changes nothing.
-EQUAL_STREAM, FAIR_STREAM = 1, 2
+from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE, beside
 
 
 def depend_on_systems(
@@ -100,8 +97,8 @@ def _measured(
         dependence,
         split_deviations(dependence.deviations, cells.human_means),
         constant_sysdep(cells),
-        p_equal(cells, np.random.default_rng([seed, EQUAL_STREAM]), draws),
-        p_fair(cells, np.random.default_rng([seed, FAIR_STREAM]), draws),
+        p_equal(cells, beside(seed, EQUAL_DEPENDENCE), draws),
+        p_fair(cells, beside(seed, FAIR_DEPENDENCE), draws),
         leave_one_out(cells),
         rankings(cells, dependence.deviations),
         inversions(cells, dependence.deviations),

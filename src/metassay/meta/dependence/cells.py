@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metassay.errors import InputError
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.score_order import SortedScores, sort_scores
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -28,10 +26,10 @@ class Cells:
     human: FloatArray
     metric: FloatArray
     weight: FloatArray
-    group: IntArray
-    unit: IntArray
-    item: IntArray
-    cluster: IntArray
+    group: LongArray
+    unit: LongArray
+    item: LongArray
+    cluster: LongArray
     names: tuple[str, ...]
 
     @property
@@ -155,6 +153,6 @@ def _check_groups(keep: NDArray[np.bool_], names: Sequence[str] | None) -> None:
         raise InputError(f"system {who} has no output with both a human and a metric score.")
 
 
-def _codes(labels: NDArray[np.generic]) -> IntArray:
-    codes: IntArray = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+def _codes(labels: NDArray[np.generic]) -> LongArray:
+    codes: LongArray = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     return codes

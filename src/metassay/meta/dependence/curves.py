@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 from scipy.optimize import nnls
 
-from metassay.meta.dependence.cells import Cells, FloatArray
+from metassay.meta.dependence.cells import Cells
 from metassay.meta.dependence.fits import CONFIDENCE
+from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.isotonic import Counts, fit_isotonic, predict
 from metassay.stats.score_order import sort_scores
 
@@ -37,7 +38,7 @@ class Curve:
     def to_dict(self) -> dict[str, list[float | None]]:
         """As plain values, `null` where the function is not defined."""
         return {
-            name: [None if np.isnan(value) else value for value in values.tolist()]
+            name: plain(values)
             for name, values in (("mean", self.mean), ("low", self.low), ("high", self.high))
         }
 

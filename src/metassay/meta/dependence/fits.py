@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metassay.errors import InputError
-from metassay.meta.dependence.cells import Cells, FloatArray, cells_of
+from metassay.meta.dependence.cells import Cells, cells_of
+from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts, group_means_by_value, resampled_group_means
+from metassay.stats.random import from_seed
 from metassay.stats.score_order import sort_scores
 
 CONFIDENCE = 0.95
@@ -70,7 +72,7 @@ def draw_counts(clusters: int, bootstraps: int, seed: int) -> Counts:
     """How often each of `bootstraps` resamples holds each cluster: uint32[bootstraps, clusters]."""
     if bootstraps < 0:
         raise InputError(f"bootstraps must be 0 or more, not {bootstraps}.")
-    rng = np.random.default_rng(seed)
+    rng = from_seed(seed)
     counts = np.empty((bootstraps, clusters), dtype=np.uint32)
     for row in counts:
         row[:] = np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)

@@ -15,8 +15,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metassay.meta.dependence.cells import Cells, FloatArray, IntArray
+from metassay.meta.dependence.cells import Cells
 from metassay.meta.dependence.fits import expected_deviations, split_deviations, spread
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.isotonic import fit_isotonic, group_means_by_score, group_means_by_value, predict
 
 DRAWS = 999
@@ -107,14 +108,14 @@ def _batches(draws: int) -> list[int]:
     return [min(BATCH, draws - start) for start in range(0, draws, BATCH)]
 
 
-def _is_nested(holder: IntArray, group: IntArray) -> bool:
+def _is_nested(holder: LongArray, group: LongArray) -> bool:
     """Whether everything that a holder (item, cluster) holds belongs to one group."""
     pairs = np.unique(np.stack([holder, group]), axis=1).shape[1]
     return bool(pairs == holder.max() + 1)
 
 
 def _relabelled(
-    cells: Cells, residual: FloatArray, holder: IntArray, rng: np.random.Generator, draws: int
+    cells: Cells, residual: FloatArray, holder: LongArray, rng: np.random.Generator, draws: int
 ) -> FloatArray:
     """SysDep when whole holders exchange their groups; f_G does not change."""
     label = np.zeros(holder.max() + 1, dtype=np.int64)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from metassay.data.cube import Cube
 from metassay.errors import InputError, UnknownName
-from metassay.meta.dependence.cells import Cells, FloatArray, IntArray
+from metassay.meta.dependence.cells import Cells
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.isotonic import Counts
 
 SYSTEM = "system"
@@ -23,7 +24,7 @@ class Column:
     """A column of labels: the distinct ones, sorted, and which of them each output has."""
 
     names: tuple[str, ...]
-    codes: IntArray
+    codes: LongArray
 
     @classmethod
     def of(cls, labels: NDArray[np.str_]) -> Column:
@@ -31,11 +32,11 @@ class Column:
         names, codes = np.unique(labels, return_inverse=True)
         return cls(tuple(names.tolist()), codes.astype(np.int64))
 
-    def present(self, keep: NDArray[np.bool_]) -> IntArray:
+    def present(self, keep: NDArray[np.bool_]) -> LongArray:
         """The codes that occur among the kept outputs."""
         return np.flatnonzero(np.bincount(self.codes[keep], minlength=len(self.names)))
 
-    def compact(self, keep: NDArray[np.bool_]) -> IntArray:
+    def compact(self, keep: NDArray[np.bool_]) -> LongArray:
         """Codes of the kept outputs, renumbered from 0 without gaps."""
         numbers = np.zeros(len(self.names), dtype=np.int64)
         present = self.present(keep)
@@ -56,7 +57,7 @@ class Outputs:
     human: str
     by: str
     metrics: tuple[str, ...]
-    places: IntArray
+    places: LongArray
     group: Column
     system: Column
     item: Column

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -10,11 +9,12 @@ from typing import Any
 import polars as pl
 
 from metassay.errors import UnknownName
-from metassay.meta.dependence.cells import Cells, FloatArray
+from metassay.meta.dependence.cells import Cells
 from metassay.meta.dependence.curves import Curves, curves
 from metassay.meta.dependence.fits import Difference, Split, SystemDependence, spread
 from metassay.meta.dependence.nulls import pooled_pearson
 from metassay.meta.dependence.sensitivity import Sensitivity
+from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.isotonic import Counts
 
 
@@ -140,10 +140,7 @@ class MetricDependence:
     def _by_group(self, values: FloatArray | None) -> dict[str, float | None]:
         if values is None:
             return dict.fromkeys(self.cells.names)
-        return {
-            name: None if math.isnan(value) else value
-            for name, value in zip(self.cells.names, values.tolist())
-        }
+        return {name: plain(value) for name, value in zip(self.cells.names, values.tolist())}
 
 
 @dataclass(frozen=True)

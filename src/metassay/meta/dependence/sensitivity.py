@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metassay.meta.dependence.cells import Cells, FloatArray
+from metassay.meta.dependence.cells import Cells
 from metassay.meta.dependence.fits import (
     constant_sysdep,
     draw_counts,
@@ -16,6 +16,8 @@ from metassay.meta.dependence.fits import (
     split_deviations,
     spread,
 )
+from metassay.stats.arrays import FloatArray
+from metassay.stats.random import NUMBERS_OF_SYSTEMS, SAMPLE_SIZES, beside
 
 BOOTSTRAPS = (50, 100, 200, 500)
 SHARES = (0.1, 0.25, 0.5, 1.0)
@@ -38,8 +40,8 @@ def sensitivities(cells: Cells, *, seed: int = 0) -> list[Sensitivity]:
     """All four questions, in the order: resamples, sample size, number of systems, quality of systems."""
     return [
         *by_bootstraps(cells, seed=seed),
-        *by_sample_size(cells, np.random.default_rng([seed, 1])),
-        *by_number_of_systems(cells, np.random.default_rng([seed, 2])),
+        *by_sample_size(cells, beside(seed, SAMPLE_SIZES)),
+        *by_number_of_systems(cells, beside(seed, NUMBERS_OF_SYSTEMS)),
         *by_quality_mix(cells),
     ]
 

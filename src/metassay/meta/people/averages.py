@@ -14,8 +14,8 @@ import numpy as np
 
 from metassay.meta.people.meta_metrics import Differences, MetaMetric
 from metassay.meta.people.ranking import GLOBAL, Ranking
-from metassay.meta.people.significance import best_first, comparison_rows, plain, ranks_of, shared_name
-from metassay.stats.sign_flip import FloatArray
+from metassay.meta.people.significance import best_first, comparison_rows, ranks_of, shared_name
+from metassay.stats.arrays import FloatArray, plain
 
 
 def averages(rankings: Sequence[Ranking]) -> list[dict[str, Any]]:

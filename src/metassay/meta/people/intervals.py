@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.meta.people.meta_metrics import Judged, MetaMetric
-from metassay.stats.sign_flip import FloatArray
+from metassay.stats.arrays import FloatArray
+from metassay.stats.random import PAIRWISE_DELETION, RESAMPLED_UNITS, SEGMENT_SUBSETS, branch
 from metassay.stats.threads import map_blocks
 
 BLOCK = 100
@@ -38,7 +39,7 @@ def bootstrap_values(
     def resample(rng: np.random.Generator, count: int) -> FloatArray:
         return rng.multinomial(size or units, share, size=count).astype(np.float64)
 
-    return weighted_values(meta, judged, _blocks(resample, draws, seed, (stream, 1)), workers)
+    return weighted_values(meta, judged, _blocks(resample, draws, seed, (stream, RESAMPLED_UNITS)), workers)
 
 
 def subsampled_values(
@@ -58,7 +59,7 @@ def subsampled_values(
         return (order < segments).astype(np.float64)
 
     alone = Judged(judged.human, judged.metrics)
-    return weighted_values(meta, alone, _blocks(subset, draws, seed, (stream, 2)), workers)
+    return weighted_values(meta, alone, _blocks(subset, draws, seed, (stream, SEGMENT_SUBSETS)), workers)
 
 
 def weighted_values(
@@ -81,7 +82,7 @@ def _blocks(
     draw: Callable[[np.random.Generator, int], FloatArray], draws: int, seed: int, key: tuple[int, ...]
 ) -> Iterator[FloatArray]:
     for block, start in enumerate(range(0, draws, BLOCK)):
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*key, block)))
+        rng = branch(seed, *key, block)
         yield draw(rng, min(BLOCK, draws - start))
 
 
@@ -112,7 +113,7 @@ def pairwise_deletion(
         return Deletion(np.nan, np.nan, np.nan, 0, 0)
     differences = np.stack([np.where(both, d, 0.0)[used] for d in (people, ours)])
     segments = human.shape[1]
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(6,)))
+    rng = branch(seed, PAIRWISE_DELETION)
     weights = rng.multinomial(segments, np.full(segments, 1 / segments), size=draws).astype(np.float64)
     low, high = np.quantile(meta.with_gaps(differences, weights), [0.025, 0.975])
     value = meta.with_gaps(differences, np.ones((1, segments)))[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.cube import Cube, FloatArray
+from metassay.data.cube import Cube
 from metassay.errors import InputError
 from metassay.meta.people.intervals import (
     bootstrap_values,
@@ -24,10 +23,11 @@ from metassay.meta.people.significance import (
     best_first,
     comparison_rows,
     metric_differences,
-    plain,
     ranks_of,
     williams_p_values,
 )
+from metassay.stats.arrays import FloatArray, plain
+from metassay.stats.random import name_number
 
 GLOBAL = "global"
 SUBSAMPLES = 200
@@ -130,7 +130,7 @@ def rank_cubes(
         data = rated(
             cube, human=human, metrics=metrics, cluster=cluster, pairwise=pairwise, seed=procedure.seed
         )
-        own = replace(procedure, stream=zlib.crc32(cube.dataset.encode()))
+        own = replace(procedure, stream=name_number(cube.dataset))
         for one in metas:
             found.append(rank_data(data, one, own, holm=holm))
             for column in contexts:
@@ -154,21 +154,21 @@ def rank_data(
     """Rank the metrics of one data set; with `equal_segments`, values are means over subsets of that size."""
     values, low, high = _values(data, meta, procedure, equal_segments)
     differences = _differences(data, meta, procedure)
-    one, two = _p_values(data, procedure, values, differences)
+    one_sided, two_sided = _p_values(data, procedure, values, differences)
     return Ranking(
-        data.cube.dataset,
-        meta,
-        column,
-        context,
-        data,
-        values,
-        low,
-        high,
-        differences,
-        one,
-        two,
-        equal_segments,
-        holm,
+        dataset=data.cube.dataset,
+        meta=meta,
+        column=column,
+        context=context,
+        data=data,
+        values=values,
+        low=low,
+        high=high,
+        differences=differences,
+        one_sided=one_sided,
+        two_sided=two_sided,
+        equal_segments=equal_segments,
+        holm=holm,
     )
 
 

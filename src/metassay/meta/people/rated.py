@@ -14,9 +14,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.cube import Cube, FloatArray
+from metassay.data.cube import Cube
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics import Judged
+from metassay.stats.arrays import FloatArray
+from metassay.stats.random import NOISE_METRIC, branch
 
 CONSTANT, RANDOM = "constant", "random"
 BASELINES = (CONSTANT, RANDOM)
@@ -151,5 +153,5 @@ def _systems(cube: Cube, human: str, metrics: Sequence[str]) -> tuple[NDArray[np
 
 def _baselines(systems: int, segments: int, seed: int) -> FloatArray:
     """A metric that never differs, and one that is noise."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3,)))
+    rng = branch(seed, NOISE_METRIC)
     return np.stack([np.zeros((systems, segments)), rng.normal(size=(systems, segments))])

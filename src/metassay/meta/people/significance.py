@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from metassay.meta.people.intervals import bootstrap_values
 from metassay.meta.people.meta_metrics import Differences, Judged, MetaMetric, Procedure
 from metassay.meta.people.meta_metrics.base import pair_differences
+from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate, williams_test
 from metassay.stats.multiplicity import holm as holm_adjusted
-from metassay.stats.sign_flip import FloatArray
 
 ALPHA = 0.05
 

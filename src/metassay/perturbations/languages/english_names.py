@@ -5,27 +5,36 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from metassay.perturbations.languages.given_names import FAMILY_NAMES, FAMILY_NAMES_FIRST, FEMALE, MALE
-from metassay.perturbations.languages.listed_names import PEOPLES
-from metassay.perturbations.languages.mentions import Word, bare_name, word_after, word_before
-from metassay.perturbations.languages.name_rules import MOST_WORDS, NameRules
-from metassay.perturbations.languages.names import (
+from metassay.perturbations.languages.gazetteer import (
     BODIES,
     COMPANIES,
+    FAMILY_NAMES,
+    FAMILY_NAMES_FIRST,
+    FEMALE,
+    MALE,
     NOT_NAMES,
     ORGANISATION_WORDS,
+    PEOPLES,
     PERSON_TITLES,
+    PLACE_WORDS,
+    PLACES,
 )
-from metassay.perturbations.languages.places import PLACE_WORDS, PLACES
-from metassay.text.morphology import is_common
-from metassay.text.taggers import word_tags
-from metassay.text.words import starts_sentence, word_set
+from metassay.perturbations.languages.mentions import (
+    MOST_WORDS,
+    NameRules,
+    Word,
+    bare_name,
+    word_after,
+    word_before,
+)
+from metassay.text.analysers import is_common, word_tags
+from metassay.text.word_lists import WordLists
+from metassay.text.words import starts_sentence
 
+_OWN = WordLists("metassay.perturbations.languages", "en")
 _LISTS = (PLACES["en"], FEMALE, MALE, FAMILY_NAMES, COMPANIES)
-_SAYING = word_set("said says told added wrote tweeted explained claimed argued insisted warned noted")
-_DIRECTIONS = word_set(
-    "East West North South Central Northern Southern Eastern Western New Greater Upper Lower"
-)
+_SAYING = _OWN.words("saying")
+_DIRECTIONS = _OWN.words("directions")
 _ARTICLES = {"the", "a", "an"}
 _SCHOOLS = {"University", "College", "Bank", "Hospital"}
 _PINYIN = re.compile(

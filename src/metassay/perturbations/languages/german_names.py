@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.perturbations.languages.de import DETERMINERS, FUNCTION_WORDS
-from metassay.perturbations.languages.given_names import FAMILY_NAMES, FEMALE, MALE
-from metassay.perturbations.languages.mentions import Word, bare_name, word_after, word_before
-from metassay.perturbations.languages.name_rules import MOST_WORDS, NameRules
-from metassay.perturbations.languages.names import COMPANIES, GERMAN_BODIES, NOT_NAMES, PERSON_TITLES
-from metassay.perturbations.languages.places import GERMAN_ARTICLES, PLACE_WORDS, PLACES
-from metassay.text.morphology import german_lemma, is_common
-from metassay.text.taggers import word_tags
-from metassay.text.words import starts_sentence, word_set
+from metassay.perturbations.languages.gazetteer import (
+    COMPANIES,
+    FAMILY_NAMES,
+    FEMALE,
+    GERMAN_ARTICLES,
+    GERMAN_BODIES,
+    MALE,
+    NOT_NAMES,
+    PERSON_TITLES,
+    PLACE_WORDS,
+    PLACES,
+)
+from metassay.perturbations.languages.german import DETERMINERS, FUNCTION_WORDS
+from metassay.perturbations.languages.mentions import (
+    MOST_WORDS,
+    NameRules,
+    Word,
+    bare_name,
+    word_after,
+    word_before,
+)
+from metassay.text.analysers import german_lemma, is_common, word_tags
+from metassay.text.word_lists import WordLists
+from metassay.text.words import starts_sentence
 
 _LISTS = (FEMALE, MALE, FAMILY_NAMES, COMPANIES, *GERMAN_ARTICLES.values(), *GERMAN_BODIES.values())
 _TWO_WORDS = {name for name in PLACES["de"] | COMPANIES if "_" in name}
 _FIRST_WORDS = {name.partition("_")[0] for name in _TWO_WORDS}
-_SAYING = word_set("sagte sagten sagt erklärte erklärt meinte betonte schrieb twitterte warnte ergänzte")
+_SAYING = WordLists("metassay.perturbations.languages", "de").words("saying")
 _PLACE_PREPOSITIONS = {"in", "nach", "aus"}
 _INSIDE_NAMES = {"de", "da", "di", "del", "van", "al", "bin", "the", "of", "and"}
 _OPENING, _CLOSING, _STROKES = set("\"„“”»«'‚"), set("\"“”»«'‘"), set("/-−®™")

@@ -1,8 +1,10 @@
-"""Names in texts: where they stand, of what kind they are, and in which form."""
+"""Names in texts: where they stand, of what kind and in which form; and what a language says about them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 Mention = tuple[int, int, str, str]
 """Start, end, kind and form of a name.
@@ -39,3 +41,30 @@ def bare_name(word: Word) -> str:
 def end_of_name(word: Word) -> int:
     """Where the bare word ends."""
     return word.start() + len(bare_name(word))
+
+
+MOST_WORDS = 4
+"""The longest name."""
+
+
+@dataclass(frozen=True)
+class NameRules:
+    """The questions that the finder of names asks."""
+
+    may_belong: Callable[[str, Word, str], bool]
+    """Whether a word of a text may belong to a name, given the first word of the name so far."""
+
+    is_part: Callable[[str, int, int], bool]
+    """Whether what stands between two places is only a part of a name, or of another thing."""
+
+    kind: Callable[[str, Sequence[str]], str]
+    """PER, LOC, ORG, NAME, or nothing, from the word before and the name's words."""
+
+    form: Callable[[str, Sequence[str], str], str | None]
+    """The form, from the word before, the words and the kind; None where it stands as no name of its kind."""
+
+    hint: Callable[[str, int, int, Sequence[str]], str]
+    """What the words around a name say of its kind; nothing where it is better left alone."""
+
+    modifiers: frozenset[str] = frozenset()
+    """Places that may stand before other words with capitals: the *Beijing* Winter Olympics."""

@@ -13,7 +13,7 @@ from metassay.perturbations.languages.mentions import (
     end_of_name,
     word_before,
 )
-from metassay.text.taggers import Entity
+from metassay.text.analysers import Entity
 from metassay.text.words import starts_sentence
 
 _RULES = {"en": english_names.RULES, "de": german_names.RULES}

@@ -10,11 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from metassay.perturbations.languages.gazetteer import COMPANIES
 from metassay.perturbations.languages.mentions import Mention, word_after, word_before
-from metassay.perturbations.languages.names import COMPANIES
-from metassay.text.morphology import russian
-from metassay.text.taggers import Entity
-from metassay.text.words import starts_sentence, word_set
+from metassay.text.analysers import Entity, russian
+from metassay.text.word_lists import WordLists
+from metassay.text.words import starts_sentence
+
+_LISTS = WordLists("metassay.perturbations.languages", "ru")
 
 CASES = ("nomn", "gent", "datv", "accs", "ablt", "loct")
 _SAME_CASE = {"gen2": "gent", "loc2": "loct", "acc2": "accs"}
@@ -23,22 +25,11 @@ _NAME = re.compile(r"[А-ЯЁ][а-яё'’]+(?:-[А-ЯЁа-яё]+)*|О'[А-ЯЁ]
 _LONG_PREPOSITIONS = {"во", "со", "ко", "обо"}
 """These stand before some names and not before others."""
 
-_PREPOSITIONS = {
-    "gent": word_set("из до от для у около близ без против после вокруг возле из-за кроме"),
-    "datv": word_set("к благодаря"),
-    "ablt": word_set("между над под перед"),
-}
-_NO_NAMES = word_set(
-    "COVID Covid AFAIK Afaik Airmail Bluetooth Internet Java Linux Android Windows Wikipedia"
-)
+_PREPOSITIONS = _LISTS.word_groups("case_prepositions")
+_NO_NAMES = _LISTS.words("not_names")
 _LATIN = re.compile(r"[A-Z][A-Za-z]{2,}(?: [A-Z][a-z]{2,})?")
 
-_GIVEN = {
-    "masc": word_set("Олаф Илон Сирил Конор Коннор Ури Эммануэль Дуэйн Дуайт Тадг Кириакос Халифа Ахил"),
-    "femn": word_set(
-        "Венди Кэрол Хиллари Мишель Николь Камала Джасинда Анналена Урсула Кристин Шарлотта Меган"
-    ),
-}
+_GIVEN = _LISTS.word_groups("given_names")
 """Given names that the dictionary lacks, or takes for others."""
 
 _MASCULINE = (

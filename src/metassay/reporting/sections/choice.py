@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metassay.reporting.charts.matrix import matrix_chart
+from metassay.reporting.charts.heatmaps import matrix_chart
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.findings import GLOBAL, Choice, Column, Estimate, Findings
 from metassay.reporting.grid import Field, Grid, grid
@@ -95,9 +95,14 @@ def thrifty_sentence(findings: Findings) -> Sentence | None:
 
 
 def reason(choice: Choice) -> str:
-    """Why this metric; a first sentence that only repeats its accuracy, which the table shows, is dropped."""
-    first, end, rest = choice.why.partition("). ")
-    return rest if end and first.startswith(f"{choice.use} tells a better ") else choice.why
+    """Why this metric, without the sentence on how accurate it is, which the table's own column says.
+
+    Where an interval is known, that sentence comes first and ends with it in parentheses:
+    `BLEU tells a better … in 83 % of pairs over all contexts (95 % interval 80–86). It is the only metric …`.
+    """
+    accuracy, interval_ends, reasons = choice.why.partition("). ")
+    is_on_accuracy = accuracy.startswith(f"{choice.use} tells a better ")
+    return reasons if interval_ends and is_on_accuracy else choice.why
 
 
 def _choice(findings: Findings, column: Column, context: str) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metassay.reporting.charts.methods import MethodCell, methods_chart
+from metassay.reporting.charts.heatmaps import MethodCell, methods_chart
 from metassay.reporting.findings import Findings
 from metassay.reporting.grid import Field, Grid, grid
 from metassay.reporting.wording import tidy

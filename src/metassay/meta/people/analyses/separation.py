@@ -20,7 +20,8 @@ from metassay.meta.people.intervals import bootstrap_values
 from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure
 from metassay.meta.people.meta_metrics.base import pair_differences
 from metassay.meta.people.significance import ALPHA, best_first, cluster_ranks, metric_differences
-from metassay.stats.sign_flip import FloatArray, difference_sums
+from metassay.stats.arrays import FloatArray
+from metassay.stats.sign_flip import difference_sums
 
 
 def discrimination(meta: MetaMetric, judged: Judged, procedure: Procedure) -> dict[str, Any]:

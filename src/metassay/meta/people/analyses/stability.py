@@ -14,6 +14,7 @@ import numpy as np
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval
 from metassay.meta.people.meta_metrics import Judged, MetaMetric
 from metassay.stats.correlation import system_agreement
+from metassay.stats.random import SYSTEM_SUBSETS, branch
 
 SHARES_OF_SEGMENTS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
@@ -26,7 +27,7 @@ def stability_over_systems(
     full = meta.values(judged)
     rows = []
     for kept in range(3, systems):
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(4, kept)))
+        rng = branch(seed, SYSTEM_SUBSETS, kept)
         chosen = np.argsort(rng.random((trials, systems)), axis=1)[:, :kept]
         values = meta.on_subsets(judged, chosen)
         if values is None:

@@ -19,10 +19,10 @@ import numpy as np
 
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval
 from metassay.meta.people.meta_metrics import Judged, MetaMetric
-from metassay.meta.people.significance import plain
+from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.isotonic import fit_isotonic
+from metassay.stats.random import AGREEMENT_THRESHOLDS, branch
 from metassay.stats.score_order import sort_scores
-from metassay.stats.sign_flip import FloatArray
 
 AGREEMENTS = (0.8, 0.9, 0.95)
 
@@ -78,7 +78,7 @@ def agreement_thresholds(
     so an upper end of infinity (NaN here) means that the data cannot exclude it.
     """
     means = [(j.human.mean(axis=1), j.metrics[m].mean(axis=1)) for j, m in zip(data, metric)]
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(5,)))
+    rng = branch(seed, AGREEMENT_THRESHOLDS)
     found = _thresholds(means)
     drawn = np.full((resamples, len(AGREEMENTS)), np.inf)
     for resample in range(resamples):

@@ -29,8 +29,9 @@ from metassay.meta.people.meta_metrics.base import (
     resampled_items,
 )
 from metassay.meta.people.meta_metrics.pa import complete_segments
-from metassay.stats.sign_flip import FloatArray
-from metassay.stats.swapped_ties import calibrated_differences, right_pairs, swapped_ties
+from metassay.stats.arrays import FloatArray
+from metassay.stats.random import from_seed
+from metassay.stats.swaps import calibrated_differences, right_pairs, swapped_ties
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def tie_calibrated_accuracy(
     """
     pairs = _Pairs.of(*complete_segments(human, metric))
     if epsilon is None and cross_fit is not None:
-        by_item, epsilon = _cross_fitted(pairs, np.random.default_rng(cross_fit))
+        by_item, epsilon = _cross_fitted(pairs, from_seed(cross_fit))
     else:
         epsilon = calibrate(pairs) if epsilon is None else epsilon
         by_item = pairs.accuracy_by_item(epsilon)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.stats.sign_flip import FloatArray
+from metassay.stats.arrays import FloatArray
 from metassay.stats.swaps import SWAPS, Swaps, blocks_of_swaps
 from metassay.stats.threads import map_blocks
 

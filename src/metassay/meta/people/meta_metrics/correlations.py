@@ -31,9 +31,11 @@ from metassay.meta.people.meta_metrics.base import (
     pair_differences,
     resampled_items,
 )
+from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate, swapped_means, system_agreement
-from metassay.stats.sign_flip import FloatArray, sign_flip_null
-from metassay.stats.swapped_moments import swapped_correlations
+from metassay.stats.random import branch
+from metassay.stats.sign_flip import sign_flip_null
+from metassay.stats.swaps import swapped_correlations
 
 PEARSON, SPEARMAN = "pearson", "spearman"
 CORRELATIONS = (PEARSON, SPEARMAN, "kendall", "kendall_c")
@@ -162,7 +164,7 @@ class ItemCorrelation(MetaMetric):
         defined = ~np.isnan(between)
         count = np.maximum(defined.sum(axis=1), 1)
         per_unit = judged.per_unit(np.where(defined, between, 0.0))
-        rng = np.random.default_rng(np.random.SeedSequence(procedure.seed, spawn_key=(procedure.stream,)))
+        rng = branch(procedure.seed, procedure.stream)
         null = sign_flip_null(per_unit, rng, procedure.draws)
         drawn: NDArray[np.float32] = (null / count[:, None]).astype(np.float32)
         return Differences(pair_differences(mean_where_defined(by_item)), drawn)

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from metassay.errors import InputError
 from metassay.meta.people.meta_metrics.base import Judged, Procedure
 from metassay.meta.people.meta_metrics.correlations import OfSystemMeans
-from metassay.stats.sign_flip import TIE, FloatArray, difference_signs
+from metassay.stats.arrays import FloatArray
+from metassay.stats.sign_flip import TIE, difference_signs
 
 
 @dataclass(frozen=True)

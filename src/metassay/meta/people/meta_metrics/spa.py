@@ -23,8 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, Procedure, Resampled, Swapped
 from metassay.meta.people.meta_metrics.pa import complete_segments, mean_over_pairs
+from metassay.stats.arrays import FloatArray
+from metassay.stats.random import from_seed
 from metassay.stats.sign_flip import (
-    FloatArray,
     corpus_p_values,
     flip_p_values,
     mtme_p_values,
@@ -80,7 +81,7 @@ class SoftPairwiseAccuracy(MetaMetric):
         p_human = preferences(
             people, method="permutation", permutations=procedure.permutations, seed=procedure.seed
         )
-        flips = random_flips(np.random.default_rng(procedure.seed), procedure.permutations, people.shape[1])
+        flips = random_flips(from_seed(procedure.seed), procedure.permutations, people.shape[1])
         as_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
         return lambda swaps: flipped_swaps(p_human, scores, swaps, as_numbers)
 
@@ -125,7 +126,7 @@ def corpus_soft_pairwise_accuracy(
     if human.shape != statistics.shape[:2]:
         raise InputError(f"statistics {statistics.shape} do not fit human scores {human.shape}.")
     p_human = preferences(human, method="permutation", permutations=permutations, seed=seed)
-    p_metric = corpus_p_values(statistics, score, np.random.default_rng(seed), permutations)
+    p_metric = corpus_p_values(statistics, score, from_seed(seed), permutations)
     return float(agreement(p_human, p_metric))
 
 
@@ -140,7 +141,7 @@ def preferences(
             f"{permutations} permutations are too few.", remedy="Ask for at least 1; 1000 is usual."
         )
     if method == "permutation":
-        return flip_p_values(scores, np.random.default_rng(seed), permutations)
+        return flip_p_values(scores, from_seed(seed), permutations)
     if method == "mtme":
         return mtme_p_values(scores, permutations)
     raise UnknownName("method", method, METHODS)

@@ -1,0 +1,224 @@
+"""English: synonyms from WordNet, pronouns and what may replace them, negations."""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from dataclasses import dataclass
+
+from metassay.perturbations.languages.gazetteer import FEMALE, MALE
+from metassay.text.thesauri import PARTS_OF_SPEECH, WordNet, open_wordnet
+from metassay.text.word_lists import WordLists
+
+_LISTS = WordLists("metassay.perturbations.languages", "en")
+
+FUNCTION_WORDS = _LISTS.words("function_words")
+"""Words without synonyms: what WordNet knows of them ("in": indium) is not what they mean."""
+
+PARTICLES = _LISTS.words("particles")
+"""After a verb these make another verb of it."""
+
+INVARIANT_VERBS = _LISTS.words("invariant_verbs")
+"""Verbs whose past looks like their base form."""
+
+PRONOUNS = _LISTS.rows("pronouns")
+"""Pronouns that can stand in each other's place: subjects by number, objects, possessives, reflexives."""
+
+NEVER_CHOSEN: frozenset[str] = frozenset()
+"""Pronouns that are replaced but replace no other."""
+
+ADDRESS: frozenset[str] = frozenset()
+"""Ways to say you, of which English has one."""
+
+_BEFORE_OBJECT = _LISTS.words("before_object")
+_AFTER_OBJECT = _LISTS.words("after_object")
+
+
+def pronoun_class(previous: str, pronoun: str, following: str) -> int:
+    """Which row of `PRONOUNS` a pronoun belongs to here (all in lower case; `following` is "" at a stop)."""
+    if following in {"was", "am"}:
+        return 6 if following == "was" and pronoun in PRONOUNS[6] else -1
+    if following in {"are", "were"} and pronoun in PRONOUNS[5]:
+        return 5
+    if pronoun in {"it", "you"}:
+        after_verb = previous in _BEFORE_OBJECT or previous.endswith("ing")
+        is_object = after_verb or not following or following in _AFTER_OBJECT
+        return 2 if is_object else 0 if pronoun == "it" else 1
+    if pronoun == "her":
+        return 3 if following and following not in _AFTER_OBJECT else 2
+    return next((row for row, words in enumerate(PRONOUNS) if pronoun in words), -1)
+
+
+NEGATION_REMOVAL = (
+    (r"\w+n['’]t (?:only|just)\b|\bnot (?:only|just|to mention)\b", None),
+    (r"\b(?:whether or not|if not|no matter|no one else)\b", None),
+    (r"\bno\.? ?\d|\bno[,.!?]|\bno$", None),
+    (r"\bcan(?:['’]t|not)\b", "can"),
+    (r"\bwon['’]t\b", "will"),
+    (r"\bshan['’]t\b", "shall"),
+    (r"\bain['’]t\b", "is"),
+    (r"(?<=\w)n['’]t\b", ""),
+    (r"\bno longer ", ""),
+    (r"\bnot ", ""),
+    (r" not\b", ""),
+    (r"\bnever ", ""),
+    (r" never\b", ""),
+    (r"\bno one\b|\bnobody\b", "someone"),
+    (r"\bnothing\b", "something"),
+    (r"\bnowhere\b", "somewhere"),
+    (r"\bnone of\b", "some of"),
+    (r"\bwithout\b", "with"),
+    (r"\bno (?=\w)", ""),
+)
+"""Negations and what stands in their place; None protects a phrase that looks like one and is not."""
+NEGATION_SIGNS = r"n['’]t\b|\b(?:not|no|never|nobody|nothing|nowhere|none|without|cannot)\b"
+"""Without one of these no rule can match."""
+
+AUXILIARIES = _LISTS.words("auxiliaries")
+INVERTED = _LISTS.words("inverted")
+"""After an auxiliary these are its subject: "not" comes after them."""
+
+
+DOMINANT = 0.75
+"""Share of its occurrences in which a form must be the part of speech that is taken for granted."""
+CENTRAL_SENSES = 2
+"""A synonym counts only if it shares the first sense of the word and has it among this many of its own."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A word form with a part of speech beyond doubt, and the forms that could stand in its place."""
+
+    pos: str
+    lemma: str
+    candidates: tuple[str, ...]
+
+
+def synonyms(previous: str, form: str, following: str) -> tuple[str, ...]:
+    """Synonyms that fit between two neighbours (all in lower case); none for a word inside a phrase."""
+    entry = _entry(form)
+    if (
+        entry is None
+        or (entry.pos == "v" and following in PARTICLES)
+        or _is_phrase(entry, previous, following)
+    ):
+        return ()
+    if previous in {"a", "an"}:
+        vowel = form[0] in "aeiou"
+        return tuple(word for word in entry.candidates if (word[0] in "aeiou") == vowel)
+    return entry.candidates
+
+
+@functools.cache
+def is_name(word: str) -> bool:
+    """Whether a word with a capital is a name in some meaning, as John is."""
+    wordnet = _database()
+    senses = wordnet.senses(word.lower(), "n")
+    return word in FEMALE or word in MALE or any(word in wordnet.synset("n", offset) for offset in senses)
+
+
+def _database() -> WordNet:
+    wordnet = open_wordnet()
+    assert wordnet is not None
+    return wordnet
+
+
+def _is_phrase(entry: Entry, previous: str, following: str) -> bool:
+    wordnet = _database()
+    phrases = (f"{entry.lemma}_{following}", f"{previous}_{entry.lemma}")
+    return any(wordnet.senses(phrase, pos) for phrase in phrases for pos in ("n", "v"))
+
+
+@functools.cache
+def _entry(form: str) -> Entry | None:
+    if form in FUNCTION_WORDS or len(form) < 3 or not form.isalpha():
+        return None
+    wordnet = _database()
+    readings = [(pos, lemma) for pos in PARTS_OF_SPEECH for lemma in wordnet.lemmas(form, pos)]
+    if not readings:
+        return None
+    weights = {reading: wordnet.counts.get((reading[1], reading[0]), 0) for reading in readings}
+    pos, lemma = max(readings, key=lambda reading: weights[reading])
+    total = sum(weights.values())
+    if weights[pos, lemma] < DOMINANT * total or (total == 0 and len(readings) > 1):
+        return None
+    found = _synonyms(wordnet, lemma, pos, form)
+    return Entry(pos, lemma, found) if found else None
+
+
+def _synonyms(wordnet: WordNet, lemma: str, pos: str, form: str) -> tuple[str, ...]:
+    first = wordnet.senses(lemma, pos)[0]
+    common = (word for word in wordnet.synset(pos, first) if _is_common(word, lemma, pos, first))
+    inflected = (_inflect(word, lemma, form, pos) for word in common)
+    return tuple(word for word in inflected if word is not None and word != form)
+
+
+def _is_common(word: str, lemma: str, pos: str, offset: int) -> bool:
+    """Whether a member of the synset is a plain, current word for which this meaning is central."""
+    wordnet = _database()
+    plain = (
+        word.isalpha() and word.islower() and len(word) > 2 and word != lemma and word not in FUNCTION_WORDS
+    )
+    return (
+        plain
+        and wordnet.counts.get((word, pos), 0) > 0
+        and offset in wordnet.senses(word, pos)[:CENTRAL_SENSES]
+    )
+
+
+def _inflect(word: str, lemma: str, form: str, pos: str) -> str | None:
+    """The word in the form that `form` is of `lemma`; None where that is in doubt."""
+    if form == lemma:
+        return None if pos == "v" and lemma in INVARIANT_VERBS else word
+    if pos == "n":
+        return _plural(word)
+    if pos == "v":
+        return _verb_form(word, form)
+    return None
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith("man"):
+        return f"{noun[:-3]}men"
+    irregular = _irregular("n").get(noun)
+    return irregular[0] if irregular else _with_s(noun)
+
+
+def _verb_form(verb: str, form: str) -> str | None:
+    irregular = _irregular("v").get(verb, [])
+    if form.endswith("ing"):
+        known = [word for word in irregular if word.endswith("ing")]
+        stem = verb[:-1] if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")) else verb
+        return known[0] if known else f"{stem}ing"
+    if form.endswith("s") and form not in _database().exceptions("v"):
+        return _with_s(verb)
+    past = [word for word in irregular if not word.endswith("ing")]
+    if len(past) > 1 or verb in INVARIANT_VERBS:
+        return None
+    return past[0] if past else _with_ed(verb)
+
+
+def _with_s(word: str) -> str:
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{word}es"
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return f"{word}s"
+
+
+def _with_ed(verb: str) -> str:
+    if verb.endswith("e"):
+        return f"{verb}d"
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return f"{verb[:-1]}ied"
+    return f"{verb}ed"
+
+
+@functools.cache
+def _irregular(pos: str) -> dict[str, list[str]]:
+    """Base forms and their irregular forms (which include doubled consonants: stop, stopped)."""
+    forms: defaultdict[str, list[str]] = defaultdict(list)
+    for form, bases in _database().exceptions(pos).items():
+        for base in bases:
+            forms[base].append(form)
+    return forms

@@ -1,0 +1,176 @@
+"""German: synonyms, genders, pronouns and what may replace them, verbs and negations.
+
+Synonyms come from OpenThesaurus and are put into the form of the word they replace. No free tool inflects
+German, so a form is built by the regular rules and used only if simplemma's dictionary knows it as a form of
+the synonym. Nouns are exchanged within a gender that their endings give away.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from metassay.text.analysers import german_lemma
+from metassay.text.thesauri import open_thesaurus
+from metassay.text.word_lists import WordLists
+
+_LISTS = WordLists("metassay.perturbations.languages", "de")
+
+FUNCTION_WORDS = _LISTS.words("function_words")
+
+ADVERBS_IN_EN = _LISTS.words("adverbs_in_en")
+"""Words that end like infinitives and are none."""
+
+GENDERS = _LISTS.groups("noun_endings")
+"""Endings that give a noun's gender away."""
+
+NOUNS = _LISTS.word_groups("nouns")
+"""Common nouns whose gender their ending does not show."""
+
+NOT_FEMININE = _LISTS.words("not_feminine")
+"""Nouns in -e that are not feminine; besides these, all that start with Ge-."""
+
+PLURALS = GENDERS["f"]
+"""Feminine endings whose plural takes -en (-n after -e)."""
+
+ADJECTIVE_ENDINGS = _LISTS.lines("adjective_endings")
+
+PRONOUNS = _LISTS.rows("pronouns")
+"""Pronouns that can stand in each other's place: subjects by the verb they take, objects, possessives."""
+
+NEVER_CHOSEN: frozenset[str] = frozenset()
+"""Pronouns that are replaced but replace no other."""
+
+ADDRESS = _LISTS.words("address")
+"""Ways to say you: one in the place of another is no error."""
+
+FORMAL = _LISTS.words("formal")
+"""Pronouns of address, which keep their capital inside a sentence."""
+
+_ROWS = {"ich": 1, "wir": 2, "uns": 3, "euch": 3}
+
+
+def pronoun_class(previous: str, pronoun: str, following: str) -> int:
+    """Which row of `PRONOUNS` a pronoun belongs to; "sein" and "ihr" only where a noun follows.
+
+    With "ich habe" no other pronoun agrees, with "ich hatte" er and sie do.
+    """
+    if pronoun in {"sein", "ihr", "Ihr"}:
+        return 5 if following[:1].isupper() else -1
+    if pronoun == "Sie":
+        return 2
+    if pronoun == "ich" and any(_is_first_person(word) for word in (previous, following)):
+        return -1
+    return _ROWS.get(pronoun, next((row for row, words in enumerate(PRONOUNS) if pronoun in words), -1))
+
+
+def _is_first_person(verb: str) -> bool:
+    return verb == "bin" or (verb.endswith("e") and not verb.endswith("te"))
+
+
+NEGATION_REMOVAL = (
+    (
+        r"\b(?:nicht nur|nicht zuletzt|nicht wahr|warum nicht|oder nicht|ob nicht|nichts als|wenn nicht)\b",
+        None,
+    ),
+    (r"\b(?:aber|jedoch|doch|auch|sonst) nicht(?=[.,;!?]|$)", None),
+    (r"\b(?:immer )?noch nicht\b", "schon"),
+    (r"\b(?:nicht|nie|niemals) mehr ", ""),
+    (r" (?:nicht|nie|niemals) mehr\b", ""),
+    (r"\b(?:gar |überhaupt )?(?:nicht|nie|niemals) ", ""),
+    (r"(?: gar| überhaupt)? (?:nicht|nie|niemals)\b", ""),
+    (r"\bk(?=eine (?:\w+e )?[A-ZÄÖÜ]\w*(?:ung|heit|keit|ion|schaft|tät|ik|enz|anz|zeit|frage|idee)\b)", ""),
+    (r"\bkeine ", ""),
+    (r"\bk(?=ein(?:e|en|em|er|es)?\b)", ""),
+    (r"\bnichts\b", "etwas"),
+    (r"\bniemand(?=en\b|em\b|\b)", "jemand"),
+    (r"\bnirgends\b|\bnirgendwo\b", "überall"),
+)
+"""Negations and what stands in their place; None protects a phrase that looks like one and is not."""
+NEGATION_SIGNS = r"\b(?:nicht|nie|niemals|nichts|niemand\w*|nirgend\w+|kein(?:e|en|em|er|es)?)\b"
+
+AUXILIARIES = _LISTS.words("auxiliaries")
+VERBS = _LISTS.words("verbs")
+"""Common finite verbs."""
+ADJECTIVES = _LISTS.words("adjectives")
+"""Common adjectives, as they stand after "to be"."""
+INVERTED = _LISTS.words("inverted")
+"""After a verb these come before "nicht"."""
+NEGATED = _LISTS.words("negated")
+"""Near one of these no second negation is put in."""
+DETERMINERS = _LISTS.words("determiners")
+"""What stands before a noun, and seldom before a name."""
+
+
+CENTRAL_MEANINGS = 2
+
+
+def synonyms(previous: str, form: str, following: str) -> tuple[str, ...]:  # noqa: ARG001
+    """Synonyms in the form of a word (with its capital, if it is a noun)."""
+    return _candidates(form)
+
+
+@functools.cache
+def _candidates(form: str) -> tuple[str, ...]:
+    if len(form) < 4 or form.lower() in FUNCTION_WORDS:
+        return ()
+    lemma = german_lemma(form)
+    if lemma is None or lemma.lower() in FUNCTION_WORDS or lemma[0].isupper() != form[0].isupper():
+        return ()
+    inflect = _noun if form[0].isupper() else _adjective
+    for meaning in _meanings(lemma):
+        same_case = [word for word in meaning if word[0].isupper() == form[0].isupper() and word != lemma]
+        forms = [inflect(word, lemma, form) for word in same_case if word.lower() not in FUNCTION_WORDS]
+        found = tuple(word for word in forms if word is not None and word != form)
+        if found:
+            return found
+    return ()
+
+
+def _meanings(lemma: str) -> list[list[str]]:
+    thesaurus = open_thesaurus("de")
+    assert thesaurus is not None
+    return thesaurus.meanings(lemma.lower())[:CENTRAL_MEANINGS]
+
+
+def _noun(word: str, lemma: str, form: str) -> str | None:
+    """Nouns of the same gender; plurals only of the endings that all form it alike."""
+    gender = _gender(lemma)
+    if gender is None or _gender(word) != gender:
+        return None
+    if form == lemma:
+        return word if german_lemma(word) == word else None
+    if gender == "f" and form in {f"{lemma}en", f"{lemma}n"} and word.endswith(PLURALS):
+        plural = f"{word}n" if word.endswith("e") else f"{word}en"
+        return plural if german_lemma(plural) == word else None
+    return None
+
+
+@functools.cache
+def _gender(noun: str) -> str | None:
+    listed = next((gender for gender, nouns in NOUNS.items() if noun in nouns), None)
+    if listed is not None:
+        return listed
+    if noun.endswith("e") and (noun in NOT_FEMININE or noun.startswith("Ge")):
+        return None
+    return next((gender for gender, endings in GENDERS.items() if noun.endswith(endings)), None)
+
+
+def _adjective(word: str, lemma: str, form: str) -> str | None:
+    """Adjectives and adverbs. Verbs have no synonyms here: few take the same objects and prepositions."""
+    if german_lemma(word) != word or _is_infinitive(word) or _is_infinitive(lemma):
+        return None
+    if form == lemma:
+        return word
+    ending = form.removeprefix(lemma)
+    if ending not in ADJECTIVE_ENDINGS:
+        return None
+    stem = f"{word[:-2]}l" if word.endswith("el") else word.removesuffix("e")
+    return _checked(stem + ending, word)
+
+
+def _is_infinitive(word: str) -> bool:
+    return word.endswith(("en", "ern", "eln")) and word not in ADVERBS_IN_EN
+
+
+def _checked(form: str, word: str) -> str | None:
+    return form if german_lemma(form) == word else None

@@ -1,0 +1,77 @@
+"""Arrays: their types, their values in JSON, and grouping them in linear time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, overload
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+SingleArray = NDArray[np.float32]
+IntArray = NDArray[np.int32]
+LongArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+@overload
+def plain(value: float) -> float | None: ...
+@overload
+def plain(value: Any) -> Any: ...
+def plain(value: Any) -> Any:
+    """The same value as JSON has it: without numpy types, and None for what is undefined (NaN), at any depth.
+
+    >>> plain({"tau": np.array([0.5, np.nan]), "n": np.int64(2)})
+    {'tau': [0.5, None], 'n': 2}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value
+
+
+def counting_order(keys: IntArray, groups: int) -> LongArray:
+    """Positions sorted by key, equal keys in their given order; negative keys are left out.
+
+    >>> counting_order(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
+    [1, 3, 0]
+    """
+    return _counting_order(np.ascontiguousarray(keys, dtype=np.int32), groups)
+
+
+def run_starts(*columns: IntArray) -> LongArray:
+    """Where a new combination of values begins in columns sorted together, and the length at the end.
+
+    >>> run_starts(np.array([0, 0, 1, 1], dtype=np.int32), np.array([5, 5, 5, 6], dtype=np.int32)).tolist()
+    [0, 2, 3, 4]
+    """
+    length = len(columns[0])
+    new = np.zeros(length, dtype=np.bool_)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return np.append(np.flatnonzero(new), length).astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _counting_order(keys: IntArray, groups: int) -> LongArray:
+    next_place = np.zeros(groups + 1, dtype=np.int64)
+    for key in keys:
+        if key >= 0:
+            next_place[key + 1] += 1
+    for group in range(groups):
+        next_place[group + 1] += next_place[group]
+    order = np.empty(next_place[groups], dtype=np.int64)
+    for position in range(len(keys)):
+        key = keys[position]
+        if key >= 0:
+            order[next_place[key]] = position
+            next_place[key] += 1
+    return order

@@ -1,0 +1,168 @@
+"""Thesauri: Princeton WordNet for English, and MyThes files for German and Russian.
+
+WordNet is read from its database files (wndb(5WN), senseidx(5WN), morphy(7WN)). MyThes thesauri are
+OpenThesaurus and the Russian one, as LibreOffice and Debian carry them: the file starts with the name of its
+encoding (perhaps after a byte order mark); an entry is `word|n` and n lines `label|word|word…`, one per
+meaning, where words may carry remarks such as "(ugs.)".
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from metassay.text.resources import Folder, thesaurus_file, wordnet_folder
+
+_FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
+PARTS_OF_SPEECH = tuple(_FILES)
+_SENSE_TYPES = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
+
+_ENDINGS = {
+    "n": (
+        ("s", ""),
+        ("ses", "s"),
+        ("ves", "f"),
+        ("xes", "x"),
+        ("zes", "z"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("men", "man"),
+        ("ies", "y"),
+    ),
+    "v": (
+        ("s", ""),
+        ("ies", "y"),
+        ("es", "e"),
+        ("es", ""),
+        ("ed", "e"),
+        ("ed", ""),
+        ("ing", "e"),
+        ("ing", ""),
+    ),
+    "a": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+    "r": (),
+}
+"""Morphy's rules of detachment: an ending and what takes its place."""
+
+
+class WordNet:
+    """Lookup of senses; files are read when first needed and synsets when first asked for."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._index: dict[str, dict[str, tuple[int, ...]]] = {}
+        self._data: dict[str, bytes] = {}
+        self._synsets: dict[tuple[str, int], tuple[str, ...]] = {}
+
+    def senses(self, lemma: str, pos: str) -> tuple[int, ...]:
+        """Synset offsets of a lower-case lemma, most frequent sense first; empty where it has none."""
+        if pos not in self._index:
+            self._index[pos] = dict(_index_entries(self._lines(f"index.{_FILES[pos]}")))
+        return self._index[pos].get(lemma, ())
+
+    def synset(self, pos: str, offset: int) -> tuple[str, ...]:
+        """The words of a synset as the database orders and spells them; phrases have `_` for spaces."""
+        key = (pos, offset)
+        if key not in self._synsets:
+            if pos not in self._data:
+                self._data[pos] = (self._folder / f"data.{_FILES[pos]}").read_bytes()
+            data = self._data[pos]
+            fields = data[offset : data.index(b"|", offset)].split()
+            words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
+            # Adjectives can carry a marker of position, as in `galore(ip)`.
+            self._synsets[key] = tuple(word.decode().partition("(")[0] for word in words)
+        return self._synsets[key]
+
+    def lemmas(self, form: str, pos: str) -> list[str]:
+        """Base forms that a lower-case word form may have and that the database knows (morphy)."""
+        irregular = self.exceptions(pos).get(form)
+        forms: Iterable[str] = irregular or (
+            form[: -len(ending)] + new for ending, new in _ENDINGS[pos] if form.endswith(ending)
+        )
+        return list(dict.fromkeys(lemma for lemma in (form, *forms) if self.senses(lemma, pos)))
+
+    @functools.cache  # noqa: B019 - one database lives as long as the process
+    def exceptions(self, pos: str) -> dict[str, tuple[str, ...]]:
+        """Irregular forms and their base forms."""
+        lines = (line.split() for line in self._lines(f"{_FILES[pos]}.exc"))
+        return {fields[0]: tuple(fields[1:]) for fields in lines if fields}
+
+    @functools.cached_property
+    def counts(self) -> dict[tuple[str, str], int]:
+        """How often a (lemma, part of speech) was tagged in the texts WordNet was built on."""
+        counts: dict[tuple[str, str], int] = {}
+        for line in self._lines("cntlist.rev"):
+            sense, _, count = line.rsplit(" ", 2)
+            lemma, _, rest = sense.partition("%")
+            key = (lemma, _SENSE_TYPES[rest[0]])
+            counts[key] = counts.get(key, 0) + int(count)
+        return counts
+
+    def _lines(self, name: str) -> list[str]:
+        return (self._folder / name).read_text(encoding="utf-8").splitlines()
+
+
+def _index_entries(lines: list[str]) -> Iterable[tuple[str, tuple[int, ...]]]:
+    for line in lines:
+        if not line.startswith(" "):
+            fields = line.split()
+            yield fields[0], tuple(map(int, fields[-int(fields[2]) :]))
+
+
+@functools.cache
+def open_wordnet() -> WordNet | None:
+    """The WordNet of this machine, or None."""
+    folder = wordnet_folder()
+    return None if folder is None else WordNet(folder)
+
+
+_ENTRY = re.compile(r"(.*)\|(\d+)")
+
+SYNONYM_LABELS = frozenset({"-", "", "(синоним)", "(noun)", "(verb)", "(adj)", "(adv)"})
+"""Labels of lines that hold words of equal meaning; "(антоним)" or "(сходный термин)" do not."""
+
+
+class Thesaurus:
+    """Meanings by word; an entry is parsed when it is first asked for."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            encoding = file.readline().decode("utf-8-sig").strip()
+            self._lines = file.read().decode(encoding).splitlines()
+        self._entries: dict[str, int] = {}
+        number = 0
+        while number < len(self._lines):
+            match = _ENTRY.fullmatch(self._lines[number])
+            if match is None:
+                number += 1
+                continue
+            self._entries.setdefault(match[1], number)
+            number += 1 + int(match[2])
+
+    def meanings(self, word: str) -> list[list[str]]:
+        """For each meaning of a lower-case word, the single words of equal meaning without remarks."""
+        number = self._entries.get(word)
+        if number is None:
+            return []
+        meanings = int(self._lines[number].rpartition("|")[2])
+        lines = self._lines[number + 1 : number + 1 + meanings]
+        parsed = (_synonyms(line) for line in lines)
+        return [found for found in parsed if found]
+
+
+def _synonyms(line: str) -> list[str]:
+    """The plain single words of a line. A remark marks another register, relation or construction."""
+    label, *words = line.split("|")
+    if label not in SYNONYM_LABELS:
+        return []
+    words = [word.replace(" (Hauptform)", "") for word in words]
+    return [word for word in words if word.replace("-", "").isalpha()]
+
+
+@functools.cache
+def open_thesaurus(language: str) -> Thesaurus | None:
+    """The thesaurus of a language on this machine, or None."""
+    path = thesaurus_file(language)
+    return None if path is None else Thesaurus(path)
