@@ -1,4 +1,4 @@
-"""`python -m scripts.make_sample [mt] [asr] [ranking] [--out FOLDER]`: builds all parts, or those named."""
+"""`python -m scripts.make_sample [PART …] [--out FOLDER]`: builds all parts, or those named."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import importlib
 from pathlib import Path
 
-PARTS = {"mt": "mt", "asr": "speech", "ranking": "ranking"}
+PARTS = {"mt": "mt", "asr": "speech", "ranking": "ranking", "text": "summaries"}
 SAMPLE = Path(__file__).parents[2] / "src" / "metassay" / "sample"
 
 

@@ -215,8 +215,98 @@ def test_the_script_makes_the_rankings_again(tmp_path: Path) -> None:
         assert read((made / name).read_bytes()) == read((kept / name).read_bytes()), name
 
 
-def test_the_readme_describes_every_system(mt: pl.DataFrame, asr: pl.DataFrame) -> None:
+@pytest.fixture(scope="module")
+def text() -> pl.DataFrame:
+    return pl.read_parquet(sample_path("text"))
+
+
+CRITERIA = ["coherence", "consistency", "fluency", "relevance"]
+
+
+def sentences(text: str) -> list[str]:
+    """By full stops alone: what the corpus needs, and not the splitter that the perturbations use."""
+    return re.split(r"(?<=[.!?]) ", text)
+
+
+def test_the_summaries_are_a_full_table(text: pl.DataFrame, mt: pl.DataFrame) -> None:
+    names = ["id", "domain", "system", "document", "output", "ref1", "ref2", *CRITERIA, "human_kind"]
+    assert text.columns == names
+    assert text.null_count().row(0) == (0,) * len(names)
+    items, systems = text["id"].n_unique(), text["system"].n_unique()
+    assert items == 27
+    assert systems == 8
+    assert text.select("id", "system").n_unique() == text.height == items * systems
+    per_item = text.group_by("id").agg(pl.col("document", "ref1", "ref2", "domain").n_unique())
+    assert per_item.drop("id").max().row(0) == (1,) * 4
+    segments = mt.unique("seg_id").sort("seg_id").group_by("doc_id", maintain_order=True)
+    whole = segments.agg(pl.col("ref").str.join(" "))
+    documents = dict(text.select("id", "document").iter_rows())
+    assert documents == dict(whole.select("doc_id", "ref").iter_rows())
+
+
+def test_the_criteria_are_called_simulated_and_are_means_of_three_marks(text: pl.DataFrame) -> None:
+    assert text["human_kind"].unique().to_list() == ["simulated"]
+    possible = {round(total / 3, 2) for total in range(3, 16)}
+    assert all(set(text[name]) <= possible and text[name].n_unique() > 6 for name in CRITERIA)
+    same_output = text.group_by("id", "output").agg(pl.col(CRITERIA).n_unique())
+    assert same_output.select(CRITERIA).max().row(0) == (1,) * 4
+
+
+def test_each_criterion_falls_for_the_errors_that_it_is_about(text: pl.DataFrame) -> None:
+    means = text.group_by("system").agg(pl.col(CRITERIA).mean())
+    worst = {name: means.sort(name)["system"].head(2).to_list() for name in CRITERIA}
+    assert worst["coherence"] == ["echo", "stray"]
+    assert worst["consistency"] == ["stray", "mixup"]
+    assert sorted(worst["fluency"]) == ["brief", "jumble"]
+    assert worst["relevance"] == ["stray", "echo"]
+
+
+def test_the_summaries_are_what_the_readme_says(text: pl.DataFrame) -> None:
+    everything = {one: row["id"] for row in text.iter_rows(named=True) for one in sentences(row["document"])}
+    for row in text.iter_rows(named=True):
+        said, document = sentences(row["output"]), row["document"]
+        if row["system"] in {"lead", "centroid", "graph"}:
+            assert row["system"] != "lead" or document.startswith(row["output"])
+            assert all(one in document for one in said)
+            assert sorted(said, key=document.index) == said
+        elif row["system"] == "echo":
+            assert all(one in document for one in said)
+            assert row["output"].startswith(said[0])
+            assert row["output"].endswith(said[-1])
+            assert max(map(said.count, said)) == 2
+        elif row["system"] == "stray":
+            assert document.startswith(said[0])
+            assert everything[said[-1]] != row["id"]
+        else:
+            assert row["output"] not in document
+        assert row["output"] not in {row["ref1"], row["ref2"]}
+
+
+def test_word_overlap_likes_extracts_and_the_relevant_summaries_are_abstracts(text: pl.DataFrame) -> None:
+    bleu, relevance = {}, {}
+    for (system,), rows in text.group_by("system"):
+        references = [rows["ref1"].to_list(), rows["ref2"].to_list()]
+        bleu[system] = sacrebleu.corpus_bleu(rows["output"].to_list(), references).score
+        relevance[system] = rows["relevance"].mean()
+    abstracts = {"brief", "mixup", "jumble"}
+    assert set(sorted(bleu, key=bleu.__getitem__)[:3]) == abstracts
+    assert set(sorted(relevance, key=relevance.__getitem__)[-3:]) == abstracts
+    assert max(bleu, key=bleu.__getitem__) == "centroid"
+
+
+def test_the_script_makes_the_summaries_again(text: pl.DataFrame, tmp_path: Path) -> None:
+    made = []
+    for name in ("once", "again"):
+        rebuild("text", tmp_path / name)
+        made.append(tmp_path / name / "text.parquet")
+    assert pl.read_parquet(made[0]).equals(text)
+    assert made[0].read_bytes() == made[1].read_bytes()
+
+
+def test_the_readme_describes_every_system(mt: pl.DataFrame, asr: pl.DataFrame, text: pl.DataFrame) -> None:
     described = (SAMPLE / "README.md").read_text(encoding="utf-8")
     assert "simulated" in described
     rows = set(re.findall(r"^\| `([^`]+)` \|", described, flags=re.MULTILINE))
-    assert rows == {*mt["system"], *asr["system"], *read_runs()}
+    assert rows == {*mt["system"], *asr["system"], *read_runs(), *text["system"]}
+    of_summaries = set(re.findall(r"^\| `([^`]+)` \|", described.split("## Text")[1], flags=re.MULTILINE))
+    assert of_summaries == {*text["system"]}

@@ -12,7 +12,7 @@ from metassay.cli.printing import progress
 
 
 def run_demo(
-    output: OutputOptions, *, task: Annotated[str, typer.Option(help="mt, asr or ranking.")] = "mt"
+    output: OutputOptions, *, task: Annotated[str, typer.Option(help="mt, asr, ranking or text.")] = "mt"
 ) -> None:
     """The main job on the bundled sample, offline, in seconds; leaves a folder with report.html."""
     from metassay.workflows.demo import demo

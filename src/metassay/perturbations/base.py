@@ -36,7 +36,7 @@ class Perturbation(ABC, Generic[T]):
     by_words: ClassVar[bool] = True
     """Whether it edits words between spaces, and so has nothing to do in languages without them."""
     needs: ClassVar[frozenset[str]] = frozenset()
-    """Fields of the view that cost something to prepare and that it reads: `rivals`, `grades`."""
+    """Fields of the view that cost something to prepare and that it reads: `rivals`, `siblings`, `grades`."""
     default: ClassVar[bool] = True
     """Whether it is at work when no perturbation is named."""
     summary: ClassVar[str] = ""

@@ -76,10 +76,14 @@ class SentenceRepetition(SentenceEdit):
     summary: ClassVar[str] = "says a random sentence twice"
 
     def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
-        """The text with the sentence drawn repeated behind itself."""
-        start, end = stream.choice(spans)
+        """The text with the sentence drawn repeated behind itself, apart as it is from its neighbour."""
+        place = stream.below(len(spans))
+        start, end = spans[place]
         said = view.output[start:end]
-        return replace_spans(view.output, [((start, end), f"{said} {said}")])
+        left = min(place, len(spans) - 2)
+        between = view.output[spans[left][1] : spans[left + 1][0]]
+        space = between if not between.strip() else " "
+        return replace_spans(view.output, [((start, end), f"{said}{space}{said}")])
 
 
 @dataclass(frozen=True)
@@ -88,23 +92,26 @@ class SentenceBorrowing(SentenceEdit):
 
     name: ClassVar[str] = "sentence_borrowing"
     summary: ClassVar[str] = "replaces a sentence by one from another item's text"
+    needs: ClassVar[frozenset[str]] = frozenset({"siblings"})
 
     def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
         """The text with the sentence drawn replaced by one that is not about the same matter."""
-        own = _words(" ".join((view.output, view.source or "", *view.references)))
+        texts = (view.output, view.source or "", *view.references)
+        own = _words(" ".join(texts))
         span = stream.choice(spans)
         for _ in range(TRIES):
             drawn: str = stream.choice(view.collected[self.name])
             words = _words(drawn)
-            if len(words & own) <= SHARED * len(words):
+            at_home = any(drawn in text for text in (*texts, *view.siblings))
+            if not at_home and len(words & own) <= SHARED * len(words):
                 return replace_spans(view.output, [(span, drawn)])
         return None
 
     def collect(self, texts: Sequence[str], language: str | None, workers: int = 1) -> Any:  # noqa: ARG002
         """The distinct sentences of the data set, sorted; of a large one evenly spread ones."""
         found = sorted({text[start:end] for text in texts for start, end in sentence_spans(text)})
-        step = max(len(found) // FOREIGN, 1)
-        return found[::step][:FOREIGN]
+        kept = min(len(found), FOREIGN)
+        return [found[i * len(found) // kept] for i in range(kept)]
 
 
 def _words(text: str) -> set[str]:

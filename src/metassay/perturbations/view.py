@@ -24,6 +24,8 @@ class View(Generic[T_co]):
     references: tuple[str, ...] = ()
     rivals: tuple[T_co, ...] = ()
     """Other outputs for the same item that are known to be worse than this one, worst first."""
+    siblings: tuple[T_co, ...] = ()
+    """All outputs for the same item, this one among them."""
     grades: Mapping[str, int] = field(default_factory=dict)
     """Rankings: relevance of the documents judged for this item."""
     collected: Mapping[str, Any] = field(default_factory=dict)

@@ -52,6 +52,7 @@ def make_views(
     outputs = [_output(value, preprocess) for value in dataset.outputs["output"]]
     collected = _collect(dataset, outputs, methods, preprocess, workers)
     rivals = _rivals(dataset, outputs) if "rivals" in needs else {}
+    siblings = _siblings(dataset, outputs) if "siblings" in needs else {}
     grades = _grades(dataset) if "grades" in needs else {}
     sources, references = _column(dataset, "source"), _column(dataset, "references")
     position: dict[tuple[str, Output, str | None], int] = {}
@@ -69,6 +70,7 @@ def make_views(
                     source=sources[i],
                     references=tuple(references[i] or ()),
                     rivals=rivals.get((item, output), ()),
+                    siblings=siblings.get(item, ()),
                     grades=grades.get(item, {}),
                     collected=collected.get(language, {}),
                 )
@@ -120,6 +122,14 @@ def _grades(dataset: Dataset) -> dict[str, dict[str, int]]:
         for item, document, grade in dataset.qrels.select("item", "document", "grade").iter_rows():
             grades[item][document] = grade
     return grades
+
+
+def _siblings(dataset: Dataset, outputs: Sequence[Output]) -> dict[str, tuple[Output, ...]]:
+    """The distinct outputs of each item."""
+    found: defaultdict[str, set[Output]] = defaultdict(set)
+    for item, output in zip(dataset.outputs["item"], outputs):
+        found[item].add(output)
+    return {item: tuple(sorted(own)) for item, own in found.items()}
 
 
 def _rivals(dataset: Dataset, outputs: Sequence[Output]) -> dict[tuple[str, Output], tuple[Output, ...]]:

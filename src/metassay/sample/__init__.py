@@ -11,11 +11,14 @@ from pathlib import Path
 
 from metassay.errors import UnknownName
 
-PATHS = {"mt": "mt.parquet", "asr": "asr.parquet", "ranking": "ranking"}
+PATHS = {"mt": "mt.parquet", "asr": "asr.parquet", "ranking": "ranking", "text": "text.parquet"}
+
+LANGUAGES = {"text": "en"}
+"""Languages of samples whose tables do not say it."""
 
 
 def sample_path(task: str) -> Path:
-    """Where the sample of a task lies: a Parquet file for `mt` and `asr`, a folder for `ranking`.
+    """Where the sample of a task lies: a folder for `ranking`, a Parquet file for the others.
 
     The folder holds `runs/` (one TREC run file per ranker), `qrels.txt`, `topics.tsv` and `documents.tsv`.
 

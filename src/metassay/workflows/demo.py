@@ -6,7 +6,7 @@ from pathlib import Path
 
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress
-from metassay.sample import sample_path
+from metassay.sample import LANGUAGES, sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.assay_result import AssayResult
 from metassay.workflows.read import read
@@ -29,4 +29,4 @@ def read_sample(task: str) -> Dataset:
     path = sample_path(task)
     if task == "ranking":
         return read(path / "runs", task=task, qrels=path / "qrels.txt", join=path / "topics.tsv")
-    return read(path, task=task)
+    return read(path, task=task, language=LANGUAGES.get(task))
