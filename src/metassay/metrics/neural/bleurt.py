@@ -84,7 +84,7 @@ class BleurtNetwork:
             made = self.encoder(input_ids=batch.ids, attention_mask=batch.mask, token_type_ids=segments)
             return torch.nn.functional.linear(made.pooler_output.float(), *self.head)[:, 0]
 
-        return self.batches.rows(tokens, forward, pad=0).double().numpy()  # type: ignore[no-any-return]
+        return self.batches.rows(tokens, forward, pad=0).double().cpu().numpy()  # type: ignore[no-any-return]
 
 
 def _cut(reference: list[int], output: list[int], room: int) -> tuple[list[int], list[int]]:

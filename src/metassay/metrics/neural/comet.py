@@ -33,7 +33,7 @@ class SeparateNetwork(CometNetwork):
     """A COMET model that encodes source, output and reference apart, so that each text is encoded once."""
 
     def vectors(self, texts: Sequence[str], metric: str = "comet") -> Tensor:
-        """The pooled vector of each text, float32 on the CPU."""
+        """The pooled vector of each text, float32 on the device."""
         tokens = self.tokenizer(texts)
         report_truncation(metric, tokens.truncated, self.tokenizer.limit)
 
@@ -48,7 +48,7 @@ class SeparateNetwork(CometNetwork):
         """Scores of cases, from the vectors of their distinct texts."""
         columns = [list(column) for column in zip(*cases) if column[0] is not None]
         texts, place = distinct([text for column in columns for text in column])
-        vectors = self.vectors(texts, metric).to(self.batches.device)
+        vectors = self.vectors(texts, metric)
         rows = place.reshape(len(columns), len(cases))
         starts = range(0, len(cases), ESTIMATED)
         parts = [self._estimated(vectors, rows[:, start : start + ESTIMATED]) for start in starts]

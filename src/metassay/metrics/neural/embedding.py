@@ -64,7 +64,7 @@ class TransformerSentences:
                 return states[:, 0]
             return (states * batch.attended[..., None]).sum(1) / batch.lengths[:, None]
 
-        return self.batches.rows(tokens, pooled, pad=self.pad).numpy()  # type: ignore[no-any-return]
+        return self.batches.rows(tokens, pooled, pad=self.pad).cpu().numpy()  # type: ignore[no-any-return]
 
 
 def _longest(folder: Path, config: Mapping[str, Any]) -> int:

@@ -170,23 +170,19 @@ class Batches:
             yield texts, made
             start += len(texts)
 
-    def rows(self, tokens: Tokens, forward: Callable[[TokenBatch], Tensor], *, pad: int) -> Any:
-        """`forward`'s row of numbers for each text, float32 on the CPU; copies overlap the computing."""
+    def rows(self, tokens: Tokens, forward: Callable[[TokenBatch], Tensor], *, pad: int) -> Tensor:
+        """`forward`'s row of numbers for each text, in float32 on the device.
+
+        Nothing is read back between batches, so a GPU computes one while the next is being prepared.
+        """
         import torch
 
-        pinned = self.device.startswith("cuda")
-        waiting: list[tuple[Index, Tensor]] = []
+        found: Tensor | None = None
         for texts, made in self.run(tokens, forward, pad=pad):
-            host = torch.empty(made.shape, dtype=torch.float32, pin_memory=pinned)
-            waiting.append((texts, host.copy_(made.float(), non_blocking=True)))
-        if pinned:
-            torch.cuda.synchronize(self.device)
-        if not waiting:
-            return torch.empty((0, 1))
-        found = torch.empty((len(tokens), *waiting[0][1].shape[1:]), dtype=torch.float32)
-        for texts, host in waiting:
-            found[torch.from_numpy(texts)] = host
-        return found
+            if found is None:
+                found = torch.empty((len(tokens), *made.shape[1:]), device=made.device)
+            found[self.moved(texts)] = made.float()
+        return torch.empty((0, 1)) if found is None else found
 
     def _batch(self, tokens: Tokens, texts: Index, pad: int) -> TokenBatch:
         lengths = tokens.lengths[texts]
@@ -255,6 +251,9 @@ def load_encoder(
     if not pooler and hasattr(model, "pooler"):
         model.pooler = None
     fill(model, state)
+    if os.environ.get("METASSAY_COMPILE") == "1":
+        for layer in model.encoder.layer:
+            layer.forward = torch.compile(layer.forward, dynamic=True)
     model.to(device=device, dtype=torch_dtype(dtype)).eval()
     return model
 

@@ -90,7 +90,7 @@ class MetricXNetwork:
         report_truncation(metric, tokens.truncated, self.tokenizer.limit)
         without_end = Tokens.of([tokens[number][:-1].tolist() for number in range(len(tokens))])
 
-        return self.batches.rows(without_end, self._forward, pad=0).double().numpy()  # type: ignore[no-any-return]
+        return self.batches.rows(without_end, self._forward, pad=0).double().cpu().numpy()  # type: ignore[no-any-return]
 
     def _forward(self, batch: TokenBatch) -> Tensor:
         start = batch.ids.new_zeros((len(batch.ids), 1))
@@ -210,7 +210,7 @@ class BartNetwork:
             return self._forward(batch, labels)
 
         # given and wanted share a budget: a pair is as long as both
-        return self.batches.rows(Tokens.of(given), forward, pad=self.pad).double().numpy()  # type: ignore[no-any-return]
+        return self.batches.rows(Tokens.of(given), forward, pad=self.pad).double().cpu().numpy()  # type: ignore[no-any-return]
 
     def _forward(self, batch: TokenBatch, labels: Tensor) -> Tensor:
         import torch

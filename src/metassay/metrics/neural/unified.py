@@ -59,9 +59,9 @@ class UnifiedNetwork(CometNetwork):
         self, cases: Sequence[Case], inputs: Sequence[str] = ("src",), metric: str = "unite"
     ) -> dict[str, NDArray[np.float64]]:
         """The regression score of each case for each input."""
-        sequences = self._sequences(cases, inputs, metric)
+        sequences = self.sequences(cases, inputs, metric)
         return {
-            name: self.batches.rows(tokens, self._score, pad=self.pad).double().numpy()
+            name: self.batches.rows(tokens, self._score, pad=self.pad).double().cpu().numpy()
             for name, tokens in sequences.items()
         }
 
@@ -72,7 +72,7 @@ class UnifiedNetwork(CometNetwork):
         outputs = self.tokenizer.with_offsets([case[0] for case in cases])
         scores: dict[str, NDArray[np.float64]] = {}
         mixed = [np.zeros((len(ids), len(SEVERITIES))) for ids, _ in outputs]
-        for name, tokens in self._sequences(cases, inputs, metric).items():
+        for name, tokens in self.sequences(cases, inputs, metric).items():
             weight = SPAN_WEIGHTS[name] if len(inputs) > 1 else 1.0
             scores[name] = np.empty(len(cases))
             for texts, (score, probabilities) in self.batches.run(tokens, self._score_and_tags, pad=self.pad):
@@ -84,7 +84,8 @@ class UnifiedNetwork(CometNetwork):
         spans = [_spans(own.argmax(1), offsets) for own, (_, offsets) in zip(mixed, outputs)]
         return scores, spans
 
-    def _sequences(self, cases: Sequence[Case], inputs: Sequence[str], metric: str) -> dict[str, Tokens]:
+    def sequences(self, cases: Sequence[Case], inputs: Sequence[str], metric: str) -> dict[str, Tokens]:
+        """For each input, the ids of its segments joined, case by case."""
         texts = sorted({part for case in cases for part in case if part is not None})
         tokens = self.tokenizer(texts)
         ids = {text: tokens[number].tolist() for number, text in enumerate(texts)}
