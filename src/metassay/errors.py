@@ -76,3 +76,11 @@ class MissingBackend(InputError):
 
 class MetricFailure(MetassayError):
     """A metric returned what its definition forbids (inf, or NaN where there is a value)."""
+
+
+class Counted(UserWarning):
+    """A warning about a number of things, `3 texts were …`, which adds up over the parts of a run."""
+
+    def __init__(self, count: int, kind: str) -> None:
+        self.count, self.kind = count, kind
+        super().__init__(f"{count:,} {kind}")

@@ -25,7 +25,7 @@ from metassay.perturbations.sentences import (
 )
 from metassay.perturbations.view import View
 from metassay.sample import sample_path
-from metassay.text.streams import Stream
+from metassay.stats.random import Stream
 from metassay.workflows.read import read
 
 NAMES = [method.name for method in PERTURBATIONS]

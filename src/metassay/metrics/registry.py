@@ -27,6 +27,12 @@ MODULES = (
     "error_rates",
     "sentinels",
     "ranking",
+    "neural.comet",
+    "neural.unified",
+    "neural.bertscore",
+    "neural.bleurt",
+    "neural.seq2seq",
+    "neural.embedding",
 )
 """The modules of this package that define metrics; each lists its classes in `METRICS`."""
 

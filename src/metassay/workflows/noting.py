@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+
+from metassay.errors import Counted
 
 
 @contextmanager
@@ -14,4 +16,16 @@ def warnings_as_notes() -> Iterator[list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield notes
-    notes.extend(sorted({str(w.message) for w in caught if issubclass(w.category, UserWarning)}))
+    notes.extend(sorted(_summed(w.message for w in caught if issubclass(w.category, UserWarning))))
+
+
+def _summed(messages: Iterable[Warning | str]) -> set[str]:
+    """Each message once; counts of one kind, which parts of a run report apart, as one count."""
+    plain: set[str] = set()
+    counts: dict[str, int] = {}
+    for message in messages:
+        if isinstance(message, Counted):
+            counts[message.kind] = counts.get(message.kind, 0) + message.count
+        else:
+            plain.add(str(message))
+    return plain | {str(Counted(count, kind)) for kind, count in counts.items()}

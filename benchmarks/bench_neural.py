@@ -1,0 +1,551 @@
+"""Neural metrics on one device: ours beside the straightforward loop, random weights at real size, one run.
+
+    PYTHONPATH=src python benchmarks/bench_neural.py --device cuda [--only comet,unite] [--compile] [--small]
+
+Needs torch, transformers and numpy alone. 1,000 items with 20 outputs and 4 worse copies of each, made up
+of a random vocabulary; XLM-R-large under COMET and UniTE, RoBERTa-large under BERTScore, RemBERT as in
+BLEURT-20, mT5-large under MetricX. The loop takes rows in order of source length, 16 at a time (64 for
+BERTScore), and encodes all that each row needs, as the originals do; it is timed on a sample of the rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import random
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+Case = tuple[str, str, str]
+XLM_R = {
+    "model_type": "xlm-roberta",
+    "vocab_size": 250_002,
+    "hidden_size": 1024,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "intermediate_size": 4096,
+    "max_position_embeddings": 514,
+    "type_vocab_size": 1,
+    "layer_norm_eps": 1e-5,
+    "pad_token_id": 1,
+}
+REM_BERT = {
+    "model_type": "bleurt",
+    "vocab_size": 250_300,
+    "embedding_size": 256,
+    "hidden_size": 1152,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 18,
+    "intermediate_size": 4608,
+    "max_position_embeddings": 512,
+    "type_vocab_size": 2,
+    "layer_norm_eps": 1e-12,
+    "hidden_act": "gelu",
+}
+MT5 = {
+    "model_type": "mt5",
+    "vocab_size": 250_112,
+    "d_model": 1024,
+    "d_kv": 64,
+    "d_ff": 2816,
+    "num_layers": 24,
+    "num_decoder_layers": 24,
+    "num_heads": 16,
+    "feed_forward_proj": "gated-gelu",
+    "pad_token_id": 0,
+    "decoder_start_token_id": 0,
+}
+TARGETS = {"comet float32": 7, "comet bfloat16": 40, "bertscore float32": 1.7}
+
+
+def shrunk(config: dict) -> dict:
+    """The same architecture, small enough for a CPU."""
+    small = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+    small |= {"embedding_size": 32, "d_model": 64, "d_ff": 128, "num_layers": 2, "num_decoder_layers": 2}
+    small |= {"num_heads": 4, "d_kv": 16}
+    return {**config, **{name: value for name, value in small.items() if name in config}}
+
+
+def pieces(count: int, rng: random.Random) -> list[str]:
+    """Distinct random strings of letters, as a vocabulary has them."""
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 6)))] = None
+    return list(found)
+
+
+def write_tokenizer(folder: Path, special: Sequence[str], size: int) -> list[str]:
+    """A Unigram tokenizer over a random vocabulary, in the form of the real ones; returns its words."""
+    import tokenizers
+    from tokenizers import decoders, models, pre_tokenizers, processors
+
+    words = pieces(size - len(special) - 30_000, random.Random(0))
+    known = set(words)
+    inner = [piece for piece in pieces(40_000, random.Random(1)) if piece not in known][:20_000]
+    letters = list("▁abcdefghijklmnopqrstuvwxyz.,:")
+    vocabulary = [(token, 0.0) for token in special]
+    vocabulary += [(f"▁{word}", -10.0) for word in words] + [(piece, -11.0) for piece in inner]
+    vocabulary += [(letter, -14.0) for letter in letters]
+    made = tokenizers.Tokenizer(models.Unigram(vocabulary, unk_id=3))
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    made.decoder = decoders.Metaspace()
+    made.add_special_tokens(list(special))
+    first, last = special[0], special[2]
+    if "<s>" in special or "[CLS]" in special:
+        made.post_processor = processors.TemplateProcessing(
+            single=f"{first} $A {last}", special_tokens=[(first, 0), (last, 2)]
+        )
+    else:
+        made.post_processor = processors.TemplateProcessing(single=f"$A {last}", special_tokens=[(last, 2)])
+    made.save(str(folder / "tokenizer.json"))
+    return words
+
+
+def made_up_cases(words: Sequence[str], items: int, systems: int, copies: int) -> list[Case]:
+    """Outputs differ from their reference in a third of the words; a worse copy from its output in one."""
+    rng = random.Random(0)
+    found: list[Case] = []
+    for _ in range(items):
+        length = max(4, min(150, int(rng.lognormvariate(3.1, 0.5))))
+        source, reference = (" ".join(rng.choices(words, k=length)) for _ in range(2))
+        for _ in range(systems):
+            output = [rng.choice(words) if rng.random() < 1 / 3 else word for word in reference.split()]
+            found.append((" ".join(output), source, reference))
+            for _ in range(copies):
+                worse = list(output)
+                worse[rng.randrange(len(worse))] = rng.choice(words)
+                found.append((" ".join(worse), source, reference))
+    return found
+
+
+class Clock:
+    """Seconds of work on the device."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+
+    def __call__(self, work: Callable[[], object]) -> tuple[float, object]:
+        self.wait()
+        start = time.perf_counter()
+        made = work()
+        self.wait()
+        return time.perf_counter() - start, made
+
+    def wait(self) -> None:
+        if self.device.startswith("cuda"):
+            import torch
+
+            torch.cuda.synchronize()
+
+
+def peak(device: str, dtype: object, size: int) -> float:
+    """Floating-point operations a second of one large matrix product: the device's practical peak."""
+    import torch
+
+    a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
+    clock, times = Clock(device), 30 if device.startswith("cuda") else 2
+    clock(lambda: [a @ b for _ in range(3)])
+    seconds, _ = clock(lambda: [a @ b for _ in range(times)])
+    return 2 * size**3 * times / seconds
+
+
+def operations(config: dict, lengths: np.ndarray, layers: int | None = None) -> float:
+    """Floating-point operations of an encoder's matrix products over texts, padding not counted."""
+    hidden, inner = config["hidden_size"], config["intermediate_size"]
+    per_token = 8 * hidden**2 + 4 * hidden * inner + 4 * lengths * hidden
+    return float((layers or config["num_hidden_layers"]) * (lengths * per_token).sum())
+
+
+def tell(what: str, rows: int, seconds: float, loop: float | None, note: str = "") -> None:
+    """One line: rows a second, and how many times the loop's."""
+    rate = rows / seconds
+    ratio = "" if loop is None else f"{rate / loop:7.1f}×"
+    target = TARGETS.get(what)
+    wanted = "" if target is None or loop is None else f" (goal {target}×)"
+    print(f"{what:28s} {rate:10.0f} outputs/s {ratio}{wanted} {note}", flush=True)
+
+
+# COMET and UniTE: the straightforward loop
+
+
+def comet_checkpoint(folder: Path, config: dict, kind: str) -> dict:
+    """A checkpoint as COMET writes it, with random weights; returns its tensors."""
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    torch.manual_seed(0)
+    settings = {name: value for name, value in config.items() if name != "model_type"}
+    model = AutoModel.from_config(AutoConfig.for_model(config["model_type"], **settings))
+    hidden = config["hidden_size"]
+    state = {f"encoder.model.{k}": v for k, v in model.state_dict().items() if "pooler" not in k}
+    sizes = [(6 if kind == "regression_metric" else 1) * hidden, 3 * hidden, hidden, 1]
+    for number, (inside, outside) in enumerate(itertools.pairwise(sizes)):
+        state[f"estimator.ff.{3 * number}.weight"] = torch.randn(outside, inside) * inside**-0.5
+        state[f"estimator.ff.{3 * number}.bias"] = torch.zeros(outside)
+    for k in range(config["num_hidden_layers"] + 1):
+        state[f"layerwise_attention.scalar_parameters.{k}"] = torch.randn(1) * 0.3
+    state["layerwise_attention.gamma"] = torch.ones(1)
+    folder.mkdir()
+    settings = {
+        "class_identifier": kind,
+        "pretrained_model": str(folder.parent / "encoder"),
+        "activations": "Tanh",
+        "layer_transformation": "softmax",
+        "layer_norm": False,
+        "input_segments": ["mt", "src", "ref"],
+    }
+    (folder / "hparams.yaml").write_text(json.dumps(settings), encoding="utf-8")
+    torch.save({"state_dict": state, "hyper_parameters": settings}, folder / "model.ckpt")
+    return state
+
+
+class Loop:
+    """What a program does that takes rows 16 at a time: pad, encode, keep all layers, mix, pool, estimate."""
+
+    def __init__(self, network: object) -> None:
+        self.network = network
+        self.device = network.batches.device
+
+    def encode(self, sequences: Sequence[Sequence[int]]) -> tuple:
+        import torch
+
+        longest = max(map(len, sequences))
+        pad = self.network.pad
+        ids = torch.tensor([[*own, *[pad] * (longest - len(own))] for own in sequences]).to(self.device)
+        mask = torch.tensor([[1] * len(own) + [0] * (longest - len(own)) for own in sequences]).to(
+            self.device
+        )
+        made = self.network.encoder(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+        weights = torch.tensor(self.network.mix.weights, device=self.device)
+        mixed = sum(w * h.float() for w, h in zip(weights, made.hidden_states))
+        return mixed, mask
+
+    def vectors(self, texts: Sequence[str]) -> object:
+        tokens = self.network.tokenizer(texts)
+        mixed, mask = self.encode([tokens[i].tolist() for i in range(len(texts))])
+        return (mixed * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+
+    def comet(self, cases: Sequence[Case]) -> np.ndarray:
+        import torch
+
+        from metassay.metrics.neural.comet import _features
+
+        def score(rows: Sequence[Case]) -> list[float]:
+            output, source, reference = (self.vectors(list(column)) for column in zip(*rows))
+            made = self.network.estimator(_features(output, source, reference))
+            return made[:, 0].tolist()
+
+        with torch.inference_mode():
+            return in_order(cases, score, 16)
+
+    def unite(self, cases: Sequence[Case]) -> np.ndarray:
+        import torch
+
+        network = self.network
+
+        def score(rows: Sequence[Case]) -> list[float]:
+            total = 0
+            for tokens in network.sequences(rows, ("src", "ref", "all"), "loop").values():
+                mixed, _ = self.encode([tokens[i].tolist() for i in range(len(rows))])
+                total = total + network.estimator(mixed[:, 0])[:, 0]
+            return (total / 3).tolist()
+
+        with torch.inference_mode():
+            return in_order(cases, score, 16)
+
+
+def in_order(cases: Sequence[Case], score: Callable[[Sequence[Case]], list[float]], size: int) -> np.ndarray:
+    """Rows by source length, some at a time, as COMET takes them."""
+    order = sorted(range(len(cases)), key=lambda row: len(cases[row][1]))
+    found = np.empty(len(cases))
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        found[rows] = score([cases[row] for row in rows])
+    return found
+
+
+def bench_comet(run: Run) -> None:
+    from metassay.metrics.neural.comet import SeparateNetwork
+    from metassay.metrics.neural.layers import comet_files
+
+    config = run.config(XLM_R)
+    run.encoder(config)
+    comet_checkpoint(run.folder / "comet", config, "regression_metric")
+    files = comet_files(str(run.folder / "comet"))
+    cases, sample = run.cases, run.sample(run.loop_rows)
+    texts = sorted({text for case in cases for text in case})
+    loop_rate, reference = None, None
+    for dtype in ("float32", "bfloat16"):
+        network = SeparateNetwork(files, dtype)
+        run.clock(lambda network=network: Loop(network).comet(sample[:64]))
+        seconds, slow = run.clock(lambda network=network: Loop(network).comet(sample))
+        tell(f"loop of 16, {dtype}", len(sample), seconds, None, f"{len(sample)} rows")
+        loop_rate = loop_rate or len(sample) / seconds
+        run.clock(lambda network=network: network.score(cases[: run.warm]))
+        tokenising, tokens = run.clock(lambda network=network: network.tokenizer(texts))
+        seconds, scores = run.clock(lambda network=network: network.score(cases))
+        share = operations(config, tokens.lengths) / seconds / run.peaks[dtype]
+        before = operations(config, tokens.lengths) / max(seconds - tokenising, 1e-9) / run.peaks[dtype]
+        note = f"{len(texts):,} texts, {len(tokens.ids):,} tokens, batches of {network.batches.budget:,}; "
+        note += f"{share:.0%} of the {dtype} peak ({before:.0%} without {tokenising:.1f} s of tokenising)"
+        tell(f"comet {dtype}", len(cases), seconds, loop_rate, note)
+        again = network.score(sample)
+        difference = np.abs(again - slow).max()
+        print(f"    loop and ours differ by at most {difference:.1e} (deviation of scores {slow.std():.2g})")
+        if reference is None:
+            reference = scores
+        else:
+            print(
+                f"    {dtype} and float32: at most {np.abs(scores - reference).max():.1e}, Pearson "
+                f"{np.corrcoef(scores, reference)[0, 1]:.5f}"
+            )
+        del network
+    if run.compile:
+        os.environ["METASSAY_COMPILE"] = "1"
+        network = SeparateNetwork(files, "bfloat16")
+        first, _ = run.clock(lambda: network.score(cases[: run.warm]))
+        seconds, _ = run.clock(lambda: network.score(cases))
+        share = operations(config, tokens.lengths) / seconds / run.peaks["bfloat16"]
+        note = f"compiled: {share:.0%} of the peak, first call {first:.0f} s"
+        tell("comet bfloat16", len(cases), seconds, loop_rate, note)
+        os.environ.pop("METASSAY_COMPILE")
+
+
+def bench_unite(run: Run) -> None:
+    from metassay.metrics.neural.layers import comet_files
+    from metassay.metrics.neural.unified import UnifiedNetwork
+
+    config = run.config(XLM_R)
+    run.encoder(config)
+    comet_checkpoint(run.folder / "unite", config, "unified_metric")
+    files = comet_files(str(run.folder / "unite"))
+    cases, sample = run.sample(run.joint_rows), run.sample(run.loop_rows // 2)
+    loop_rate = None
+    for dtype in ("float32", "bfloat16"):
+        network = UnifiedNetwork(files, dtype)
+        run.clock(lambda network=network: Loop(network).unite(sample[:64]))
+        seconds, slow = run.clock(lambda network=network: Loop(network).unite(sample))
+        tell(f"loop of 16, {dtype}", len(sample), seconds, None)
+        loop_rate = loop_rate or len(sample) / seconds
+
+        def ours(chosen: Sequence[Case], network: object = network) -> np.ndarray:
+            return np.mean(list(network.scores(chosen, ("src", "ref", "all")).values()), axis=0)
+
+        run.clock(lambda ours=ours: ours(sample[: run.warm]))
+        seconds, _ = run.clock(lambda ours=ours: ours(cases))
+        difference = np.abs(ours(sample) - slow).max()
+        tell(f"unite {dtype}", len(cases), seconds, loop_rate, f"differs by at most {difference:.1e}")
+
+
+def bench_bertscore(run: Run) -> None:
+    import torch
+    from safetensors.torch import save_file
+    from transformers import AutoConfig, AutoModel
+
+    from metassay.metrics.neural.bertscore import TokenVectors, matched
+
+    config = run.config({**XLM_R, "vocab_size": 50_265})
+    layers = min(17, config["num_hidden_layers"])
+    folder = run.folder / "bertscore"
+    folder.mkdir()
+    words = write_tokenizer(folder, ("<s>", "<pad>", "</s>", "<unk>"), config["vocab_size"])
+    settings = {name: value for name, value in config.items() if name != "model_type"}
+    model = AutoModel.from_config(AutoConfig.for_model(config["model_type"], **settings))
+    save_file({k: v.contiguous() for k, v in model.state_dict().items()}, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    every = made_up_cases(words, run.items, run.systems, 0)
+    pairs = [(output, reference) for output, _, reference in every]
+    sample = random.Random(1).sample(pairs, min(len(pairs), run.loop_rows * 2))
+    loop_rate = None
+
+    def loop(network: TokenVectors, chosen: Sequence[tuple[str, str]]) -> np.ndarray:
+        found = []
+        for start in range(0, len(chosen), 64):
+            sides = []
+            for column in zip(*chosen[start : start + 64]):
+                tokens = network.tokens(column)
+                ids = torch.from_numpy(tokens.padded(np.arange(len(column)), network.pad)).to(run.device)
+                mask = (torch.arange(ids.shape[1]) < torch.from_numpy(tokens.lengths)[:, None]).to(run.device)
+                states = network.encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state.float()
+                weight = mask & (ids != 0) & (ids != 2)
+                sides.append((states / states.norm(dim=-1, keepdim=True), mask, weight.float()))
+            (a, a_mask, a_weight), (b, b_mask, b_weight) = sides
+            cosines = torch.bmm(a, b.transpose(1, 2)) * (a_mask[:, :, None] & b_mask[:, None, :])
+            precision = (cosines.max(2).values * a_weight).sum(1) / a_weight.sum(1)
+            recall = (cosines.max(1).values * b_weight).sum(1) / b_weight.sum(1)
+            found += (2 * precision * recall / (precision + recall)).tolist()
+        return np.array(found)
+
+    for dtype in ("float32", "bfloat16"):
+        network = TokenVectors(folder, "bertscore", layers, dtype)
+        with torch.inference_mode():
+            run.clock(lambda network=network: loop(network, sample[:128]))
+            seconds, slow = run.clock(lambda network=network: loop(network, sample))
+        tell(f"loop of 64, {dtype}", len(sample), seconds, None)
+        own_rate = len(sample) / seconds
+        loop_rate = loop_rate or own_rate
+        run.clock(lambda network=network: matched(network, sample[:1000], None, 0.0))
+        seconds, _ = run.clock(lambda network=network: matched(network, pairs, None, 0.0))
+        difference = np.abs(matched(network, sample, None, 0.0)[:, 2] - slow).max()
+        note = f"differs by at most {difference:.1e}; {len(pairs) / seconds / own_rate:.1f}× the {dtype} loop"
+        tell(f"bertscore {dtype}", len(pairs), seconds, loop_rate, note)
+
+
+def bench_bleurt(run: Run) -> None:
+    import torch
+    from safetensors.torch import save_file
+    from transformers import RemBertConfig, RemBertModel
+
+    from metassay.metrics.neural.bleurt import BleurtNetwork
+
+    config = run.config(REM_BERT)
+    folder = run.folder / "bleurt"
+    folder.mkdir()
+    words = write_tokenizer(folder, ("[CLS]", "[PAD]", "[SEP]", "[UNK]"), config["vocab_size"])
+    settings = {k: v for k, v in config.items() if k not in {"model_type", "embedding_size"}}
+    model = RemBertModel(
+        RemBertConfig(**settings, input_embedding_size=config["embedding_size"], pad_token_id=0)
+    )
+    state = {f"bleurt.{k}": v.contiguous() for k, v in model.state_dict().items()}
+    state["classifier.weight"], state["classifier.bias"] = (
+        torch.randn(1, config["hidden_size"]),
+        torch.zeros(1),
+    )
+    save_file(state, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    cases = made_up_cases(words, run.items, 1 + run.joint_rows // run.items, 0)[: run.joint_rows]
+    pairs = [(reference, output) for output, _, reference in cases]
+    joint_loop(run, "bleurt", pairs, lambda dtype: BleurtNetwork(folder, "bleurt", dtype, None))
+
+
+def bench_metricx(run: Run) -> None:
+    from safetensors.torch import save_file
+    from transformers import MT5Config, MT5ForConditionalGeneration
+
+    from metassay.metrics.neural.seq2seq import MetricXNetwork, metricx_input
+
+    config = run.config(MT5)
+    folder = run.folder / "metricx"
+    folder.mkdir()
+    words = write_tokenizer(folder, ("<pad>", "<s>", "</s>", "<unk>"), config["vocab_size"])
+    model = MT5ForConditionalGeneration(MT5Config(**{k: v for k, v in config.items() if k != "model_type"}))
+    state = {k: v.clone().contiguous() for k, v in model.state_dict().items()}
+    save_file(state, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    cases = made_up_cases(words, run.items, 1 + run.joint_rows // run.items, 0)[: run.joint_rows]
+    texts = [metricx_input("24", *case) for case in cases]
+
+    class Named(MetricXNetwork):
+        def score(self, chosen: Sequence[str]) -> np.ndarray:
+            return super().score(chosen, "metricx")
+
+    joint_loop(run, "metricx", texts, lambda dtype: Named(str(folder), str(folder), "24", dtype))
+
+
+def joint_loop(run: Run, name: str, inputs: Sequence, load: Callable[[str], object]) -> None:
+    """Inputs read jointly: nothing is shared, so what is gained is gained by batching."""
+    sample = list(inputs[: run.loop_rows // 2])
+    loop_rate = None
+    for dtype in ("float32", "bfloat16"):
+        network = load(dtype)
+        full = network.batches.budget
+
+        def loop(chosen: Sequence, network: object = network, full: int = full) -> np.ndarray:
+            network.batches.budget = 10**9  # whatever the 16 are, they are one batch
+            parts = [network.score(chosen[start : start + 16]) for start in range(0, len(chosen), 16)]
+            network.batches.budget = full
+            return np.concatenate(parts)
+
+        run.clock(lambda loop=loop: loop(sample[:64]))
+        seconds, slow = run.clock(lambda loop=loop: loop(sample))
+        tell(f"loop of 16, {dtype}", len(sample), seconds, None)
+        loop_rate = loop_rate or len(sample) / seconds
+        run.clock(lambda network=network: network.score(sample[: run.warm]))
+        seconds, _ = run.clock(lambda network=network: network.score(inputs))
+        difference = np.abs(network.score(sample) - slow).max()
+        tell(f"{name} {dtype}", len(inputs), seconds, loop_rate, f"differs by at most {difference:.1e}")
+        del network
+
+
+class Run:
+    """What all parts of the benchmark share."""
+
+    def __init__(self, options: argparse.Namespace, folder: Path) -> None:
+        import torch
+
+        self.device, self.folder, self.small = options.device, folder, options.small
+        self.compile = options.compile
+        self.clock = Clock(self.device)
+        self.items, self.systems, self.copies = (20, 3, 2) if self.small else (1000, 20, 4)
+        self.loop_rows = 64 if self.small else 2048
+        self.joint_rows = 128 if self.small else 8192
+        self.warm = 100 if self.small else 4000
+        size = 512 if self.small else 8192
+        self.peaks = {name: peak(self.device, getattr(torch, name), size) for name in ("float32", "bfloat16")}
+        shown = ", ".join(f"{name} {value / 1e12:.1f}" for name, value in self.peaks.items())
+        print(f"measured matrix-product peak, TFLOP/s at {size}: {shown}", flush=True)
+        self.cases: list[Case] = []
+
+    def config(self, config: dict) -> dict:
+        return shrunk(config) if self.small else config
+
+    def encoder(self, config: dict) -> None:
+        """The encoder's folder, and the cases in its vocabulary, once."""
+        folder = self.folder / "encoder"
+        if not folder.exists():
+            folder.mkdir()
+            (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+            special = ("<s>", "<pad>", "</s>", "<unk>")
+            words = write_tokenizer(folder, special, config["vocab_size"])
+            self.cases = made_up_cases(words, self.items, self.systems, self.copies)
+
+    def sample(self, rows: int) -> list[Case]:
+        return random.Random(1).sample(self.cases, min(rows, len(self.cases)))
+
+
+PARTS = {
+    "comet": bench_comet,
+    "bertscore": bench_bertscore,
+    "unite": bench_unite,
+    "bleurt": bench_bleurt,
+    "metricx": bench_metricx,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--device", default=None)
+    parser.add_argument("--only", default=",".join(PARTS))
+    parser.add_argument("--small", action="store_true", help="tiny models and data: does it run?")
+    parser.add_argument("--compile", action="store_true", help="COMET in bfloat16 with torch.compile, too")
+    options = parser.parse_args()
+    try:
+        import torch
+        import transformers
+    except ImportError:
+        print("torch and transformers are not installed: pip install 'metassay[neural]'")
+        return
+    warnings.filterwarnings("ignore")
+    transformers.logging.set_verbosity_error()
+    options.small = options.small or not (options.device or torch.cuda.is_available())
+    options.device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    os.environ["METASSAY_DEVICE"] = options.device
+    name = torch.cuda.get_device_name() if options.device.startswith("cuda") else "CPU"
+    print(f"{name}, torch {torch.__version__}, transformers {transformers.__version__}")
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(options, Path(folder))
+        for part in options.only.split(","):
+            start = time.perf_counter()
+            PARTS[part](run)
+            print(f"    ({part} took {time.perf_counter() - start:.0f} s in all)", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""500 cases for the originals: real translations, and texts that break tokenizers."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+FILES = ("wmt23/wmt23_en-de", "wmt23/wmt23_he-en", "wmt23/wmt23_zh-en", "wmt22/wmt22_en-ru")
+ODD = (
+    "",
+    " ",
+    "a  double   space",
+    " leading and trailing ",
+    "literal </s> and <s> inside",
+    "a <pad> in the <pad> middle",
+    "<mask> <unk> <pad>",
+    "[CLS] and [SEP] and [MASK] and [PAD]",
+    "emoji 🙂👩‍👩‍👧 and flags 🇩🇪",
+    "ｆｕｌｌ－ｗｉｄｔｈ ｔｅｘｔ １２３",
+    "line\nbreak\tand tab",
+    "zero\u200bwidth and nbsp\u00a0here",
+    "שלום עולם",
+    "…—“quotes”‘’",
+)
+
+
+def cases(data: Path, count: int = 500, seed: int = 0) -> list[dict[str, str]]:
+    """`src`, `mt` and `ref` of so many cases; a tenth of them with odd texts, some longer than 512 tokens."""
+    rng = random.Random(seed)
+    found: list[dict[str, str]] = []
+    for name in FILES:
+        rows = pq.read_table(data / f"{name}.parquet", columns=["src", "hyp", "ref"]).to_pylist()
+        rows = [{"src": row["src"], "mt": row["hyp"] or "", "ref": row["ref"]} for row in rows if row["ref"]]
+        found += rng.sample(rows, count // len(FILES))
+    for number, odd in enumerate(ODD):
+        for part in ("src", "mt", "ref"):
+            found[number * 7 + len(part)] = {**found[number], part: odd}
+    for part, place in (("src", 151), ("mt", 152), ("ref", 153)):
+        found[place] = {**found[place], part: " ".join([found[place][part]] * 30)}
+    found[154] = {key: " ".join([text] * 40) for key, text in found[154].items()}
+    found[155] = {key: (text + " ") * 5 for key, text in found[155].items()}
+    return found

@@ -1,0 +1,242 @@
+"""Models that read output, source and reference as one: UniTE, Kiwi (Wan et al., Rei et al., 2022), XCOMET.
+
+XCOMET (Guerreiro et al., 2024) marks errors, too, and counts them into its score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.errors import InputError
+from metassay.metrics.base import Batch
+from metassay.metrics.neural.base import Case, NeuralMetric, once, report_truncation
+from metassay.metrics.neural.checkpoints import require_torch
+from metassay.metrics.neural.encoder import TokenBatch, Tokens
+from metassay.metrics.neural.layers import UNIFIED, XCOMET, CometFiles, CometNetwork, comet_files, joined
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+INPUTS = {"src": (0, 1), "ref": (0, 2), "all": (0, 1, 2)}
+"""Which parts of a case (output, source, reference) each input is made of."""
+SPAN_WEIGHTS = {"src": 0.1667, "ref": 0.3333, "all": 0.5}
+SCORE_WEIGHTS = {"src": 0.12, "ref": 0.33, "all": 0.33}
+MQM_WEIGHT = 0.22
+SEVERITIES = ("", "minor", "major", "critical")
+PENALTIES = {"minor": 1, "major": 5, "critical": 10}
+
+
+@dataclass(frozen=True)
+class Span:
+    """An error in an output: characters `start` to `end`."""
+
+    start: int
+    end: int
+    severity: str
+
+
+class UnifiedNetwork(CometNetwork):
+    """A model that reads segments joined: a score from the first position, and maybe tags of tokens."""
+
+    def __init__(self, files: CometFiles, dtype: str = "float32", *, sparsemax: bool | None = None) -> None:
+        super().__init__(files, dtype, sparsemax=sparsemax)
+        if self.config["model_type"] not in {"xlm-roberta", "xlm-roberta-xl"}:
+            raise InputError(f"a unified model on {self.config['model_type']} is not supported.")
+        self.first, self.last = self.tokenizer.id("<s>"), self.tokenizer.id("</s>")
+        self.tags = None
+        if self.kind == XCOMET:
+            device = self.batches.device
+            self.tags = tuple(
+                self.state[f"hidden2tag.{part}"].float().to(device) for part in ("weight", "bias")
+            )
+
+    def scores(
+        self, cases: Sequence[Case], inputs: Sequence[str] = ("src",), metric: str = "unite"
+    ) -> dict[str, NDArray[np.float64]]:
+        """The regression score of each case for each input."""
+        sequences = self.sequences(cases, inputs, metric)
+        return {
+            name: self.batches.rows(tokens, self._score, pad=self.pad).double().cpu().numpy()
+            for name, tokens in sequences.items()
+        }
+
+    def tagged(
+        self, cases: Sequence[Case], inputs: Sequence[str], metric: str = "xcomet"
+    ) -> tuple[dict[str, NDArray[np.float64]], list[list[Span]]]:
+        """Regression scores, and the spans that the mixed tag probabilities of all inputs mark."""
+        outputs = self.tokenizer.with_offsets([case[0] for case in cases])
+        scores: dict[str, NDArray[np.float64]] = {}
+        mixed = [np.zeros((len(ids), len(SEVERITIES))) for ids, _ in outputs]
+        for name, tokens in self.sequences(cases, inputs, metric).items():
+            weight = SPAN_WEIGHTS[name] if len(inputs) > 1 else 1.0
+            scores[name] = np.empty(len(cases))
+            for texts, (score, probabilities) in self.batches.run(tokens, self._score_and_tags, pad=self.pad):
+                scores[name][texts] = score.double().cpu().numpy()
+                tags = probabilities.cpu().numpy()
+                for row, text in enumerate(texts):
+                    own = mixed[text]
+                    own[:] += (np.float32(weight) * tags[row, : len(own)]).astype(np.float32)
+        spans = [_spans(own.argmax(1), offsets) for own, (_, offsets) in zip(mixed, outputs)]
+        return scores, spans
+
+    def sequences(self, cases: Sequence[Case], inputs: Sequence[str], metric: str) -> dict[str, Tokens]:
+        """For each input, the ids of its segments joined, case by case."""
+        texts = sorted({part for case in cases for part in case if part is not None})
+        tokens = self.tokenizer(texts)
+        ids = {text: tokens[number].tolist() for number, text in enumerate(texts)}
+        found: dict[str, Tokens] = {}
+        cut = tokens.truncated
+        for name in inputs:
+            segments = [[ids[case[part]] for part in INPUTS[name]] for case in cases]  # type: ignore[index]
+            made = [
+                joined(own, self.pad, self.positions, first=self.first, last=self.last) for own in segments
+            ]
+            cut += sum(len(own) == self.positions for own in made)
+            found[name] = Tokens.of(made)
+        report_truncation(metric, cut, self.positions)
+        return found
+
+    def _score(self, batch: TokenBatch) -> Tensor:
+        collect = self.mix.collector(batch, self.pad, first=True)
+        self.hidden(batch, collect)
+        return self.estimator(collect.result())[:, 0]  # type: ignore[misc]
+
+    def _score_and_tags(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
+        from torch.nn.functional import linear, softmax
+
+        collect = self.mix.collector(batch, self.pad, first=True)
+        seen: list[Tensor] = []
+        wanted = int(self.settings["word_layer"])
+
+        def see(k: int, states: Tensor) -> None:
+            collect(k, states)
+            if k == wanted:
+                seen.append(softmax(linear(states.float(), *self.tags), dim=2))  # type: ignore[misc]
+
+        self.hidden(batch, see)
+        return self.estimator(collect.result())[:, 0], seen[0]  # type: ignore[misc]
+
+
+def _spans(tags: NDArray[np.int64], offsets: Sequence[tuple[int, int]]) -> list[Span]:
+    """Stretches of tagged tokens, with the severity of their first; one still open at the end is dropped."""
+    found: list[Span] = []
+    start = end = severity = None
+    for tag, (begins, ends) in zip(tags.tolist(), offsets):
+        if tag and severity is None:
+            start, end, severity = begins, ends, SEVERITIES[tag]
+        elif tag:
+            end = ends
+        elif severity is not None and start is not None and end is not None:
+            found.append(Span(start, end, severity))
+            severity = None
+    return found
+
+
+def mqm_part(spans: Sequence[Span]) -> float:
+    """(25 − min(25, Σ penalties)) / 25, where minor, major and critical errors cost 1, 5 and 10."""
+    return (25 - min(25, sum(PENALTIES[span.severity] for span in spans))) / 25
+
+
+@once
+def load_unified(model: str, encoder: str | None, dtype: str, sparsemax: bool | None) -> UnifiedNetwork:
+    """A unified or XCOMET model."""
+    files = comet_files(model, encoder)
+    if files.kind not in {UNIFIED, XCOMET}:
+        raise InputError(f"{model} is a {files.kind}, not a unified model.", remedy="Use comet or comet_qe.")
+    return UnifiedNetwork(files, dtype, sparsemax=sparsemax)
+
+
+@dataclass(frozen=True)
+class Unite(NeuralMetric):
+    """UniTE: the mean of three readings of one model: output with source, with reference, with both."""
+
+    model: str = "Unbabel/unite-mup"
+    encoder: str | None = None
+    """The folder or name of the encoder whose tokenizer is used; by default the one the checkpoint names."""
+    sparsemax: bool | None = None
+    """Override how layers are mixed; by default softmax, with which published models were trained."""
+
+    name: ClassVar[str] = "unite"
+    needs: ClassVar[frozenset[str]] = frozenset({"output", "source", "references"})
+    summary: ClassVar[str] = "UniTE: mean of SRC, REF and both (needs a downloaded model)"
+    oracle: ClassVar[str] = "unbabel-comet 2.2.7"
+    inputs: ClassVar[tuple[str, ...]] = ("src", "ref", "all")
+
+    def load(self) -> UnifiedNetwork:
+        """The network."""
+        return load_unified(self.model, self.encoder, self.dtype, self.sparsemax)  # type: ignore[no-any-return]
+
+    def hashes(self) -> Mapping[str, str]:
+        """Hashes of the checkpoint and of the encoder's tokenizer."""
+        return comet_files(self.model, self.encoder).hashes()
+
+    def cases(self, model: Any, cases: Sequence[Case]) -> NDArray[np.float64]:
+        """The mean over the inputs."""
+        scores = model.scores(cases, self.inputs, metric=self.name)
+        return np.mean([scores[name] for name in self.inputs], axis=0)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class UniteSource(Unite):
+    """UniTE on output and source alone."""
+
+    name: ClassVar[str] = "unite_src"
+    needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
+    summary: ClassVar[str] = "UniTE, source alone (needs a downloaded model)"
+    inputs: ClassVar[tuple[str, ...]] = ("src",)
+
+
+@dataclass(frozen=True)
+class UniteReference(Unite):
+    """UniTE on output and reference alone."""
+
+    name: ClassVar[str] = "unite_ref"
+    needs: ClassVar[frozenset[str]] = frozenset({"output", "references"})
+    summary: ClassVar[str] = "UniTE, reference alone (needs a downloaded model)"
+    inputs: ClassVar[tuple[str, ...]] = ("ref",)
+
+
+@dataclass(frozen=True)
+class XComet(Unite):
+    """XCOMET: 0.12 SRC + 0.33 REF + 0.33 both + 0.22 of the score that its own error spans give by MQM."""
+
+    model: str = "Unbabel/XCOMET-XL"
+
+    name: ClassVar[str] = "xcomet"
+    summary: ClassVar[str] = "XCOMET, which also marks errors (needs a downloaded model)"
+
+    def cases(self, model: Any, cases: Sequence[Case]) -> NDArray[np.float64]:
+        """Regression scores, clipped at 1 from above, and the MQM part."""
+        scores, spans = model.tagged(cases, self.inputs, metric=self.name)
+        total = sum(SCORE_WEIGHTS.values())
+        weights = SCORE_WEIGHTS if len(self.inputs) > 1 else {self.inputs[0]: total}
+        regression = sum(weights[name] * np.minimum(scores[name], 1.0) for name in self.inputs)
+        marked = np.array([mqm_part(own) for own in spans])
+        return regression + MQM_WEIGHT * marked  # type: ignore[no-any-return]
+
+    def spans(self, batch: Batch) -> list[list[Span]]:
+        """The errors that the model marks in each output, against its first reference."""
+        require_torch()
+        sources = batch["source"]
+        references = batch.references if "references" in self.needs else [(None,)] * len(batch)
+        cases = [(text, source, own[0]) for text, source, own in zip(batch.output, sources, references)]
+        _, found = self.load().tagged(cases, self.inputs, metric=self.name)
+        return found
+
+
+@dataclass(frozen=True)
+class XCometQE(XComet):
+    """XCOMET without reference: 0.78 SRC + 0.22 of the score that its own error spans give by MQM."""
+
+    name: ClassVar[str] = "xcomet_qe"
+    needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
+    summary: ClassVar[str] = "XCOMET without reference (needs a downloaded model)"
+    inputs: ClassVar[tuple[str, ...]] = ("src",)
+
+
+METRICS = (Unite, UniteSource, UniteReference, XComet, XCometQE)
