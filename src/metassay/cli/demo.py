@@ -9,10 +9,11 @@ import typer
 from metassay.cli.assay import show_assay
 from metassay.cli.options import OutputOptions
 from metassay.cli.printing import progress
+from metassay.sample import DEFAULT
 
 
 def run_demo(
-    output: OutputOptions, *, task: Annotated[str, typer.Option(help="mt, asr, ranking or text.")] = "mt"
+    output: OutputOptions, *, task: Annotated[str, typer.Option(help="Which sample.")] = DEFAULT
 ) -> None:
     """The main job on the bundled sample, offline, in seconds; leaves a folder with report.html."""
     from metassay.workflows.demo import demo

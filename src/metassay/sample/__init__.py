@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from metassay.errors import UnknownName
 
 PATHS = {"mt": "mt.parquet", "asr": "asr.parquet", "ranking": "ranking", "text": "text.parquet"}
 
-LANGUAGES = {"text": "en"}
-"""Languages of samples whose tables do not say it."""
+DEFAULT = "mt"
+"""The sample of the demo where none is named."""
 
 
 def sample_path(task: str) -> Path:
@@ -28,6 +29,14 @@ def sample_path(task: str) -> Path:
     if task not in PATHS:
         raise UnknownName("sample", task, PATHS)
     return Path(str(files(__package__).joinpath(PATHS[task])))
+
+
+def sample_source(task: str) -> tuple[Path, dict[str, Any]]:
+    """What to read of a task's sample, and with which keywords of `read`."""
+    path = sample_path(task)
+    if path.is_dir():
+        return path / "runs", {"qrels": path / "qrels.txt", "join": path / "topics.tsv"}
+    return path, {"language": "en"} if task == "text" else {}
 
 
 def sample_tasks() -> list[str]:

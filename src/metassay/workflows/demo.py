@@ -6,7 +6,7 @@ from pathlib import Path
 
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress
-from metassay.sample import LANGUAGES, sample_path
+from metassay.sample import DEFAULT, sample_source
 from metassay.workflows.assay import assay
 from metassay.workflows.assay_result import AssayResult
 from metassay.workflows.read import read
@@ -14,7 +14,7 @@ from metassay.workflows.read import read
 
 def demo(
     *,
-    task: str = "mt",
+    task: str = DEFAULT,
     out: str | Path | None = "demo",
     seed: int = 0,
     workers: int | None = None,
@@ -26,7 +26,5 @@ def demo(
 
 def read_sample(task: str) -> Dataset:
     """The bundled sample of a task."""
-    path = sample_path(task)
-    if task == "ranking":
-        return read(path / "runs", task=task, qrels=path / "qrels.txt", join=path / "topics.tsv")
-    return read(path, task=task, language=LANGUAGES.get(task))
+    source, keywords = sample_source(task)
+    return read(source, task=task, **keywords)

@@ -100,7 +100,7 @@ def rank(
     rankings = rank_cubes(
         scores.cubes,
         procedure=procedure,
-        progress=lambda done, total: told("ranking", done, total),
+        progress=lambda done, total: told("comparing", done, total),
         **rankings_of,
         **options,
     )
