@@ -301,3 +301,24 @@ def test_charts_of_a_ranking_have_labels_and_its_files_specs(frame: pl.DataFrame
     assert "ROUGE-L" in charts
     assert "rougel" not in charts
     assert "rougel" in (tmp_path / "run" / "results" / "rank.csv").read_text()
+
+
+def test_metrics_of_ours_are_computed_from_the_texts(tmp_path: Path) -> None:
+    """The same as scoring first and joining the scores, directions included."""
+    from metassay.sample import sample_path
+    from metassay.workflows.score import score
+
+    path, scores = sample_path("mt"), tmp_path / "scores.parquet"
+    score(path, metrics="chrf++,ter", per_segment=scores)
+    joined = rank(path, join=scores, human="mqm", draws=10)
+    found = rank(path, human="mqm", metrics="chrF++,ter", draws=10)
+    assert values(found).keys() == {"chrf(word_order=2)", "ter", "constant", "random"}
+    assert values(found) == values(joined)
+    assert any(note.startswith("Computed from the texts: ter|") for note in found.notes)
+    with pytest.raises(UnknownName, match="unknown metric 'bleuh'"):
+        rank(path, human="mqm", metrics="bleuh", draws=10)
+
+
+def test_without_texts_a_metric_must_be_a_column(frame: pl.DataFrame) -> None:
+    with pytest.raises(UnknownName, match="unknown metric 'bleu'"):
+        rank(frame, metrics="bleu", draws=10)

@@ -23,7 +23,7 @@ from metassay.workflows.settings import Compared, Named, ScoreReading, names_of
 
 Source = Any
 """Whatever `read` takes, tables of scores alone, a folder of mt-metrics-eval, or cubes."""
-ROW = "_row"
+ROW = "_place"
 
 
 @dataclass(frozen=True)
