@@ -1,7 +1,7 @@
 """Measures which evaluation metric can be trusted, here.
 
-The verbs `read check assay score perturb rank depend aggregate recommend compare report` are functions of
-this package; each is imported when it is first used.
+The verbs `read check assay score perturb rank depend aggregate judge recommend compare report` are functions
+of this package; each is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ __all__ = [
     "compare",
     "demo",
     "depend",
+    "judge",
     "perturb",
     "rank",
     "read",
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from metassay.workflows.compare import compare
     from metassay.workflows.demo import demo
     from metassay.workflows.depend import depend
+    from metassay.workflows.judge import judge
     from metassay.workflows.perturb import perturb
     from metassay.workflows.rank import rank
     from metassay.workflows.read import read
