@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from metassay.perturbations.llm import LlmSettings
+from metassay.llm.asking import LlmSettings
 from metassay.store.run import RunFolder
 
 __all__ = ["LlmSettings", "described", "llm_settings", "with_cache"]
