@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import DataOptions, OutputOptions, assignments, comma_list
+from metassay.cli.options import DataOptions, LlmOptions, OutputOptions, assignments, comma_list
 from metassay.cli.printing import note, print_table, say
 from metassay.errors import InputError
 
@@ -19,7 +19,12 @@ SHOWN = (
 def run_judge(
     data: DataOptions,
     output: OutputOptions,
+    model: LlmOptions,
     *,
+    judge: Annotated[
+        str | None, typer.Option(help="Ask the model: judge(mode=direct, rubric, spans or pairwise).")
+    ] = None,
+    repeats: Annotated[int, typer.Option(help="Ask the model so many times.")] = 1,
     human: Annotated[str | None, typer.Option(help="The column with what people say.")] = None,
     people: Annotated[
         str | None, typer.Option(help="Columns or judges that are single people, comma-separated.")
@@ -36,11 +41,11 @@ def run_judge(
     ] = 0.2,
 ) -> None:
     """Can a judge be trusted here, and whom does it favour? From tables of item, judge, winner or score."""
-    from metassay.workflows.judge import judge
+    from metassay.workflows.judge import judge as measure
 
     if not data.data:
         raise InputError("no data was named.", remedy="Name a table with the columns item, judge and winner.")
-    result = judge(
+    result = measure(
         data.data,
         join=data.join or None,
         columns=assignments(data.column, "--column"),
@@ -53,6 +58,10 @@ def run_judge(
         seed=output.seed,
         out=output.out,
         quoting=data.quoting,
+        llm=model.settings(),
+        judge=judge,
+        repeats=repeats,
+        language=data.language,
     )
     if output.json:
         print(result.to_json())

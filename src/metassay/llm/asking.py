@@ -99,6 +99,9 @@ class Asker:
     backend: Backend
     cache: AnswerCache
     purse: Purse = field(init=False)
+    prompt_tokens: int = field(init=False, default=0)
+    """Tokens of all answers used, also of those from the cache; likewise `completion_tokens`."""
+    completion_tokens: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self.purse = Purse(self.settings.price, self.settings.budget)
@@ -147,6 +150,9 @@ class Asker:
             raise
         pool.shutdown()
         self._refuse_too_many_failures()
+        for answer in answers.values():
+            self.prompt_tokens += 0 if answer is None else answer.prompt_tokens
+            self.completion_tokens += 0 if answer is None else answer.completion_tokens
         return [None if request is None else answers[request.key] for request in requests]
 
     def usage(self) -> dict[str, Any]:

@@ -58,3 +58,10 @@ def fill(prompt: str, values: Mapping[str, str]) -> str:
 def language_name(code: str | None) -> str:
     """A language as a prompt calls it."""
     return LANGUAGES.get(code or "", code or "the language of the output")
+
+
+def fill_known(prompt: str, values: Mapping[str, str | None]) -> str:
+    """The prompt with the fields put in; a line that asks for a field which is not known is left out."""
+    unknown = [f"{{{name}}}" for name, value in values.items() if value is None]
+    lines = [line for line in prompt.split("\n") if not any(name in line for name in unknown)]
+    return fill("\n".join(lines), {name: value for name, value in values.items() if value is not None})

@@ -24,6 +24,7 @@ MODULES = (
     "error_rates",
     "sentinels",
     "ranking",
+    "judge",
 )
 """The modules of this package that define metrics; each lists its classes in `METRICS`."""
 

@@ -67,6 +67,7 @@ def render_judges(found: Found) -> str:
             alt_test=[_alternative_cells(row) for row in found["alt_test"]],
             preferences=[_preference_cells(row) for row in found["self_preference"]],
             yardstick=_yardstick(found["self_preference"]),
+            asked=found["asked"],
             notes=found["notes"],
         )
     )

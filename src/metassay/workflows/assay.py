@@ -14,6 +14,7 @@ from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.assay import assay_pairs
+from metassay.metrics.judge import Judge, connect_judges, name_judges
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.specs import split_list
 from metassay.store.run import RunFolder
@@ -74,7 +75,7 @@ def assay(
     `contexts` are columns, crossings (`year+domain`), buckets (`mqm:250`) or functions from a row to a label.
     `valid_pairs` drops rankings whose worse copy did not lose gain.
     `weights` names a column of positive numbers, or is `density`: typical outputs of a context count more.
-    `llm` says which language model to ask for the perturbation of that name.
+    `llm` says which language model to ask, for the perturbation of that name and for judges.
     With `pairs="human"` the pairs are two systems' outputs for an item, the better one by human score.
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     """
@@ -82,7 +83,7 @@ def assay(
         raise UnknownName("kind of pairs", pairs, PAIRS)
     data = prepared(as_dataset(dataset), normalize=normalize, keep_references=keep_references)
     settings = Settings(
-        metrics=chosen_metrics(data, metrics),
+        metrics=name_judges(chosen_metrics(data, metrics), llm),
         contexts=_contexts(data, contexts),
         perturbations=_names(perturbations),
         per_output=per_output,
@@ -106,6 +107,7 @@ def assay(
     identity = {"command": "assay", "configuration": settings.to_dict(), "input": data.content_hash}
     run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
     how = _How(default_workers(workers), run, progress, with_cache(llm, run), strict_resources)
+    settings = replace(settings, metrics=connect_judges(settings.metrics, how.llm))
     result = _carry_out(data, settings, how)
     if run is not None:
         write_run(run, result)
@@ -143,7 +145,8 @@ def _carry_out(data: Dataset, settings: Settings, how: _How) -> AssayResult:
             parts=None if how.run is None else how.run.parts,
             progress=how.tell,
         )
-    judged = replace(judged, notes=(*judged.notes, *notes))
+    of_metrics = [note for metric in settings.metrics for note in metric.notes()]
+    judged = replace(judged, notes=(*judged.notes, *notes, *of_metrics))
     kept = judged.chosen(sample)
     how.tell("judging", 0, 1)
     contextual = assay_pairs(
@@ -169,6 +172,7 @@ def _pairs(data: Dataset, settings: Settings, how: _How) -> Pairs:
     """All pairs: chosen by people, or every applicable perturbation of every output."""
     if settings.human is not None and settings.pairs == "human":
         return human_pairs(data, settings.human, settings.minimum_gap)
+    judged_by_model = any(isinstance(metric, Judge) for metric in settings.metrics)
     pairs = make_pairs(
         data,
         perturbations=settings.perturbations,
@@ -177,7 +181,7 @@ def _pairs(data: Dataset, settings: Settings, how: _How) -> Pairs:
         preprocess=settings.preprocess,
         workers=how.workers,
         strict_resources=how.strict_resources,
-        llm=how.llm,
+        llm=None if judged_by_model and settings.perturbations is None else how.llm,
         progress=lambda done, total: how.tell("perturbing", done, total),
     )
     return checked(pairs, valid_only=settings.valid_pairs)

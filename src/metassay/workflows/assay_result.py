@@ -16,6 +16,7 @@ from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.validity import perturbation_validity
 from metassay.metrics.base import Metric
+from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
 from metassay.workflows.examples import wrong_pairs
 from metassay.workflows.judging import JudgedPairs
@@ -132,6 +133,10 @@ class AssayResult(Result):
         """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone."""
         return measured_cost(self.metrics, scoring_rows(self.dataset))
 
+    def _prompts(self) -> dict[str, str]:
+        """What each judge among the metrics is asked."""
+        return {metric.spec: metric.prompt_text for metric in self.metrics if isinstance(metric, Judge)}
+
     def manifest(self) -> dict[str, Any]:
         """What was done, with what, on how much: the same on any machine and number of workers."""
         return {
@@ -140,6 +145,7 @@ class AssayResult(Result):
             "metrics": {metric.spec: metric.signature for metric in self.metrics},
             "seed": self.settings.seed,
             **({"usage": dict(self.pairs.usage)} if self.pairs.usage else {}),
+            **({"prompts": prompts} if (prompts := self._prompts()) else {}),
             "counts": {
                 "items": len(self.dataset.items),
                 "systems": len(self.dataset.systems),

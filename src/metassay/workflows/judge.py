@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.verdicts import LABELS, PAIRS, SCORES, VerdictTable, verdict_table
+from metassay.data.verdicts import LABELS, PAIRS, SCORES, verdict_table
 from metassay.errors import InputError
+from metassay.llm.asking import Asker, LlmSettings
 from metassay.meta.judges.agreement import TIES, Estimate
 from metassay.meta.judges.alternative import alternative_annotator_test
 from metassay.meta.judges.measures import (
@@ -29,10 +30,13 @@ from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.multiplicity import holm
 from metassay.stats.resampling import bootstrap_counts
 from metassay.store.run import RunFolder
+from metassay.workflows.judge_asking import ask_judge, chosen_judge, money
 from metassay.workflows.judge_tables import Docket, read_verdict_frames
+from metassay.workflows.llm_settings import with_cache
 from metassay.workflows.preparing import versions
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.run_files import VERDICTS
 
 RESAMPLES = 1000
 PEOPLE, PANEL = "people", "panel"
@@ -84,8 +88,15 @@ def judge(
     seed: int = 0,
     out: str | Path | None = None,
     quoting: str = "minimal",
+    llm: LlmSettings | None = None,
+    judge: str | None = None,
+    repeats: int = 1,
+    language: str | None = None,
 ) -> JudgeResult:
     """Measure judges from a table of verdicts: `item, judge, winner` or `item, judge, score`.
+
+    With `llm` the verdicts are made first: the model is asked, as the spec `judge` says, about each row of a
+    table of pairs (`output_1, output_2`) or of outputs, `repeats` times.
 
     Tables without a judge (pairs with the better output, people's scores) are joined by their keys. `human`
     names the column with what people say, `people` the columns or judges that are single people, for the
@@ -96,17 +107,22 @@ def judge(
     if ties not in TIES:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
     frame, file, notes = read_verdict_frames(data, join, quoting, (columns or {}).get("judge"))
+    settings: dict[str, Any] = {"ties": ties, "epsilon": epsilon, "seed": seed, "family": family}
+    settings |= {"people": list(people), "context": None if context is None else list(context)}
+    made = None if llm is None else chosen_judge(judge, frame).named(llm)
+    if made is not None:
+        settings |= {"judge": made.signature, "repeats": repeats, "language": language}
+    run = None if out is None else _open(out, frame, settings)
+    asked: dict[str, Any] = {}
+    if made is not None and llm is not None:
+        asker = Asker.of(with_cache(llm, run) or llm)
+        frame, made = ask_judge(frame, made, asker, repeats=repeats, language=language)
+        asked = {"judge": made.spec, "signature": made.signature, "prompt": made.prompt_text}
+        asked["cost"] = money(asker)
+        notes += made.notes()
     table = verdict_table(frame, columns=columns, human=human, people=people, family=family, file=file)
     docket = Docket(table)
-    settings: dict[str, Any] = {
-        "ties": ties,
-        "epsilon": epsilon,
-        "seed": seed,
-        "family": family,
-        "people": list(table.people),
-    }
-    settings["context"] = list(docket.usual_contexts() if context is None else context)
-    run = None if out is None else _open(out, table, settings)
+    chosen = docket.usual_contexts() if context is None else tuple(context)
     bootstrap = ClusterBootstrap(np.random.default_rng(seed), RESAMPLES)
     measured = {name: _measures(docket, docket.rows(name), bootstrap, ties) for name in docket.judges}
     found: dict[str, Any] = {
@@ -114,16 +130,19 @@ def judge(
         "gold": table.gold,
         "ties": ties,
         "items": len(docket.items),
-        "judges": [_entry(name, measured[name], docket.rows(name)) for name in docket.judges],
-        "contexts": {name: _context_rows(docket, name, measured, bootstrap) for name in settings["context"]},
+        "judges": [
+            _entry(name, measured[name], docket.rows(name), asked.get("cost")) for name in docket.judges
+        ],
+        "contexts": {name: _context_rows(docket, name, measured, bootstrap) for name in chosen},
         "alt_test": _alternatives(docket, epsilon),
         "self_preference": _self_preference(docket, seed),
         "drift": _drift(docket, bootstrap, ties),
+        "asked": asked or None,
         "notes": notes,
     }
     result = JudgeResult(found)
     if run is not None:
-        _write(run, result)
+        _write(run, result, frame if asked else None)
     return result
 
 
@@ -137,10 +156,10 @@ def _measures(docket: Docket, rows: pl.DataFrame, bootstrap: ClusterBootstrap, t
     return measure_scores(docket.matrix(name), docket.human, askings, bootstrap)
 
 
-def _entry(name: str, found: Measures, rows: pl.DataFrame) -> dict[str, Any]:
+def _entry(name: str, found: Measures, rows: pl.DataFrame, price: float | None) -> dict[str, Any]:
     corrected = found.corrected
     named = {part: getattr(found, part) for part in INTERVALS}
-    cost = rows["cost"].sum() if "cost" in rows.columns and rows["cost"].count() else None
+    cost = rows["cost"].sum() if "cost" in rows.columns and rows["cost"].count() else price
     return {
         "judge": name,
         "pairs": found.accuracy.pairs,
@@ -265,15 +284,19 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _open(out: str | Path, table: VerdictTable, settings: Mapping[str, Any]) -> RunFolder:
-    digest = hashlib.blake2b(table.frame.write_ndjson().encode(), digest_size=16).hexdigest()
-    identity = {"command": "judge", "configuration": dict(settings), "inputs": {"verdicts": digest}}
+def _open(out: str | Path, frame: pl.DataFrame, settings: Mapping[str, Any]) -> RunFolder:
+    """The run folder; the order of rows is no part of what identifies a table."""
+    lines = sorted(frame.write_ndjson().split("\n"))
+    digest = hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+    identity = {"command": "judge", "configuration": dict(settings), "inputs": {"table": digest}}
     return RunFolder.open(out, identity)
 
 
-def _write(run: RunFolder, result: JudgeResult) -> None:
+def _write(run: RunFolder, result: JudgeResult, verdicts: pl.DataFrame | None) -> None:
     from metassay.reporting.judge_page import render_judges
 
+    if verdicts is not None:
+        run.write_frame(VERDICTS, verdicts)
     run.write_json("results/judge.json", result.to_dict())
     run.write_text("results/judge.csv", result.to_frame().write_csv())
     run.write_text("report.html", render_judges(result.to_dict()))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -12,9 +14,11 @@ from numpy.typing import NDArray
 from metassay.data.join import join_columns
 from metassay.data.readers.tables import read_table
 from metassay.data.verdicts import NAMES, PAIRS, SCORES, VerdictTable
-from metassay.errors import InputError, UnknownName
+from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.judges.measures import Askings
+from metassay.store.run import MANIFEST
 from metassay.workflows.read import Paths, expand
+from metassay.workflows.run_files import VERDICTS
 
 FloatArray = NDArray[np.float64]
 USUAL_CONTEXTS = ("subset", "category", "domain", "lp", "language")
@@ -28,7 +32,7 @@ def read_verdict_frames(
     if isinstance(data, pl.DataFrame):
         verdicts, others = [("the table", data)], []
     else:
-        read = [(file, read_table(file, quoting=quoting)) for file in expand(data)]
+        read = [(file, read_table(file, quoting=quoting)) for file in expand(_verdicts_of_runs(data))]
         verdicts = [(file, frame) for file, frame in read if _has_judges(frame, judge)] or read[:1]
         others = [pair for pair in read if not any(pair[1] is frame for _, frame in verdicts)]
     others += [(file, read_table(file, quoting=quoting)) for file in ([] if join is None else expand(join))]
@@ -39,6 +43,24 @@ def read_verdict_frames(
         frame, note = join_columns(frame, other, file=name)
         notes.append(note)
     return frame, file, notes
+
+
+def _verdicts_of_runs(data: Paths) -> list[str]:
+    """The files named; a run folder stands for the verdicts in it."""
+    paths = [data] if isinstance(data, str | os.PathLike) else list(data)
+    found = []
+    for path in (os.fspath(each) for each in paths):
+        if not (Path(path) / MANIFEST).is_file():
+            found.append(path)
+        elif (Path(path) / VERDICTS).is_file():
+            found.append(str(Path(path) / VERDICTS))
+        else:
+            raise InputError(
+                "no judge compared outputs in this run.",
+                place=Place(file=path),
+                remedy="Make one with: metassay assay DATA --metrics 'judge(mode=pairwise)' --llm-url URL",
+            )
+    return found
 
 
 def _has_judges(frame: pl.DataFrame, judge: str | None) -> bool:
