@@ -125,7 +125,7 @@ def test_scores_are_read_or_are_not(text, value):
 @pytest.mark.parametrize(
     ("text", "value"),
     [("Better: A", 1), ("better: output b.", 0), ("Better: tie", 0.5), ("A", 1), ("Better: A\nBetter: B", 0),
-     ("Better: C", None), ("A is better than B", None), ("Better: A or B", None)],
+     ("Better: C", None), ("A is better than B", None), ("A\n\nA is better.", 1), ("A\n\nB", None), ("Better: A or B", None)],
 )  # fmt: skip
 def test_preferences_are_read_or_are_not(text, value):
     assert read_preference(text) == value

@@ -61,9 +61,12 @@ def read_errors(text: str, output: str) -> float | None:
 
 
 def read_preference(text: str) -> float | None:
-    """1 for A, 0 for B, ½ for a tie: in the last line `Better: A`, or as the whole answer."""
-    found = _last(_BETTER, text) or _LETTER.fullmatch(text.strip())
-    return None if found is None else _PREFERENCES[found[1].lower()]
+    """1 for A, 0 for B, ½ for a tie: in the last line `Better: A`, or in lines of one letter that agree."""
+    found = _last(_BETTER, text)
+    if found is not None:
+        return _PREFERENCES[found[1].lower()]
+    lines = [match[1].lower() for line in text.split("\n") if (match := _LETTER.fullmatch(line.strip()))]
+    return _PREFERENCES[lines[0]] if len(set(lines)) == 1 else None
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
