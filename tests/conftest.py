@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # several folders of tests share `fake_llm_server`
+sys.path.insert(0, str(Path(__file__).parent))  # several folders of tests share these
 
 from fake_llm_server import server  # noqa: F401 - a fixture
 

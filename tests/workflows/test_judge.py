@@ -199,6 +199,13 @@ def test_people_as_columns_and_people_as_judges_take_the_same_test():
     assert [*one["p_fdr"].values()] == [*two["p_fdr"].values()]
 
 
+def test_a_context_that_splits_an_item_is_refused_when_named_and_passed_over_when_not():
+    frame = scores().with_columns(domain=pl.col("system"))
+    assert metassay.judge(frame).to_dict()["contexts"] == {}
+    with pytest.raises(InputError, match="differ in domain"):
+        metassay.judge(frame, context=["domain"])
+
+
 def test_drift_between_two_dates():
     frame = pl.concat(
         preferences(judges=("a",)).with_columns(
@@ -253,6 +260,8 @@ def test_missing_columns_and_unknown_names_say_what_to_do():
         metassay.judge(preferences(), context=["domian"])
     with pytest.raises(InputError, match="half, strict"):
         metassay.judge(preferences(), ties="thirds")
+    with pytest.raises(InputError, match="no rows"):
+        metassay.judge(preferences().clear())
     assert run(["judge"]) == 2
 
 

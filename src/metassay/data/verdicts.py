@@ -79,6 +79,8 @@ def verdict_table(
 ) -> VerdictTable:
     """The table of askings in a frame; `people` are columns, or judges, that are people who rated."""
     roles = _roles(frame, columns, family, file)
+    if frame.is_empty():
+        raise InputError("the table has no rows.", place=Place(file or None))
     table = _askings(frame, roles, file)
     gold = human or roles.get("better") or next((n for n in frame.columns if n.lower() in HUMAN), None)
     if gold is not None and gold not in frame.columns:

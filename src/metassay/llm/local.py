@@ -17,8 +17,10 @@ class LocalModel:
         try:
             import torch
             from transformers import AutoModelForCausalLM, AutoTokenizer
+            from transformers.utils.logging import disable_progress_bar
         except ImportError:
             raise MissingBackend("transformers with torch", extra="neural") from None
+        disable_progress_bar()  # loading a model is not ours to report
         self.usage = Usage()
         self._lock = threading.Lock()
         self._torch = torch

@@ -112,7 +112,7 @@ class Docket:
             )
             for side in (1, 2)
         ]
-        return pl.concat(sides)
+        return pl.concat(sides, how="diagonal")
 
     @cached_property
     def systems(self) -> list[str]:
@@ -165,7 +165,7 @@ class Docket:
             raise UnknownName("column", column, self.table.labels)
         if self.table.kind != SCORES:
             return rows[column].cast(pl.String).to_list()
-        by_item = self.table.frame.group_by("item").agg(pl.col(column).cast(pl.String).unique())
+        by_item = self._by_item(column)
         if (by_item[column].list.len() > 1).any():
             raise InputError(
                 f"outputs of one item differ in {column}, and scores are compared within items.",
@@ -179,8 +179,14 @@ class Docket:
         return tuple(
             name
             for name in self.table.labels
-            if name.lower() in USUAL_CONTEXTS and self.table.frame[name].n_unique() > 1
+            if name.lower() in USUAL_CONTEXTS
+            and self.table.frame[name].n_unique() > 1
+            and (self.table.kind != SCORES or (self._by_item(name)[name].list.len() == 1).all())
         )
+
+    def _by_item(self, column: str) -> pl.DataFrame:
+        """The values of a column among the askings about each item."""
+        return self.table.frame.group_by("item").agg(pl.col(column).cast(pl.String).unique())
 
 
 def _settled(verdict: pl.Expr) -> pl.Expr:
