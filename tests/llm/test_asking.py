@@ -49,8 +49,13 @@ def test_several_are_under_way_at_a_time_and_no_more_than_allowed(server, tmp_pa
             busy[0] -= 1
         handler.reply(answer("x"))
 
-    asker(server(behave).url, tmp_path, concurrency=3).ask_all([request(i) for i in range(12)])
+    made = asker(server(behave).url, tmp_path, concurrency=3)
+    others = threading.Thread(target=made.ask_all, args=([request(i) for i in range(12, 24)],))
+    others.start()
+    made.ask_all([request(i) for i in range(12)])
+    others.join()
     assert 2 <= most[0] <= 3
+    assert (made.prompt_tokens, made.completion_tokens) == (240, 96)
 
 
 def test_a_rerun_asks_only_for_what_is_missing(server, tmp_path):

@@ -14,6 +14,11 @@ SysDep is how much further one system is flattered than another, in points of th
 knows nothing has the value under constant; what noise alone does not explain is under residual.
 p equal: every system has the same expected human score given the metric. p fair: the metric is the human
 score plus noise that prefers nobody."""
+PANEL_EXPLANATION = """\
+SysDep is how much further one system is flattered than another, in standard deviations of the other metrics,
+whose mean stands where people have not rated. A preference that all metrics share does not show.
+p equal: every system has the same expected mean of the others given the metric. p fair: the metric is that
+mean plus noise that prefers nobody."""
 
 
 def run_depend(
@@ -39,6 +44,9 @@ def run_depend(
     analysis: Annotated[
         bool, typer.Option("--analysis", help="Sensitivity to resamples, sample size and systems.")
     ] = False,
+    panel: Annotated[
+        bool, typer.Option("--panel", help="Nobody rated: each metric against the mean of the others.")
+    ] = False,
     keep_references: Annotated[
         bool, typer.Option("--keep-references", help="Keep systems that are the reference itself.")
     ] = False,
@@ -59,6 +67,7 @@ def run_depend(
             bootstraps=bootstraps,
             draws=draws,
             analysis=analysis,
+            panel=panel,
             seed=output.seed,
             workers=output.workers,
             out=output.out,
@@ -69,10 +78,10 @@ def run_depend(
     if output.json:
         print(result.to_json())
         return
-    _show(result.to_dict())
+    _show(result.to_dict(), panel=panel)
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(found: dict[str, Any], *, panel: bool) -> None:
     for dataset in dict.fromkeys(entry["dataset"] for entry in found["metrics"]):
         entries = [entry for entry in found["metrics"] if entry["dataset"] == dataset]
         print_table(
@@ -84,7 +93,7 @@ def _show(found: dict[str, Any]) -> None:
             [{"metric": entry["metric"]} | row for entry in entries for row in entry["sensitivity"]],
             title="How SysDep reacts to what is not the metric",
         )
-    say(EXPLANATION)
+    say(PANEL_EXPLANATION if panel else EXPLANATION)
     note(found["notes"])
 
 

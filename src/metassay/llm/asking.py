@@ -105,6 +105,8 @@ class Asker:
 
     def __post_init__(self) -> None:
         self.purse = Purse(self.settings.price, self.settings.budget)
+        self._lock = threading.Lock()
+        self._slots = threading.Semaphore(self.settings.concurrency)  # over all threads that ask for many
 
     @classmethod
     def of(cls, settings: LlmSettings) -> Asker:
@@ -127,7 +129,8 @@ class Asker:
             )
         answer = None
         try:
-            answer = self.backend.ask(request)
+            with self._slots:
+                answer = self.backend.ask(request)
         finally:
             self.purse.pay(request, answer)
         if answer is not None:
@@ -150,9 +153,10 @@ class Asker:
             raise
         pool.shutdown()
         self._refuse_too_many_failures()
-        for answer in answers.values():
-            self.prompt_tokens += 0 if answer is None else answer.prompt_tokens
-            self.completion_tokens += 0 if answer is None else answer.completion_tokens
+        found = [answer for answer in answers.values() if answer is not None]
+        with self._lock:
+            self.prompt_tokens += sum(answer.prompt_tokens for answer in found)
+            self.completion_tokens += sum(answer.completion_tokens for answer in found)
         return [None if request is None else answers[request.key] for request in requests]
 
     def usage(self) -> dict[str, Any]:

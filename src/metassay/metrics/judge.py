@@ -179,7 +179,9 @@ class Judge(Metric):
         """The connection to a model; an error where there is none."""
         session: Session | None = getattr(self, "_session", None)
         if session is None:
-            raise InputError("judge needs a model to ask.", remedy=HOW_TO_NAME_ONE)
+            raise InputError(
+                "judge needs a model to ask, and runs in assay and judge.", remedy=HOW_TO_NAME_ONE
+            )
         return session
 
     def _fields(self, batch: Batch, row: int) -> Values:

@@ -16,6 +16,7 @@ from metassay.meta.dependence.assembly import depend_on_systems
 from metassay.meta.dependence.results import DependenceReport
 from metassay.workflows.depend_files import write_results
 from metassay.workflows.depend_grouping import SYSTEM, Grouping
+from metassay.workflows.depend_panel import PANEL, panel_reports
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.score_runs import open_score_run
 from metassay.workflows.score_tables import Reading, Source, only_human, read_score_tables
@@ -77,6 +78,7 @@ def depend(
     bootstraps: int = 200,
     draws: int = 999,
     analysis: bool = False,
+    panel: bool = False,
     seed: int = 0,
     workers: int | None = None,
     out: str | Path | None = None,
@@ -91,11 +93,14 @@ def depend(
     than the system. `context` measures within each value of a column as well (by default within domains,
     where there are any); `cluster` makes its values (documents) the units that are resampled; `weight` names
     a column of weights. `analysis` adds how SysDep reacts to resamples, sample size and the choice of
-    systems. `out` is a folder for a page to read, the results as JSON and CSV, and the charts.
+    systems. With `panel` nobody need have rated: the mean of all other metrics stands for the human score of
+    each. `out` is a folder for a page to read, the results as JSON and CSV, and the charts.
     """
-    tables, notes = read_score_tables(data, human=human, **reading)
-    chosen = only_human(tables, human)
-    tables = [table for table in tables if chosen in table.human]
+    if panel and human is not None:
+        raise InputError("a panel stands where there is no human score.", remedy="Leave out --human.")
+    tables, notes = read_score_tables(data, human=human, rated=not panel, **reading)
+    chosen = PANEL if panel else only_human(tables, human)
+    tables = [table for table in tables if panel or chosen in table.human]
     if not tables:
         raise InputError(f"no data set has the human score {chosen}.")
     grouping = Grouping(
@@ -103,20 +108,24 @@ def depend(
     )
     options: dict[str, Any] = {"bootstraps": bootstraps, "draws": draws, "seed": seed, "analysis": analysis}
     run = None if out is None else open_score_run(out, "depend", tables, asdict(grouping) | options)
-    reports = {
-        table.dataset: depend_on_systems(
-            grouping.outputs(table),
-            human=chosen,
-            by=by,
-            workers=default_workers(workers),
-            progress=progress,
-            **options,
-        )
-        for table in tables
-    }
+    if panel:
+        reports = panel_reports(tables, grouping, progress, options)
+    else:
+        reports = {
+            table.dataset: depend_on_systems(
+                grouping.outputs(table),
+                human=chosen,
+                by=by,
+                workers=default_workers(workers),
+                progress=progress,
+                **options,
+            )
+            for table in tables
+        }
     result = DependResult(chosen, by, reports, _notes(notes, tables, reports))
     if run is not None:
-        write_results(run, result.to_dict(), result.to_frame(), reports)
+        drawn = {} if panel else reports  # the charts speak of people
+        write_results(run, result.to_dict(), result.to_frame(), drawn)
     return result
 
 

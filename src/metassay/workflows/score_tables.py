@@ -60,8 +60,9 @@ def read_score_tables(
     reference: Sequence[str] = (),
     keep_references: bool = False,
     quoting: str = "minimal",
+    rated: bool = True,
 ) -> tuple[list[ScoreTable], list[str]]:
-    """One table per data set that has metrics to rank, and notes on what was read."""
+    """One table per data set that has metrics to rank, and notes on what was read; `rated` ones alone."""
     if isinstance(data, ScoreTable):
         return [data], []
     if isinstance(data, Sequence) and data and all(isinstance(part, ScoreTable) for part in data):
@@ -75,7 +76,7 @@ def read_score_tables(
     merged = _selected(merged, where, systems, exclude_systems)
     file = frames[0][0] if len(frames) == 1 else "the tables"
     tables = score_tables(merged, human=[human] if human else [], file=file, keep_references=keep_references)
-    useful = [table for table in tables if table.metrics and table.human]
+    useful = [table for table in tables if table.metrics and (table.human or not rated)]
     if not useful:
         lacking = "are no human scores" if any(table.metrics for table in tables) else "is no metric to rank"
         raise InputError(
