@@ -284,3 +284,14 @@ def test_nobody_there_is_a_missing_answer() -> None:
 
 def test_a_reply_is_read_as_the_interface_has_it() -> None:
     assert parse_reply(json.dumps(answer("a", "length")).encode()) == Answer("a", complete=False, prompt_tokens=10, completion_tokens=4)  # fmt: skip
+
+
+def test_no_log_holds_the_key_however_talkative(
+    server: Callable[[Reply], Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("METASSAY_LLM_KEY", "very-secret")
+    caplog.set_level("DEBUG")
+    client = endpoint(server(faulty(FAULTS["500"])).url)
+    assert client.ask(REQUEST) == FINE
+    assert caplog.records
+    assert "very-secret" not in caplog.text + repr(client)
