@@ -13,6 +13,11 @@ SysDep is how much further one system is flattered than another, in points of th
 knows nothing has the value under constant; what noise alone does not explain is under residual.
 p equal: every system has the same expected human score given the metric. p fair: the metric is the human
 score plus noise that prefers nobody."""
+PANEL_EXPLANATION = """\
+SysDep is how much further one system is flattered than another, in standard deviations of the other metrics,
+whose mean stands where people have not rated. A preference that all metrics share does not show.
+p equal: every system has the same expected mean of the others given the metric. p fair: the metric is that
+mean plus noise that prefers nobody."""
 
 
 def run_depend(
@@ -37,10 +42,10 @@ def run_depend(
     if output.json:
         print(result.to_json())
         return
-    _show(result.to_dict())
+    _show(result.to_dict(), panel=settings.panel)
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(found: dict[str, Any], *, panel: bool) -> None:
     from metassay.reporting.labels import in_labels
 
     found = in_labels(found)
@@ -55,7 +60,7 @@ def _show(found: dict[str, Any]) -> None:
             [{"metric": entry["metric"]} | row for entry in entries for row in entry["sensitivity"]],
             title="How SysDep reacts to what is not the metric",
         )
-    say(EXPLANATION)
+    say(PANEL_EXPLANATION if panel else EXPLANATION)
     note(found["notes"])
 
 

@@ -99,6 +99,8 @@ def measured_cost(metrics: Sequence[Metric], rows: Rows) -> dict[str, float]:
     cost = {}
     for metric in metrics:
         rows.check(metric)
+        if not metric.timed:
+            continue
         metric.score(sample.batch(metric.needs))
         started = time.perf_counter()
         metric.score(sample.batch(metric.needs))
@@ -129,7 +131,7 @@ def _finished(futures: Iterable[Future[Piece]]) -> Iterator[Future[Piece]]:
 def _score_piece(metrics: Sequence[Metric], number: int, rows: Rows, parts: Parts | None) -> Piece:
     """Scores of one piece: each distinct content once, kept or found in `parts`."""
     found: Piece = {}
-    for needs in dict.fromkeys(metric.needs for metric in metrics):
+    for needs in dict.fromkeys(metric.needs | metric.optional for metric in metrics):
         digests = rows.digests(needs)
         first = {digest: row for row, digest in reversed(list(enumerate(digests)))}
         chosen = np.array(sorted(first.values()), dtype=np.int64)
@@ -137,7 +139,7 @@ def _score_piece(metrics: Sequence[Metric], number: int, rows: Rows, parts: Part
         back = np.array([place[digest] for digest in digests], dtype=np.int64)
         distinct = _Distinct(rows.take(chosen), [digests[row] for row in chosen], needs)
         for metric in metrics:
-            if metric.needs == needs:
+            if metric.needs | metric.optional == needs:
                 started = time.perf_counter()
                 scores = distinct.score(metric, number, parts if metric.cacheable else None)
                 found[metric.spec] = scores[back], time.perf_counter() - started

@@ -65,6 +65,10 @@ class Perturbation(ABC, Generic[T]):
         """What it cost so far (requests, tokens …), for the manifest; None where it costs but time."""
         return None
 
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results must know of how it went, once it is done."""
+        return ()
+
     @classmethod
     def defaults(cls) -> tuple[Perturbation[T], ...]:
         """What is at work when no perturbation is named: one of each, or several copies of a lone method."""

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
+from metassay.llm.asking import LlmSettings
 from metassay.perturbations.base import Perturbation
-from metassay.perturbations.llm import LlmRewriting, LlmSettings
+from metassay.perturbations.llm import LlmRewriting
 from metassay.perturbations.preprocess import check_preprocessing
 from metassay.perturbations.ranking import Reordering
 from metassay.perturbations.registry import default_perturbations, parse_perturbations
@@ -124,6 +125,7 @@ def make_pairs(
         if progress is not None:
             progress(done, len(methods))
         columns[method.spec] = _perturb(method, views, notes, named=named, strict=strict_resources)
+        notes |= dict.fromkeys(method.notes())
     if progress is not None:
         progress(len(methods), len(methods))
     pairs = _assemble(dataset, views, columns, preprocess, tuple(notes)).sample(per_output)
@@ -139,7 +141,7 @@ def _methods(
         return methods if llm is None else (*methods, LlmRewriting.configured(llm, task))
     return tuple(
         LlmRewriting.configured(llm or LlmSettings(), task, **method.parameters)
-        if isinstance(method, LlmRewriting) and method.backend is None
+        if isinstance(method, LlmRewriting) and method.asker is None
         else method
         for method in parse_perturbations(named, task=task)
     )

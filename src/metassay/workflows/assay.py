@@ -14,6 +14,7 @@ from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.assay import assay_pairs
+from metassay.metrics.judge import Judge, connect_judges
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import takes
 from metassay.specs import single_parts
@@ -58,7 +59,7 @@ def assay(
     `contexts` are columns, crossings (`year+domain`), buckets (`mqm:250`) or functions from a row to a label.
     `valid_pairs` drops rankings whose worse copy did not lose gain.
     `weights` names a column of positive numbers, or is `density`: typical outputs of a context count more.
-    `llm` says which language model to ask for the perturbation of that name.
+    `llm` says which language model to ask, for the perturbation of that name and for judges.
     With `pairs="human"` the pairs are two systems' outputs for an item, the better one by human score.
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     """
@@ -88,6 +89,7 @@ def assay(
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": data.content_hash}
     run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
     how = _How(default_workers(workers), run, progress, with_cache(llm, run))
+    plan = replace(plan, metrics=connect_judges(plan.metrics, how.llm))
     result = _carry_out(data, plan, how)
     if run is not None:
         write_run(run, result)
@@ -125,7 +127,8 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
             parts=None if how.run is None else how.run.parts,
             progress=how.tell,
         )
-    judged = replace(judged, notes=(*judged.notes, *notes))
+    of_metrics = [note for metric in plan.metrics for note in metric.notes()]
+    judged = replace(judged, notes=(*judged.notes, *notes, *of_metrics))
     kept = judged.chosen(sample)
     how.tell("judging", 0, 1)
     contextual = assay_pairs(
@@ -152,6 +155,7 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
     settings = plan.asked
     if plan.human is not None and settings.pairs == "human":
         return human_pairs(data, plan.human, settings.minimum_gap)
+    judged_by_model = any(isinstance(metric, Judge) for metric in plan.metrics)
     pairs = make_pairs(
         data,
         perturbations=plan.perturbations,
@@ -160,7 +164,7 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
         preprocess=settings.preprocess,
         workers=how.workers,
         strict_resources=settings.strict_resources,
-        llm=how.llm,
+        llm=None if judged_by_model and plan.perturbations is None else how.llm,
         progress=lambda done, total: how.tell("perturbing", done, total),
     )
     return checked(pairs, valid_only=settings.valid_pairs)

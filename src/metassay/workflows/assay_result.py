@@ -17,6 +17,7 @@ from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.validity import perturbation_validity
 from metassay.metrics.base import Metric
+from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
 from metassay.workflows.examples import wrong_pairs
@@ -135,6 +136,10 @@ class AssayResult(Result):
         with warnings_as_notes():  # they were noted when the outputs were scored
             return measured_cost(self.metrics, scoring_rows(self.dataset))
 
+    def _prompts(self) -> dict[str, str]:
+        """What each judge among the metrics is asked."""
+        return {metric.spec: metric.prompt_text for metric in self.metrics if isinstance(metric, Judge)}
+
     def manifest(self) -> dict[str, Any]:
         """What was done, with what, on how much: the same on any machine and number of workers."""
         return {
@@ -143,6 +148,7 @@ class AssayResult(Result):
             "metrics": {metric.spec: metric.signature for metric in self.metrics},
             "seed": self.plan.seed,
             **({"usage": dict(self.pairs.usage)} if self.pairs.usage else {}),
+            **({"prompts": prompts} if (prompts := self._prompts()) else {}),
             "counts": {
                 "items": len(self.dataset.items),
                 "systems": len(self.dataset.systems),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from metassay.engine.rankings import score_lists
 from metassay.errors import InputError
 from metassay.meta.contexts.judgements import Contexts, Judgements, judge
 from metassay.metrics.base import Metric
+from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.workflows.preparing import clusters, scoring_rows
@@ -36,6 +38,8 @@ class JudgedPairs:
     judgements: Judgements
     seconds: dict[str, float]
     notes: tuple[str, ...] = ()
+    verdicts: pl.DataFrame | None = None
+    """What judges that compare two outputs said in either order; None where there are none."""
 
     def chosen(self, sample: Pairs) -> NDArray[np.bool_]:
         """Which of the pairs are in a sample of them."""
@@ -68,10 +72,13 @@ def judge_pairs(
 ) -> JudgedPairs:
     """Score every output that has pairs, and every worse copy, with every metric."""
     rows = _rows(dataset, pairs)
+    verdicts: list[pl.DataFrame] = []
     if isinstance(pairs, RankedPairs):
         scored, better, worse = _score_ranked(dataset, pairs, metrics, workers)
     else:
-        scored, better, worse = _score_texts(dataset, pairs, rows, metrics, workers, parts, progress)
+        scored, better, worse = _score_texts(
+            dataset, pairs, rows, metrics, workers, parts, progress, verdicts
+        )
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
     methods = tuple(sorted(pairs.frame["perturbation"].unique()))
     cluster_codes, notes = clusters(dataset, cluster)
@@ -85,7 +92,8 @@ def judge_pairs(
         method=np.searchsorted(np.array(methods), pairs.frame["perturbation"].to_numpy()).astype(np.int32),
         weights=None if weights is None else weights[rows],
     )
-    return JudgedPairs(pairs, rows, better, worse, judgements, scored.seconds, notes)
+    said = pl.concat(verdicts) if verdicts else None
+    return JudgedPairs(pairs, rows, better, worse, judgements, scored.seconds, notes, said)
 
 
 def _score_texts(
@@ -96,8 +104,12 @@ def _score_texts(
     workers: int | None,
     parts: Parts | None,
     progress: Progress | None,
+    verdicts: list[pl.DataFrame],
 ) -> tuple[Scored, NDArray[np.float64], NDArray[np.float64]]:
-    """Scores of both sides, each output scored once: [metrics, pairs], higher is better."""
+    """Scores of both sides, each output scored once: [metrics, pairs], higher is better.
+
+    Judges that compare two outputs leave what they said in `verdicts`; their score of a side is its verdict.
+    """
     scored_rows, position = np.unique(rows, return_inverse=True)
     base = scoring_rows(dataset)
     outputs = base.frame[scored_rows].with_columns(_first_output(pairs, position, len(scored_rows)))
@@ -105,9 +117,56 @@ def _score_texts(
     if "worse_system" in pairs.frame.columns:
         copies = copies.with_columns(pairs.frame["worse_system"].alias("system"))
     both = Rows(pl.concat([outputs, copies]), base.qrels)
-    scored = score_rows(metrics, both, workers=workers, parts=parts, progress=progress)
-    oriented = np.array([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
-    return scored, oriented[:, : len(scored_rows)][:, position], oriented[:, len(scored_rows) :]
+    single = [metric for metric in metrics if not _compares(metric)]
+    scored = score_rows(single, both, workers=workers, parts=parts, progress=progress)
+    better, worse = np.empty((len(metrics), len(rows))), np.empty((len(metrics), len(rows)))
+    seconds = dict(scored.seconds)
+    firsts = base.frame[rows].with_columns(pairs.frame["output"])
+    for place, metric in enumerate(metrics):
+        if _compares(metric):
+            started = time.perf_counter()
+            verdict, said = _compared(metric, Rows(firsts), Rows(copies), pairs)
+            better[place], worse[place] = verdict, 1 - verdict
+            verdicts.append(said)
+            seconds[metric.spec] = time.perf_counter() - started
+        else:
+            scores = metric.oriented(scored.scores[metric.spec])
+            better[place], worse[place] = scores[: len(scored_rows)][position], scores[len(scored_rows) :]
+    return replace(scored, seconds=seconds), better, worse
+
+
+def _compares(metric: Metric) -> bool:
+    return isinstance(metric, Judge) and metric.pairwise
+
+
+def _compared(
+    judge: Metric, firsts: Rows, copies: Rows, pairs: Pairs
+) -> tuple[NDArray[np.float64], pl.DataFrame]:
+    """Which side of every pair a judge prefers, and a table of what it said: the output is number 1."""
+    assert isinstance(judge, Judge)
+    reads = judge.needs | judge.optional
+    found = [
+        judge.prefer(one.batch(reads), two.batch(reads)) for one, two in zip(firsts.cuts(), copies.cuts())
+    ]
+    verdict = np.concatenate([part.verdict for part in found])
+    asked = np.concatenate([part.asked for part in found], axis=1)
+    keys = pairs.frame.select(
+        pl.concat_str("item", "system", "perturbation", separator="/").alias("item"), "system", "perturbation"
+    )
+    said = [
+        keys.with_columns(
+            pl.lit(judge.spec).alias("judge"),
+            pl.lit(value=bool(swapped)).alias("swapped"),
+            pl.Series("winner", asked[swapped]).replace_strict(
+                {1.0: "1", 0.0: "2", 0.5: "tie"}, default=None
+            ),
+            pl.lit(1).alias("better"),
+            pairs.frame["output"].alias("output_1"),
+            pairs.frame["worse"].alias("output_2"),
+        )
+        for swapped in (0, 1)
+    ]
+    return verdict, pl.concat(said)
 
 
 def _score_ranked(

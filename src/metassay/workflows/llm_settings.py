@@ -1,11 +1,11 @@
-"""Which language model to ask for worse outputs: from the doors to the perturbation."""
+"""Which language model to ask, for worse outputs or as a judge: from the doors to who asks."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-from metassay.perturbations.llm import LlmSettings
+from metassay.llm.asking import LlmSettings, read_prices
 from metassay.store.run import RunFolder
 
 __all__ = ["LlmSettings", "described", "llm_settings", "with_cache"]
@@ -14,12 +14,20 @@ ANSWERS = "llm-answers.jsonl"
 
 
 def llm_settings(
-    url: str | None, model: str | None, local: str | None, prompt: Path | None, concurrency: int
+    url: str | None,
+    model: str | None,
+    local: str | None,
+    prompt: Path | None,
+    concurrency: int,
+    prices: Path | None = None,
+    budget: float | None = None,
 ) -> LlmSettings | None:
     """The settings that the options name; None where no model was named."""
     if url is None and local is None:
         return None
-    return LlmSettings(url=url, model=model or "", local=local, prompt=prompt, concurrency=concurrency)
+    name = model or ""
+    price = None if prices is None else read_prices(prices, name)
+    return LlmSettings(url, name, local, prompt, concurrency=concurrency, price=price, budget=budget)
 
 
 def described(llm: LlmSettings | None) -> dict[str, str | None] | None:

@@ -15,6 +15,8 @@ RESULT = "results/assay.json"
 EXAMPLES = "results/examples.json"
 REPORT = "report.html"
 TIMINGS = "timings.json"
+VERDICTS = "results/verdicts.parquet"
+"""What judges that compare two outputs said, in both orders: `metassay judge RUN` reads it."""
 
 
 def write_run(run: RunFolder, result: AssayResult) -> None:
@@ -29,6 +31,8 @@ def write_run(run: RunFolder, result: AssayResult) -> None:
     run.write_json(EXAMPLES, result.examples())
     run.write_frame("results/local_accuracy.parquet", result.to_frame())
     run.write_frame("results/judgements.parquet", judgements_frame(result))
+    if result.judged.verdicts is not None:
+        run.write_frame(VERDICTS, result.judged.verdicts)
     run.write_text(
         REPORT, render(report_content(content, result.examples(), run.manifest(result.manifest())))
     )

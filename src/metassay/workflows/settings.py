@@ -324,3 +324,6 @@ class DependSettings(Compared):
     analysis: Annotated[bool, option("Sensitivity to resamples, sample size and systems.", "--analysis")] = (
         False
     )
+    panel: Annotated[bool, option("Nobody rated: each metric against the mean of the others.", "--panel")] = (
+        False
+    )

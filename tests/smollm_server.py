@@ -11,8 +11,8 @@ import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
-from metassay.perturbations.llm_client import Request
-from metassay.perturbations.llm_local import LocalModel
+from metassay.llm.answers import Request
+from metassay.llm.local import LocalModel
 
 
 def weights() -> str:

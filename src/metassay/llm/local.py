@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metassay.errors import InputError, MissingBackend
-from metassay.perturbations.llm_client import Answer, Request, Usage
+from metassay.llm.answers import Answer, Request, Usage
 
 
 class LocalModel:
@@ -17,8 +17,10 @@ class LocalModel:
         try:
             import torch
             from transformers import AutoModelForCausalLM, AutoTokenizer
+            from transformers.utils.logging import disable_progress_bar
         except ImportError:
             raise MissingBackend("transformers with torch", extra="neural") from None
+        disable_progress_bar()  # loading a model is not ours to report
         self.usage = Usage()
         self._lock = threading.Lock()
         self._torch = torch
@@ -35,8 +37,15 @@ class LocalModel:
                 remedy="Name a folder or a model with weights as safetensors, or a GGUF file.",
             ) from None
 
-    def ask(self, request: Request) -> Answer:
-        """The model's answer, drawn with the seed of the request."""
+    def ask(self, request: Request) -> Answer | None:
+        """The model's answer, drawn with the seed of the request; None where the model cannot take it."""
+        try:
+            return self._answer(request)
+        except (IndexError, RuntimeError, ValueError):  # longer than the model reads, or too large for memory
+            self.usage.add(failed=1)
+            return None
+
+    def _answer(self, request: Request) -> Answer:
         with self._lock, self._torch.inference_mode():
             self._torch.manual_seed(request.seed)
             messages = [{"role": "user", "content": request.prompt}]
