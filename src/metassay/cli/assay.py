@@ -26,7 +26,8 @@ def run_assay(
     ] = None,
     per_output: Annotated[int, typer.Option(help="Perturbations per output.")] = 4,
     cluster: Annotated[
-        str | None, typer.Option(help="Column of the independent unit; default the item.")
+        str | None,
+        typer.Option(help="Column of the independent unit; default document, chapter, speaker or the item."),
     ] = None,
     ties: Annotated[str, typer.Option(help="A tie is wrong (strict) or half right (half).")] = "strict",
     agreement: Annotated[str, typer.Option(help="tau_ap_b, weighted_tau or kendall.")] = "tau_ap_b",

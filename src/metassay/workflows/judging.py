@@ -19,7 +19,7 @@ from metassay.meta.contexts.judgements import Contexts, Judgements, judge
 from metassay.metrics.base import Metric
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
-from metassay.workflows.preparing import clusters, scoring_rows
+from metassay.workflows.preparing import Unit, clusters, scoring_rows
 
 KEY = ["item", "system"]
 
@@ -35,6 +35,7 @@ class JudgedPairs:
     worse: NDArray[np.float64]
     judgements: Judgements
     seconds: dict[str, float]
+    unit: Unit
     notes: tuple[str, ...] = ()
 
     def chosen(self, sample: Pairs) -> NDArray[np.bool_]:
@@ -74,18 +75,18 @@ def judge_pairs(
         scored, better, worse = _score_texts(dataset, pairs, rows, metrics, workers, parts, progress)
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
     methods = tuple(sorted(pairs.frame["perturbation"].unique()))
-    cluster_codes, notes = clusters(dataset, cluster)
+    unit = clusters(dataset, cluster)
     judgements = Judgements(
         metrics=tuple(metric.spec for metric in metrics),
         methods=methods,
         outcome=judge(better, worse, tolerance),
         item=_item_codes(dataset)[rows],
         output=rows.astype(np.int32),
-        cluster=cluster_codes[rows],
+        cluster=unit.codes[rows],
         method=np.searchsorted(np.array(methods), pairs.frame["perturbation"].to_numpy()).astype(np.int32),
         weights=None if weights is None else weights[rows],
     )
-    return JudgedPairs(pairs, rows, better, worse, judgements, scored.seconds, notes)
+    return JudgedPairs(pairs, rows, better, worse, judgements, scored.seconds, unit, unit.notes)
 
 
 def _score_texts(
