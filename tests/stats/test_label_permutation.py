@@ -4,7 +4,6 @@ from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
-from scipy.stats import chi2_contingency
 
 from metassay.stats.label_permutation import permutation_p_values
 
@@ -14,20 +13,30 @@ def p_values(right, total, labels, starts, **options):
     return permutation_p_values(*arrays, np.asarray(starts), rng=np.random.default_rng(0), **options)
 
 
-def chi_square(right, total, labels):
-    sums = np.array(
-        [[right[labels == g].sum(), (total - right)[labels == g].sum()] for g in np.unique(labels)]
-    )
-    return chi2_contingency(sums.T, correction=False).statistic
+def both_statistics(right, total, labels, starts):
+    """Welch's and Brown and Forsythe's statistic of residuals from the block's share, group by group."""
+    blocks = [slice(a, b) for a, b in pairwise(starts)]
+    share = np.concatenate([np.full(b.stop - b.start, right[b].sum() / total[b].sum()) for b in blocks])
+    residual, most = right - share * total, (share * (1 - share) * total**2).mean()
+    groups = [np.flatnonzero(labels == g) for g in np.unique(labels) if (labels == g).sum() > 1]
+    sizes = np.array([total[g].sum() for g in groups], dtype=float)
+    means = np.array([residual[g].sum() for g in groups]) / sizes
+    squares = np.array([((residual[g] - residual[g].mean()) ** 2).sum() for g in groups])
+    units = np.array([len(g) for g in groups])
+    weights = sizes**2 / (units * (squares + most) / units)  # one unit's worth of the largest spread is added
+    welch = (weights * (means - np.average(means, weights=weights)) ** 2).sum()
+    shares = sizes / sizes.sum()
+    between = (sizes * (means - shares @ means) ** 2).sum()
+    return welch, between / ((1 - shares) * units * squares / (units - 1) / sizes).sum()
 
 
 def exact(right, total, labels, starts):
-    """Share of all arrangements within blocks that are at least as uneven as the observed one."""
+    """Share of all arrangements within blocks that are at least as uneven as the observed one, by both."""
     blocks = [range(a, b) for a, b in pairwise(starts)]
-    observed = chi_square(right, total, labels)
+    observed = np.array(both_statistics(right, total, labels, starts))
     arrangements = product(*(permutations(labels[list(block)]) for block in blocks))
-    statistics = [chi_square(right, total, np.concatenate(arrangement)) for arrangement in arrangements]
-    return np.mean(np.array(statistics) >= observed - 1e-9)
+    found = [both_statistics(right, total, np.concatenate(each), starts) for each in arrangements]
+    return (np.array(found) >= observed * (1 - 1e-9)).mean(axis=0).max()
 
 
 @pytest.mark.parametrize("starts", [[0, 3, 6, 9], [0, 6], [0, 2, 4, 6, 8]])
@@ -39,24 +48,24 @@ def test_p_value_is_that_of_enumeration(starts):
     labels = np.concatenate([np.arange(b - a) % 3 for a, b in pairwise(starts)])
     expected = exact(right, total, labels, starts)
     found = p_values(right[:, None], total[:, None], labels, starts, permutations=20_000)
-    assert found[0] == pytest.approx(expected, abs=0.012)
+    assert found.p[0] == pytest.approx(expected, abs=0.012)
 
 
 def test_differences_between_blocks_do_not_count():
     labels, starts = np.tile([0, 1], 10), np.arange(0, 21, 2)
     right = np.repeat(np.arange(10) % 2 * 4, 2)  # items all right or all wrong, systems alike
-    assert p_values(right[:, None], np.full((20, 1), 4), labels, starts)[0] == 1
+    assert p_values(right[:, None], np.full((20, 1), 4), labels, starts).p[0] == 1
 
 
 def test_a_clear_difference_is_found():
     labels, starts = np.tile([0, 1], 20), np.arange(0, 41, 2)
     right = np.where(labels == 1, 4, 1)
-    assert p_values(right[:, None], np.full((40, 1), 4), labels, starts, permutations=999)[0] == 0.001
+    assert p_values(right[:, None], np.full((40, 1), 4), labels, starts, permutations=999).p[0] == 0.001
 
 
 def test_all_right_is_no_evidence():
     labels, starts = np.tile([0, 1], 5), np.arange(0, 11, 2)
-    assert p_values(np.full((10, 1), 4), np.full((10, 1), 4), labels, starts)[0] == 1
+    assert p_values(np.full((10, 1), 4), np.full((10, 1), 4), labels, starts).p[0] == 1
 
 
 def test_columns_with_totals_of_their_own_and_any_number_of_workers():
@@ -67,4 +76,21 @@ def test_columns_with_totals_of_their_own_and_any_number_of_workers():
     together = p_values(right, total, labels, starts, permutations=500, workers=3)
     for column in range(3):
         alone = p_values(right[:, [column]], total[:, [column]], labels, starts, permutations=500)
-        assert alone[0] == together[column]
+        assert alone.p[0] == together.p[column]
+        assert together.p_family[column] >= together.p[column]
+
+
+def test_the_family_of_one_column_is_the_column():
+    rng = np.random.default_rng(5)
+    total = np.full((30, 1), 4)
+    found = p_values(rng.integers(0, 5, (30, 1)), total, np.arange(30) % 3, [0, 30])
+    assert found.p_family == pytest.approx(found.p)
+
+
+def test_groups_of_one_unit_cannot_be_tested():
+    rng = np.random.default_rng(6)
+    right, total = rng.integers(0, 5, (6, 1)), np.full((6, 1), 4)
+    alone = p_values(right, total, np.arange(6), [0, 6])
+    assert np.isnan(alone.p[0])
+    assert np.isnan(alone.p_family[0])
+    assert np.isnan(p_values(right, total, np.array([0, 0, 0, 0, 0, 1]), [0, 6]).p[0])

@@ -159,10 +159,18 @@ def _carry_out(data: Dataset, settings: Settings, how: _How) -> AssayResult:
         metadata={context.name: context_metadata(data, context) for context in settings.contexts},
         minimum_items=settings.minimum_items,
         workers=how.workers,
+        pairs_from=_source(settings, sample),
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
     return AssayResult(data, settings, sample, judged, contextual, folder)
+
+
+def _source(settings: Settings, sample: Pairs) -> str:
+    """Where the pairs come from: people, rules, or rules and a language model."""
+    if settings.pairs == "human":
+        return "people"
+    return "model" if (sample.frame["perturbation"] == "llm").any() else "rule"
 
 
 def _pairs(data: Dataset, settings: Settings, how: _How) -> Pairs:

@@ -13,16 +13,23 @@ from metassay.meta.contexts.robustness import net_spread, robust_accuracy
 FloatArray = NDArray[np.float64]
 
 GLOBAL = "global"
+PAIRS = {
+    "rule": "pairs made worse by rule",
+    "model": "pairs made worse by rule or by a language model",
+    "people": "pairs judged by people",
+}
+"""What the pairs of an assay are, by where they come from."""
 
 
 @dataclass(frozen=True)
 class Evidence:
     """What a choice rests on: accuracies [metrics, contexts], the whole ("global") first.
 
-    `top` marks the metrics that may be the best in a context; `spread` is how much a metric's true accuracy
+    `top` marks the metrics that may be the best in a context, `behind` those that are clearly less accurate
+    there than another of them; `spread` is how much a metric's true accuracy
     varies between contexts; `robust` and `worst_case` are its accuracy under the least favourable mix of
     contexts and in the least favourable one. `cost` is in seconds per 1,000 outputs; `criteria` are the
-    user's own, higher is better, in order of importance.
+    user's own, higher is better, in order of importance. `pairs` says what the pairs are, in words.
     """
 
     metrics: tuple[str, ...]
@@ -31,11 +38,13 @@ class Evidence:
     low: FloatArray
     high: FloatArray
     top: NDArray[np.bool_]
+    behind: NDArray[np.bool_]
     spread: FloatArray
     robust: FloatArray
     worst_case: FloatArray
     cost: Mapping[str, float] = field(default_factory=dict)
     criteria: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    pairs: str = "pairs"
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,7 @@ class Recommendation:
 
     metrics: tuple[str, ...]
     top_group: tuple[str, ...]
+    behind: tuple[str, ...]
     why: str
 
     @property
@@ -55,8 +65,9 @@ class Recommendation:
 def recommend(evidence: Evidence) -> dict[str, Recommendation]:
     """A recommendation for every context.
 
-    `metrics` are ordered by accuracy; equal ones, and all of `top_group`, by preference: stability (standard
-    deviation between contexts, to the nearest hundredth), cost, the user's criteria, robust accuracy.
+    `metrics` are ordered by accuracy, equal ones by preference: stability (standard deviation between
+    contexts, to the nearest hundredth), cost, the user's criteria, robust accuracy. In `top_group` accuracy
+    decides where it is clear (those `behind` come last), preference where it is not.
     """
     preference = _preference(evidence)
     return {name: _for_context(evidence, column, preference) for column, name in enumerate(evidence.contexts)}
@@ -84,6 +95,7 @@ def table_evidence(
         low=table,
         high=table,
         top=table >= table.max(axis=0),
+        behind=np.zeros(table.shape, dtype=np.bool_),
         spread=net_spread(accuracy, np.zeros_like(accuracy)),
         robust=robust_accuracy(accuracy, weights),
         worst_case=accuracy.min(axis=1),
@@ -121,11 +133,12 @@ def _for_context(evidence: Evidence, column: int, preference: list[tuple[float, 
     by_accuracy = sorted(rows, key=lambda row: (_or_last(-accuracy[row]), preference[row], row))
     top = sorted(
         (row for row in rows if evidence.top[row, column]),
-        key=lambda row: (preference[row], -accuracy[row], row),
+        key=lambda row: (evidence.behind[row, column], preference[row], -accuracy[row], row),
     )
     return Recommendation(
         metrics=tuple(evidence.metrics[row] for row in by_accuracy),
         top_group=tuple(evidence.metrics[row] for row in top),
+        behind=tuple(evidence.metrics[row] for row in top if evidence.behind[row, column]),
         why=_why(evidence, column, by_accuracy, top),
     )
 
@@ -140,14 +153,14 @@ def _why(evidence: Evidence, column: int, by_accuracy: list[int], top: list[int]
     name = evidence.metrics[choice]
     sentence = (
         f"{name} tells a better output from a worse one in {_percent(evidence.accuracy[choice, column])} % "
-        f"of pairs {place}{_interval(evidence, choice, column)}."
+        f"of {evidence.pairs} {place}{_interval(evidence, choice, column)}."
     )
     if len(top) == 1:
         return (
             f"{sentence} It is the only metric in the top group{_runner_up(evidence, column, by_accuracy)}."
         )
     others = _listed([evidence.metrics[row] for row in top if row != choice])
-    reason = _reason(evidence, choice, top)
+    reason = _reason(evidence, column, choice, top)
     ahead = "" if choice == leader else f", though {evidence.metrics[leader]} has the higher estimate"
     return f"{sentence} {others} may be as accurate; {name} is preferred {reason}{ahead}."
 
@@ -168,9 +181,11 @@ def _times(ratio: float) -> str:
     return f"{ratio:.0f} times" if ratio >= 2 else f"1/{1 / ratio:.0f}"
 
 
-def _reason(evidence: Evidence, choice: int, top: list[int]) -> str:
-    """The first preference in which the choice is ahead of some member of the top group."""
-    rest = [row for row in top if row != choice]
+def _reason(evidence: Evidence, column: int, choice: int, top: list[int]) -> str:
+    """The first preference in which the choice is ahead of some member of the top group, accuracy first."""
+    rest = [row for row in top if row != choice and not evidence.behind[row, column]]
+    if not rest:
+        return "because the others are behind when two at a time are compared"
     spread = np.round(evidence.spread, 2)
     if any(spread[row] > spread[choice] for row in rest):
         return "because its accuracy varies less between contexts"

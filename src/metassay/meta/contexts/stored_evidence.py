@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.choice import GLOBAL, Evidence
+from metassay.meta.contexts.choice import GLOBAL, PAIRS, Evidence
 
 
 def stored_evidence(
@@ -33,6 +33,7 @@ def stored_evidence(
     def per_metric(name: str) -> NDArray[np.float64]:
         return np.array([_number(robustness.get(metric, {}).get(name)) for metric in metrics])
 
+    behind = {context: result["recommendation"][column][context].get("behind", ()) for context in contexts}
     return Evidence(
         metrics=metrics,
         contexts=contexts,
@@ -40,11 +41,13 @@ def stored_evidence(
         low=table("low"),
         high=table("high"),
         top=np.array([[metric in tops[context] for context in contexts] for metric in metrics]),
+        behind=np.array([[metric in behind[context] for context in contexts] for metric in metrics]),
         spread=per_metric("stability"),
         robust=per_metric("robust_accuracy"),
         worst_case=per_metric("worst_case"),
         cost=cost or {},
         criteria=criteria or {},
+        pairs=PAIRS.get(result.get("pairs_from", ""), "pairs"),
     )
 
 
