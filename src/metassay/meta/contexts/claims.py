@@ -35,6 +35,7 @@ LongArray = NDArray[np.int64]
 Row = dict[str, Any]
 
 ERROR_RATE = 0.05
+LEAD = "lead"
 _ROUNDING = 1e-9
 _CLEAR = float(ndtri(0.975))
 
@@ -124,12 +125,17 @@ def claims_made(families: Sequence[Family], set_aside: Mapping[str, Sequence[str
     """Every claim that holds, its p-value adjusted for all kinds of claim in the report.
 
     Kinds share the error rate evenly (Bonferroni). `tests` counts what could have been claimed; `set_aside`
-    names the contexts that were too small to take part.
+    names the contexts that were too small to take part; `order` has, by column and context, the p-value of
+    the clearest lead against the order over all outputs.
     """
     tested = [family for family in families if not np.isnan(family.p).all()]
+    order: dict[str, dict[str, float]] = {}
     made: Row = {family.kind: [] for family in families}
     for family in tested:
         for row, p in zip(family.rows, np.minimum(family.p * len(tested), 1).tolist()):
+            if family.kind == LEAD and row["column"] is not None:
+                here = order.setdefault(row["column"], {})
+                here[row["context"]] = min(p, here.get(row["context"], 1.0))
             if p <= ERROR_RATE:
                 made[family.kind].append({**row, "p": p})
     return {
@@ -137,4 +143,5 @@ def claims_made(families: Sequence[Family], set_aside: Mapping[str, Sequence[str
         "tests": {family.kind: int((~np.isnan(family.p)).sum()) for family in families},
         "set_aside": {name: list(values) for name, values in set_aside.items() if values},
         **made,
+        "order": order,
     }

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-_BUCKET = re.compile(r"^[\[(]\s*(-?\d+(?:\.\d+)?(?:e-?\d+)?)\s*,")
+_BUCKET = re.compile(r"^[\[(]\s*(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*,")
 _IDENTIFIER = re.compile(
     r"(^|[_ .-])(id|item|seg|segment|doc|document|chapter|speaker|session|system|rater|topic|query|user)s?$",
     re.IGNORECASE,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.choice import GLOBAL, Evidence, recommend, robust_choice
-from metassay.meta.contexts.claims import Family, Leads, claims_made, holm_family, lead_p_values
+from metassay.meta.contexts.claims import LEAD, Family, Leads, claims_made, holm_family, lead_p_values
 from metassay.meta.contexts.column import Column, ContextFinding, Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, predict_agreement
@@ -218,7 +218,7 @@ def _leading(
         for i, j in _shown(p, best, everywhere=of is None):
             rows.append({"column": of, "context": context, "better": metrics[i], "worse": metrics[j]})
             p_values.append(float(p[i, j]))
-    return Family("lead", rows, np.array(p_values))
+    return Family(LEAD, rows, np.array(p_values))
 
 
 def _shown(p: FloatArray, best: int, *, everywhere: bool) -> list[tuple[int, int]]:
