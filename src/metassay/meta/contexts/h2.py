@@ -116,7 +116,7 @@ def full_size(halves: float) -> float:
     (Spearman, 1910; Brown, 1910), and back. Negative agreement is noise about 0 and stays as it is.
 
     >>> round(full_size(0.5), 3), full_size(1.0)
-    (0.62, 1.0)
+    (0.622, 1.0)
     """
     r = np.sin(np.pi / 2 * halves)
     return float(2 / np.pi * np.arcsin(2 * r / (1 + r))) if halves > 0 else halves
