@@ -13,7 +13,7 @@ from metassay.data.scores import ScoreTable
 from metassay.engine.local import Progress
 from metassay.errors import UnknownName
 from metassay.meta.people.averages import averages
-from metassay.meta.people.ranking import Ranking, rank_tables
+from metassay.meta.people.ranking import FEW_SEGMENTS, Ranking, rank_tables
 from metassay.meta.people.significance import Procedure
 from metassay.store.run import RunFolder
 from metassay.workflows.rank_analyses import ANALYSES, analyse
@@ -24,6 +24,9 @@ from metassay.workflows.score_tables import Reading, Source, only_human, read_sc
 
 Named = str | Sequence[str]
 MISSING = ("complete", "pairwise")
+_CAUTIOUS = (
+    "The bootstrap test is cautious: at a level of 5 % it tells equally good metrics apart in under 1 %."
+)
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def rank(
     lower_is_better: Named = (),
     holm: bool = False,
     missing: str = "complete",
+    minimum_segments: int = FEW_SEGMENTS,
     analysis: Named = (),
     workers: int | None = None,
     out: str | Path | None = None,
@@ -83,10 +87,11 @@ def rank(
     `data` is a table with a row per output and a column per metric (or files of such tables, a folder in the
     layout of mt-metrics-eval, a data set); `join`, `columns`, `where`, `systems`, `exclude_systems`,
     `reference`, `keep_references` and `quoting` say how it is read. `human` names the column of human scores,
-    needed where there are several. `context` adds a ranking per value of a column, all on equal numbers of
-    segments; `cluster` makes its values (documents) the units that are permuted and resampled instead of
-    segments. With `missing="pairwise"` each pair of systems is compared on the segments that both have (spa
-    and pa; tests still use complete segments). `out` is a folder for the result as JSON and CSV with charts.
+    needed where there are several. `context` adds a ranking per value of a column that has `minimum_segments`
+    at least, all on equal numbers of segments; `cluster` makes its values (documents) the units that are
+    permuted and resampled instead of segments. With `missing="pairwise"` each pair of systems is compared on
+    the segments that both have (spa and pa; tests still use complete segments). `out` is a folder for the
+    result as JSON and CSV with charts.
     """
     wanted = _checked(_names(analysis), ANALYSES, "analysis")
     _checked([missing], MISSING, "rule for missing scores")
@@ -99,7 +104,12 @@ def rank(
         "cluster": cluster,
         "pairwise": missing == "pairwise",
     }
-    asked: dict[str, Any] = {"meta": _names(meta), "contexts": _names(context), "holm": holm}
+    asked: dict[str, Any] = {
+        "meta": _names(meta),
+        "contexts": _names(context),
+        "holm": holm,
+        "minimum_segments": minimum_segments,
+    }
     run = None if out is None else _open(out, tables, options | asked | {"analysis": wanted}, procedure)
     told = progress or _silent
     rankings = rank_tables(
@@ -113,6 +123,8 @@ def rank(
     for done, name in enumerate(wanted, start=1):
         analyses[name] = analyse(name, data, tables, meta=meta, procedure=procedure, **options)
         told("analysing", done, len(wanted))
+    if significance == "bootstrap":
+        notes.append(_CAUTIOUS)
     notes += [note for ranking in rankings for note in ranking.data.notes]
     result = RankResult(options["human"], tuple(rankings), analyses, tuple(dict.fromkeys(notes)))
     if run is not None:

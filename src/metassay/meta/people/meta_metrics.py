@@ -128,7 +128,7 @@ def meta_values(
         cells = judged.human.ravel()
         return np.array([correlate(meta.name, cells, metric.ravel()) for metric in judged.metrics])
     if meta.level == PER_SYSTEM:
-        return mean_where_defined(system_agreement(meta.name, judged.human, judged.metrics))
+        return mean_where_defined(system_agreement(meta.name, judged.human, judged.metrics, exact=True))
     return mean_where_defined(values_by_item(meta, judged))
 
 
@@ -136,7 +136,7 @@ def values_by_item(meta: MetaMetric, judged: Judged) -> FloatArray:
     """An item-level meta-metric per metric and segment, `[metrics, segments]`, NaN where undefined."""
     if meta.name == "acc_eq":
         return np.stack([tie_calibrated_accuracy(judged.human, metric).by_item for metric in judged.metrics])
-    return system_agreement(meta.name, judged.human.T, judged.metrics.swapaxes(-1, -2))
+    return system_agreement(meta.name, judged.human.T, judged.metrics.swapaxes(-1, -2), exact=True)
 
 
 def mean_where_defined(values: FloatArray) -> FloatArray:
