@@ -76,10 +76,11 @@ def _sentences(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     if unfair:
         worst = max(unfair, key=lambda entry: (entry["residual_range"], entry["metric"]))
         residual = worst["residual"]
+        liked, wronged = (pick(residual, key=residual.__getitem__) for pick in (max, min))
         said.append(
             f"{len(unfair)} of {len(entries)} metrics prefer somebody beyond what even noise explains"
-            f" (p fair ≤ .05, Holm over the metrics), {worst['metric']} the most:"
-            f" {max(residual, key=residual.__getitem__)} over {min(residual, key=residual.__getitem__)}, by {number(worst['residual_range'])}."
+            f" (p fair ≤ .05, Holm over the metrics), {worst['metric']} the most: {liked} over {wronged},"
+            f" by {number(worst['residual_range'])}."
         )
     return said
 
