@@ -10,6 +10,8 @@ from metassay.stats.proportion import few_clusters_stretch
 
 FloatArray = NDArray[np.float64]
 
+_FLOOR = 0.5  # observations' worth of difference that the spread of two means is never below
+
 
 def may_be_best(
     estimate: FloatArray, resamples: FloatArray, clusters: int, level: float = 0.95
@@ -32,7 +34,7 @@ def may_be_best(
     draws = np.ascontiguousarray(draws[:, ~np.isnan(draws).any(axis=0)] - estimate[known, None])
     stretch = float(few_clusters_stretch(np.array(clusters), level))
     draws *= stretch
-    p[known] = _leads_exceeded(estimate[known], draws, _spreads(draws, 0.5 / clusters))
+    p[known] = _leads_exceeded(estimate[known], draws, _spreads(draws, _FLOOR / clusters))
     return known & (p > 1 - level), p
 
 

@@ -19,6 +19,8 @@ PAIRS = {
     "people": "pairs judged by people",
 }
 """What the pairs of an assay are, by where they come from."""
+STABILITY_STEP = 0.01
+"""Spreads between contexts that differ by less are equally stable."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def robust_choice(evidence: Evidence) -> str | None:
 def _preference(evidence: Evidence) -> list[tuple[float, ...]]:
     """A sort key per metric, smaller preferred; what is unknown comes last."""
     criteria = list(evidence.criteria.values())
-    spread, robust = np.round(evidence.spread, 2).tolist(), np.round(evidence.robust, 12).tolist()
+    spread, robust = _steps(evidence.spread).tolist(), np.round(evidence.robust, 12).tolist()
     return [
         (
             _or_last(spread[row]),
@@ -186,7 +188,7 @@ def _reason(evidence: Evidence, column: int, choice: int, top: list[int]) -> str
     rest = [row for row in top if row != choice and not evidence.behind[row, column]]
     if not rest:
         return "because the others are behind when two at a time are compared"
-    spread = np.round(evidence.spread, 2)
+    spread = _steps(evidence.spread)
     if any(spread[row] > spread[choice] for row in rest):
         return "because its accuracy varies less between contexts"
     cost = [evidence.cost.get(metric, np.inf) for metric in evidence.metrics]
@@ -212,6 +214,10 @@ def _interval(evidence: Evidence, row: int, column: int) -> str:
 
 def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _steps(spread: FloatArray) -> FloatArray:
+    return np.asarray(np.round(spread / STABILITY_STEP))
 
 
 def _or_last(value: float) -> float:

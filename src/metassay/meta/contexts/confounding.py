@@ -30,6 +30,8 @@ FloatArray = NDArray[np.float64]
 
 _LEVEL = 0.05
 _COMBINATIONS = 10
+_FLOOR = 0.5  # clusters' worth of difference that the spread of an accuracy is never below
+_EXCESS = 2.0  # times that resampling adds to σ²: once as sampling error did, once on top of it
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def confounding(
     excess = (
         _mean(draws, axis=1) - variance
     )  # sampling error adds as much to σ² as resampling adds to it again
-    low, high = percentiles(draws - 2 * excess[:, None])
+    low, high = percentiles(draws - _EXCESS * excess[:, None])
     net = np.maximum(variance - excess, 0)
     centre = _mean(by_method, axis=1)
     possible = centre * (1 - centre)
@@ -169,7 +171,7 @@ def _depends(by_method: FloatArray, resampled: FloatArray, clusters: int) -> Flo
         drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
         if known.sum() < 2 or drawn.shape[1] < 2:
             continue
-        weights = 1 / np.maximum(drawn.var(axis=1), (0.5 / clusters) ** 2)  # no less than half a cluster
+        weights = 1 / np.maximum(drawn.var(axis=1), (_FLOOR / clusters) ** 2)
         null, observed = _unevenness(drawn, weights), _unevenness(accuracy[known, None], weights)[0]
         p[m] = (1 + (null >= observed * (1 - 1e-9)).sum()) / (1 + len(null))
     return p

@@ -22,6 +22,8 @@ from metassay.stats.proportion import few_clusters_stretch
 from metassay.stats.score_order import sort_scores
 
 CONFIDENCE = 0.95
+NEAR = 2.5  # standard errors within which a group may be the highest, or the lowest
+STEP_COST = 1.5  # degrees of freedom that a step of an isotonic fit takes
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def error_scale(fit: FloatArray, cells: int) -> float:
     n − cD with c between 1 (a flat truth) and 2 (a steep one) (Meyer and Woodroofe, 2000).
     """
     steps = 1 + np.count_nonzero(np.diff(fit))
-    return float(np.sqrt(cells / max(cells - 1.5 * steps, cells / 4)))
+    return float(np.sqrt(cells / max(cells - STEP_COST * steps, cells / 4)))
 
 
 def expected_deviations(cells: Cells) -> FloatArray:
@@ -145,8 +147,8 @@ def spread_interval(values: FloatArray, errors: FloatArray) -> tuple[float, floa
     error of the two that are.
     """
     top, bottom = int(np.argmax(values)), int(np.argmin(values))
-    near_top = values >= values[top] - 2.5 * np.nanstd(errors - errors[:, [top]], axis=0)
-    near_bottom = values <= values[bottom] + 2.5 * np.nanstd(errors - errors[:, [bottom]], axis=0)
+    near_top = values >= values[top] - NEAR * np.nanstd(errors - errors[:, [top]], axis=0)
+    near_bottom = values <= values[bottom] + NEAR * np.nanstd(errors - errors[:, [bottom]], axis=0)
     excess = np.fmax.reduce(errors[:, near_top], axis=1) - np.fmin.reduce(errors[:, near_bottom], axis=1)
     shortfall = errors[:, bottom] - errors[:, top]
     tail = (1 + CONFIDENCE) / 2
