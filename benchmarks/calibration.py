@@ -389,7 +389,7 @@ def h1_rates(replicates):
     for clusters in (8, 12):
         sizes = (60, 40, clusters, clusters)
         found = rejection_rates(lambda rng, sizes=sizes: heteroscedastic_null(rng, sizes, 20), replicates)[0]
-        yield Rate(f"H1 rejects, heterogeneous domains of {clusters} clusters", found, replicates, None)
+        yield Rate(f"H1 rejects, heterogeneous domains of {clusters} clusters", found, replicates, SIZE)
 
 
 def interval_rates(replicates):

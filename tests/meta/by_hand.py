@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
 from scipy.stats import chi2 as chi2_distribution
+from scipy.stats import f as f_distribution
 
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.judgements import Contexts, Judgements
@@ -173,11 +174,16 @@ def shuffled_p_value(pairs, column, metric, tie, rng, draws=600):
         spreads = [np.array([residual[u] for u in g]) for g in groups.values()]
         welch = [n**2 / (((r - r.mean()) ** 2).sum() + most) for n, r in zip(sizes, spreads)]
         parts = sizes / sizes.sum()
-        expected = [(1 - w) * len(r) * r.var(ddof=1) / n for n, w, r in zip(sizes, parts, spreads)]
+        units_of = np.array([len(r) for r in spreads])
+        between = np.sum(sizes * (means - np.average(means, weights=sizes)) ** 2)
+        each = np.array([len(r) * r.var(ddof=1) / n for n, r in zip(sizes, spreads)])
+        expected = np.sum((1 - parts) * each)
+        above = expected**2 / (np.sum(each**2) + np.sum(parts * each) ** 2 - 2 * np.sum(parts * each**2))
+        below = expected**2 / np.sum(((1 - parts) * each) ** 2 / (units_of - 1))
         return np.array(
             [
                 np.sum(welch * (means - np.average(means, weights=welch)) ** 2),
-                np.sum(sizes * (means - np.average(means, weights=sizes)) ** 2) / np.sum(expected),
+                1 - f_distribution.sf(between / expected, above, below),
             ]
         )
 

@@ -4,6 +4,7 @@ from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
+from scipy.stats import f
 
 from metassay.stats.label_permutation import permutation_p_values
 
@@ -14,7 +15,7 @@ def p_values(right, total, labels, starts, **options):
 
 
 def both_statistics(right, total, labels, starts):
-    """Welch's and Brown and Forsythe's statistic of residuals from the block's share, group by group."""
+    """Welch's statistic, and one less Brown and Forsythe's p-value, of residuals from the block's share, group by group."""
     blocks = [slice(a, b) for a, b in pairwise(starts)]
     share = np.concatenate([np.full(b.stop - b.start, right[b].sum() / total[b].sum()) for b in blocks])
     residual, most = right - share * total, (share * (1 - share) * total**2).mean()
@@ -27,7 +28,11 @@ def both_statistics(right, total, labels, starts):
     welch = (weights * (means - np.average(means, weights=weights)) ** 2).sum()
     shares = sizes / sizes.sum()
     between = (sizes * (means - shares @ means) ** 2).sum()
-    return welch, between / ((1 - shares) * units * squares / (units - 1) / sizes).sum()
+    spreads = units * squares / (units - 1) / sizes
+    expected = ((1 - shares) * spreads).sum()
+    above = expected**2 / ((spreads**2).sum() + (shares @ spreads) ** 2 - 2 * (shares @ spreads**2))
+    below = expected**2 / (((1 - shares) * spreads) ** 2 / (units - 1)).sum()  # Mehrotra (1997)
+    return welch, 1 - f.sf(between / expected, above, below)
 
 
 def exact(right, total, labels, starts):

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.special import fdtrc
 
 from metassay.stats.bootstrap import mixed
 
@@ -28,6 +29,7 @@ LongArray = NDArray[np.int64]
 
 _AT_LEAST = 1 - 1e-9  # equal statistics differ by rounding
 _TINY = 1e-9  # a spread that is rounding, as a share of the largest
+_LEAST, _SMALLEST = 1e-3, 1e-300  # where F has no degrees of freedom, and p-values no logarithm
 _CHUNK = 37  # permutations per task
 _BORROWED = 1.0  # units' worth of the largest spread in every group's: a few equal units prove no certainty
 
@@ -58,7 +60,8 @@ def permutation_p_values(
         Welch               Σ_g (m_g - m)² / v_g,    m the mean of all m_g weighted by 1 / v_g
         Brown and Forsythe  Σ_g N_g m_g² / Σ_g (1 - N_g / N) N_g v_g,    N_g = Σ total
 
-    A group of one unit has no spread and is passed over; with fewer than two others p is NaN.
+    the latter as the p-value that the F distribution gives it, with degrees of freedom of the same
+    arrangement. A group of one unit has no spread and is passed over; with fewer than two others p is NaN.
     p = (1 + as extreme) / (1 + permutations); `p_family` compares with the largest statistic of all columns
     (Westfall and Young, 1993). The result does not depend on `workers`.
     """
@@ -110,10 +113,27 @@ def _statistics(tables: FloatArray, most: FloatArray) -> FloatArray:
     size = np.where(used, total, 0)
     share = _quotient(size, size.sum(axis=1)[:, None])
     centre = (share * mean).sum(axis=1)
-    spread = units * (inside + _TINY * degrees * most)
-    expected = (_quotient(spread, degrees * size) * (1 - share)).sum(axis=1)
-    together = _quotient((size * (mean - centre[:, None]) ** 2).sum(axis=1), expected)
+    spread = _quotient(units * (inside + _TINY * degrees * most), degrees * size)
+    between = (size * (mean - centre[:, None]) ** 2).sum(axis=1)
+    together = _surprise(between, spread, share, degrees)
     return np.where(used.sum(axis=1) > 1, np.stack([welch, together]), np.nan)
+
+
+def _surprise(between: FloatArray, spread: FloatArray, share: FloatArray, degrees: FloatArray) -> FloatArray:
+    """How surprising the differences are, -log of Brown and Forsythe's p-value.
+
+    Degrees of freedom are Mehrotra's (1997): the fewer units the spread rests on, the fewer they are, and the
+    less a large ratio says (prepivoting; Beran, 1988).
+    """
+    expected = ((1 - share) * spread).sum(axis=1)
+    squares = (
+        (spread**2).sum(axis=1) + (share * spread).sum(axis=1) ** 2 - 2 * (share * spread**2).sum(axis=1)
+    )
+    above = _quotient(expected**2, squares)
+    below = _quotient(expected**2, _quotient(((1 - share) * spread) ** 2, degrees).sum(axis=1))
+    ratio = _quotient(between, expected)
+    p = fdtrc(np.maximum(above, _LEAST), np.maximum(below, _LEAST), ratio)
+    return np.asarray(-np.log(np.maximum(p, _SMALLEST)))
 
 
 def _quotient(top: FloatArray, bottom: FloatArray) -> FloatArray:
