@@ -108,9 +108,7 @@ def show_assay(found: dict[str, Any], folder: Any) -> None:
                 {**{name: row[name] for name in names}, "p_holm": row["p_permutation_holm"]}
                 for row in part["h1"]
             ]
-            print_table(
-                rows, title=f"H1: accuracy is the same in every context of {column} (small p: it is not)"
-            )
+            print_table(rows, title=f"H1: accuracy changes between contexts of {column} (small p: it does)")
     note([*found["notes"], *found["warnings"]])
     if folder is not None:
         say(f"Report: {folder / 'report.html'}")
