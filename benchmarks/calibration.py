@@ -23,6 +23,7 @@ from metassay.meta.contexts.drift import compare
 from metassay.meta.contexts.h1 import accuracy_change, cross_methods
 from metassay.meta.contexts.h2 import full_size
 from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.trend import trend_p_values
 from metassay.meta.dependence.cells import cells_of
 from metassay.meta.dependence.fits import expected_deviations, spread, system_dependence
 from metassay.meta.dependence.nulls import p_equal, p_fair
@@ -277,6 +278,19 @@ def false_claims(contexts, items, replicates, seed=0):
     return np.mean(any_claim), np.mean(uncorrected)
 
 
+def trend_size(contexts, items, replicates, seed=0):
+    """Share of metrics for which a trend is found along buckets that do not differ (p ≤ .05, one test)."""
+    rng = np.random.default_rng(seed)
+    item = np.arange(contexts * items)
+    names = tuple(f"[{n},{n}]" for n in range(contexts))
+    found = []
+    while len(found) < replicates:
+        made = judgements(rng.random((METRICS, len(item))) < 0.75, item, item, item)
+        sums = tally(made, Contexts("length:9", names, item % contexts))
+        found += (trend_p_values("length:9", sums, np.ones(contexts, dtype=bool)) <= LEVEL).tolist()
+    return np.mean(found)
+
+
 def power(contexts, items, gain, replicates, seed=0):
     """How often the one context in which another metric is ahead by `gain` is named, that metric with it."""
     rng = np.random.default_rng(seed)
@@ -414,7 +428,10 @@ def claim_rates(replicates):
     length, fair = flag_rates(trials)
     yield Rate("depends on the method: length", length, trials, (1, 1))
     yield Rate("depends on the method: noisy but fair", fair, 19 * trials, SIZE)
-    for contexts, items, share in ((2, 60, 1), (20, 30, 2), (250, 20, 10)):
+    for contexts, items in ((5, 40), (250, 20)):
+        found = trend_size(contexts, items, replicates)
+        yield Rate(f"a trend along {contexts} equal contexts", found, replicates, SIZE)
+    for contexts, items, share in ((2, 60, 1), (20, 30, 2), (250, 20, 4)):
         trials = max(2 * few // share, 5)
         made, before = false_claims(contexts, items, trials)
         yield Rate(f"{contexts} contexts: a report with any false claim", made, trials, FAMILY)
