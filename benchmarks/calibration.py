@@ -373,8 +373,8 @@ def dependence_sizes(systems, replicates, kind="even", segments=80, draws=99, se
         equal.append(p_equal(cells_of(human, metric), rng, draws) <= LEVEL)
         better = np.linspace(0, 1, systems)[:, None]
         people = better + rng.normal(0, 1, segments) + rng.normal(0, 1, (systems, segments))
-        seen = np.minimum(people, -0.5) if kind == "large" else people
-        p = p_fair(cells_of(people, seen + rng.normal(0, 0.7, people.shape)), rng, draws)
+        seen, noise = (np.minimum(people, -1), 0.2) if kind == "large" else (people, 0.7)
+        p = p_fair(cells_of(people, seen + rng.normal(0, noise, people.shape)), rng, draws)
         fair.append(p is not None and p <= LEVEL)
     return np.mean(equal), np.mean(fair)
 

@@ -14,8 +14,8 @@ SysDep is how much further one system is flattered than another, in points of th
 knows nothing has the value under constant; what noise alone does not explain is under residual.
 p equal: every system has the same expected human score given the metric. p fair: the metric is the human
 score plus noise that prefers nobody. p equal supposes that residuals spread alike in all systems (with one
-far noisier, or counts of errors, it rejects in 9 to 14 % instead of 5), p fair that noise has one size (a
-metric that sees large errors only fails it, however evenly)."""
+three times as noisy it rejects in 12 % instead of 5), p fair that noise has one size (a metric that sees
+large errors only fails it more often, however evenly it does so)."""
 
 
 def run_depend(

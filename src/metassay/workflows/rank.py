@@ -24,9 +24,7 @@ from metassay.workflows.score_tables import Reading, Source, only_human, read_sc
 
 Named = str | Sequence[str]
 MISSING = ("complete", "pairwise")
-_CAUTIOUS = (
-    "The bootstrap test is cautious: at a level of 5 % it tells equally good metrics apart in under 1 %."
-)
+_CAUTIOUS = "The bootstrap test is cautious: at a level of 5 % it tells equally good metrics apart in 1 %."
 
 
 @dataclass(frozen=True)

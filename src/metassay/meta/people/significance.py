@@ -5,7 +5,7 @@ of both is recomputed each time. The p-value that A beats B is the share of draw
 at least the observed one, the observed one counted among them. At item level the exchange of whole segments
 is a sign flip of the items' differences; for acc_eq the threshold for ties is calibrated anew in each draw.
 `bootstrap` resamples segments, with their human scores, instead; it is cautious: resampled orders are noisier
-than ours, and of metrics that are equally good it tells fewer apart than the level allows (under 1 % at 5 %).
+than ours, and of metrics that are equally good it tells fewer apart than the level allows (1 % at 5 %).
 
 For SPA use `perm-inputs`: the other swaps compare system i under one metric with system j under the other,
 and then the difficulty of segments no longer cancels.
