@@ -74,6 +74,13 @@ def test_a_clear_difference_in_one_of_twenty_contexts_is_found(calibration):
     assert calibration.power(20, 100, 0.2, 5) == 1
 
 
+def test_the_noise_ceiling_is_that_of_full_size(calibration):
+    """Two samples agree better than two halves of one; extrapolated, halves say how well."""
+    halves, extrapolated = calibration.ceiling_error(12, 100, 80)
+    assert halves > 0.04
+    assert abs(extrapolated) < 0.035
+
+
 def test_a_rate_is_out_when_its_whole_interval_is(calibration):
     assert calibration.Rate("", 0.07, 100, (0, 0.06)).holds
     assert not calibration.Rate("", 0.07, 10_000, (0, 0.06)).holds
