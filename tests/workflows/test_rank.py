@@ -230,7 +230,8 @@ def test_our_metrics_are_turned_by_their_names_and_others_are_not(frame: pl.Data
     assert found["TER"] == pytest.approx(values(rank(errors, draws=10, higher_is_better="ter"))["ter"])
     assert found["TER"] < found["ter"]
     assert [note for note in result.notes if "turned around: ter." in note]
-    assert not rank(errors, draws=10, lower_is_better="ter,TER").notes
+    silent = rank(errors, draws=10, lower_is_better="ter,TER").notes
+    assert not [note for note in silent if "turned around" in note]
     assert values(rank(errors, draws=10, lower_is_better="ter,TER"))["TER"] == found["good"]
 
 
@@ -282,7 +283,7 @@ def test_copied_rows_change_nothing_but_a_note(frame: pl.DataFrame) -> None:
     twice = pl.concat([frame, frame[5:15]])
     found, expected = rank(twice, draws=10), rank(frame, draws=10)
     assert found.to_dict()["results"] == expected.to_dict()["results"]
-    assert found.notes == ("10 rows are exact copies of others and were left out.",)
+    assert set(found.notes) - set(expected.notes) == {"10 rows are exact copies of others and were left out."}
 
 
 def test_a_name_with_a_comma_in_parentheses_is_one_name(frame: pl.DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from metassay.reporting.charts.theme import data_uri
 from metassay.reporting.labels import in_labels
 from metassay.reporting.pages import plain_style, policy, templates
 from metassay.reporting.wording import number, percent, probability
+from metassay.stats.multiplicity import holm
 
 FIELDS = ("metric", "SysDep", "95 %", "constant", "ratio", "residual", "p equal", "p fair", "inverted pairs")
 CAPTIONS = {
@@ -66,7 +68,8 @@ def _part(
 def _sentences(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     """What a colleague would say first."""
     least = min(entries, key=lambda entry: (entry["sysdep"], entry["metric"]))
-    unfair = [entry for entry in entries if entry["p_fair"] is not None and entry["p_fair"] <= 0.05]
+    adjusted = holm([math.nan if entry["p_fair"] is None else entry["p_fair"] for entry in entries])
+    unfair = [entry for entry, p in zip(entries, adjusted.tolist()) if p <= 0.05]
     first = f"{least['metric']} depends least: SysDep {number(least['sysdep'])}"
     if least["ratio"] is not None:
         first += f", {percent(least['ratio'])} of what a metric that knows nothing has"
@@ -74,10 +77,11 @@ def _sentences(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     if unfair:
         worst = max(unfair, key=lambda entry: (entry["residual_range"], entry["metric"]))
         residual = worst["residual"]
+        liked, wronged = (pick(residual, key=residual.__getitem__) for pick in (max, min))
         said.append(
-            f"{len(unfair)} of {len(entries)} metrics prefer somebody beyond what noise explains"
-            f" (p fair ≤ .05), {worst['metric']} the most: {max(residual, key=residual.__getitem__)} over"
-            f" {min(residual, key=residual.__getitem__)}, by {number(worst['residual_range'])}."
+            f"{len(unfair)} of {len(entries)} metrics prefer somebody beyond what even noise explains"
+            f" (p fair ≤ .05, Holm over the metrics), {worst['metric']} the most: {liked} over {wronged},"
+            f" by {number(worst['residual_range'])}."
         )
     return said
 

@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from metassay.stats.arrays import FloatArray
 from metassay.stats.proportion import few_clusters_stretch
 
+_FLOOR = 0.5  # observations' worth of difference that the spread of two means is never below
+
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Holm's step-down adjustment (1979): the family-wise error rate under any dependence.
@@ -68,7 +70,7 @@ def may_be_best(
     draws = np.ascontiguousarray(draws[:, ~np.isnan(draws).any(axis=0)] - estimate[known, None])
     stretch = float(few_clusters_stretch(np.array(clusters), level))
     draws *= stretch
-    p[known] = _leads_exceeded(estimate[known], draws, _spreads(draws, 0.5 / clusters))
+    p[known] = _leads_exceeded(estimate[known], draws, _spreads(draws, _FLOOR / clusters))
     return known & (p > 1 - level), p
 
 

@@ -144,10 +144,18 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
         metadata={context.name: context_metadata(data, context) for context in plan.contexts},
         minimum_items=settings.minimum_items,
         workers=how.workers,
+        pairs_from=_source(settings, sample),
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
     return AssayResult(data, plan, sample, judged, contextual, folder)
+
+
+def _source(settings: AssaySettings, sample: Pairs) -> str:
+    """Where the pairs come from: people, rules, or rules and a language model."""
+    if settings.pairs == "human":
+        return "people"
+    return "model" if (sample.frame["perturbation"] == "llm").any() else "rule"
 
 
 def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:

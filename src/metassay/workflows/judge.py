@@ -28,6 +28,7 @@ from metassay.meta.judges.measures import (
 from metassay.meta.judges.preference import Preference, against_panel, against_people, preference
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.multiplicity import holm
+from metassay.stats.random import from_seed
 from metassay.stats.resampling import bootstrap_counts
 from metassay.store.run import RunFolder
 from metassay.workflows.judge_asking import ask_judge, chosen_judge, money
@@ -123,7 +124,7 @@ def judge(
     table = verdict_table(frame, columns=columns, human=human, people=people, family=family, file=file)
     docket = Docket(table)
     chosen = docket.usual_contexts() if context is None else tuple(context)
-    bootstrap = ClusterBootstrap(np.random.default_rng(seed), RESAMPLES)
+    bootstrap = ClusterBootstrap(from_seed(seed), RESAMPLES)
     measured = {name: _measures(docket, docket.rows(name), bootstrap, ties) for name in docket.judges}
     found: dict[str, Any] = {
         "kind": table.kind,
@@ -227,7 +228,7 @@ def _self_preference(docket: Docket, seed: int) -> list[dict[str, Any]]:
         return []
     scores = np.stack([docket.matrix(name) for name in docket.judges])
     items = len(docket.items)
-    counts = bootstrap_counts(items, items, RESAMPLES, np.random.default_rng(seed)).astype(np.uint32)
+    counts = bootstrap_counts(items, items, RESAMPLES, from_seed(seed)).astype(np.uint32)
     family = np.array([families.get(system, "") for system in docket.systems])
     rows: list[tuple[str, str, Preference]] = []
     for position, name in enumerate(docket.judges):

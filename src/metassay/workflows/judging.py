@@ -21,7 +21,7 @@ from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
-from metassay.workflows.preparing import clusters, scoring_rows
+from metassay.workflows.preparing import Unit, clusters, scoring_rows
 
 KEY = ["item", "system"]
 
@@ -37,6 +37,7 @@ class JudgedPairs:
     worse: NDArray[np.float64]
     judgements: Judgements
     seconds: dict[str, float]
+    unit: Unit
     notes: tuple[str, ...] = ()
     verdicts: pl.DataFrame | None = None
     """What judges that compare two outputs said in either order; None where there are none."""
@@ -81,19 +82,19 @@ def judge_pairs(
         )
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
     methods = tuple(sorted(pairs.frame["perturbation"].unique()))
-    cluster_codes, notes = clusters(dataset, cluster)
+    unit = clusters(dataset, cluster)
     judgements = Judgements(
         metrics=tuple(metric.spec for metric in metrics),
         methods=methods,
         outcome=judge(better, worse, tolerance),
         item=_item_codes(dataset)[rows],
         output=rows.astype(np.int32),
-        cluster=cluster_codes[rows],
+        cluster=unit.codes[rows],
         method=np.searchsorted(np.array(methods), pairs.frame["perturbation"].to_numpy()).astype(np.int32),
         weights=None if weights is None else weights[rows],
     )
     said = pl.concat(verdicts) if verdicts else None
-    return JudgedPairs(pairs, rows, better, worse, judgements, scored.seconds, notes, said)
+    return JudgedPairs(pairs, rows, better, worse, judgements, scored.seconds, unit, unit.notes, said)
 
 
 def _score_texts(

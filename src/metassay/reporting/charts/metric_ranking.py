@@ -59,8 +59,9 @@ def comparisons_chart(ranking: Mapping[str, Any]) -> Spec:
     order = [row["metric"] for row in ranking["metrics"] if not row.get("baseline")]
     axis = {"title": None, "labelLimit": 200}
     significant = f"datum.p <= {SIGNIFICANT}"
+    whom = f", for {ranking['answers_for']}" if ranking.get("answers_for") else ""
     return chart(
-        f"Which of {len(order)} metrics differ by {ranking['meta']} on {ranking['dataset']}.",
+        f"Which of {len(order)} metrics differ by {ranking['meta']} on {ranking['dataset']}{whom}.",
         height=ROW_HEIGHT * len(order),
         data={"values": [dict(pair) for pair in ranking["comparisons"]]},
         encoding={
@@ -77,11 +78,23 @@ def comparisons_chart(ranking: Mapping[str, Any]) -> Spec:
                         {"field": "b", "type": "nominal"},
                         {"field": "p", "type": "quantitative", "format": ".3f"},
                         {"field": "p_two_sided", "type": "quantitative", "format": ".3f"},
+                        *(_kinds_of_systems(ranking)),
                     ],
                 },
             }
         ],
     )
+
+
+def _kinds_of_systems(ranking: Mapping[str, Any]) -> list[Spec]:
+    """p-values for these systems and for systems like these, where there are both."""
+    if not any("p_systems" in pair for pair in ranking["comparisons"]):
+        return []
+    titles = {"p_inputs": "p, these systems", "p_systems": "p, systems like these"}
+    return [
+        {"field": name, "type": "quantitative", "format": ".3f", "title": title}
+        for name, title in titles.items()
+    ]
 
 
 def _first_of_clusters(rows: list[Any]) -> list[str]:
