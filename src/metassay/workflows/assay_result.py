@@ -19,11 +19,9 @@ from metassay.meta.contexts.validity import perturbation_validity
 from metassay.metrics.base import Metric
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
-from metassay.workflows.examples import wrong_pairs
-from metassay.workflows.judging import JudgedPairs
-from metassay.workflows.noting import warnings_as_notes
+from metassay.workflows.judging import JudgedPairs, wrong_pairs
 from metassay.workflows.preparing import scoring_rows, versions
-from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import AssaySettings
 
 

@@ -17,9 +17,8 @@ from metassay.meta.dependence.outputs import outputs_of
 from metassay.meta.dependence.results import DependenceReport
 from metassay.settings import takes
 from metassay.workflows.cubes import Source, read_scores
-from metassay.workflows.depend_files import write_results
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.score_runs import open_score_run
+from metassay.workflows.run_files import open_score_run, write_dependence
 from metassay.workflows.settings import DependSettings, ScoreReading, names_of
 
 
@@ -115,7 +114,7 @@ def depend(
     }
     result = DependResult(scores.human, asked.by, reports, _notes(scores.notes, cubes, reports))
     if run is not None:
-        write_results(run, result.to_dict(), result.to_frame(), reports)
+        write_dependence(run, result.to_dict(), result.to_frame(), reports)
     return result
 
 

@@ -1,12 +1,18 @@
-"""Pairs chosen by people: two systems' outputs for an item, the better one by human score."""
+"""Which pairs count: those that people's scores make, and of reordered lists those that lost gain."""
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
+from metassay.metrics.ranking_validity import GainChange, gain_change
 from metassay.perturbations.pairs import Pairs, PerturbationCount
+from metassay.perturbations.ranking_pairs import RankedPairs
 
 METHOD = "human"
 """Stands where the perturbation stands in pairs that were made worse."""
@@ -53,3 +59,37 @@ def human_pairs(dataset: Dataset, human: str, minimum_gap: float = 0.0) -> Pairs
     unrated = len(dataset) - rated.height
     notes = (f"{unrated} outputs without {human} are in no pair.",) if unrated else ()
     return Pairs(frame, {METHOD: count}, notes)
+
+
+def checked(pairs: Pairs, *, valid_only: bool) -> Pairs:
+    """The pairs with a note on how many copies lost gain, and `validity` by method; for texts, as they are.
+
+    With `valid_only` the pairs whose copy did not lose gain are dropped: their label is wrong.
+    """
+    if not isinstance(pairs, RankedPairs):
+        if valid_only:
+            raise InputError("only of rankings can it be told which pairs are valid.")
+        return pairs
+    found = gain_change(pairs.lists.take(pairs.rows), pairs.copies)
+    methods = pairs.frame["perturbation"].to_numpy()
+    validity = {name: found.take(methods == name).counts() for name in pairs.counts}
+    noted = replace(pairs, notes=(*pairs.notes, _note(found, valid_only=valid_only)), validity=validity)
+    if valid_only and not found.worse.any():
+        raise InputError("no reordered list lost gain, so no pair is valid.")
+    return noted.where(found.worse) if valid_only else noted
+
+
+def _note(found: GainChange, *, valid_only: bool) -> str:
+    total = len(found.change)
+    counts = Counter(np.sign(found.change).astype(int).tolist())
+    shares = {sign: f"{100 * counts[sign] / max(total, 1):.1f} %" for sign in (-1, 0, 1)}
+    clear = f"{100 * found.clear.mean():.1f} %" if total else "0 %"
+    fate = (
+        "The last two are dropped."
+        if valid_only
+        else "Their labels are wrong: --valid-pairs drops the last two."
+    )
+    return (
+        f"Of {total} reordered lists {shares[-1]} lost discounted gain "
+        f"({clear} hold more than before at no rank), {shares[0]} kept it and {shares[1]} won. {fate}"
+    )
