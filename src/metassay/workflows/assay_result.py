@@ -12,7 +12,7 @@ import polars as pl
 
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.data.own_references import REASON
+from metassay.data.preparation import REASON
 from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.validity import perturbation_validity

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.own_references import own_references
+from metassay.data.preparation import own_references
 from metassay.engine.local import default_workers, measured_cost
 from metassay.metrics.base import Metric
 from metassay.perturbations.registry import default_perturbations

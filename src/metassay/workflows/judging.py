@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.engine.batches import Rows
-from metassay.engine.local import Parts, Progress, Scored, score_rows
-from metassay.engine.rankings import score_lists
+from metassay.engine.local import Parts, Progress, Scored, score_lists, score_rows
 from metassay.errors import InputError
 from metassay.meta.contexts.judgements import RIGHT, Contexts, Judgements, judge
 from metassay.metrics.base import Metric

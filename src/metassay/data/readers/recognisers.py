@@ -1,16 +1,19 @@
-"""Speech manifests: JSON lines with the recording, its transcript and what a recogniser made of it."""
+"""What toolkits for speech recognition leave: ESPnet's result folders, and manifests as JSON lines."""
 
 from __future__ import annotations
 
 import json
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import polars as pl
 
 from metassay.data.readers.files import opening, plain_name, read_text
 from metassay.data.readers.jsonlines import parse_json_lines
+from metassay.data.readers.utterances import read_trn_pairs
 from metassay.errors import InputError, Place
 
+SCORED = "score_wer"
+"""The folder with transcripts in words; `score_cer` and `score_ter` hold the same split otherwise."""
 RECORDING = ("audio_filepath", "audio_file", "audio", "wav", "path")
 ID = ("utt_id", "utterance", "id", "key")
 REFERENCE = ("text", "reference", "ref", "transcript", "sentence")
@@ -18,7 +21,39 @@ OUTPUT = ("pred_text", "prediction", "hypothesis", "hyp", "output")
 SPEAKER = ("speaker_id", "speaker", "spk")
 
 
-def sniff(path: str) -> bool:
+def is_espnet(path: str) -> bool:
+    """Whether a result of ESPnet lies in this folder, at most four levels down."""
+    return Path(path).is_dir() and bool(_results(Path(path)))
+
+
+def read_espnet(folder: str) -> pl.DataFrame:
+    """A table `utt_id, system, ref, hyp, testset, speaker_id` of every result under a folder.
+
+    The test set is the folder that holds `score_wer`, the system the one above it. ESPnet writes
+    `(speaker-utterance)`: the speaker is split off the utterance.
+    """
+    results = _results(Path(folder))
+    if not results:
+        raise InputError(f"there is no {SCORED}/hyp.trn in this folder.", place=Place(file=folder))
+    parts = []
+    for result in results:
+        testset = result.parent.name
+        system = result.parent.parent.name or testset
+        table = read_trn_pairs(str(result / "ref.trn"), [str(result / "hyp.trn")])
+        parts.append(table.with_columns(system=pl.lit(system), testset=pl.lit(testset)))
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def _results(folder: Path) -> list[Path]:
+    """The scored folders, sorted."""
+    patterns = [f"{'*/' * depth}{SCORED}" for depth in range(4)]
+    found = {path for pattern in patterns for path in folder.glob(pattern)}
+    if folder.name == SCORED:
+        found.add(folder)
+    return sorted(path for path in found if (path / "ref.trn").is_file() and (path / "hyp.trn").is_file())
+
+
+def is_manifest(path: str) -> bool:
     """Whether the file is JSON lines whose objects name a recording, a transcript and an output."""
     lines = opening(path)[:1]
     if not lines or not lines[0].lstrip().startswith("{"):
@@ -37,12 +72,12 @@ def read_manifest(path: str) -> pl.DataFrame:
     recording's file name is the utterance; without a system the manifest's own name.
     """
     table = parse_json_lines(read_text(path), file=path)
-    names = {role: _first(table, choices) for role, choices in (("ref", REFERENCE), ("hyp", OUTPUT))}
+    names = {role: _first_key(table, choices) for role, choices in (("ref", REFERENCE), ("hyp", OUTPUT))}
     for role, name in names.items():
         if name is None:
             choices = ", ".join(REFERENCE if role == "ref" else OUTPUT)
             raise InputError(f"no key holds the {role} (looked for {choices}).", place=Place(file=path))
-    own_id, recording = _first(table, ID), _first(table, RECORDING)
+    own_id, recording = _first_key(table, ID), _first_key(table, RECORDING)
     if own_id is None and recording is None:
         raise InputError("the objects have neither an id nor a recording.", place=Place(file=path))
     ids = (
@@ -54,7 +89,7 @@ def read_manifest(path: str) -> pl.DataFrame:
         "ref": table[str(names["ref"])],
         "hyp": table[str(names["hyp"])],
     }
-    speaker = _first(table, SPEAKER)
+    speaker = _first_key(table, SPEAKER)
     if speaker is not None:
         made["speaker_id"] = table[speaker].cast(pl.String)
     taken = {own_id, recording, speaker, "system", *names.values()}
@@ -62,7 +97,7 @@ def read_manifest(path: str) -> pl.DataFrame:
     return pl.DataFrame([series.alias(name) for name, series in made.items()]).hstack(table.select(rest))
 
 
-def _first(table: pl.DataFrame, names: tuple[str, ...]) -> str | None:
+def _first_key(table: pl.DataFrame, names: tuple[str, ...]) -> str | None:
     return next((name for name in names if name in table.columns), None)
 
 
