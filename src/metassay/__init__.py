@@ -96,8 +96,7 @@ if TYPE_CHECKING:
         UnknownName,
     )
     from metassay.metrics.base import Batch, Metric, StatisticsMetric
-    from metassay.perturbations.base import Perturbation
-    from metassay.perturbations.view import View
+    from metassay.perturbations.base import Perturbation, View
     from metassay.stats.random import Stream
     from metassay.tasks.base import Evidence, OutputKind, Task
     from metassay.workflows.aggregate import AggregateResult, aggregate

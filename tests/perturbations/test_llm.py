@@ -16,11 +16,11 @@ import pytest
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
+from metassay.perturbations.base import View
 from metassay.perturbations.llm import HOPELESS, LlmRewriting, LlmSettings
 from metassay.perturbations.llm_client import Answer, AnswerCache, Endpoint, LlmFailure, Request
 from metassay.perturbations.llm_prompts import fill, read_prompt, usable
 from metassay.perturbations.pairs import make_pairs
-from metassay.perturbations.view import View
 from metassay.tasks import mt
 from metassay.tasks.registry import known_tasks
 

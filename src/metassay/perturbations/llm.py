@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from metassay.errors import InputError
-from metassay.perturbations.base import Perturbation
+from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.llm_client import Answer, AnswerCache, Endpoint, LlmFailure, Request, Usage
 from metassay.perturbations.llm_prompts import fill, read_prompt, usable
-from metassay.perturbations.view import View
 from metassay.stats.random import Keys, Stream
 from metassay.tasks.base import Task
 

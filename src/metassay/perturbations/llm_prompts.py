@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from metassay.errors import InputError, Place
-from metassay.perturbations.view import View
+from metassay.perturbations.base import View
 
 FIELDS = ("source", "reference", "output", "language")
 LANGUAGES = {

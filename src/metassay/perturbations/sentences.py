@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from metassay.perturbations.base import Perturbation
-from metassay.perturbations.view import View
+from metassay.perturbations.base import Perturbation, View
 from metassay.stats.random import Stream
 from metassay.text.sentences import sentence_spans
 from metassay.text.tokens import token_spans

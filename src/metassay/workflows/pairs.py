@@ -10,9 +10,8 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
-from metassay.metrics.ranking_validity import GainChange, gain_change
 from metassay.perturbations.pairs import Pairs, PerturbationCount
-from metassay.perturbations.ranking_pairs import RankedPairs
+from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, gain_change
 
 METHOD = "human"
 """Stands where the perturbation stands in pairs that were made worse."""
