@@ -18,9 +18,8 @@ from metassay.meta.contexts.column import Estimates
 from metassay.meta.contexts.confounding import confounding
 from metassay.meta.contexts.h1 import accuracy_change, cross_methods
 from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.stats.bootstrap import ClusterBootstrap
+from metassay.stats.bootstrap import ClusterBootstrap, cluster_interval
 from metassay.stats.multiplicity import may_be_best
-from metassay.stats.proportion import cluster_interval
 
 METRICS = 20
 LEVEL = 0.05

@@ -41,7 +41,7 @@ TYPES = {
     "Task": "tasks.base",
     "TiedScores": "errors",
     "UnknownName": "errors",
-    "View": "perturbations.view",
+    "View": "perturbations.base",
 }
 """The public types, and the module that each is in."""
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
 
-from metassay.stats.order_restriction import nearest_in_order
+from metassay.stats.score_order import nearest_in_order
 
 
 def test_every_row_is_an_isotonic_regression():

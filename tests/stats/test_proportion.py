@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from metassay.stats.proportion import Proportions, cluster_interval, percentiles, wilson
+from metassay.stats.bootstrap import Proportions, cluster_interval, percentiles, wilson
 
 
 def found(estimate, variance, clusters, observations=10**9):

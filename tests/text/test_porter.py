@@ -10,8 +10,7 @@ from nltk.stem.porter import PorterStemmer
 from nltk.tokenize import NLTKWordTokenizer
 
 from metassay.sample import sample_path
-from metassay.text.porter import porter_stem
-from metassay.text.tokens import nltk_words
+from metassay.text.tokens import nltk_words, porter_stem
 
 STEMMER, TOKENIZER = PorterStemmer(), NLTKWordTokenizer()
 LETTERS = [*"aeiouysstlzdbginrcm", "ing", "ed", "ies", "ied", "ational", "alli", "logi", "ement", "ll", "eed"]

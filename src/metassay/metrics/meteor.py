@@ -15,9 +15,9 @@ from metassay.metrics.kernels.meteor import meteor_scores, unmatched_stems, unma
 from metassay.metrics.kernels.packing import Ids, Offsets, Packed, unpack
 from metassay.metrics.texts import SPACES, pairing, tokenized, warn_of_words
 from metassay.text import resources
-from metassay.text.porter import porter_stem
 from metassay.text.thesauri import PARTS_OF_SPEECH, open_wordnet
 from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, spaceless_tokenizer, split_words
+from metassay.text.tokens import porter_stem
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from metassay.metrics.kernels.ngrams import shared_ngrams
 from metassay.metrics.kernels.packing import Packed, Tokens
 from metassay.metrics.kernels.tokenize import AT_SPACES, LATIN_ALPHANUMERIC
 from metassay.metrics.texts import SPACES, Couples, batch_texts, mapped, pairing, tokenized, warn_of_words
-from metassay.text.porter import porter_stem
 from metassay.text.tokenizers import AUTO, primary
+from metassay.text.tokens import porter_stem
 from metassay.text.words import WITHOUT_SPACES
 
 TOKENIZERS = (AUTO, "official", "unicode", "characters")

@@ -21,7 +21,7 @@ from metassay.specs import single_parts
 from metassay.store.run import RunFolder
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs
-from metassay.workflows.pairs import checked, human_column, human_pairs
+from metassay.workflows.pairs import checked, context_metadata, human_column, human_pairs, output_weights
 from metassay.workflows.perturb import described, with_cache
 from metassay.workflows.preparing import (
     as_dataset,
@@ -34,7 +34,6 @@ from metassay.workflows.read import Source
 from metassay.workflows.results import warnings_as_notes
 from metassay.workflows.run_files import write_run
 from metassay.workflows.settings import AssaySettings, names_of
-from metassay.workflows.weights import context_metadata, output_weights
 
 ContextRequest = str | RowLabel
 AUTOMATIC = "metassay-run-<hash>"

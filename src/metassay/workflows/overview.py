@@ -36,7 +36,7 @@ class OverviewResult(Result):
 
     def to_html(self, links: Mapping[str, str]) -> str:
         """The page; `links` are the addresses of reports by run folder."""
-        from metassay.reporting.overview_page import render_overview
+        from metassay.reporting.pages import render_overview
 
         return render_overview(self.to_dict(), links)
 

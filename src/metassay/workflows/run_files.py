@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from metassay.data.cube import Cube
-from metassay.reporting.charts.dependence import curves_chart, deviations_chart, rank_flow_chart
-from metassay.reporting.charts.metric_ranking import comparisons_chart, ranking_chart
+from metassay.reporting.charts.against_people import (
+    comparisons_chart,
+    curves_chart,
+    deviations_chart,
+    rank_flow_chart,
+    ranking_chart,
+)
 from metassay.reporting.charts.theme import Spec, drawn
-from metassay.reporting.dependence_page import render_dependence
 from metassay.reporting.labels import in_labels
+from metassay.reporting.pages import render_dependence
 from metassay.store.run import MANIFEST, RunFolder
 from metassay.workflows.preparing import versions
 

@@ -11,8 +11,8 @@ import pytest
 
 import metassay
 from metassay.data.readers import transcripts, utterances
-from metassay.data.readers.recognisers import is_espnet, is_manifest
 from metassay.data.readers.transcripts import read_transcripts
+from metassay.data.readers.utterances import is_espnet, is_manifest
 from metassay.errors import InputError
 from metassay.metrics.alignment import align_words
 from metassay.workflows.read import read_plain

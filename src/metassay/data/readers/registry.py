@@ -18,8 +18,8 @@ import polars as pl
 from metassay import plugins
 from metassay.data.readers import mqm_ratings, mt_metrics_eval, trec
 from metassay.data.readers.files import checked_text, opening_lines, read_bytes
-from metassay.data.readers.recognisers import is_espnet, is_manifest, read_espnet, read_manifest
 from metassay.data.readers.tables import is_table, parse_table, read_table
+from metassay.data.readers.utterances import is_espnet, is_manifest, read_espnet, read_manifest
 from metassay.errors import InputError, Place
 from metassay.tasks import asr, ranking
 

@@ -21,8 +21,7 @@ from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, tally
 from metassay.meta.contexts.h1 import cross_methods
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, counting_order, run_starts
-from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.proportion import percentiles
+from metassay.stats.bootstrap import ClusterBootstrap, percentiles
 
 LARGE_SHARE = 0.14  # a large effect by Cohen's convention for shares of variance
 _COMBINATIONS = 10
