@@ -29,9 +29,8 @@ from metassay.meta.dependence.fits import expected_deviations, spread, system_de
 from metassay.meta.dependence.nulls import p_equal, p_fair
 from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric
 from metassay.meta.people.significance import metric_differences
-from metassay.stats.bootstrap import ClusterBootstrap
+from metassay.stats.bootstrap import ClusterBootstrap, cluster_interval
 from metassay.stats.multiplicity import may_be_best
-from metassay.stats.proportion import cluster_interval
 from metassay.stats.rank_correlation import row_agreements
 
 METRICS = 20

@@ -54,7 +54,7 @@ TYPES = {
     "Task": "tasks.base",
     "TiedScores": "errors",
     "UnknownName": "errors",
-    "View": "perturbations.view",
+    "View": "perturbations.base",
 }
 """The public types, and the module that each is in."""
 
@@ -111,8 +111,7 @@ if TYPE_CHECKING:
         UnknownName,
     )
     from metassay.metrics.base import Batch, Metric, StatisticsMetric
-    from metassay.perturbations.base import Perturbation
-    from metassay.perturbations.view import View
+    from metassay.perturbations.base import Perturbation, View
     from metassay.stats.random import Stream
     from metassay.tasks.base import Evidence, OutputKind, Task
     from metassay.workflows.aggregate import AggregateResult, aggregate

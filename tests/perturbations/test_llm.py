@@ -17,9 +17,9 @@ from metassay.errors import InputError
 from metassay.llm.answers import AnswerCache, LlmFailure
 from metassay.llm.asking import HOPELESS, LlmSettings
 from metassay.llm.prompts import fill, read_prompt
+from metassay.perturbations.base import View
 from metassay.perturbations.llm import LlmRewriting, fields, usable
 from metassay.perturbations.pairs import make_pairs
-from metassay.perturbations.view import View
 from metassay.tasks import mt
 from metassay.tasks.registry import known_tasks
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metassay.reporting.dependence_page import render_dependence
+from metassay.reporting.pages import render_dependence
 
 
 def _page(*p_fair: float | None) -> str:

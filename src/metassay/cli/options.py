@@ -110,7 +110,7 @@ class LlmOptions:
 
     def settings(self) -> Any:
         """The settings of the workflow; None where no model was named."""
-        from metassay.workflows.llm_settings import llm_settings
+        from metassay.workflows.perturb import llm_settings
 
         return llm_settings(
             self.llm_url,

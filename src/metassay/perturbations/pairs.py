@@ -15,10 +15,9 @@ from metassay.errors import InputError
 from metassay.llm.asking import LlmSettings
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.llm import LlmRewriting
-from metassay.perturbations.preprocess import check_preprocessing
 from metassay.perturbations.ranking import Reordering
 from metassay.perturbations.registry import default_perturbations, parse_perturbations
-from metassay.perturbations.views import Views, make_views
+from metassay.perturbations.views import Views, check_preprocessing, make_views
 from metassay.stats.random import named_keys
 from metassay.tasks.base import OutputKind, Task
 from metassay.text.words import WITHOUT_SPACES

@@ -7,7 +7,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from metassay.stats.arrays import FloatArray
-from metassay.stats.proportion import few_clusters_stretch
+from metassay.stats.bootstrap import few_clusters_stretch
 
 _FLOOR = 0.5  # observations' worth of difference that the spread of two means is never below
 

@@ -13,6 +13,7 @@ from metassay.data.context import Context, RowLabel, default_contexts, make_cont
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError, UnknownName
+from metassay.llm.asking import LlmSettings
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.judge import Judge, connect_judges
 from metassay.perturbations.pairs import Pairs, make_pairs
@@ -20,10 +21,9 @@ from metassay.settings import takes
 from metassay.specs import single_parts
 from metassay.store.run import RunFolder
 from metassay.workflows.assay_result import AssayResult, Plan
-from metassay.workflows.human_pairs import human_column, human_pairs
 from metassay.workflows.judging import judge_pairs
-from metassay.workflows.llm_settings import LlmSettings, described, with_cache
-from metassay.workflows.noting import warnings_as_notes
+from metassay.workflows.pairs import checked, context_metadata, human_column, human_pairs, output_weights
+from metassay.workflows.perturb import described, with_cache
 from metassay.workflows.preparing import (
     as_dataset,
     chosen_metrics,
@@ -32,10 +32,9 @@ from metassay.workflows.preparing import (
     sentinels_beside,
 )
 from metassay.workflows.read import Source
+from metassay.workflows.results import warnings_as_notes
 from metassay.workflows.run_files import write_run
 from metassay.workflows.settings import AssaySettings, names_of
-from metassay.workflows.valid_pairs import checked
-from metassay.workflows.weights import context_metadata, output_weights
 
 ContextRequest = str | RowLabel
 AUTOMATIC = "metassay-run-<hash>"

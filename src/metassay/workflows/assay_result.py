@@ -13,7 +13,7 @@ import polars as pl
 
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.data.own_references import REASON
+from metassay.data.preparation import REASON
 from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.judgements import RIGHT
@@ -23,11 +23,9 @@ from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
 from metassay.stats.correlation import neighbour_correlation
-from metassay.workflows.examples import wrong_pairs
-from metassay.workflows.judging import JudgedPairs
-from metassay.workflows.noting import warnings_as_notes
+from metassay.workflows.judging import JudgedPairs, wrong_pairs
 from metassay.workflows.preparing import neighbours, scoring_rows, versions
-from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import AssaySettings
 
 _RUNS = 0.01  # chance of a warning of runs where there are none

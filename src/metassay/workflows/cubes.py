@@ -11,7 +11,7 @@ import polars as pl
 from metassay.data.columns import item_names, output_names
 from metassay.data.cube import Cube, cubes
 from metassay.data.readers.registry import How
-from metassay.data.score_frames import ScoreFrame, read_score_frame
+from metassay.data.score_files import ScoreFrame, read_score_frame
 from metassay.engine.local import score_rows
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric

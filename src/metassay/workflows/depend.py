@@ -17,10 +17,9 @@ from metassay.meta.dependence.outputs import outputs_of
 from metassay.meta.dependence.results import DependenceReport
 from metassay.settings import takes
 from metassay.workflows.cubes import Source, read_scores
-from metassay.workflows.depend_files import write_results
 from metassay.workflows.depend_panel import PANEL, panel_reports
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.score_runs import open_score_run
+from metassay.workflows.run_files import open_score_run, write_dependence
 from metassay.workflows.settings import DependSettings, ScoreReading, names_of
 
 
@@ -125,7 +124,7 @@ def depend(
     result = DependResult(human, asked.by, reports, _notes(scores.notes, cubes, reports))
     if run is not None:
         drawn = {} if asked.panel else reports  # the charts speak of people
-        write_results(run, result.to_dict(), result.to_frame(), drawn)
+        write_dependence(run, result.to_dict(), result.to_frame(), drawn)
     return result
 
 

@@ -33,7 +33,7 @@ from metassay.stats.resampling import bootstrap_counts
 from metassay.store.run import RunFolder
 from metassay.workflows.judge_asking import ask_judge, chosen_judge, money
 from metassay.workflows.judge_tables import Docket, read_verdict_frames
-from metassay.workflows.llm_settings import with_cache
+from metassay.workflows.perturb import with_cache
 from metassay.workflows.preparing import versions
 from metassay.workflows.read import Paths
 from metassay.workflows.results import SCHEMA_VERSION, Result

@@ -12,9 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.join import join_columns
-from metassay.data.readers.frames import as_frame
-from metassay.data.readers.registry import How, joined_table, paths_of, raw_tables
+from metassay.data.assemble import join_columns
+from metassay.data.readers.registry import How, as_frame, joined_table, paths_of, raw_tables
 from metassay.data.verdicts import NAMES, PAIRS, SCORES, VerdictTable
 from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.judges.measures import Askings

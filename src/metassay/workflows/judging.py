@@ -1,10 +1,11 @@
-"""From a data set to judgements: make outputs worse, score both sides, see which side each metric prefers."""
+"""From pairs to judgements: score both sides, see which one each metric prefers, and show where it erred."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,10 +14,9 @@ from numpy.typing import NDArray
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.engine.batches import Rows
-from metassay.engine.local import Parts, Progress, Scored, score_rows
-from metassay.engine.rankings import score_lists
+from metassay.engine.local import Parts, Progress, Scored, score_lists, score_rows
 from metassay.errors import InputError
-from metassay.meta.contexts.judgements import Contexts, Judgements, judge
+from metassay.meta.contexts.judgements import RIGHT, Contexts, Judgements, judge
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
@@ -24,6 +24,9 @@ from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.workflows.preparing import Unit, clusters, scoring_rows
 
 KEY = ["item", "system"]
+PER_METRIC = 4
+LONGEST = 400
+"""Longer texts are no pleasure to compare by eye."""
 
 
 @dataclass(frozen=True)
@@ -202,3 +205,50 @@ def _first_output(pairs: Pairs, position: NDArray[np.int64], count: int) -> pl.S
 def _item_codes(dataset: Dataset) -> NDArray[np.int32]:
     codes = {item: code for code, item in enumerate(dataset.items)}
     return np.array([codes[item] for item in dataset.outputs["item"]], dtype=np.int32)
+
+
+def wrong_pairs(dataset: Dataset, metrics: tuple[Metric, ...], judged: JudgedPairs) -> list[dict[str, Any]]:
+    """For each metric a few pairs where it preferred the worse copy, widest margin first, then ties.
+
+    One pair per item and perturbation, so that the examples differ.
+    """
+    if dataset.kind.ranked:
+        return []
+    found = []
+    for index, metric in enumerate(metrics):
+        margin = judged.worse[index] - judged.better[index]
+        wrong = np.flatnonzero((judged.judgements.outcome[index] < RIGHT) & ~np.isnan(margin))
+        order = wrong[np.argsort(-margin[wrong], kind="stable")]
+        found += _readable(dataset, metric, index, judged, order)
+    return found
+
+
+def _readable(
+    dataset: Dataset, metric: Metric, index: int, judged: JudgedPairs, order: np.ndarray
+) -> list[dict[str, Any]]:
+    """The first few of the ordered pairs: short ones, no item and no perturbation twice."""
+    sign = 1.0 if metric.higher_is_better else -1.0
+    items: set[str] = set()
+    methods: set[str] = set()
+    examples: list[dict[str, Any]] = []
+    for pair in order.tolist():
+        row = judged.pairs.frame.row(pair, named=True)
+        too_long = max(len(row["output"]), len(row["worse"])) > LONGEST
+        if too_long or row["item"] in items or row["perturbation"] in methods:
+            continue
+        items.add(row["item"])
+        methods.add(row["perturbation"])
+        output = dataset.outputs.row(int(judged.rows[pair]), named=True)
+        examples.append(
+            {
+                "metric": metric.spec,
+                **row,
+                "source": output.get("source"),
+                "references": output.get("references") or [],
+                "score": sign * float(judged.better[index, pair]),
+                "score_worse": sign * float(judged.worse[index, pair]),
+            }
+        )
+        if len(examples) == PER_METRIC:
+            break
+    return examples

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 import metassay
 from metassay.data.columns import KEY_PREFIXES
 from metassay.data.dataset import Dataset
-from metassay.data.own_references import without_own_references
-from metassay.data.speech import normalised
+from metassay.data.preparation import normalised, without_own_references
 from metassay.engine.batches import FIELDS, Rows
 from metassay.errors import MetassayError, UnknownName
 from metassay.metrics.base import Metric

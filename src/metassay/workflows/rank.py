@@ -19,9 +19,8 @@ from metassay.settings import takes
 from metassay.store.run import RunFolder
 from metassay.workflows.cubes import Source, read_scores
 from metassay.workflows.rank_analyses import ANALYSES, analyse
-from metassay.workflows.rank_files import write_results
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.score_runs import open_score_run
+from metassay.workflows.run_files import open_score_run, write_ranking
 from metassay.workflows.settings import RankSettings, ScoreReading, names_of
 
 MISSING = ("complete", "pairwise")
@@ -115,7 +114,7 @@ def rank(
     notes = [*scores.notes, *cautious, *(note for ranking in rankings for note in ranking.data.cube.notes)]
     result = RankResult(options["human"], tuple(rankings), analyses, tuple(dict.fromkeys(notes)))
     if run is not None:
-        write_results(run, result.to_dict(), result.to_frame())
+        write_ranking(run, result.to_dict(), result.to_frame())
     return result
 
 

@@ -22,9 +22,8 @@ from metassay.meta.contexts.h2 import (
 )
 from metassay.meta.contexts.judgements import Contexts, Judgements
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
+from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves, Proportions, cluster_interval
 from metassay.stats.multiplicity import may_be_best
-from metassay.stats.proportion import Proportions, cluster_interval
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,8 @@ from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, tally
 from metassay.meta.contexts.h1 import cross_methods
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, counting_order, run_starts
-from metassay.stats.bootstrap import ClusterBootstrap
+from metassay.stats.bootstrap import ClusterBootstrap, few_clusters_stretch, percentiles
 from metassay.stats.multiplicity import holm
-from metassay.stats.proportion import few_clusters_stretch, percentiles
 
 _LEVEL = 0.05
 _COMBINATIONS = 10

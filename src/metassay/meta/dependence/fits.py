@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike
 from metassay.errors import InputError
 from metassay.meta.dependence.cells import Cells, cells_of
 from metassay.stats.arrays import FloatArray
+from metassay.stats.bootstrap import few_clusters_stretch
 from metassay.stats.isotonic import Counts, fit_isotonic, group_means_by_value, resampled_group_means
-from metassay.stats.proportion import few_clusters_stretch
 from metassay.stats.random import from_seed
 from metassay.stats.score_order import sort_scores
 

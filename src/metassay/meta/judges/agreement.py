@@ -18,8 +18,13 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError
 from metassay.stats.arrays import FloatArray
-from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.proportion import Proportions, cluster_interval, few_clusters_stretch, percentiles
+from metassay.stats.bootstrap import (
+    ClusterBootstrap,
+    Proportions,
+    cluster_interval,
+    few_clusters_stretch,
+    percentiles,
+)
 
 IntArray = NDArray[np.int32]
 BoolArray = NDArray[np.bool_]

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.stats.arrays import FloatArray
-from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.proportion import percentiles
+from metassay.stats.bootstrap import ClusterBootstrap, percentiles
 
 IntArray = NDArray[np.int32]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from metassay.reporting.answer import brief
 from metassay.reporting.findings import Column, Estimate, Findings
-from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import Sentence, joined, number, sentence
 
 DETAIL_FIELDS = (

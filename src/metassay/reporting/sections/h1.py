@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from metassay.reporting.findings import Column, Findings
-from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import Sentence, named, number, plural, sentence
 
 ALPHA = 0.05

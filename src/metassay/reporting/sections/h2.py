@@ -7,7 +7,7 @@ from statistics import fmean, median
 from typing import Any
 
 from metassay.reporting.findings import Agreement, Column, Findings
-from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import Sentence, joined, named, number, percent, plural, sentence
 
 STATISTICS = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from metassay.reporting.charts.heatmaps import MethodCell, methods_chart
 from metassay.reporting.findings import Findings
-from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import tidy
 
 VALIDITY_FIELDS = (

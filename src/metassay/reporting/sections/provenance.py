@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import count, listing
 
 SIGNATURE_FIELDS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.own_references import own_references, without_own_references
+from metassay.data.preparation import own_references, without_own_references
 from metassay.workflows.read import read
 
 

@@ -1,4 +1,4 @@
-"""Systems that are their own reference: found by their texts, never by their names."""
+"""What is done to a data set before anything is measured: speech normalised, own references left out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import polars as pl
 
 from metassay.data.columns import KEY_PREFIXES
 from metassay.data.dataset import Dataset
+from metassay.text.normalize import differs_in_style, normalize
 
 SHARE = 0.99
 """A system that equals the scoring reference in this share of its rows or more is that reference."""
@@ -65,3 +66,32 @@ def is_own_reference(
     ]
     equal = pl.any_horizontal([one.fill_null(value=False) for one in same]) if same else pl.lit(value=False)
     return frame.select((equal.mean().over(list(by)) >= SHARE).alias("own"))["own"]
+
+
+def normalised(dataset: Dataset, scheme: str | None = None) -> Dataset:
+    """Outputs and references under a scheme of `text.normalize`: by default that of the task."""
+    scheme = scheme or dataset.kind.normalisation
+    outputs = dataset.outputs
+    if dataset.kind.ranked:
+        return dataset
+    if scheme == "none":
+        return _warned(dataset)
+    texts = (
+        pl.concat([outputs["output"], outputs["references"].explode()]) if "references" in outputs else None
+    )
+    distinct = (outputs["output"] if texts is None else texts).unique()
+    table = {text: normalize(text, scheme) for text in distinct if text is not None}
+    changed = [pl.Series("output", [table[text] for text in outputs["output"]], dtype=pl.String)]
+    if "references" in outputs.columns:
+        lists = [[table[text] for text in own] for own in outputs["references"]]
+        changed.append(pl.Series("references", lists, dtype=pl.List(pl.String)))
+    return replace(dataset, outputs=outputs.with_columns(changed))
+
+
+def _warned(dataset: Dataset) -> Dataset:
+    """A note where the two sides are written in different styles, which makes errors of every word."""
+    if not dataset.kind.written_alike or "references" not in dataset.outputs.columns:
+        return dataset
+    references = [own[0] for own in dataset.outputs["references"]]
+    difference = differs_in_style(dataset.outputs["output"].to_list(), references)
+    return dataset if difference is None else dataset.with_notes(difference)

@@ -5,7 +5,7 @@ import random
 import jiwer
 import pytest
 
-from metassay.reporting.alignment import edit_counts, word_edits
+from metassay.reporting.sections.examples import edit_counts, word_edits
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -9,7 +9,7 @@ import vl_convert
 from metassay.data.cube import Cube
 from metassay.meta.dependence.assembly import depend_on_systems
 from metassay.meta.dependence.outputs import outputs_of
-from metassay.reporting.charts.dependence import (
+from metassay.reporting.charts.against_people import (
     FLATTERED,
     WRONGED,
     curves_chart,
@@ -17,7 +17,7 @@ from metassay.reporting.charts.dependence import (
     rank_flow_chart,
 )
 from metassay.reporting.charts.theme import SLOTS
-from metassay.reporting.dependence_page import render_dependence
+from metassay.reporting.pages import render_dependence
 
 HOSTILE = "'\"]; alert(1) \u2028</script>"
 
