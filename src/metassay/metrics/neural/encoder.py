@@ -55,11 +55,15 @@ class Tokens:
 
     def padded(self, texts: Index, pad: int) -> NDArray[np.int64]:
         """The chosen texts as a rectangle."""
+        places, inside = self.places(texts)
+        return np.where(inside, self.ids[places], pad)
+
+    def places(self, texts: Index) -> tuple[Index, NDArray[np.bool_]]:
+        """Where the tokens of some texts are, as a rectangle, and which of its cells are tokens."""
         lengths = self.lengths[texts]
-        places = np.arange(int(lengths.max()))
-        inside = places < lengths[:, None]
-        chosen = self.ids[np.where(inside, self.offsets[texts][:, None] + places, 0)]
-        return np.where(inside, chosen, pad)
+        cells = np.arange(int(lengths.max()))
+        inside = cells < lengths[:, None]
+        return np.where(inside, self.offsets[texts][:, None] + cells, 0), inside
 
 
 class Tokenizer:
