@@ -115,8 +115,10 @@ def bleurt(out: Path, name: str, cases: Cases, *, rem: bool) -> dict[str, Any]:
     model.save_pretrained(folder)
     scores = []
     for case in cases:
-        inputs = tokenizer(
-            case["ref"], case["mt"], truncation="longest_first", max_length=512, return_tensors="pt"
+        ref, mt = (tokenizer(case[part], add_special_tokens=False)["input_ids"] for part in ("ref", "mt"))
+        # pops tokens as BLEURT itself does; the fast tokenizers' own way differs in which text loses the last
+        inputs = tokenizer.prepare_for_model(
+            ref, mt, truncation="longest_first", max_length=512, return_tensors="pt", prepend_batch_axis=True
         )
         with torch.inference_mode():
             scores.append(float(model(**inputs).logits))
