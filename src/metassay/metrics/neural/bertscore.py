@@ -48,9 +48,9 @@ PARTS = ("precision", "recall", "f1")
 PREFIXED = {"roberta"}
 """Architectures whose byte-level tokenizer gets a space before the text."""
 SUPPORTED = {"bert", "roberta", "xlm-roberta"}
-KEPT_BYTES = 2**30
+KEPT_BYTES = {"cpu": 2**30, "cuda": 2**33}
 """So much of the token vectors is held at a time."""
-PAIR_CELLS = {"cpu": 2**18, "cuda": 2**24}
+PAIR_CELLS = {"cpu": 2**18, "cuda": 2**22}
 """Similarities computed at a time."""
 
 
@@ -136,7 +136,8 @@ def matched(
 
 def _groups(network: TokenVectors, cases: Sequence[tuple[str, str]]) -> Iterator[slice]:
     """Runs of cases whose texts have, by a generous estimate, no more tokens than may be kept."""
-    room = KEPT_BYTES // (4 * int(network.config["hidden_size"]))
+    kept = KEPT_BYTES.get(network.batches.device.split(":")[0], KEPT_BYTES["cpu"])
+    room = kept // (4 * int(network.config["hidden_size"]))
     start, used, seen = 0, 0, set[str]()
     for number, pair in enumerate(cases):
         fresh = [text for text in dict.fromkeys(pair) if text not in seen]

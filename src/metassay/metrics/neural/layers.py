@@ -240,6 +240,8 @@ class Collector:
 
         if self.pool == "cls":
             return states[:, 0].float()
+        if self.batch.solid:
+            return states.sum(1, dtype=torch.float32) / self.batch.lengths[:, None]
         if self._kept is None:
             self._kept = (self.batch.ids != self.pad)[..., None]
         kept = states.masked_fill(~self._kept, 0.0)
