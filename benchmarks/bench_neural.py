@@ -113,7 +113,7 @@ def made_up_cases(words: Sequence[str], items: int, systems: int, copies: int) -
     rng = random.Random(0)
     found: list[Case] = []
     for _ in range(items):
-        length = max(4, min(150, int(rng.lognormvariate(3.1, 0.5))))
+        length = max(4, min(150, int(rng.lognormvariate(3.5, 0.5))))
         source, reference = (" ".join(rng.choices(words, k=length)) for _ in range(2))
         for _ in range(systems):
             output = [rng.choice(words) if rng.random() < 1 / 3 else word for word in reference.split()]

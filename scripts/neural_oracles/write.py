@@ -19,7 +19,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from scripts.neural_oracles import comet_family, other_families
-from scripts.neural_oracles.cases import cases
+from scripts.neural_oracles.cases import ENGLISH, cases
 
 
 def main(data: Path, out: Path) -> None:
@@ -27,6 +27,7 @@ def main(data: Path, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     chosen = cases(data)
     (out / "cases.json").write_text(json.dumps(chosen), encoding="utf-8")
+    (out / "many.json").write_text(json.dumps(cases(data, 2000, files=ENGLISH)), encoding="utf-8")
     file = out / "scores.json"
     scores: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     for name, write in {**comet_family.ORACLES, **other_families.ORACLES}.items():

@@ -23,6 +23,7 @@ COMMANDS = (
     "report",
     "serve",
     "list",
+    "models",
 )
 """One module of this package each, with a function `run_<name>` whose docstring is the help text."""
 

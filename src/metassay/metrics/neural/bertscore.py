@@ -48,9 +48,9 @@ PARTS = ("precision", "recall", "f1")
 PREFIXED = {"roberta"}
 """Architectures whose byte-level tokenizer gets a space before the text."""
 SUPPORTED = {"bert", "roberta", "xlm-roberta"}
-KEPT_BYTES = 2**30
+KEPT_BYTES = {"cpu": 2**30, "cuda": 2**33}
 """So much of the token vectors is held at a time."""
-PAIR_CELLS = {"cpu": 2**18, "cuda": 2**24}
+PAIR_CELLS = {"cpu": 2**18, "cuda": 2**22}
 """Similarities computed at a time."""
 
 
@@ -93,7 +93,7 @@ class TokenVectors:
             return states / states.norm(dim=-1, keepdim=True)
 
         for texts, made in self.batches.run(tokens, vectors, pad=self.pad):
-            places, inside = _places(tokens, texts)
+            places, inside = tokens.places(texts)
             target = torch.from_numpy(places[inside]).to(found.device)
             found[target] = made[torch.from_numpy(inside).to(found.device)]
         return found
@@ -111,14 +111,6 @@ def _longest(folder: Path, config: Mapping[str, Any]) -> int:
     limit = read_json(settings).get("model_max_length", 0) if settings.is_file() else 0
     room = int(config["max_position_embeddings"]) - (2 if config["model_type"] != "bert" else 0)
     return int(limit) if 0 < limit <= room else min(512, room)
-
-
-def _places(tokens: Tokens, texts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Where the tokens of some texts are, as a rectangle, and which of its cells are tokens."""
-    lengths = tokens.lengths[texts]
-    cells = np.arange(int(lengths.max()))
-    inside = cells < lengths[:, None]
-    return np.where(inside, tokens.offsets[texts][:, None] + cells, 0), inside
 
 
 def matched(
@@ -144,7 +136,8 @@ def matched(
 
 def _groups(network: TokenVectors, cases: Sequence[tuple[str, str]]) -> Iterator[slice]:
     """Runs of cases whose texts have, by a generous estimate, no more tokens than may be kept."""
-    room = KEPT_BYTES // (4 * int(network.config["hidden_size"]))
+    kept = KEPT_BYTES.get(network.batches.device.split(":")[0], KEPT_BYTES["cpu"])
+    room = kept // (4 * int(network.config["hidden_size"]))
     start, used, seen = 0, 0, set[str]()
     for number, pair in enumerate(cases):
         fresh = [text for text in dict.fromkeys(pair) if text not in seen]
@@ -185,14 +178,13 @@ def _matches(units: Tensor, weight: Tensor, tokens: Tokens, pairs: NDArray[np.in
 
     sides = []
     for texts in pairs.T:
-        places, inside = _places(tokens, texts)
+        places, inside = tokens.places(texts)
         where, kept = torch.from_numpy(places).to(units.device), torch.from_numpy(inside).to(units.device)
         sides.append((units[where], weight[where] * kept, kept))
     (output, own, kept_output), (reference, theirs, kept_reference) = sides
     cosines = torch.bmm(output, reference.transpose(1, 2))
-    lowest = -2.0
-    best_own = cosines.masked_fill(~kept_reference[:, None, :], lowest).max(2).values
-    best_their = cosines.masked_fill(~kept_output[:, :, None], lowest).max(1).values
+    best_own = cosines.masked_fill(~kept_reference[:, None, :], -2.0).max(2).values
+    best_their = cosines.masked_fill(~kept_output[:, :, None], -2.0).max(1).values
     precision = (best_own * (own / own.sum(1, keepdim=True))).sum(1)
     recall = (best_their * (theirs / theirs.sum(1, keepdim=True))).sum(1)
     return torch.stack([precision, recall, 2 * precision * recall / (precision + recall)], 1).nan_to_num(0.0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.errors import InputError, MissingBackend, Place
+from metassay.errors import InputError, Place
 from metassay.metrics.neural.base import Case, NeuralMetric, once, report_truncation
 from metassay.metrics.neural.checkpoints import (
     content_hash,
@@ -19,6 +19,7 @@ from metassay.metrics.neural.checkpoints import (
     needed_file,
     read_json,
     read_weights,
+    sentencepiece_model,
     weight_files,
 )
 from metassay.metrics.neural.encoder import Batches, TokenBatch, Tokenizer, Tokens, load_encoder
@@ -105,7 +106,7 @@ class _pieces:  # noqa: N801 — used as a function with two attributes
     def __init__(self, file: Path) -> None:
         self.sentencepiece: Any = None
         if file.suffix == ".model":
-            self.sentencepiece = _sentencepiece(file)
+            self.sentencepiece = sentencepiece_model(file)
             self.first, self.last = (self.sentencepiece.piece_to_id(token) for token in ("[CLS]", "[SEP]"))
             if self.first == self.sentencepiece.unk_id():
                 raise InputError("this vocabulary has no [CLS].", place=Place(file=str(file)))
@@ -126,14 +127,6 @@ class _pieces:  # noqa: N801 — used as a function with two attributes
             special = SPECIAL.fullmatch(part) is not None
             found += [self.sentencepiece.piece_to_id(part)] if special else self.sentencepiece.encode(part)
         return found
-
-
-def _sentencepiece(file: Path) -> Any:
-    try:
-        import sentencepiece
-    except ImportError:
-        raise MissingBackend("sentencepiece, which this model's tokenizer needs,", extra="neural") from None
-    return sentencepiece.SentencePieceProcessor(model_file=str(file))
 
 
 def _configuration(config: Mapping[str, Any], rem: bool, activation: str | None) -> dict[str, Any]:

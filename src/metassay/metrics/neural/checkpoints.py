@@ -127,6 +127,15 @@ def tokenizer_file(folder: Path, *, model: str) -> Path:
     return needed_file(folder, *TOKENIZERS, model=model)
 
 
+def sentencepiece_model(file: Path) -> Any:
+    """A sentencepiece vocabulary, ready to split texts."""
+    try:
+        import sentencepiece
+    except ImportError:
+        raise MissingBackend("sentencepiece, which this model's tokenizer needs,", extra="neural") from None
+    return sentencepiece.SentencePieceProcessor(model_file=str(not_a_pointer(file)))
+
+
 def read_json(file: Path) -> dict[str, Any]:
     """A JSON object."""
     try:

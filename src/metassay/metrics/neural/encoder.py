@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -55,11 +56,15 @@ class Tokens:
 
     def padded(self, texts: Index, pad: int) -> NDArray[np.int64]:
         """The chosen texts as a rectangle."""
+        places, inside = self.places(texts)
+        return np.where(inside, self.ids[places], pad)
+
+    def places(self, texts: Index) -> tuple[Index, NDArray[np.bool_]]:
+        """Where the tokens of some texts are, as a rectangle, and which of its cells are tokens."""
         lengths = self.lengths[texts]
-        places = np.arange(int(lengths.max()))
-        inside = places < lengths[:, None]
-        chosen = self.ids[np.where(inside, self.offsets[texts][:, None] + places, 0)]
-        return np.where(inside, chosen, pad)
+        cells = np.arange(int(lengths.max()))
+        inside = cells < lengths[:, None]
+        return np.where(inside, self.offsets[texts][:, None] + cells, 0), inside
 
 
 class Tokenizer:
@@ -113,6 +118,8 @@ class TokenBatch:
     lengths: Tensor
     mask: Tensor | None
     """1 for tokens, 0 for padding; None where all texts are equally long, so that attention needs no mask."""
+    solid: bool = False
+    """True where no position holds the padding id, be it padding or written in a text."""
 
     @property
     def attended(self) -> Tensor:
@@ -186,10 +193,10 @@ class Batches:
 
     def _batch(self, tokens: Tokens, texts: Index, pad: int) -> TokenBatch:
         lengths = tokens.lengths[texts]
-        ids = self.moved(tokens.padded(texts, pad))
-        counts = self.moved(lengths)
+        padded = tokens.padded(texts, pad)
+        ids, counts = self.moved(padded), self.moved(lengths)
         if lengths[0] == lengths[-1]:
-            return TokenBatch(texts, ids, counts, None)
+            return TokenBatch(texts, ids, counts, None, solid=not (padded == pad).any())
         places = np.arange(ids.shape[1]) < lengths[:, None]
         return TokenBatch(texts, ids, counts, self.moved(places.astype(np.int64)))
 
@@ -241,10 +248,9 @@ def load_encoder(
     """The transformer that a `config.json` describes, with these weights, ready to score (SDPA attention)."""
     import torch
     from transformers import AutoConfig, AutoModel
-    from transformers.initialization import no_init_weights
 
     settings = {name: value for name, value in config.items() if name != "model_type"}
-    with no_init_weights(), torch.device("cpu"):
+    with without_drawing():
         model = AutoModel.from_config(
             AutoConfig.for_model(config["model_type"], **settings), dtype=torch.float32
         )
@@ -256,6 +262,15 @@ def load_encoder(
             layer.forward = torch.compile(layer.forward, dynamic=True)
     model.to(device=device, dtype=torch_dtype(dtype)).eval()
     return model
+
+
+def without_drawing() -> AbstractContextManager[Any]:
+    """Models made inside get no random weights, which would be replaced anyway."""
+    try:
+        from transformers.initialization import no_init_weights
+    except ImportError:  # an older transformers: slower, the same result
+        return nullcontext()
+    return no_init_weights()  # type: ignore[no-any-return]
 
 
 def fill(model: nn.Module, state: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,7 +77,7 @@ def comet_files(model: str, encoder: str | None = None) -> CometFiles:
     """The files of a model; the encoder's configuration and tokenizer come from the model it names."""
     folder = find_model(model)
     hparams = needed_file(folder, "hparams.yaml", model=model)
-    settings = _read_yaml(hparams)
+    settings = read_settings(hparams)
     if settings.get("class_identifier") not in DEFAULTS:
         raise InputError(
             f"the class {settings.get('class_identifier')!r} is not one of COMET's: {', '.join(DEFAULTS)}.",
@@ -96,7 +96,8 @@ def comet_files(model: str, encoder: str | None = None) -> CometFiles:
     return CometFiles(settings, needed_file(folder, *CHECKPOINTS, model=model), hparams, beside, name)
 
 
-def _read_yaml(file: Path) -> dict[str, Any]:
+def read_settings(file: Path) -> dict[str, Any]:
+    """The settings of a COMET model, by name."""
     import yaml
 
     found = yaml.safe_load(file.read_text(encoding="utf-8"))
@@ -239,6 +240,8 @@ class Collector:
 
         if self.pool == "cls":
             return states[:, 0].float()
+        if self.batch.solid:
+            return states.sum(1, dtype=torch.float32) / self.batch.lengths[:, None]
         if self._kept is None:
             self._kept = (self.batch.ids != self.pad)[..., None]
         kept = states.masked_fill(~self._kept, 0.0)
@@ -296,18 +299,3 @@ def _activation(name: str) -> nn.Module:
 
 def _under(state: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
-
-
-def joined(segments: Sequence[Sequence[int]], pad: int, limit: int, *, first: int, last: int) -> list[int]:
-    """Several segments as one input: `<s> a </s></s> b </s></s> c </s>`, cut at `limit` ids where too long.
-
-    Each segment comes with its own special tokens, which are replaced; padding ids inside are dropped. COMET
-    cuts only where the texts leave no room for 1 + 2·segments special tokens, and loses the final `</s>`.
-    """
-    bare = [[token for token in segment if token != pad][1:-1] for segment in segments]
-    sequence = [first, *bare[0]]
-    for segment in bare[1:]:
-        sequence += [last, last, *segment]
-    sequence.append(last)
-    too_long = sum(map(len, bare)) > limit - (1 + 2 * len(bare))
-    return sequence[:limit] if too_long else sequence

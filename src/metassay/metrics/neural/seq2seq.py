@@ -21,7 +21,15 @@ from metassay.metrics.neural.checkpoints import (
     tokenizer_file,
     weight_files,
 )
-from metassay.metrics.neural.encoder import Batches, TokenBatch, Tokenizer, Tokens, fill, torch_dtype
+from metassay.metrics.neural.encoder import (
+    Batches,
+    TokenBatch,
+    Tokenizer,
+    Tokens,
+    fill,
+    torch_dtype,
+    without_drawing,
+)
 from metassay.metrics.neural.models import known
 
 if TYPE_CHECKING:
@@ -51,10 +59,8 @@ def _network(folder: Path, model: str, kind: str, dtype: str, device: str) -> nn
             f"{model} is of type {settings.get('model_type')}, not {kind}.",
             place=Place(file=str(folder / "config.json")),
         )
-    from transformers.initialization import no_init_weights
-
     settings.pop("model_type")
-    with no_init_weights():
+    with without_drawing():
         network = network_class(config_class(**settings)).to(torch.float32)
     state = read_weights(weight_files(folder, model=model))
     if kind == "mt5" and "lm_head.weight" in state:

@@ -17,7 +17,7 @@ from metassay.metrics.base import Batch
 from metassay.metrics.neural.base import Case, NeuralMetric, once, report_truncation
 from metassay.metrics.neural.checkpoints import require_torch
 from metassay.metrics.neural.encoder import TokenBatch, Tokens
-from metassay.metrics.neural.layers import UNIFIED, XCOMET, CometFiles, CometNetwork, comet_files, joined
+from metassay.metrics.neural.layers import UNIFIED, XCOMET, CometFiles, CometNetwork, comet_files
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -120,6 +120,21 @@ class UnifiedNetwork(CometNetwork):
 
         self.hidden(batch, see)
         return self.estimator(collect.result())[:, 0], seen[0]  # type: ignore[misc]
+
+
+def joined(segments: Sequence[Sequence[int]], pad: int, limit: int, *, first: int, last: int) -> list[int]:
+    """Several segments as one input: `<s> a </s></s> b </s></s> c </s>`, cut at `limit` ids where too long.
+
+    Each segment comes with its own special tokens, which are replaced; padding ids inside are dropped. COMET
+    cuts only where the texts leave no room for 1 + 2·segments special tokens, and loses the final `</s>`.
+    """
+    bare = [[token for token in segment if token != pad][1:-1] for segment in segments]
+    sequence = [first, *bare[0]]
+    for segment in bare[1:]:
+        sequence += [last, last, *segment]
+    sequence.append(last)
+    too_long = sum(map(len, bare)) > limit - (1 + 2 * len(bare))
+    return sequence[:limit] if too_long else sequence
 
 
 def _spans(tags: NDArray[np.int64], offsets: Sequence[tuple[int, int]]) -> list[Span]:

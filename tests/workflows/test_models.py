@@ -1,0 +1,54 @@
+"""`models` lists what is there and what may be done with it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from metassay.cli import run
+from metassay.workflows.models import models
+
+
+def cached(folder, name: str, files: dict[str, str]):
+    snapshot = folder / f"models--{name.replace('/', '--')}" / "snapshots" / "abc"
+    for file, content in files.items():
+        (snapshot / file).parent.mkdir(parents=True, exist_ok=True)
+        (snapshot / file).write_text(content)
+    return snapshot
+
+
+def test_the_hub_cache_is_listed_with_hash_and_licence(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    hparams = json.dumps({"class_identifier": "unified_metric"})
+    kiwi = cached(
+        tmp_path, "Unbabel/wmt22-cometkiwi-da", {"hparams.yaml": hparams, "checkpoints/model.ckpt": "w"}
+    )
+    cached(
+        tmp_path, "me/own", {"config.json": '{"model_type": "bert"}', "README.md": "---\nlicense: mit\n---"}
+    )
+    cached(tmp_path, "some/chatbot", {"config.json": '{"model_type": "llama"}', "model.safetensors": "w"})
+    rows = {row["model"]: row for row in models().rows}
+    assert "some/chatbot" not in rows
+    found = rows["Unbabel/wmt22-cometkiwi-da"]
+    assert found["weights"] == hashlib.sha256(hashlib.sha256(b"w").digest()).hexdigest()[:16]
+    assert found["commercial_use"] is False
+    assert found["folder"] == str(kiwi)
+    assert {"de", "zh"} <= set(found["languages"])
+    assert rows["me/own"]["licence"] == "mit"
+    assert rows["me/own"]["languages"] is None
+    assert rows["me/own"]["note"] == "me/own has no model.safetensors or pytorch_model.bin or model.ckpt."
+
+
+def test_an_lfs_pointer_is_noted_and_not_counted(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    pointer = "version https://git-lfs.github.com/spec/v1\nsize 9\n"
+    cached(tmp_path, "me/own", {"config.json": '{"model_type": "bert"}', "model.safetensors": pointer})
+    row = next(row for row in models().rows if row["model"] == "me/own")
+    assert row["megabytes"] is None
+    assert "git-lfs pointer" in row["note"]
+
+
+def test_the_command_prints_json(monkeypatch, tmp_path, capfd) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "none"))
+    assert run(["models", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["schema_version"]
