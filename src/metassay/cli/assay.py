@@ -8,7 +8,7 @@ import typer
 
 from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
-from metassay.workflows.settings import AssaySettings
+from metassay.workflows.settings import PERTURBED, AssaySettings, names_a_source
 
 
 def run_assay(
@@ -23,11 +23,13 @@ def run_assay(
     from metassay.workflows.assay import AUTOMATIC, assay
     from metassay.workflows.preparing import named_metrics
 
-    dataset = data.read()
+    brought = settings.pairs if names_a_source(settings.pairs) else None
+    dataset = data.read(pairs=brought)
+    asked = settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)}
     with progress(output) as show:
         result = assay(
             dataset,
-            **settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)},
+            **asked | ({} if brought is None else {"pairs": PERTURBED}),
             seed=output.seed,
             workers=output.workers,
             out=output.out or (None if output.json else AUTOMATIC),

@@ -12,17 +12,17 @@ from typing import Any
 from metassay.data.context import Context, RowLabel, default_contexts, make_context
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
-from metassay.errors import InputError, UnknownName
+from metassay.errors import InputError
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import takes
 from metassay.specs import single_parts
 from metassay.store.run import RunFolder
 from metassay.workflows.assay_result import AssayResult, Plan
-from metassay.workflows.human_pairs import human_column, human_pairs
 from metassay.workflows.judging import judge_pairs
 from metassay.workflows.llm_settings import LlmSettings, described, with_cache
 from metassay.workflows.noting import warnings_as_notes
+from metassay.workflows.other_pairs import given_pairs, human_column, human_pairs, told_apart
 from metassay.workflows.preparing import (
     as_dataset,
     chosen_metrics,
@@ -30,21 +30,20 @@ from metassay.workflows.preparing import (
     prepared,
     sentinels_beside,
 )
-from metassay.workflows.read import Source
+from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import write_run
-from metassay.workflows.settings import AssaySettings, names_of
+from metassay.workflows.settings import GIVEN, PERTURBED, AssaySettings, names_a_source, names_of
 from metassay.workflows.valid_pairs import checked
 from metassay.workflows.weights import context_metadata, output_weights
 
 ContextRequest = str | RowLabel
 AUTOMATIC = "metassay-run-<hash>"
 """As `out`: a folder named after what the run is, so that the same run finds it again."""
-PAIRS = ("perturbed", "human")
 
 
 @takes(AssaySettings)
 def assay(
-    dataset: Dataset | Source,
+    dataset: Dataset | Source | None,
     asked: AssaySettings,
     *,
     seed: int = 0,
@@ -60,15 +59,16 @@ def assay(
     `weights` names a column of positive numbers, or is `density`: typical outputs of a context count more.
     `llm` says which language model to ask for the perturbation of that name.
     With `pairs="human"` the pairs are two systems' outputs for an item, the better one by human score.
+    With a path or a table as `pairs`, with `item, output, worse`, those are the pairs, and `dataset` is None.
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     """
-    if asked.pairs not in PAIRS:
-        raise UnknownName("kind of pairs", asked.pairs, PAIRS)
-    data = as_dataset(dataset)
+    data, asked = _source(dataset, asked)
     declared = names_of(asked.human)
     for name in declared:
         data = data.with_human(name)
-    data = prepared(data, normalize=asked.normalize, keep_references=asked.keep_references)
+    keep_references = asked.keep_references or data.paired  # whoever made the pairs says which side is better
+    data = prepared(data, normalize=asked.normalize, keep_references=keep_references)
+    data = told_apart(data) if data.paired else data
     human = declared[0] if declared else None
     plan = Plan(
         asked,
@@ -76,7 +76,7 @@ def assay(
             data,
             asked.metrics,
             normalisation(data, asked.normalize),
-            "none" if asked.pairs == "human" else asked.preprocess,
+            asked.preprocess if asked.pairs == PERTURBED else "none",
         ),
         contexts=_contexts(data, asked.contexts),
         perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
@@ -92,6 +92,25 @@ def assay(
     if run is not None:
         write_run(run, result)
     return result
+
+
+def _source(dataset: Dataset | Source | None, asked: AssaySettings) -> tuple[Dataset, AssaySettings]:
+    """The data, and the settings with `pairs` as one of the known words."""
+    if names_a_source(asked.pairs):
+        if dataset is not None:
+            raise InputError(
+                "pairs that are brought along need no other data.", remedy="Leave one of the two out."
+            )
+        data = read(asked.pairs, pairs=True)
+    elif dataset is None:
+        raise InputError("no data was named.", remedy="Pass data, or pairs with item, output and worse.")
+    else:
+        data = as_dataset(dataset)
+    if not data.paired:
+        return data, asked
+    if asked.perturbations is not None or asked.preprocess != "none":
+        raise InputError("pairs that are brought along are neither perturbed nor preprocessed.")
+    return data, replace(asked, pairs=GIVEN)
 
 
 @dataclass(frozen=True)
@@ -112,7 +131,7 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
     """Make worse, score, judge."""
     settings = plan.asked
     every = _pairs(data, plan, how)
-    sample = every if settings.pairs == "human" else every.sample(settings.per_output)
+    sample = every.sample(settings.per_output) if settings.pairs == PERTURBED else every
     sentinels = sentinels_beside(plan.metrics)
     with warnings_as_notes() as notes:
         judged = judge_pairs(
@@ -148,8 +167,10 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
 
 
 def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
-    """All pairs: chosen by people, or every applicable perturbation of every output."""
+    """All pairs: brought along, chosen by people, or every applicable perturbation of every output."""
     settings = plan.asked
+    if data.paired:
+        return given_pairs(data)
     if plan.human is not None and settings.pairs == "human":
         return human_pairs(data, plan.human, settings.minimum_gap)
     pairs = make_pairs(
@@ -174,7 +195,7 @@ def run_name(identity: Mapping[str, Any]) -> str:
 
 def _contexts(data: Dataset, wanted: Sequence[ContextRequest] | None) -> tuple[Context, ...]:
     made = tuple(make_context(data, context) for context in wanted or default_contexts(data))
-    if not any(context.varies for context in made):
+    if not any(context.varies for context in made) and not (data.paired and not wanted):
         names = ", ".join(context.name for context in made)
         raise InputError(
             f"no requested context varies ({names}), so there is nothing to compare.",

@@ -127,6 +127,8 @@ def _score_ranked(
 
 def _rows(dataset: Dataset, pairs: Pairs) -> NDArray[np.int64]:
     """The row of each pair's output in the data set."""
+    if pairs.rows is not None:
+        return pairs.rows
     index = dataset.outputs.select(KEY).with_row_index("row")
     joined = pairs.frame.select(KEY).join(index, on=KEY, how="left", maintain_order="left")
     return joined["row"].cast(pl.Int64).to_numpy()

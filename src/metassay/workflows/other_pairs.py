@@ -1,7 +1,8 @@
-"""Pairs chosen by people: two systems' outputs for an item, the better one by human score."""
+"""Pairs that no perturbation made: of two systems' outputs, told apart by human scores, or brought along."""
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
@@ -10,6 +11,9 @@ from metassay.perturbations.pairs import Pairs, PerturbationCount
 
 METHOD = "human"
 """Stands where the perturbation stands in pairs that were made worse."""
+UNNAMED = "unnamed"
+"""Stands there in pairs of which nobody says how they were made."""
+EQUAL_SIDES = "both sides of the pair are equal"
 
 
 def human_column(dataset: Dataset, named: str | None) -> str:
@@ -53,3 +57,21 @@ def human_pairs(dataset: Dataset, human: str, minimum_gap: float = 0.0) -> Pairs
     unrated = len(dataset) - rated.height
     notes = (f"{unrated} outputs without {human} are in no pair.",) if unrated else ()
     return Pairs(frame, {METHOD: count}, notes)
+
+
+def told_apart(dataset: Dataset) -> Dataset:
+    """The pairs whose two sides differ; the others are counted."""
+    return dataset.where(dataset.outputs["output"] != dataset.outputs["worse"], reason=EQUAL_SIDES)
+
+
+def given_pairs(dataset: Dataset) -> Pairs:
+    """The pairs that a data set of pairs holds, one per row, in its order."""
+    outputs = dataset.outputs
+    named = "perturbation" in outputs.columns
+    method = pl.col("perturbation").fill_null(UNNAMED) if named else pl.lit(UNNAMED).alias("perturbation")
+    frame = outputs.select("item", "system", method, "output", "worse")
+    held = dict(frame["perturbation"].value_counts().iter_rows())
+    counts = {name: PerturbationCount(applied=count, pairs=count) for name, count in held.items()}
+    distinct = outputs.select("item", "system", "output").n_unique()
+    note = f"{distinct:,} distinct outputs are in {len(dataset):,} pairs; each pair counts as one output."
+    return Pairs(frame, counts, (note,) if distinct < len(dataset) else (), rows=np.arange(len(dataset)))
