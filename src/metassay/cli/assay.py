@@ -17,7 +17,9 @@ def run_assay(
     model: LlmOptions,
     settings: AssaySettings,
     *,
-    metric_file: Annotated[list[str], typer.Option(help="Your own metric.", metavar="FILE.py:NAME")] = [],  # noqa: B006
+    metric_file: Annotated[
+        list[str], typer.Option(help="Your own metric: FILE.py:NAME or a program.", metavar="FILE")
+    ] = [],  # noqa: B006
 ) -> None:
     """Perturb, score and judge: local accuracy per context, both hypotheses, a recommendation, a report."""
     from metassay.workflows.assay import AUTOMATIC, assay

@@ -14,12 +14,15 @@ from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.meta.contexts.assay import assay_pairs
+from metassay.metrics.base import Metric
+from metassay.metrics.given import GivenScores, directed, distinct_texts, given_metrics
+from metassay.metrics.registry import parse_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import takes
 from metassay.specs import single_parts
 from metassay.store.run import RunFolder
 from metassay.workflows.assay_result import AssayResult, Plan
-from metassay.workflows.judging import judge_pairs
+from metassay.workflows.judging import judge_pairs, scored_texts
 from metassay.workflows.llm_settings import LlmSettings, described, with_cache
 from metassay.workflows.noting import warnings_as_notes
 from metassay.workflows.other_pairs import given_pairs, human_column, human_pairs, told_apart
@@ -59,6 +62,7 @@ def assay(
     `weights` names a column of positive numbers, or is `density`: typical outputs of a context count more.
     `llm` says which language model to ask for the perturbation of that name.
     With `pairs="human"` the pairs are two systems' outputs for an item, the better one by human score.
+    `scores` are files or tables of scores of the texts that `perturb` leaves in `texts.jsonl`.
     With a path or a table as `pairs`, with `item, output, worse`, those are the pairs, and `dataset` is None.
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     """
@@ -72,12 +76,7 @@ def assay(
     human = declared[0] if declared else None
     plan = Plan(
         asked,
-        metrics=chosen_metrics(
-            data,
-            asked.metrics,
-            normalisation(data, asked.normalize),
-            asked.preprocess if asked.pairs == PERTURBED else "none",
-        ),
+        metrics=_metrics(data, asked),
         contexts=_contexts(data, asked.contexts),
         perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
         normalize=normalisation(data, asked.normalize),
@@ -133,18 +132,20 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
     every = _pairs(data, plan, how)
     sample = every.sample(settings.per_output) if settings.pairs == PERTURBED else every
     sentinels = sentinels_beside(plan.metrics)
+    metrics = _with_scores(data, every, plan.metrics)
     with warnings_as_notes() as notes:
         judged = judge_pairs(
             data,
             every,
-            (*plan.metrics, *sentinels),
+            (*metrics, *sentinels),
             cluster=settings.cluster,
             weights=output_weights(data, settings.weights, plan.contexts),
             workers=how.workers,
             parts=None if how.run is None else how.run.parts,
             progress=how.tell,
         )
-    judged = replace(judged, notes=(*judged.notes, *notes))
+    astray = [note for metric in metrics if isinstance(metric, GivenScores) for note in metric.notes]
+    judged = replace(judged, notes=(*judged.notes, *notes, *astray))
     kept = judged.chosen(sample)
     how.tell("judging", 0, 1)
     contextual = assay_pairs(
@@ -164,6 +165,25 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
     return AssayResult(data, plan, sample, judged, contextual, folder)
+
+
+def _metrics(data: Dataset, asked: AssaySettings) -> tuple[Metric, ...]:
+    """The metrics asked for: those to compute, and those that files of scores hold."""
+    given = given_metrics(asked.scores)
+    if given and data.kind.ranked:
+        raise InputError("scores made elsewhere are taken of texts, not of rankings.")
+    named = () if given and asked.metrics is None else parse_metrics(asked.metrics or data.kind.metrics)
+    wanted = directed((*named, *given), names_of(asked.lower_is_better), names_of(asked.higher_is_better))
+    changed = asked.preprocess if asked.pairs == PERTURBED else "none"
+    return chosen_metrics(data, wanted, normalisation(data, asked.normalize), changed)
+
+
+def _with_scores(data: Dataset, pairs: Pairs, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """The metrics, those of scores made elsewhere with the scores of the texts of these pairs."""
+    if not any(isinstance(metric, GivenScores) for metric in metrics):
+        return tuple(metrics)
+    texts = distinct_texts(scored_texts(data, pairs))
+    return tuple(metric.bound(texts) if isinstance(metric, GivenScores) else metric for metric in metrics)
 
 
 def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:

@@ -17,6 +17,7 @@ from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.validity import perturbation_validity
 from metassay.metrics.base import Metric
+from metassay.metrics.given import GivenScores
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
 from metassay.workflows.examples import wrong_pairs
@@ -50,6 +51,8 @@ class Plan:
         """Everything that decides the result, but the data, as plain values."""
         asked = self.asked.to_dict()
         del asked["strict_resources"]  # decides whether there is a result, not which
+        for name in ("scores", "lower_is_better", "higher_is_better"):
+            del asked[name]  # in the signatures of the metrics
         return asked | {
             "metrics": [metric.signature for metric in self.metrics],
             "contexts": [context.name for context in self.contexts],
@@ -131,9 +134,13 @@ class AssayResult(Result):
         return wrong_pairs(self.dataset, self.metrics, self.judged)
 
     def cost(self) -> dict[str, float]:
-        """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone."""
+        """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone.
+
+        What scores cost that were made elsewhere is not known.
+        """
         with warnings_as_notes():  # they were noted when the outputs were scored
-            return measured_cost(self.metrics, scoring_rows(self.dataset))
+            computed = [metric for metric in self.metrics if not isinstance(metric, GivenScores)]
+            return measured_cost(computed, scoring_rows(self.dataset))
 
     def manifest(self) -> dict[str, Any]:
         """What was done, with what, on how much: the same on any machine and number of workers."""

@@ -99,15 +99,26 @@ def _score_texts(
 ) -> tuple[Scored, NDArray[np.float64], NDArray[np.float64]]:
     """Scores of both sides, each output scored once: [metrics, pairs], higher is better."""
     scored_rows, position = np.unique(rows, return_inverse=True)
+    both = _both_sides(dataset, pairs, rows)
+    scored = score_rows(metrics, both, workers=workers, parts=parts, progress=progress)
+    oriented = np.array([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
+    return scored, oriented[:, : len(scored_rows)][:, position], oriented[:, len(scored_rows) :]
+
+
+def scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
+    """What metrics may read of every text that the pairs ask them to score."""
+    return _both_sides(dataset, pairs, _rows(dataset, pairs)).frame
+
+
+def _both_sides(dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64]) -> Rows:
+    """Every output that has pairs, once, and then the worse side of each pair."""
+    scored_rows, position = np.unique(rows, return_inverse=True)
     base = scoring_rows(dataset)
     outputs = base.frame[scored_rows].with_columns(_first_output(pairs, position, len(scored_rows)))
     copies = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
     if "worse_system" in pairs.frame.columns:
         copies = copies.with_columns(pairs.frame["worse_system"].alias("system"))
-    both = Rows(pl.concat([outputs, copies]), base.qrels)
-    scored = score_rows(metrics, both, workers=workers, parts=parts, progress=progress)
-    oriented = np.array([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
-    return scored, oriented[:, : len(scored_rows)][:, position], oriented[:, len(scored_rows) :]
+    return Rows(pl.concat([outputs, copies]), base.qrels)
 
 
 def _score_ranked(
