@@ -73,5 +73,20 @@ def given_pairs(dataset: Dataset) -> Pairs:
     held = dict(frame["perturbation"].value_counts().iter_rows())
     counts = {name: PerturbationCount(applied=count, pairs=count) for name, count in held.items()}
     distinct = outputs.select("item", "system", "output").n_unique()
-    note = f"{distinct:,} distinct outputs are in {len(dataset):,} pairs; each pair counts as one output."
-    return Pairs(frame, counts, (note,) if distinct < len(dataset) else (), rows=np.arange(len(dataset)))
+    notes = _hopeless(outputs)
+    if distinct < len(dataset):
+        notes = [
+            f"{distinct:,} distinct outputs are in {len(dataset):,} pairs; each pair counts as one output.",
+            *notes,
+        ]
+    return Pairs(frame, counts, tuple(notes), rows=np.arange(len(dataset)))
+
+
+def _hopeless(outputs: pl.DataFrame) -> list[str]:
+    """A note on pairs whose worse side is a reference and whose better side is none."""
+    if "references" not in outputs.columns:
+        return []
+    own, worse = (pl.col("references").list.contains(pl.col(side)) for side in ("output", "worse"))
+    count = outputs.filter(worse & ~own).height
+    said = "the worse text is the reference itself: a metric that rewards likeness to it must be wrong there."
+    return [f"In {count:,} pairs {said}"] if count else []
