@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def overlooked(metrics: Sequence[str], contexts: Sequence[str], by: dict[Any, Any]) -> list[list[Any]]:
-    """Per metric, the phenomena on which it mostly ties, and others on which it is right in less than half."""
+    """Per metric, the phenomena on which it mostly ties; others where it is right in less than half."""
     rows = []
     for metric in metrics:
         tied = [c for c in contexts if by[c, metric]["ties"] >= 0.5]
