@@ -161,7 +161,9 @@ def _keys(frame: pl.DataFrame, lower: dict[str, str], file: str) -> pl.DataFrame
 
 
 def _text_column(frame: pl.DataFrame, lower: dict[str, str], names: Sequence[str]) -> str | None:
-    return next((lower[n] for n in names if n in lower and frame[lower[n]].dtype == pl.String), None)
+    """The first column of texts with one of the names; numbers that a table holds as text are none."""
+    there = [lower[name] for name in names if name in lower and frame[lower[name]].dtype == pl.String]
+    return next((name for name in there if name.lower() != PREDICTION or not is_number(frame[name])), None)
 
 
 def _metric_columns(frame: pl.DataFrame) -> list[str]:

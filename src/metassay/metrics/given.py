@@ -109,8 +109,9 @@ class GivenScores(OutsideMetric):
                 notes.append(
                     f"{astray:,} scores of {self.name} in {part.file} are of texts not compared here."
                 )
+            own = part.scores.to_list()
             for text, index in matched:
-                _enter(scores, text, part, index)
+                _enter(scores, text, own[index], part, index)
         missing = len(texts) - len(scores)
         if missing:
             notes.append(f"{self.name}: {missing:,} of {len(texts):,} texts have no score.")
@@ -196,7 +197,7 @@ def _by_text(part: ScoreList, keys: pl.DataFrame, texts: pl.DataFrame) -> pl.Dat
     shared = [name for name in ("item", "source", "reference", "output") if name in keys and name in here]
     stripped = [pl.col(name).str.strip_chars() for name in shared]
     left = keys.select(stripped).with_row_index("index")
-    found = left.join(here.select("id", *stripped), on=shared, how="inner", maintain_order="left")
+    found = left.join(here.select("id", *stripped), on=shared, nulls_equal=True, maintain_order="left")
     if found.is_empty():
         raise InputError(
             "no score is of a text that is compared here.",
@@ -206,9 +207,10 @@ def _by_text(part: ScoreList, keys: pl.DataFrame, texts: pl.DataFrame) -> pl.Dat
     return found
 
 
-def _enter(scores: dict[str, tuple[float, ScoreList, int]], text: str, part: ScoreList, index: int) -> None:
+def _enter(
+    scores: dict[str, tuple[float, ScoreList, int]], text: str, score: float, part: ScoreList, index: int
+) -> None:
     """Take up a score; a text with two that differ is an error."""
-    score = float(part.scores[index])
     before = scores.setdefault(text, (score, part, index))
     if before[0] != score:
         raise InputError(

@@ -172,7 +172,8 @@ def _metrics(data: Dataset, asked: AssaySettings) -> tuple[Metric, ...]:
     given = given_metrics(asked.scores)
     if given and data.kind.ranked:
         raise InputError("scores made elsewhere are taken of texts, not of rankings.")
-    named = () if given and asked.metrics is None else parse_metrics(asked.metrics or data.kind.metrics)
+    default = () if given else parse_metrics(data.kind.metrics)
+    named = default if asked.metrics is None else parse_metrics(asked.metrics)
     wanted = directed((*named, *given), names_of(asked.lower_is_better), names_of(asked.higher_is_better))
     changed = asked.preprocess if asked.pairs == PERTURBED else "none"
     return chosen_metrics(data, wanted, normalisation(data, asked.normalize), changed)
