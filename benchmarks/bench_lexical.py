@@ -29,7 +29,7 @@ from metassay.metrics.base import Batch
 from metassay.metrics.meteor import synonyms
 from metassay.metrics.registry import parse_metric
 from metassay.sample import sample_path
-from metassay.text.porter import porter_stem
+from metassay.text.tokens import porter_stem
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "metrics"))
 from oracles import SACREBLEU, nltk_wordnet, official

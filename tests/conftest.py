@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # several folders of tests share these
+
+from fake_llm_server import server  # noqa: F401 - a fixture
 
 ROOT = Path(__file__).parents[1]
 _ran: dict[str, int] = {"real": 0}

@@ -57,7 +57,7 @@ What it shows:
 - ROUGE-1 is right in no pair made by swapping; it is flagged as confounded, as is the sentinel `length`.
 - Accuracy rises with the quality of the output in zh-en (about .85) and en-de (.6 to .75), and hardly in
   en-ru; the exact figures move by about .1 with the perturbations at work.
-- LibriSpeech: chi-square rejects H1 over speakers at 1e-30, but with chapters as the independent unit the
+- LibriSpeech: chi-square finds H1 over speakers at 1e-30, but with chapters as the independent unit the
   permutation test does not (p .1 to .2): 40 speakers with one to four chapters each are little evidence.
   The order of the metrics agrees with global at .9, above the noise ceiling: no support for H2, as
   published."""

@@ -92,7 +92,7 @@ def measures(plain: AssayResult, valid: AssayResult) -> list[str]:
     significant = [name for name, row in h1.items() if row["p"] < 0.05]
     dependent = [name for name, row in h1.items() if row["p_permutation"] < 0.05]
     tested = (
-        f"H1 (accuracy is the same for every run) is rejected at .05 by the published chi-square test for "
+        f"H1 (accuracy changes from run to run) holds at .05 by the published chi-square test for "
         f"{len(significant)} of {len(h1)} measures, by the permutation test that keeps whole lists together "
         f"for {len(dependent)}{_except([name for name in h1 if name not in dependent])}."
     )

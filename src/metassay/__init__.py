@@ -1,8 +1,8 @@
 """Measures which evaluation metric can be trusted, here.
 
-The verbs `read check assay score perturb rank depend aggregate recommend compare report` are functions of
-this package, and what they take and return are its types; each is imported when it is first used. Everything
-that is not named in `__all__`, here or in `metassay.meta.pairwise`, `metassay.meta.dependence` and
+The verbs `read check assay score perturb rank depend aggregate judge recommend compare report` are functions
+of this package, and what they take and return are its types; each is imported when it is first used. What is
+not named in `__all__`, here or in `metassay.meta.pairwise`, `metassay.meta.dependence` and
 `metassay.stats.rank_correlation`, is internal and may change.
 """
 
@@ -14,7 +14,19 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 VERBS = (
-    *("aggregate", "assay", "check", "compare", "demo", "depend", "perturb", "rank", "read", "recommend"),
+    *(
+        "aggregate",
+        "assay",
+        "check",
+        "compare",
+        "demo",
+        "depend",
+        "judge",
+        "perturb",
+        "rank",
+        "read",
+        "recommend",
+    ),
     *("report", "score"),
 )
 TYPES = {
@@ -27,6 +39,7 @@ TYPES = {
     "DependResult": "workflows.depend",
     "Evidence": "tasks.base",
     "InputError": "errors",
+    "JudgeResult": "workflows.judge",
     "MetassayError": "errors",
     "Metric": "metrics.base",
     "MetricFailure": "errors",
@@ -41,7 +54,7 @@ TYPES = {
     "Task": "tasks.base",
     "TiedScores": "errors",
     "UnknownName": "errors",
-    "View": "perturbations.view",
+    "View": "perturbations.base",
 }
 """The public types, and the module that each is in."""
 
@@ -55,6 +68,7 @@ __all__ = [
     "DependResult",
     "Evidence",
     "InputError",
+    "JudgeResult",
     "MetassayError",
     "Metric",
     "MetricFailure",
@@ -76,6 +90,7 @@ __all__ = [
     "compare",
     "demo",
     "depend",
+    "judge",
     "perturb",
     "rank",
     "read",
@@ -96,8 +111,7 @@ if TYPE_CHECKING:
         UnknownName,
     )
     from metassay.metrics.base import Batch, Metric, StatisticsMetric
-    from metassay.perturbations.base import Perturbation
-    from metassay.perturbations.view import View
+    from metassay.perturbations.base import Perturbation, View
     from metassay.stats.random import Stream
     from metassay.tasks.base import Evidence, OutputKind, Task
     from metassay.workflows.aggregate import AggregateResult, aggregate
@@ -107,6 +121,7 @@ if TYPE_CHECKING:
     from metassay.workflows.compare import compare
     from metassay.workflows.demo import demo
     from metassay.workflows.depend import DependResult, depend
+    from metassay.workflows.judge import JudgeResult, judge
     from metassay.workflows.perturb import PerturbResult, perturb
     from metassay.workflows.rank import RankResult, rank
     from metassay.workflows.read import read

@@ -34,7 +34,9 @@ def rank(*arguments: str | Path) -> Result:
 
 
 def test_json_is_one_object_with_exact_metric_names(table: Path) -> None:
-    result = rank(table, "--draws", "50", "--meta", "spa,pa", "--context", "domain", "--json")
+    result = rank(
+        table, "--draws", "50", "--meta", "spa,pa", "--context", "domain", "--min-segments", "5", "--json"
+    )
     found = json.loads(result.stdout)
     assert result.exit_code == 0
     assert [r["context"] for r in found["results"]] == ["global", "chat", "news"] * 2

@@ -9,6 +9,7 @@ import pytest
 from metassay.data.context import default_contexts, make_context
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
+from metassay.meta.contexts.trend import position
 from metassay.workflows.read import read
 
 
@@ -50,6 +51,39 @@ def test_buckets_hold_equal_numbers_where_nothing_ties(data) -> None:
     context = make_context(data, "length:3")
     assert np.bincount(context.codes).tolist() == [4, 4, 4]
     assert context.values == ("[1,4]", "[5,8]", "[9,12]")
+
+
+def scored(numbers: list[float]) -> Dataset:
+    frame = pl.DataFrame(
+        {
+            "item": [f"{n:03d}" for n in range(len(numbers))],
+            "system": "a",
+            "output": "w",
+            "mqm": numbers,
+        }
+    )
+    return Dataset("mt", frame, human=("mqm",))
+
+
+def test_labels_keep_close_buckets_apart() -> None:
+    """Four buckets of scores that agree in their first seven digits are four contexts."""
+    context = make_context(scored([0.5 + n * 1e-9 for n in range(40)]), "mqm:4")
+    assert np.bincount(context.codes).tolist() == [10, 10, 10, 10]
+    lows = [float(value[1:].split(",")[0]) for value in context.values]
+    assert lows == sorted(lows)
+    assert len(set(lows)) == 4
+
+
+def test_large_numbers_sort_as_numbers() -> None:
+    context = make_context(scored([n * 3e8 for n in range(12)]), "mqm:4")
+    assert context.values == ("[0,6e08]", "[9e08,1.5e09]", "[1.8e09,2.4e09]", "[2.7e09,3.3e09]")
+    assert context.codes.tolist() == sorted(context.codes.tolist())
+    assert [position(value) for value in context.values] == [0, 9e8, 1.8e9, 2.7e9]
+
+
+def test_a_note_says_when_fewer_buckets_came_out(data) -> None:
+    assert make_context(data, "length:3").notes == ()
+    assert make_context(data, "mqm:4").notes == ("mqm: 3 buckets of 4 asked for, since scores tie.",)
 
 
 def test_ranges_and_functions(data) -> None:

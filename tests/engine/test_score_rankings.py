@@ -9,10 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.engine import rankings
+from metassay.engine import local
 from metassay.engine.batches import Rows
-from metassay.engine.local import measured_cost, score_rows
-from metassay.engine.rankings import score_ranked_rows
+from metassay.engine.local import measured_cost, score_ranked_rows, score_rows
 from metassay.errors import InputError, MetricFailure
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metrics
@@ -41,7 +40,7 @@ QRELS = pl.DataFrame({"item": ["q1", "q1", "q2"], "document": ["x", "w", "v"], "
 def test_values_by_hand(monkeypatch):
     metrics = (*parse_metrics("map,p_1,ndcg,length,constant"), Judged())
     for at_once in (1, 2, 100):
-        monkeypatch.setattr(rankings, "LISTS_AT_ONCE", at_once)
+        monkeypatch.setattr(local, "LISTS_AT_ONCE", at_once)
         scored = score_ranked_rows(metrics, FRAME, QRELS, workers=2).scores
         np.testing.assert_allclose(scored["map"], [1 / 2, 0, 1 / 4])
         np.testing.assert_allclose(scored["p_1"], [1, 0, 0])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
 from scipy.stats import chi2 as chi2_distribution
+from scipy.stats import f as f_distribution
 
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.judgements import Contexts, Judgements
@@ -61,7 +62,7 @@ def columns_of(pairs):
 
 
 def assay(pairs, *, weighted=False, **options):
-    options = {"resamples": 200, "permutations": 99, "sentinels": ("length",)} | options
+    options = {"resamples": 200, "permutations": 99, "sentinels": ("length",), "minimum_items": 1} | options
     return assay_pairs(as_judgements(pairs, weighted=weighted), columns_of(pairs), **options).to_dict()
 
 
@@ -153,28 +154,51 @@ def step_down(p_values):
 
 
 def shuffled_p_value(pairs, column, metric, tie, rng, draws=600):
-    known = scored(pairs, metric)
+    """Whole outputs change systems within their item, whole documents their domain; the larger of two p."""
+    crossed = column == "system"
+    units, blocks = defaultdict(list), defaultdict(list)
+    for pair in scored(pairs, metric):
+        unit = (pair.item, pair.system) if crossed else pair.document
+        units[unit].append(credit(pair.outcomes[metric], tie))
+        blocks[pair.item if crossed else "all"].append(credit(pair.outcomes[metric], tie))
+    share = {unit: np.mean(blocks[unit[0] if crossed else "all"]) for unit in units}
+    residual = {unit: sum(values) - len(values) * share[unit] for unit, values in units.items()}
+    most = np.mean([share[u] * (1 - share[u]) * len(units[u]) ** 2 for u in units])
 
-    def statistic(label):
+    def statistics(label):
         groups = defaultdict(list)
-        for pair in known:
-            groups[label(pair)].append(credit(pair.outcomes[metric], tie))
-        share = np.mean([credit(p.outcomes[metric], tie) for p in known])
-        return sum((sum(g) - len(g) * share) ** 2 / len(g) for g in groups.values())
+        for unit in units:
+            groups[label(unit)].append(unit)
+        sizes = np.array([sum(len(units[u]) for u in g) for g in groups.values()])
+        means = np.array([sum(residual[u] for u in g) for g in groups.values()]) / sizes
+        spreads = [np.array([residual[u] for u in g]) for g in groups.values()]
+        welch = [n**2 / (((r - r.mean()) ** 2).sum() + most) for n, r in zip(sizes, spreads)]
+        parts = sizes / sizes.sum()
+        units_of = np.array([len(r) for r in spreads])
+        between = np.sum(sizes * (means - np.average(means, weights=sizes)) ** 2)
+        each = np.array([len(r) * r.var(ddof=1) / n for n, r in zip(sizes, spreads)])
+        expected = np.sum((1 - parts) * each)
+        above = expected**2 / (np.sum(each**2) + np.sum(parts * each) ** 2 - 2 * np.sum(parts * each**2))
+        below = expected**2 / np.sum(((1 - parts) * each) ** 2 / (units_of - 1))
+        return np.array(
+            [
+                np.sum(welch * (means - np.average(means, weights=welch)) ** 2),
+                1 - f_distribution.sf(between / expected, above, below),
+            ]
+        )
 
     def shuffle():
-        if column == "domain":
-            documents = sorted({p.document for p in pairs})
-            labels = dict(zip(documents, rng.permutation([d % 2 for d in documents])))
-            return lambda p: labels[p.document]
-        outputs = defaultdict(set)
-        for p in pairs:
-            outputs[p.item].add(p.system)
-        labels = {i: dict(zip(sorted(s), rng.permutation(sorted(s)))) for i, s in outputs.items()}
-        return lambda p: labels[p.item][p.system]
+        if not crossed:
+            labels = dict(zip(units, rng.permutation([d % 2 for d in units])))
+            return labels.get
+        outputs = defaultdict(list)
+        for item, system in sorted({(p.item, p.system) for p in pairs}):
+            outputs[item].append(system)
+        labels = {(i, a): b for i, s in outputs.items() for a, b in zip(s, rng.permutation(s))}
+        return labels.get
 
-    observed = statistic(lambda p: getattr(p, column))
-    return np.mean([statistic(shuffle()) >= observed - 1e-9 for _ in range(draws)])
+    observed = statistics(lambda unit: unit[1] if crossed else unit % 2)
+    return np.mean([statistics(shuffle()) >= observed * (1 - 1e-9) for _ in range(draws)], axis=0).max()
 
 
 def resampled(pairs, rng, draws):

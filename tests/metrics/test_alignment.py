@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from metassay.metrics.alignment import align_characters, align_tokens, align_words
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
-from metassay.reporting.alignment import edit_counts, word_edits
+from metassay.reporting.sections.examples import edit_counts, word_edits
 from metassay.text.normalize import normalize
 
 COSTS = {"hit": 0, "substitution": 4, "deletion": 3, "insertion": 3}

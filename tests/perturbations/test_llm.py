@@ -1,137 +1,32 @@
-"""The language-model path: misbehaving servers, answers that cannot be used, a run stopped and taken up again."""
+"""The perturbation by language model: answers that cannot be used, failures, a run stopped and taken up again."""
 
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from fake_llm_server import Handler, Reply, answer
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
-from metassay.perturbations.llm import HOPELESS, LlmRewriting, LlmSettings
-from metassay.perturbations.llm_client import Answer, AnswerCache, Endpoint, LlmFailure, Request
-from metassay.perturbations.llm_prompts import fill, read_prompt, usable
+from metassay.llm.answers import AnswerCache, LlmFailure
+from metassay.llm.asking import HOPELESS, LlmSettings
+from metassay.llm.prompts import fill, read_prompt
+from metassay.perturbations.base import View
+from metassay.perturbations.llm import LlmRewriting, fields, usable
 from metassay.perturbations.pairs import make_pairs
-from metassay.perturbations.view import View
 from metassay.tasks import mt
 from metassay.tasks.registry import known_tasks
-
-Reply = Callable[["Handler", dict[str, Any]], None]
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Answers as the server's `behave` says."""
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append((body, dict(self.headers)))
-        self.server.behave(self, body)
-
-    def reply(
-        self, content: bytes | dict[str, Any], status: int = 200, headers: dict[str, str] | None = None
-    ) -> None:
-        content = content if isinstance(content, bytes) else json.dumps(content).encode()
-        self.send_response(status)
-        for name, value in ({"Content-Length": str(len(content))} | (headers or {})).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-
-def answer(text: str, reason: str = "stop") -> dict[str, Any]:
-    message = {"message": {"role": "assistant", "content": text}, "finish_reason": reason}
-    return {"choices": [message], "usage": {"prompt_tokens": 10, "completion_tokens": 4}}
 
 
 def echo_worse(handler: Handler, body: dict[str, Any]) -> None:
     output = body["messages"][0]["content"].split("Output: ")[1].split("\n")[0]
     handler.reply(answer(f"{output} indeed"))
-
-
-@pytest.fixture
-def server() -> Iterator[Callable[[Reply], ThreadingHTTPServer]]:
-    running = []
-
-    def start(behave: Reply) -> ThreadingHTTPServer:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        server.behave, server.asked = behave, []
-        server.url = f"http://127.0.0.1:{server.server_port}/v1"
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        running.append(server)
-        return server
-
-    yield start
-    for server in running:
-        server.shutdown()
-        server.server_close()
-
-
-REQUEST = Request("m", "prompt", 0.3, 200, 1.0, 7)
-
-
-def endpoint(url: str, **options: Any) -> Endpoint:
-    return Endpoint(url, **{"timeout": 5.0, "sleep": lambda _: None} | options)
-
-
-def faulty(*faults: Callable[[Handler], None]) -> Reply:
-    """Misbehaves once in each of these ways, then answers."""
-    left = list(faults)
-
-    def behave(handler: Handler, _: dict[str, Any]) -> None:
-        left.pop(0)(handler) if left else handler.reply(answer("fine"))
-
-    return behave
-
-
-FAULTS = {
-    "429": lambda h: h.reply({"error": "slow down"}, 429, {"Retry-After": "2"}),
-    "500": lambda h: h.reply(b"oops", 500),
-    "truncated JSON": lambda h: h.reply(b'{"choices": [{"mess'),
-    "wrong length": lambda h: h.reply(b'{"choices": []}', headers={"Content-Length": "500"}),
-    "no choices": lambda h: h.reply({"choices": []}),
-    "null content": lambda h: h.reply({"choices": [{"message": {"content": None}}]}),
-    "not JSON": lambda h: h.reply(b"<html>"),
-    "closed": lambda h: h.connection.close(),
-}
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_tried_again(server: Callable[[Reply], Any], fault: str) -> None:
-    running = server(faulty(FAULTS[fault], FAULTS[fault]))
-    waits: list[float] = []
-    client = endpoint(running.url, sleep=waits.append, timeout=1.0)
-    assert client.ask(REQUEST) == Answer("fine", complete=True, prompt_tokens=10, completion_tokens=4)
-    assert (client.usage.asked, client.usage.retries, client.usage.failed) == (1, 2, 0)
-    assert waits == ([2.0, 2.0] if fault == "429" else [1.0, 2.0])
-
-
-def test_a_hanging_server_is_given_up_after_the_time_out(server: Callable[[Reply], Any]) -> None:
-    running = server(faulty(lambda _: time.sleep(3)))
-    client = endpoint(running.url, timeout=0.2)
-    start = time.monotonic()
-    assert client.ask(REQUEST) is not None
-    assert time.monotonic() - start < 2
-    assert client.usage.retries == 1
-
-
-def test_what_patience_cannot_mend_is_an_error_at_once(server: Callable[[Reply], Any]) -> None:
-    running = server(lambda handler, _: handler.reply(b"no such model", 404))
-    with pytest.raises(InputError, match="answered 404"):
-        endpoint(running.url).ask(REQUEST)
-    assert len(running.asked) == 1
 
 
 def test_the_request_is_the_papers_and_the_key_stays_in_the_environment(
@@ -200,7 +95,7 @@ def test_a_run_that_was_stopped_asks_only_for_the_rest(
 def test_a_dead_server_stops_the_run(server: Callable[[Reply], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     running = server(lambda handler, _: handler.reply(b"", 503))
     method = LlmRewriting.configured(LlmSettings(running.url, concurrency=1), mt.TASK)
-    monkeypatch.setattr(method.backend, "sleep", lambda _: None)
+    monkeypatch.setattr(method.asker.backend, "sleep", lambda _: None)
     with pytest.raises(LlmFailure, match="does not answer"):
         make_pairs(dataset(HOPELESS + 2), perturbations=[method])
 
@@ -239,11 +134,11 @@ def test_echoes_refusals_and_cut_answers_are_no_pairs(server: Callable[[Reply], 
 
 def test_prompts_hold_the_texts_and_no_examples_of_errors(tmp_path: Path) -> None:
     view = View("out {source} {0}", language="de", source="src", references=("ref",))
-    filled = fill(mt.PROMPT, view)
+    filled = fill(mt.PROMPT, fields(view))
     assert all(text in filled for text in ("src", "ref", "out {source} {0}", "German"))
     assert "for example" not in "".join(task.prompt or "" for task in known_tasks().values()).lower()
     (tmp_path / "own.txt").write_text("Make this worse: {output}")
-    assert fill(read_prompt(tmp_path / "own.txt"), view) == "Make this worse: out {source} {0}"
+    assert fill(read_prompt(tmp_path / "own.txt"), fields(view)) == "Make this worse: out {source} {0}"
     (tmp_path / "bad.txt").write_text("Make this worse.")
     with pytest.raises(InputError, match="does not mention"):
         read_prompt(tmp_path / "bad.txt")
@@ -287,3 +182,38 @@ def test_the_commands_ask_the_model_once_and_keep_the_key_to_themselves(
     for file in (tmp_path / "run").rglob("*"):
         assert not file.is_file() or b"very-secret" not in file.read_bytes()
     capfd.readouterr()
+
+
+def test_failures_are_said_and_above_a_share_are_an_error(server, tmp_path, monkeypatch, capfd):
+    """One of twenty fails: a note. 27 of 30 fail: exit 2, and the next run asks only for those."""
+    from metassay.cli import run
+    from metassay.llm import client
+
+    monkeypatch.setattr(client, "PATIENCE", 0.0)
+    table = tmp_path / "t.csv"
+    words = [f"word{i:02d}" for i in range(30)]
+    table.write_text(
+        "id,system,hyp,ref\n" + "".join(f"{i},a,the {w} sat,the {w} sat\n" for i, w in enumerate(words))
+    )
+    failing = set(words[3:])
+
+    def behave(handler: Handler, body: dict[str, Any]) -> None:
+        if any(word in body["messages"][0]["content"] for word in failing):
+            handler.reply(b"", 500)
+        else:
+            echo_worse(handler, body)
+
+    running = server(behave)
+    command = ["perturb", str(table), "--language", "en", "--perturbations", "llm", "--llm-url", running.url,
+               "--llm-model", "m", "--out", str(tmp_path / "run"), "-q", "--llm-concurrency", "1"]  # fmt: skip
+    assert run(command) == 2
+    assert "27 of 30 requests" in capfd.readouterr().err
+    before = len(running.asked)
+    failing.clear()
+    failing.add("word07")
+    assert run(command) == 0
+    shown = capfd.readouterr()
+    assert "1 of 30 requests to the language model got no answer" in shown.out + shown.err
+    asked = {body["messages"][0]["content"] for body, _ in running.asked[before:]}
+    assert len(asked) == 27
+    assert pl.read_parquet(tmp_path / "run" / "pairs.parquet").height == 29

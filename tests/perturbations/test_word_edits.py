@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metassay.errors import InputError
-from metassay.perturbations.view import View
+from metassay.perturbations.base import View
 from metassay.perturbations.words import Insertion, Removal, RemovalShare, Swapping, WordEdit
 from metassay.stats.random import Stream, named_keys, output_keys
 

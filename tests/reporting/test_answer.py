@@ -44,7 +44,7 @@ def test_the_best_metric_with_its_interval_and_where_it_changes():
             "chrF tells a better translation from a worse one in 89 % of pairs (95 % interval 88–90), "
             "ahead of comet with 87 % (86–88)."
         ),
-        "By domain it holds in 1 of 2; on conversation trust comet, right in 88 % (86–90) against 78 % (75–80).",
+        "By domain nothing speaks against it in 1 of 2; on conversation trust comet, right in 88 % (86–90) against 78 % (75–80).",
     ]
 
 
@@ -95,3 +95,43 @@ def test_confounded_metrics_are_named_best_first_and_sentinels_are_not():
 def test_one_metric_is_no_choice():
     result = {"task": "mt", "global": [_row("bleu", 0.8, 0.7, 0.9)]}
     assert _said(result, caveats) == ["Only one metric was assayed: a choice needs at least two."]
+
+
+def _claims(*leads, **more):
+    rows = [dict(zip(("column", "context", "better", "worse", "p"), lead)) for lead in leads]
+    return {"error_rate": 0.05, "lead": rows, "method": [], "set_aside": {}, **more}
+
+
+def test_only_what_holds_for_the_whole_report_is_claimed():
+    """Intervals apart on conversation, but no claim among all contexts: then none is made."""
+    assert _said(_result(claims=_claims(), pairs_from="rule")) == [
+        (
+            "chrF tells a better translation from a worse one in 89 % of pairs made worse by rule "
+            "(95 % interval 88–90); comet cannot be told apart from it."
+        ),
+        (
+            "For no domain is another metric shown to be more accurate; it runs from 78 % (75–80) on "
+            "conversation to 91 % (90–92) on news."
+        ),
+    ]
+
+
+def test_a_claim_is_made_of_the_context_it_is_about():
+    leads = [(None, "global", "chrf", "comet", 0.01), ("domain", "conversation", "comet", "chrf", 0.02)]
+    assert _said(_result(claims=_claims(*leads), pairs_from="people")) == [
+        (
+            "chrF tells a better translation from a worse one in 89 % of pairs judged by people "
+            "(95 % interval 88–90), ahead of comet with 87 % (86–88)."
+        ),
+        (
+            "By domain nothing speaks against it in 1 of 2; on conversation trust comet, right in "
+            "88 % (86–90) against 78 % (75–80)."
+        ),
+    ]
+
+
+def test_contexts_that_were_set_aside_are_not_told_of():
+    claims = _claims(set_aside={"domain": ["conversation"]})
+    assert "conversation" not in _said(_result(claims=claims))[1]
+    claims = _claims(set_aside={"domain": ["conversation", "news"]})
+    assert _said(_result(claims=claims))[1] == "Every domain is too small for a claim of its own."

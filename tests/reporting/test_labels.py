@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 
-from metassay.reporting.grid import Field
 from metassay.reporting.html import render, render_fragment
 from metassay.reporting.labels import Label, in_labels
+from metassay.reporting.tables import Field
 
 PLUS = "chrf(word_order=2)"
 

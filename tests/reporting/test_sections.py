@@ -7,19 +7,21 @@ from typing import Any
 import pytest
 
 from metassay.reporting.findings import Column, Findings, find
-from metassay.reporting.sections.accuracy import trend_sentence
+from metassay.reporting.sections.accuracy import spread_sentence, trend_sentence
 from metassay.reporting.sections.choice import robust_sentence, thrifty_sentence
 from metassay.reporting.sections.h1 import h1_grid, h1_sentence
 from metassay.reporting.sections.h2 import agreement_sentences
 
 
-def _found(accuracies: dict[str, float], **column: Any) -> tuple[Findings, Column]:
+def _found(
+    accuracies: dict[str, float], claims: dict[str, Any] | None = None, **column: Any
+) -> tuple[Findings, Column]:
     rows = [
         {"context": context, "metric": "bleu", "accuracy": value} for context, value in accuracies.items()
     ]
     part = {"local_accuracy": rows, "h1": None, "h2": None, **column}
     whole = [{"metric": "bleu", "accuracy": 0.8, "low": 0.7, "high": 0.9}]
-    findings = find({"task": "mt", "global": whole, "contexts": {"col": part}})
+    findings = find({"task": "mt", "global": whole, "contexts": {"col": part}, "claims": claims})
     return findings, findings.columns[0]
 
 
@@ -28,19 +30,33 @@ def _found(accuracies: dict[str, float], **column: Any) -> tuple[Findings, Colum
     [
         (1.0, "Accuracy rises", "1.00"),
         (-1.0, "Accuracy falls", "−1.00"),
-        (0.2, "Accuracy hardly follows", "0.20"),
     ],
 )
 def test_trends_along_buckets(rho, start, shown):
     buckets = {f"[{n},{n + 1}]": 0.5 for n in range(5)}
-    said = str(trend_sentence(*_found(buckets, trend={"bleu": rho})))
+    claims = {"trend": [{"column": "col", "metric": "bleu", "p": 0.01}]}
+    said = str(trend_sentence(*_found(buckets, claims, trend={"bleu": rho})))
     assert said.startswith(start)
     assert said.endswith(f"accuracy is {shown} for BLEU.")
 
 
 @pytest.mark.parametrize("trend", [None, {}, {"bleu": None}])
 def test_without_a_trend_nothing_is_said(trend):
-    assert trend_sentence(*_found({"a": 0.5}, trend=trend)) is None
+    assert trend_sentence(*_found({"a": 0.5}, {"trend": []}, trend=trend)) is None
+
+
+def test_a_trend_that_was_not_tested_is_not_told_and_one_that_chance_explains_is_called_so():
+    buckets = {f"[{n},{n + 1}]": 0.5 for n in range(5)}
+    assert trend_sentence(*_found(buckets, trend={"bleu": 1.0})) is None
+    said = str(trend_sentence(*_found(buckets, {"trend": []}, trend={"bleu": 1.0})))
+    assert said == "Accuracy is not shown to follow the order of col for any metric."
+
+
+def test_only_a_metric_that_is_shown_to_vary_is_said_to_vary():
+    claims = {"vary": [{"column": "col", "metric": "bleu", "p": 0.01}]}
+    said = str(spread_sentence(*_found({"a": 0.5, "b": 0.8}, claims)))
+    assert said == "BLEU varies: 80\u202f% on b, 50\u202f% on a."
+    assert spread_sentence(*_found({"a": 0.5, "b": 0.8}, {"vary": []})) is None
 
 
 def _h1(**values: Any) -> dict[str, Any]:
@@ -59,9 +75,26 @@ def _h1(**values: Any) -> dict[str, Any]:
     ],
 )
 def test_the_test_that_respects_dependence_decides(row, verdict):
-    grid = h1_grid(_found({"a": 0.1, "b": 0.2}, h1=[row])[1])
+    grid = h1_grid(*_found({"a": 0.1, "b": 0.2}, h1=[row]))
     assert grid is not None
     assert grid.rows[0]["verdict"] == verdict
+
+
+def test_the_verdict_is_that_of_all_claims_together():
+    row = _h1(p_permutation=0.01, p_permutation_holm=0.02)
+    grid = h1_grid(*_found({"a": 0.1, "b": 0.2}, {"vary": []}, h1=[row]))
+    assert grid is not None
+    assert grid.rows[0]["verdict"] == "not shown"
+
+
+def test_a_test_that_can_tell_nothing_has_no_p_value():
+    """Contexts that are the clusters: the chi-square's p does not take its place."""
+    row = _h1(p_holm=1e-9, p_permutation=None, p_permutation_holm=None)
+    findings, column = _found({"a": 0.1, "b": 0.2}, {"vary": []}, h1=[row])
+    grid = h1_grid(findings, column)
+    assert grid is not None
+    assert (grid.rows[0]["corrected"], grid.rows[0]["verdict"]) == (None, None)
+    assert "cannot be tested" in str(h1_sentence(findings, column))
 
 
 def test_h1_in_words():
@@ -70,7 +103,7 @@ def test_h1_in_words():
         "the difference is moderate (largest Cramér’s V 0.20, BLEU)."
     )
     assert str(h1_sentence(*_found({"a": 0.1, "b": 0.2}, h1=[_h1(p=0.4)]))) == (
-        "For none of 1 metric does accuracy differ between values of col by more than chance allows."
+        "For none of 1 metric is accuracy shown to differ between values of col."
     )
     assert str(h1_sentence(*_found({"a": 0.1}))) == "There is nothing to test: col has one value only."
 
@@ -80,8 +113,9 @@ def _h2(matrix: list[list[float | None]], **values: Any) -> dict[str, Any]:
     return {"statistic": "kendall", "contexts": contexts, "matrix": matrix, **values}
 
 
-def _agreement(h2: dict[str, Any]) -> list[str]:
-    return [str(said) for said in agreement_sentences(*_found({"a": 0.1, "b": 0.2, "c": 0.3}, h2=h2))]
+def _agreement(h2: dict[str, Any], claims: dict[str, Any] | None = None) -> list[str]:
+    found = _found({"a": 0.1, "b": 0.2, "c": 0.3}, claims, h2=h2)
+    return [str(said) for said in agreement_sentences(*found)]
 
 
 def test_agreement_in_words():
@@ -96,16 +130,29 @@ def test_agreement_in_words():
             "least between a and b at 0.20."
         ),
         (
-            "For scale: two random halves of the same context agree at 0.90 on average, "
-            "so with this much data that is about as high as agreement gets."
+            "For scale: two samples of the same context, each as large as these, would agree at 0.90 on average, "
+            "so contexts that order the metrics alike agree about as well."
         ),
-        "Beyond noise, the order differs from global on a.",
+        "The order over all outputs is shown not to hold on a.",
         (
             "Contexts that order the metrics alike, in 2 groups: a (no single metric is among the best in all); "
             "b and c (there BLEU is among the best)."
         ),
         "With 1 metric the agreement can take a handful of values only, so read it with care.",
     ]
+
+
+def test_sentences_about_the_order_agree():
+    """Groups of contexts that order the metrics alike are told only where some order is shown to differ."""
+    matrix = [[1, 0.9, 0.8], [0.9, 1, 0.2], [0.8, 0.2, 1]]
+    groups = [{"contexts": ["a"], "metrics": []}, {"contexts": ["b"], "metrics": ["bleu"]}]
+    h2 = _h2(matrix, p_global=[None, 0.01, 0.2], clusters=groups)
+    none = _agreement(h2, {"order": {"col": {"a": 0.2, "b": 1.0}}})
+    assert none[1] == "In no context is the order shown to differ from the one over all outputs."
+    assert not any("groups" in said for said in none)
+    one = _agreement(h2, {"order": {"col": {"a": 0.02, "b": 1.0}}})
+    assert one[1] == "The order over all outputs is shown not to hold on a."
+    assert "in 2 groups" in one[2]
 
 
 def test_the_same_order_everywhere_needs_no_more_words():
@@ -122,10 +169,13 @@ def test_agreement_with_global_alone():
 def test_prediction_in_words():
     known = {"coefficients": {"year": 0.1}}
     matrix = [[1, 0.5], [0.5, 1]]
-    useful = _agreement(_h2(matrix, prediction={**known, "explained": 0.31}))
-    useless = _agreement(_h2(matrix, prediction={**known, "explained": -0.4}))
+    shown = {"predict": [{"column": "col", "p": 0.02}]}
+    useful = _agreement(_h2(matrix, prediction={**known, "explained": 0.31}), shown)
+    useless = _agreement(_h2(matrix, prediction={**known, "explained": -0.4}), shown)
+    lucky = _agreement(_h2(matrix, prediction={**known, "explained": 0.31}), {"predict": []})
     assert "(year) predicts 31\u202f% of the variation" in useful[1]
-    assert "(year) does not help to predict" in useless[1]
+    assert "(year) is not shown to help predict" in useless[1]
+    assert "(year) is not shown to help predict" in lucky[1]
 
 
 def test_the_robust_choice_and_the_thrifty_ones():

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from metassay.errors import InputError
-from metassay.reporting.overview_page import render_overview
+from metassay.reporting.pages import render_overview
 from metassay.sample import sample_path
 from metassay.serve.server import RunServer
 from metassay.workflows.assay import assay

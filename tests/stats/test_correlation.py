@@ -49,3 +49,14 @@ def test_unknown_names_are_refused() -> None:
         system_agreement("pearsson", np.arange(3.0), np.arange(3.0))
     with pytest.raises(ValueError, match="unknown correlation"):
         correlate("cosine", np.arange(3.0), np.arange(3.0))
+
+
+def test_scores_as_given_tie_only_when_equal():
+    """Two scores that differ in the twelfth digit of a far larger third are ordered, as scipy orders them."""
+    human, metric = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1e-13, 2e-13, 1.0, 0.5])
+    exact = float(system_agreement("kendall", human, metric, exact=True))
+    assert exact == pytest.approx(stats.kendalltau(human, metric).statistic)
+    assert float(system_agreement("spearman", human, metric, exact=True)) == pytest.approx(
+        stats.spearmanr(human, metric).statistic
+    )
+    assert float(system_agreement("kendall", human, metric)) != pytest.approx(exact)

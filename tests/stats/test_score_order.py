@@ -1,12 +1,14 @@
-"""The order of scores against NumPy's, and which scores count as equal."""
+"""The order of scores against NumPy's, and nearest values in order against scipy's isotonic regression."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import isotonic_regression
 
-from metassay.stats.score_order import sort_scores
+from metassay.stats.score_order import nearest_in_order, sort_scores
 
 
 @settings(deadline=None)
@@ -27,3 +29,19 @@ def test_levels_and_knots_give_the_scores_back():
     scores = sort_scores(x)
     np.testing.assert_array_equal(scores.knots, np.unique(x))
     np.testing.assert_array_equal(scores.knots[scores.level] + scores.beyond, np.sort(x))
+
+
+def test_every_row_is_an_isotonic_regression():
+    rng = np.random.default_rng(0)
+    rows, weights = rng.integers(0, 5, (200, 9)) / 4, rng.uniform(0.2, 3, 9)
+    nearest, distance = nearest_in_order(rows, weights)
+    for row, found, far in zip(rows, nearest, distance):
+        expected = isotonic_regression(row, weights=weights).x
+        assert found == pytest.approx(expected, abs=1e-12)
+        assert far == pytest.approx((weights * (row - expected) ** 2).sum(), abs=1e-12)
+
+
+def test_values_in_order_are_their_own_nearest():
+    nearest, distance = nearest_in_order(np.array([0.1, 0.1, 0.7]), np.ones(3))
+    assert nearest.tolist() == [[0.1, 0.1, 0.7]]
+    assert distance.tolist() == [0.0]

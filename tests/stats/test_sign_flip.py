@@ -12,6 +12,7 @@ from metassay.stats.sign_flip import (
     difference_signs,
     flip_p_values,
     mtme_p_values,
+    normal_error,
     normal_p_values,
     sign_flip_null,
 )
@@ -96,3 +97,15 @@ def test_the_null_distribution_matches_scipys_exact_enumeration() -> None:
             (row,), np.sum, permutation_type="samples", n_resamples=np.inf, alternative="greater"
         )
         assert (drawn >= row.sum() - 1e-12).mean() == pytest.approx(exact.pvalue, abs=0.015)
+
+
+def test_the_error_of_the_closed_form_is_about_what_enumeration_shows():
+    """Twelve segments, one of them with most of the difference: every sign pattern, against the series."""
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(2, 12)) * np.array([2.0, *[1.0] * 11])
+    d = scores[0] - scores[1]
+    sums = np.array(list(itertools.product([-1, 1], repeat=12))) @ d
+    exact = ((sums > d.sum() + 1e-9).mean() + (sums > d.sum() - 1e-9).mean()) / 2
+    normal = normal_p_values(scores)[0]
+    assert normal_error(scores)[0] == pytest.approx(normal - exact, rel=0.5)
+    assert normal_error(scores[:, :1] * np.zeros((2, 1)))[0] == 0

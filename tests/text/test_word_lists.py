@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from metassay.errors import MetassayError
-from metassay.perturbations.languages import gazetteer
+from metassay.perturbations.languages import names
 from metassay.text import word_lists
 from metassay.text.word_lists import WordLists
 
@@ -41,7 +41,7 @@ def test_the_languages_have_their_folders():
 
 
 def test_english_days_and_months_are_those_of_the_calendar():
-    found = gazetteer.CALENDAR["en"]
+    found = names.CALENDAR["en"]
     assert [word for word, (kind, _) in found.items() if kind == "DAY"] == list(calendar.day_name)
     assert [word for word, (kind, _) in found.items() if kind == "MONTH"] == list(calendar.month_name)[1:]
 

@@ -14,9 +14,8 @@ from metassay.data.context import make_context
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.workflows.assay import assay
-from metassay.workflows.other_pairs import human_column, human_pairs
+from metassay.workflows.pairs import context_metadata, human_column, human_pairs, output_weights
 from metassay.workflows.read import read
-from metassay.workflows.weights import context_metadata, output_weights
 
 FAST = {"resamples": 60, "permutations": 39}
 

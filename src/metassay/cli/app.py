@@ -17,6 +17,7 @@ COMMANDS = (
     "rank",
     "depend",
     "aggregate",
+    "judge",
     "recommend",
     "compare",
     "report",

@@ -46,36 +46,26 @@ def run_assay(
 
 def show_assay(found: dict[str, Any], folder: Any) -> None:
     """The answer first, then the tables it rests on, then where to read more."""
+    from metassay.reporting.answer import answer, caveats
+    from metassay.reporting.findings import find
     from metassay.reporting.labels import in_labels
 
+    findings = find(found)
     found = in_labels(found)
-    for column, entries in found["recommendation"].items():
-        say("", *_answer(column, entries))
+    say("", *map(str, answer(findings)), *map(str, caveats(findings)))
     names: tuple[str, ...] = ("metric", "accuracy", "low", "high", "ties", "pairs")
     rows = [{name: row[name] for name in names} for row in found["global"]]
-    print_table(rows, title="How often each metric preferred the better output (95 % interval)")
-    names = ("metric", "chi2", "dof", "p", "cramers_v", "p_permutation", "p_cmh", "p_holm")
+    print_table(
+        rows, title=f"How often each metric preferred the better output of {findings.pairs} (95 % interval)"
+    )
+    names = ("metric", "chi2", "dof", "p", "cramers_v", "p_cmh", "p_permutation")
     for column, part in found["contexts"].items():
         if part["h1"]:
-            rows = [{name: row[name] for name in names} for row in part["h1"]]
-            print_table(
-                rows, title=f"H1: accuracy is the same in every context of {column} (small p: it is not)"
-            )
+            rows = [
+                {**{name: row[name] for name in names}, "p_holm": row["p_permutation_holm"]}
+                for row in part["h1"]
+            ]
+            print_table(rows, title=f"H1: accuracy changes between contexts of {column} (small p: it does)")
     note([*found["notes"], *found["warnings"]])
     if folder is not None:
         say(f"Report: {folder / 'report.html'}")
-
-
-def _answer(column: str, entries: dict[str, Any]) -> list[str]:
-    """What to trust over all contexts of a column, and in which contexts another metric does better."""
-    overall = entries["global"]
-    best = overall["metrics"][:1]
-    others: dict[str, list[str]] = {}
-    for context, entry in entries.items():
-        if entry["metrics"] and entry["metrics"][:1] != best:
-            others.setdefault(entry["metrics"][0], []).append(context)
-    lines = [f"By {column}: {overall['why']}"]
-    lines += [f"  {metric} comes first on {', '.join(where)}." for metric, where in others.items()]
-    if not others and best:
-        lines.append(f"  {best[0]} comes first in every context.")
-    return lines

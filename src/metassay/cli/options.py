@@ -92,7 +92,7 @@ class OutputOptions:
 
 @dataclass(frozen=True)
 class LlmOptions:
-    """Which language model to ask for the perturbation `llm`; the key comes from the environment alone."""
+    """Which language model to ask, for the perturbation `llm` or as judge; the key is in the environment."""
 
     llm_url: Annotated[
         str | None,
@@ -108,13 +108,25 @@ class LlmOptions:
         Path | None, _option("--llm-prompt", text="File with a prompt of your own.", panel=LLM)
     ] = None
     llm_concurrency: Annotated[int, _option("--llm-concurrency", text="Requests at a time.", panel=LLM)] = 8
+    prices: Annotated[
+        Path | None, _option("--prices", text="JSON: money per million tokens, by model.", panel=LLM)
+    ] = None
+    budget: Annotated[
+        float | None, _option("--budget", text="The most to spend in this run; needs --prices.", panel=LLM)
+    ] = None
 
     def settings(self) -> Any:
         """The settings of the workflow; None where no model was named."""
-        from metassay.workflows.llm_settings import llm_settings
+        from metassay.workflows.perturb import llm_settings
 
         return llm_settings(
-            self.llm_url, self.llm_model, self.llm_local, self.llm_prompt, self.llm_concurrency
+            self.llm_url,
+            self.llm_model,
+            self.llm_local,
+            self.llm_prompt,
+            self.llm_concurrency,
+            self.prices,
+            self.budget,
         )
 
 

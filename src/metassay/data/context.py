@@ -125,16 +125,30 @@ def _buckets(
         below = np.searchsorted(np.sort(values), values)
         bucket = below * count // max(len(values), 1)
         prefix = f"{name}+" if len(names) > 1 else ""
-        for code in np.unique(bucket):
-            inside = values[bucket == code]
-            label = f"{prefix}[{inside.min():g},{inside.max():g}]"
+        made = np.unique(bucket)
+        ends = [(values[bucket == code].min(), values[bucket == code].max()) for code in made]
+        for code, label in zip(made, _interval_names(ends)):
             for row in rows[bucket == code]:
-                labels[row] = label
+                labels[row] = prefix + label
         where = f" of {name}" if len(names) > 1 else ""
-        notes.append(
-            f"{column}{where}: {len(np.unique(bucket))} buckets of {count} asked for, since scores tie."
-        )
+        if len(made) < count:
+            notes.append(f"{column}{where}: {len(made)} buckets of {count} asked for, since scores tie.")
     return labels, tuple(notes)
+
+
+def _interval_names(ends: Sequence[tuple[float, float]]) -> list[str]:
+    """`[0.1,0.25]` for each: as many digits as keep all ends apart, six at least.
+
+    >>> _interval_names([(0.0, 0.1234561), (0.1234562, 1e9)])
+    ['[0,0.1234561]', '[0.1234562,1e09]']
+    """
+    numbers = sorted({float(end) for each in ends for end in each})
+    for digits in range(6, 18):  # 17 tell any two numbers apart
+        names = [f"{number:.{digits}g}".replace("e+", "e") for number in numbers]
+        if len(set(names)) == len(names):
+            break
+    known = dict(zip(numbers, names))
+    return [f"[{known[float(low)]},{known[float(high)]}]" for low, high in ends]
 
 
 def _ranges(numbers: NDArray[np.float64], how: str, part: str) -> list[str | None]:
@@ -147,7 +161,7 @@ def _ranges(numbers: NDArray[np.float64], how: str, part: str) -> list[str | Non
     codes = np.searchsorted(bounds, numbers, side="right") - 1
     codes[numbers == bounds[-1]] = len(bounds) - 2
     inside = (codes >= 0) & (codes < len(bounds) - 1) & ~np.isnan(numbers)
-    names = [f"[{low:g},{high:g}]" for low, high in pairwise(bounds)]
+    names = _interval_names(list(pairwise(bounds.tolist())))
     return [names[code] if ok else None for code, ok in zip(codes, inside)]
 
 

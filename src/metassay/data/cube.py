@@ -25,7 +25,7 @@ from metassay.data.columns import (
     score_columns,
     system_names,
 )
-from metassay.data.own_references import is_own_reference
+from metassay.data.preparation import is_own_reference
 from metassay.errors import InputError, Place, UnknownName
 from metassay.stats.arrays import FloatArray
 

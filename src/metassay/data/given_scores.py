@@ -25,7 +25,7 @@ from metassay.data.columns import (
     system_names,
 )
 from metassay.data.readers.files import COMPRESSED, checked_text, ending, plain_name, read_bytes
-from metassay.data.readers.frames import as_frame
+from metassay.data.readers.registry import as_frame
 from metassay.data.readers.tables import parse_table
 from metassay.errors import InputError, Place
 

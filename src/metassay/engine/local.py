@@ -1,4 +1,4 @@
-"""Scoring on this machine: batches over threads, parts kept as they finish."""
+"""Scoring on this machine: batches of texts over threads, parts kept as they finish, and ranked lists."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from metassay.data.rankings import RankedLists, grade_mappings, ranked_lists
 from metassay.engine.batches import Rows, key
 from metassay.errors import InputError, MetricFailure
-from metassay.metrics.base import Metric, Scores
+from metassay.metrics.base import Batch, Metric, Scores
+from metassay.metrics.ranking_base import RankingMetric, score_rankings
 from metassay.plugins import defined_at, source_hash
 
 Progress = Callable[[str, int, int], None]
@@ -26,6 +29,7 @@ Piece = dict[str, tuple[Scores, float]]
 
 PROBE_ROWS = 256
 """So many outputs are scored to learn what a metric costs."""
+LISTS_AT_ONCE = 16_384
 
 
 class Parts(Protocol):
@@ -72,8 +76,6 @@ def score_rows(
     for metric in metrics:
         rows.check(metric)
     if rows.qrels is not None:
-        from metassay.engine.rankings import score_ranked_rows
-
         return score_ranked_rows(metrics, rows.frame, rows.qrels, workers=workers)
     pieces = list(rows.cuts())
     with _threads(default_workers(workers)) as pool:
@@ -99,6 +101,8 @@ def measured_cost(metrics: Sequence[Metric], rows: Rows) -> dict[str, float]:
     cost = {}
     for metric in metrics:
         rows.check(metric)
+        if not metric.timed:
+            continue
         metric.score(sample.batch(metric.needs))
         started = time.perf_counter()
         metric.score(sample.batch(metric.needs))
@@ -129,7 +133,7 @@ def _finished(futures: Iterable[Future[Piece]]) -> Iterator[Future[Piece]]:
 def _score_piece(metrics: Sequence[Metric], number: int, rows: Rows, parts: Parts | None) -> Piece:
     """Scores of one piece: each distinct content once, kept or found in `parts`."""
     found: Piece = {}
-    for needs in dict.fromkeys(metric.needs for metric in metrics):
+    for needs in dict.fromkeys(metric.needs | metric.optional for metric in metrics):
         digests = rows.digests(needs)
         first = {digest: row for row, digest in reversed(list(enumerate(digests)))}
         chosen = np.array(sorted(first.values()), dtype=np.int64)
@@ -137,7 +141,7 @@ def _score_piece(metrics: Sequence[Metric], number: int, rows: Rows, parts: Part
         back = np.array([place[digest] for digest in digests], dtype=np.int64)
         distinct = _Distinct(rows.take(chosen), [digests[row] for row in chosen], needs)
         for metric in metrics:
-            if metric.needs == needs:
+            if metric.needs | metric.optional == needs:
                 started = time.perf_counter()
                 scores = distinct.score(metric, number, parts if metric.cacheable else None)
                 found[metric.spec] = scores[back], time.perf_counter() - started
@@ -185,3 +189,61 @@ def failure(metric: Metric, what: str) -> MetricFailure:
     error = MetricFailure(f"{defined_at(type(metric))}: {what}")
     error.exit_code = InputError.exit_code
     return error
+
+
+def score_ranked_rows(
+    metrics: Sequence[Metric], frame: pl.DataFrame, qrels: pl.DataFrame | None, *, workers: int | None = None
+) -> Scored:
+    """Every metric on every row of `frame` (`item`, `system`, `output` as document ids, best first)."""
+    if qrels is None:
+        raise InputError(
+            "rankings cannot be scored without relevance judgements.", remedy="Pass --qrels FILE."
+        )
+    lists = ranked_lists(frame["item"], frame["output"], qrels)
+    return score_lists(metrics, lists, frame.select("item", "system"), qrels, workers=workers)
+
+
+def score_lists(
+    metrics: Sequence[Metric],
+    lists: RankedLists,
+    index: pl.DataFrame,
+    qrels: pl.DataFrame,
+    *,
+    workers: int | None = None,
+) -> Scored:
+    """Every metric on every list; `index` has the `item` and `system` of each."""
+    started = time.perf_counter()
+    own = [metric for metric in metrics if isinstance(metric, RankingMetric)]
+    pieces = np.split(np.arange(len(lists)), range(LISTS_AT_ONCE, len(lists), LISTS_AT_ONCE))
+    with ThreadPoolExecutor(default_workers(workers)) as pool:
+        tables = list(pool.map(lambda piece: score_rankings(own, lists.take(piece)), pieces)) if own else []
+    table = np.concatenate(tables) if tables else np.empty((len(lists), 0))
+    scores = {metric.spec: np.ascontiguousarray(table[:, place]) for place, metric in enumerate(own)}
+    shared = (time.perf_counter() - started) / max(len(own), 1)
+    seconds = {metric.spec: shared for metric in own}
+    for metric in metrics:
+        if metric.spec not in scores:
+            scores[metric.spec], seconds[metric.spec] = _score_other(metric, lists, index, qrels)
+    return Scored(scores, seconds)
+
+
+def _score_other(
+    metric: Metric, lists: RankedLists, index: pl.DataFrame, qrels: pl.DataFrame
+) -> tuple[Scores, float]:
+    """A metric that is not of ours, or a sentinel: it sees document ids and a mapping of grades."""
+    started = time.perf_counter()
+    fields: dict[str, Sequence[object]] = {
+        "output": lists,
+        "item": index["item"].to_list(),
+        "system": index["system"].to_list(),
+    }
+    if "qrels" in metric.needs:
+        fields["qrels"] = grade_mappings(index["item"], qrels)
+    scores = np.asarray(metric.score(Batch(fields)), dtype=np.float64)
+    if scores.shape != (len(lists),):
+        raise failure(metric, f"{metric} returned {scores.shape} scores for {len(lists)} lists.")
+    if np.isinf(scores).any():
+        raise failure(
+            metric, f"{metric} is infinite on item {index['item'][int(np.isinf(scores).argmax())]}."
+        )
+    return scores, time.perf_counter() - started

@@ -142,6 +142,10 @@ class Metric(ABC):
     task: ClassVar[str]
     higher_is_better: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"output", "references"})
+    optional: ClassVar[frozenset[str]] = frozenset()
+    """Fields that it reads where the data has them."""
+    timed: ClassVar[bool] = True
+    """False where a second scoring, to learn what it costs, would itself cost something."""
     tie_tolerance: ClassVar[float] = 0.0
     """Two scores that differ by no more than this are a tie."""
     oracle: ClassVar[str] = ""
@@ -220,6 +224,10 @@ class Metric(ABC):
     @abstractmethod
     def score(self, batch: Batch) -> Scores:
         """One number per output; NaN where the definition has none."""
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of its scores must know, once they are there."""
+        return ()
 
     def oriented(self, scores: Scores) -> Scores:
         """The same scores, turned so that higher is better."""

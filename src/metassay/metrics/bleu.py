@@ -10,17 +10,16 @@ import numpy as np
 
 from metassay.errors import UnknownName
 from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_range
-from metassay.metrics.kernels.ngram_scores import (
+from metassay.metrics.kernels.ngrams import (
     SMOOTH_ADD_K,
     SMOOTH_EXP,
     SMOOTH_FLOOR,
     SMOOTH_NONE,
     bleu_scores,
+    shared_ngrams,
 )
-from metassay.metrics.kernels.ngrams import shared_ngrams
 from metassay.metrics.kernels.packing import Tokens
-from metassay.metrics.pairing import Index, Pairing, pairing
-from metassay.metrics.tokens import batch_words
+from metassay.metrics.texts import Index, Pairing, batch_words, pairing
 from metassay.text.tokenizers import (
     AUTO,
     BLEU_TOKENIZERS,

@@ -9,12 +9,10 @@ import numpy as np
 
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_range, labelled
-from metassay.metrics.kernels.ngram_scores import chrf_scores
-from metassay.metrics.kernels.ngrams import shared_ngrams
+from metassay.metrics.kernels.ngrams import chrf_scores, shared_ngrams
 from metassay.metrics.kernels.packing import Tokens
 from metassay.metrics.kernels.tokenize import CHRF_WORDS
-from metassay.metrics.pairing import Couples, pairing
-from metassay.metrics.tokens import batch_characters, batch_split
+from metassay.metrics.texts import Couples, batch_characters, batch_split, pairing
 
 _HIGHEST_ORDER = 100
 

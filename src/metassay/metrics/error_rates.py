@@ -14,8 +14,7 @@ from metassay.metrics.base import Batch, Scores, StatisticsMetric
 from metassay.metrics.kernels.edits import DELETIONS, HITS, INSERTIONS, SUBSTITUTIONS, edit_counts
 from metassay.metrics.kernels.packing import Tokens
 from metassay.metrics.kernels.tokenize import JIWER_WORDS
-from metassay.metrics.pairing import Couples, pairing
-from metassay.metrics.tokens import batch_characters, batch_split, warn_of_words
+from metassay.metrics.texts import Couples, batch_characters, batch_split, pairing, warn_of_words
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, ClassVar, Self
@@ -71,9 +71,11 @@ class GivenScores(OutsideMetric):
     lists: tuple[ScoreList, ...] = field(repr=False, compare=False)
 
     cacheable: ClassVar[bool] = False
+    timed: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"item", "output"})
+    optional: ClassVar[frozenset[str]] = frozenset({"source", "references"})
     found: ClassVar[dict[str, float]] = {}
-    notes: ClassVar[tuple[str, ...]] = ()
+    said: ClassVar[tuple[str, ...]] = ()
     """What binding it to texts left to say."""
 
     def __post_init__(self) -> None:
@@ -95,9 +97,9 @@ class GivenScores(OutsideMetric):
         del language
         return {"scores": self.digest, "higher_is_better": self.higher_is_better}
 
-    def reading(self, columns: Iterable[str]) -> Self:
-        """The same metric on data with these columns: all of a text decides whose score it is."""
-        return self._with(needs=frozenset(READ) & {*columns})
+    def notes(self) -> tuple[str, ...]:
+        """Scores that are missing or astray, and a direction that was guessed."""
+        return self.said
 
     def bound(self, texts: pl.DataFrame) -> Self:
         """The metric with the score of each of these texts (`distinct_texts`); every score must be of one."""
@@ -120,7 +122,7 @@ class GivenScores(OutsideMetric):
                 f"{self.name} is read as MetricX writes it: lower is better. Else say --higher-is-better."
             )
         found = {text: score for text, (score, _, _) in scores.items()}
-        return self._with(found=found, notes=tuple(notes))
+        return self._with(found=found, said=tuple(notes))
 
     def score(self, batch: Batch) -> Scores:
         """The scores that were given; NaN where there is none."""

@@ -13,12 +13,11 @@ from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch, Metric, Scores, check_range
 from metassay.metrics.kernels.meteor import meteor_scores, unmatched_stems, unmatched_words
 from metassay.metrics.kernels.packing import Ids, Offsets, Packed, unpack
-from metassay.metrics.pairing import pairing
-from metassay.metrics.tokens import SPACES, tokenized, warn_of_words
+from metassay.metrics.texts import SPACES, pairing, tokenized, warn_of_words
 from metassay.text import resources
-from metassay.text.porter import porter_stem
 from metassay.text.thesauri import PARTS_OF_SPEECH, open_wordnet
 from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, spaceless_tokenizer, split_words
+from metassay.text.tokens import porter_stem
 
 
 @dataclass(frozen=True)

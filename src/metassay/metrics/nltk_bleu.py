@@ -12,8 +12,7 @@ import numpy as np
 from metassay.errors import UnknownName
 from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_range
 from metassay.metrics.bleu import ngram_statistics
-from metassay.metrics.pairing import pairing
-from metassay.metrics.tokens import SPACES, tokenized, warn_of_words
+from metassay.metrics.texts import SPACES, pairing, tokenized, warn_of_words
 from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, spaceless_tokenizer, split_words
 
 

@@ -10,7 +10,7 @@ import math
 import os
 import subprocess
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
@@ -45,10 +45,6 @@ class OutsideMetric(Metric):
         """The same metric in the given direction."""
         return self._with(higher_is_better=higher_is_better)
 
-    def reading(self, columns: Iterable[str]) -> Self:
-        """The same metric on data with these columns: it is given all that there is."""
-        return self._with(needs=frozenset(FIELDS) & {*columns})
-
     def _with(self, **attributes: Any) -> Self:
         made = copy.copy(self)
         for name, value in attributes.items():
@@ -67,6 +63,9 @@ class ProgramMetric(OutsideMetric):
     path: str
     timeout: float = TIMEOUT
 
+    needs: ClassVar[frozenset[str]] = frozenset({"output"})
+    optional: ClassVar[frozenset[str]] = frozenset(FIELDS[1:])
+
     def __post_init__(self) -> None:
         if not Path(self.path).is_file():
             raise InputError("there is no such file.", place=Place(self.path))
@@ -74,7 +73,6 @@ class ProgramMetric(OutsideMetric):
             remedy = "Make it executable: chmod +x FILE. A Python metric is named FILE.py:NAME."
             raise InputError("this is no program that can be run.", place=Place(self.path), remedy=remedy)
         object.__setattr__(self, "name", Path(self.path).stem)
-        object.__setattr__(self, "needs", frozenset({"output", "references"}))
 
     def settings(self, language: str | None) -> dict[str, Any]:
         """The hash of the program, which is all that is known of it, and its direction."""
@@ -86,7 +84,7 @@ class ProgramMetric(OutsideMetric):
         """What the program answers."""
         if len(batch) == 0:
             return np.empty(0)
-        names = [name for name in FIELDS if name in batch.fields and name in self.needs]
+        names = [name for name in FIELDS if name in batch.fields]
         columns = [batch[name] for name in names]
         lines = [json.dumps(dict(zip(names, row)), ensure_ascii=False) for row in zip(*columns)]
         answers = self._run("".join(f"{line}\n" for line in lines)).removesuffix("\n").split("\n")
@@ -171,11 +169,6 @@ class ComputeMetric(OutsideMetric):
             "higher_is_better": bool(getattr(self.thing, "higher_is_better", True)),
         }.items():
             object.__setattr__(self, attribute, value)
-
-    def reading(self, columns: Iterable[str]) -> Self:
-        """As it is: it reads predictions and references, whatever else there may be."""
-        del columns
-        return self
 
     def settings(self, language: str | None) -> dict[str, Any]:
         """The hash of the object's source, the result that is read, and its direction."""

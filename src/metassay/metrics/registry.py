@@ -33,6 +33,7 @@ MODULES = (
     "neural.bleurt",
     "neural.seq2seq",
     "neural.embedding",
+    "judge",
 )
 """The modules of this package that define metrics; each lists its classes in `METRICS`."""
 

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch, Metric, Scores
-from metassay.metrics.kernels.lcs import lcs_lengths
+from metassay.metrics.kernels.edits import lcs_lengths
 from metassay.metrics.kernels.ngrams import shared_ngrams
 from metassay.metrics.kernels.packing import Packed, Tokens
 from metassay.metrics.kernels.tokenize import AT_SPACES, LATIN_ALPHANUMERIC
-from metassay.metrics.pairing import Couples, pairing
-from metassay.metrics.tokens import SPACES, batch_texts, mapped, tokenized, warn_of_words
-from metassay.text.porter import porter_stem
+from metassay.metrics.texts import SPACES, Couples, batch_texts, mapped, pairing, tokenized, warn_of_words
 from metassay.text.tokenizers import AUTO, primary
+from metassay.text.tokens import porter_stem
 from metassay.text.words import WITHOUT_SPACES
 
 TOKENIZERS = (AUTO, "official", "unicode", "characters")

@@ -10,8 +10,7 @@ import numpy as np
 from metassay.metrics.base import Batch, Scores, StatisticsMetric
 from metassay.metrics.kernels.packing import Tokens
 from metassay.metrics.kernels.ter import ter_edits
-from metassay.metrics.pairing import pairing
-from metassay.metrics.tokens import SPACES, batch_texts, tokenized, warn_of_words
+from metassay.metrics.texts import SPACES, batch_texts, pairing, tokenized, warn_of_words
 from metassay.text.tokenizers import primary
 
 _CHARACTERS = frozenset({"zh", "yue", "ja"})

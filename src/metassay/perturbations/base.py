@@ -1,19 +1,42 @@
-"""What a perturbation is: from an output and a random stream to a worse output, or to nothing."""
+"""What a perturbation sees and is: from an output and a random stream to a worse output, or to nothing."""
 
 from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
-from metassay.perturbations.view import View
 from metassay.specs import format_spec
 from metassay.stats.random import Keys, Stream
 from metassay.tasks.base import OutputKind
 
+T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class View(Generic[T_co]):
+    """One output and what surrounds it: a text, or for rankings a tuple of document ids, best first.
+
+    Only what is equal for equal outputs of an item is here, never the system: that is what makes equal
+    outputs get equal copies.
+    """
+
+    output: T_co
+    item: str = ""
+    language: str | None = None
+    source: str | None = None
+    references: tuple[str, ...] = ()
+    rivals: tuple[T_co, ...] = ()
+    """Other outputs for the same item that are known to be worse than this one, worst first."""
+    siblings: tuple[T_co, ...] = ()
+    """All outputs for the same item, this one among them."""
+    grades: Mapping[str, int] = field(default_factory=dict)
+    """Rankings: relevance of the documents judged for this item."""
+    collected: Mapping[str, Any] = field(default_factory=dict)
+    """What perturbations gathered from all texts in this language, by name of the perturbation."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +87,10 @@ class Perturbation(ABC, Generic[T]):
     def usage(self) -> dict[str, Any] | None:
         """What it cost so far (requests, tokens …), for the manifest; None where it costs but time."""
         return None
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results must know of how it went, once it is done."""
+        return ()
 
     @classmethod
     def defaults(cls) -> tuple[Perturbation[T], ...]:

@@ -9,8 +9,7 @@ from typing import ClassVar
 from rapidfuzz.distance import Levenshtein
 
 from metassay.errors import InputError
-from metassay.perturbations.base import Perturbation
-from metassay.perturbations.view import View
+from metassay.perturbations.base import Perturbation, View
 from metassay.stats.random import Stream
 from metassay.text.words import Span, replace_spans
 

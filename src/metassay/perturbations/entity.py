@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypedDict
 
-from metassay.perturbations.languages.gazetteer import FEMALE, MALE
-from metassay.perturbations.languages.listed_names import listed_names
-from metassay.perturbations.languages.mentions import Mention
-from metassay.perturbations.languages.name_finder import find_names, with_articles
+from metassay.perturbations.base import View
+from metassay.perturbations.languages.name_finder import find_names, listed_names, with_articles
+from metassay.perturbations.languages.names import FEMALE, MALE, Mention
 from metassay.perturbations.languages.russian_names import ENDING, russian_mentions
-from metassay.perturbations.view import View
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources

@@ -2,59 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from metassay.errors import InputError
-from metassay.perturbations.base import Perturbation
-from metassay.perturbations.llm_client import Answer, AnswerCache, Endpoint, LlmFailure, Request, Usage
-from metassay.perturbations.llm_prompts import fill, read_prompt, usable
-from metassay.perturbations.view import View
+from metassay.llm.answers import Answer, Request
+from metassay.llm.asking import HOW_TO_NAME_ONE, Asker, LlmSettings
+from metassay.llm.prompts import NOT_KNOWN, fill, language_name, read_prompt
+from metassay.perturbations.base import Perturbation, View
 from metassay.stats.random import Keys, Stream
 from metassay.tasks.base import Task
 
-HOW_TO_NAME_ONE = "Pass --llm-url, or --llm-local for a model on this machine."
-HOPELESS = 8
-"""Requests that fail one after the other, with none answered, before the run stops."""
-
-
-class Backend(Protocol):
-    """Something that answers requests: an endpoint, or a model in this process."""
-
-    usage: Usage
-
-    def ask(self, request: Request) -> Answer | None:
-        """The answer, or None where there is none to be had."""
-
-
-@dataclass(frozen=True)
-class LlmSettings:
-    """Which model to ask and how; `url` for an OpenAI-compatible server, or a local model's name or path."""
-
-    url: str | None = None
-    model: str = ""
-    local: str | None = None
-    prompt: str | Path | None = None
-    """A file with a prompt of one's own."""
-    cache: Path | None = None
-    """Where answers are kept, so that nothing is asked twice."""
-    concurrency: int = 8
-    timeout: float = 60.0
-    price: tuple[float, float] | None = None
-    """Money for a million tokens asked and answered, for the cost in the manifest."""
-
-    def backend(self) -> Backend:
-        """Whoever answers."""
-        if self.local is not None:
-            from metassay.perturbations.llm_local import LocalModel
-
-            return LocalModel(self.local)
-        if self.url is None:
-            raise InputError("llm needs a model to ask.", remedy=HOW_TO_NAME_ONE)
-        return Endpoint(self.url, timeout=self.timeout)
+_REFUSAL = re.compile(
+    r"(?:i['’]?m sorry|i am sorry|sorry,|i can(?:no|['’])t|i am unable|i['’]m unable|as an ai|i won['’]t)\b",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"(?:rewritten |perturbed |worse |modified )?(?:output|translation|transcript)\s*:\s*", re.IGNORECASE
+)
+_QUOTES = {'"': '"', "“": "”", "'": "'", "«": "»", "„": "“", "`": "`"}
+LONGEST = 3.0
+"""An answer so many times as long as the output is a comment, not a version of it."""
 
 
 @dataclass(frozen=True)
@@ -75,18 +45,17 @@ class LlmRewriting(Perturbation[str]):
     top_p: float = 1.0
     settings: LlmSettings = field(default_factory=LlmSettings, compare=False, repr=False)
     task: Task | None = field(default=None, compare=False, repr=False)
-    backend: Backend | None = field(default=None, compare=False, repr=False)
-    cache: AnswerCache = field(default_factory=lambda: AnswerCache(None), compare=False, repr=False)
+    asker: Asker | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def configured(cls, settings: LlmSettings, task: Task, **parameters: Any) -> LlmRewriting:
         """Ready to ask."""
-        cache = AnswerCache(settings.cache)
-        return cls(settings=settings, task=task, backend=settings.backend(), cache=cache, **parameters)
+        return cls(settings=settings, task=task, asker=Asker.of(settings), **parameters)
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The model's version of one output."""
-        return self._worse(view, self._answer(self._request(view, self._prompt(), stream.below(1 << 31))))
+        request = self._request(view, self._prompt(), stream.below(1 << 31))
+        return _worse(view, None if request is None else self._ready().ask(request))
 
     def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
         """The model's versions of many outputs, several requests at a time."""
@@ -94,20 +63,16 @@ class LlmRewriting(Perturbation[str]):
         requests = [
             self._request(v, prompt, Stream(key).below(1 << 31)) for v, key in zip(views, keys.tolist())
         ]
-        with ThreadPoolExecutor(max(self.settings.concurrency, 1)) as pool:
-            answers = list(pool.map(self._answer, requests))
-        return [self._worse(view, answer) for view, answer in zip(views, answers)]
+        return [_worse(view, answer) for view, answer in zip(views, self._ready().ask_all(requests))]
 
     def usage(self) -> dict[str, Any] | None:
         """Requests, tokens and, where a price is known, the cost."""
-        if self.backend is None:
-            return None
-        usage = self.backend.usage
-        counts: dict[str, Any] = usage.counts()
-        if self.settings.price is not None:
-            asked, answered = self.settings.price
-            counts["cost"] = (usage.prompt_tokens * asked + usage.completion_tokens * answered) / 1e6
-        return counts
+        return None if self.asker is None else self.asker.usage()
+
+    def notes(self) -> tuple[str, ...]:
+        """How many requests got no answer."""
+        note = None if self.asker is None else self.asker.note()
+        return () if note is None else (f"{self.spec}: {note}",)
 
     def _prompt(self) -> str:
         if self.settings.prompt is not None:
@@ -119,30 +84,49 @@ class LlmRewriting(Perturbation[str]):
     def _request(self, view: View[str], prompt: str, seed: int) -> Request | None:
         if not view.output.strip():
             return None
-        text = fill(prompt, view)
+        text = fill(prompt, fields(view))
         return Request(self.settings.model, text, self.temperature, self.tokens, self.top_p, seed)
 
-    def _answer(self, request: Request | None) -> Answer | None:
-        """The answer from the cache or, failing that, from the model."""
-        if request is None:
-            return None
-        if self.backend is None:
+    def _ready(self) -> Asker:
+        if self.asker is None:
             raise InputError("llm needs a model to ask.", remedy=HOW_TO_NAME_ONE)
-        usage = self.backend.usage
-        known = self.cache.get(request.key)
-        if known is not None:
-            usage.add(cached=1)
-            return known
-        if usage.failed >= HOPELESS and usage.asked == 0:
-            raise LlmFailure(f"{self.settings.url} does not answer; run the same command again when it does.")
-        answer = self.backend.ask(request)
-        if answer is not None:
-            self.cache.put(request.key, answer)
-        return answer
+        return self.asker
 
-    @staticmethod
-    def _worse(view: View[str], answer: Answer | None) -> str | None:
-        return usable(answer.text, view.output) if answer is not None and answer.complete else None
+
+def fields(view: View[str]) -> Mapping[str, str]:
+    """What a prompt may mention of one output."""
+    return {
+        "source": view.source or NOT_KNOWN,
+        "reference": view.references[0] if view.references else NOT_KNOWN,
+        "output": view.output,
+        "language": language_name(view.language),
+    }
+
+
+def _worse(view: View[str], answer: Answer | None) -> str | None:
+    return usable(answer.text, view.output) if answer is not None and answer.complete else None
+
+
+def usable(answer: str, output: str) -> str | None:
+    """The worse version inside an answer, or None for refusals, comments and silence.
+
+    Labels and quotation marks around it are taken off, and of several lines the first is taken where the
+    output has one. An echo comes back as the output itself.
+    """
+    text = answer.strip()
+    if "\n" not in output:
+        text = text.partition("\n")[0].strip()
+    text = _LABEL.sub("", text, count=1) if _LABEL.match(text) and not _LABEL.match(output) else text
+    if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and output[:1] != text[0]:
+        text = text[1:-1].strip()
+    if (
+        not text
+        or "\0" in text
+        or (_REFUSAL.match(text) and not _REFUSAL.match(output))
+        or len(text) > LONGEST * len(output) + 20
+    ):
+        return None
+    return output if text.split() == output.split() else text
 
 
 PERTURBATIONS = (LlmRewriting,)

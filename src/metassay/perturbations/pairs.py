@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
+from metassay.llm.asking import LlmSettings
 from metassay.perturbations.base import Perturbation
-from metassay.perturbations.llm import LlmRewriting, LlmSettings
-from metassay.perturbations.preprocess import check_preprocessing
+from metassay.perturbations.llm import LlmRewriting
 from metassay.perturbations.ranking import Reordering
 from metassay.perturbations.registry import default_perturbations, parse_perturbations
-from metassay.perturbations.views import Views, make_views
+from metassay.perturbations.views import Views, check_preprocessing, make_views
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import named_keys
 from metassay.tasks.base import OutputKind, Task
@@ -128,6 +128,7 @@ def make_pairs(
         if progress is not None:
             progress(done, len(methods))
         columns[method.spec] = _perturb(method, views, notes, named=named, strict=strict_resources)
+        notes |= dict.fromkeys(method.notes())
     if progress is not None:
         progress(len(methods), len(methods))
     pairs = _assemble(dataset, views, columns, preprocess, tuple(notes)).sample(per_output)
@@ -143,7 +144,7 @@ def _methods(
         return methods if llm is None else (*methods, LlmRewriting.configured(llm, task))
     return tuple(
         LlmRewriting.configured(llm or LlmSettings(), task, **method.parameters)
-        if isinstance(method, LlmRewriting) and method.backend is None
+        if isinstance(method, LlmRewriting) and method.asker is None
         else method
         for method in parse_perturbations(named, task=task)
     )

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from metassay.perturbations.view import View
+from metassay.perturbations.base import View
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text.word_lists import WordLists

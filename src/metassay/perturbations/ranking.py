@@ -1,7 +1,7 @@
 """Worse rankings: a few pairs of documents change places, or the top is shuffled.
 
 Only a list that holds a relevant document can get worse by another order, so the others are left alone.
-Whether a changed order really is worse depends on which documents moved: see `metrics.ranking_validity`.
+Whether a changed order really is worse depends on which documents moved: see `ranking_pairs.gain_change`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from metassay.data.rankings import RankedLists
 from metassay.errors import InputError
-from metassay.perturbations.base import Perturbation
-from metassay.perturbations.view import View
+from metassay.perturbations.base import Perturbation, View
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import Keys, Stream, next_below, next_high
 from metassay.tasks.base import OutputKind

@@ -1,4 +1,8 @@
-"""Pairs of ranked lists: relevance looked up once, every worse copy a permutation of indices."""
+"""Pairs of ranked lists, every worse copy a permutation of indices, and whether a copy really is worse.
+
+A random exchange may bring a relevant document up, or move none at all; then the label of the pair is wrong,
+and an "error" of a measure is not its fault. Told by the gain of the documents.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
+from numba import njit
 from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
@@ -18,6 +23,8 @@ from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking import Reordering, place_copies
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import Keys, named_keys, output_keys
+
+Grades = NDArray[np.int32]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,3 +113,75 @@ def _notes(relevant: NDArray[np.bool_]) -> tuple[str, ...]:
     if not without:
         return ()
     return (f"{without} of {len(relevant)} lists hold no relevant document: no order can make them worse.",)
+
+
+@dataclass(frozen=True)
+class GainChange:
+    """What became of the gain of each list when it was reordered, and whether all measures must agree.
+
+    `change` is the discounted cumulative gain of the copy minus that of the list, over the ideal gain of its
+    topic (gain = grade, discount log2(rank + 1)). `clear` marks pairs in which the gain collected up to any
+    rank is never higher in the copy, and lower somewhere: worse under every discount, not this one alone.
+    """
+
+    change: NDArray[np.float64]
+    clear: NDArray[np.bool_]
+
+    @property
+    def worse(self) -> NDArray[np.bool_]:
+        """Pairs whose label is right: the gain fell."""
+        return self.change < 0
+
+    def take(self, chosen: NDArray[np.bool_]) -> GainChange:
+        """The pairs marked."""
+        return GainChange(self.change[chosen], self.clear[chosen])
+
+    def counts(self) -> dict[str, int]:
+        """Pairs by what became of the gain."""
+        return {
+            "worse": int((self.change < 0).sum()),
+            "equal": int((self.change == 0).sum()),
+            "better": int((self.change > 0).sum()),
+            "clearly_worse": int(self.clear.sum()),
+        }
+
+
+def gain_change(lists: RankedLists, copies: RankedLists) -> GainChange:
+    """The change of gain from each list to its copy; both have the same topics and documents."""
+    longest = max(np.diff(lists.offsets).max(initial=0), np.diff(lists.judgements.offsets).max(initial=0))
+    discounts = np.log2(np.arange(2, longest + 2, dtype=np.float64))
+    judged = lists.judgements
+    change, clear = _changes(
+        lists.offsets, lists.grades, copies.grades, lists.topics, judged.offsets, judged.grades, discounts
+    )
+    return GainChange(change, clear)
+
+
+@njit(cache=True, nogil=True)
+def _changes(
+    offsets: LongArray,
+    before: Grades,
+    after: Grades,
+    topics: LongArray,
+    judged_offsets: LongArray,
+    judged: Grades,
+    discounts: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    change = np.zeros(len(topics))
+    clear = np.zeros(len(topics), np.bool_)
+    for i in range(len(topics)):
+        ideal = 0.0
+        first = judged_offsets[topics[i]]
+        for place in range(judged_offsets[topics[i] + 1] - first):
+            ideal += judged[first + place] / discounts[place]
+        ahead, lowest, highest, total = 0, 0, 0, 0.0
+        for place in range(offsets[i + 1] - offsets[i]):
+            entry = offsets[i] + place
+            step = max(after[entry], 0) - max(before[entry], 0)
+            ahead += step
+            lowest, highest = min(lowest, ahead), max(highest, ahead)
+            total += step / discounts[place]
+        moved = lowest < 0 or highest > 0
+        change[i] = total / ideal if moved and ideal > 0.0 else 0.0
+        clear[i] = lowest < 0 and highest == 0
+    return change, clear

@@ -15,11 +15,9 @@ from metassay.tasks.base import Task
 
 MODULES = (
     "words",
-    "synonym",
-    "pronoun",
+    "replacement",
     "entity",
     "negation",
-    "negation_removal",
     "phonetic",
     "llm",
     "borrowed_span",

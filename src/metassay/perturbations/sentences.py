@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from metassay.perturbations.base import Perturbation
-from metassay.perturbations.view import View
+from metassay.perturbations.base import Perturbation, View
 from metassay.stats.random import Stream
-from metassay.text.sentences import sentence_spans
 from metassay.text.tokens import token_spans
-from metassay.text.words import Span, replace_spans, without
+from metassay.text.words import Span, replace_spans, sentence_spans, without
 
 FOREIGN = 20_000
 """So many sentences of the data set are kept to borrow from."""

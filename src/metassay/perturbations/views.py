@@ -1,4 +1,4 @@
-"""From a data set to views: each distinct output of an item once."""
+"""From a data set to what perturbations see: texts preprocessed, each distinct output of an item once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,29 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
-from metassay.errors import InputError
-from metassay.perturbations.base import Perturbation
-from metassay.perturbations.preprocess import prepared
-from metassay.perturbations.view import View
+from metassay.errors import InputError, UnknownName
+from metassay.perturbations.base import Perturbation, View
 from metassay.stats.random import Keys, output_keys
+from metassay.text.tokens import word_tokens
 
+PREPROCESSING = {
+    "none": "the raw text is edited and nothing else is touched",
+    "paper": "both members of a pair are lower-cased and tokenised",
+    "paper-asymmetric": "only the worse member is lower-cased and tokenised",
+}
 Output = Any
 """A text, or a tuple of document ids."""
+
+
+def check_preprocessing(name: str) -> None:
+    """Refuses an unknown name, with the known ones."""
+    if name not in PREPROCESSING:
+        raise UnknownName("preprocessing", name, PREPROCESSING)
+
+
+def prepared(text: str, preprocessing: str) -> str:
+    """The text that perturbations edit."""
+    return text if preprocessing == "none" else " ".join(word_tokens(text.lower()))
 
 
 @dataclass(frozen=True)

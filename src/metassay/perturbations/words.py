@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from metassay.errors import InputError
 from metassay.perturbations import word_kernels
-from metassay.perturbations.base import Perturbation
-from metassay.perturbations.view import View
+from metassay.perturbations.base import Perturbation, View
 from metassay.stats.random import Keys, Stream
 from metassay.text.words import replace_spans, without, word_list, word_spans
 

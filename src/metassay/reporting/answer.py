@@ -15,6 +15,8 @@ from metassay.reporting.wording import (
     sentence,
 )
 
+_NOT_SHOWN = "For no {column:column} is another metric shown to be more accurate; it runs {range}."
+
 
 def answer(findings: Findings) -> list[Sentence]:
     """The sentences at the top of a report, most important first."""
@@ -40,14 +42,15 @@ def tells(task: str) -> str:
     return f"tells a better {known.one if known else 'output'} from a worse one"
 
 
-def share(estimate: Estimate) -> Sentence:
-    """`91 % of pairs (95 % interval 90–92)` as a phrase."""
+def share(estimate: Estimate, pairs: str = "pairs") -> Sentence:
+    """`91 % of pairs (95 % interval 90–92)` as a phrase; `pairs` says what they are."""
     digits = digits_for(estimate.low, estimate.high)
     if estimate.low is None:
-        return sentence("{share} of pairs", share=percent(estimate.accuracy, digits=digits))
+        return sentence("{share} of {pairs}", share=percent(estimate.accuracy, digits=digits), pairs=pairs)
     return sentence(
-        "{share:figure} of pairs{note:note} (95\u202f% interval {range:figure})",
+        "{share:figure} of {pairs}{note:note} (95\u202f% interval {range:figure})",
         share=percent(estimate.accuracy, digits=digits),
+        pairs=pairs,
         note="accuracy",
         range=interval(estimate.low, estimate.high, digits=digits),
     )
@@ -67,7 +70,10 @@ def _verdict(findings: Findings, best: Estimate) -> Sentence:
     rivals = [name for name in findings.metrics if name not in {best.metric, *equals}]
     runner_up = findings.overall[rivals[0]] if rivals else None
     opening = sentence(
-        "{best:metric} {tells} in {share}", best=best.metric, tells=tells(findings.task), share=share(best)
+        "{best:metric} {tells} in {share}",
+        best=best.metric,
+        tells=tells(findings.task),
+        share=share(best, findings.pairs),
     )
     if equals:
         tail = sentence("; {equals} cannot be told apart from it.", equals=named(equals, "metric"))
@@ -81,7 +87,12 @@ def _verdict(findings: Findings, best: Estimate) -> Sentence:
 
 
 def _equals(findings: Findings, best: Estimate) -> list[str]:
-    """The metrics that share the global top group with the best, if the assay says so."""
+    """The metrics that are not shown to be behind the best over all outputs, if the assay says so."""
+    ahead = findings.claimed("lead", column=None, better=best.metric)
+    if ahead is not None:
+        behind = {str(row["worse"]) for row in ahead}
+        others = [findings.overall[name] for name in findings.metrics if name not in {best.metric, *behind}]
+        return [other.metric for other in others if other.accuracy is not None]
     for column in findings.columns:
         choice = column.choices.get(GLOBAL)
         if choice and best.metric in choice.top_group:
@@ -104,16 +115,21 @@ def _where(findings: Findings, column: Column, best: str) -> Sentence | None:
             column=column.name,
             only=column.contexts[0],
         )
-    changes = [change for item in estimates if (change := _replacement(findings, column, item))]
-    if len(findings.metrics) == 1:
-        return sentence("By {column:column} it runs {range}.", column=column.name, range=_range(estimates))
-    if not changes:
+    aside = (findings.result.get("claims") or {}).get("set_aside", {}).get(column.name, ())
+    estimates = [item for item in estimates if item.context not in aside]
+    if not estimates:
         return sentence(
-            "It stays in the top group for every {column:column}, {range}.",
+            "Every {column:column} is too small for a claim of its own.",
             column=column.name,
-            range=_range(estimates),
         )
-    return _changed(column, estimates, changes)
+    changes = [change for item in estimates if (change := _replacement(findings, column, item))]
+    if changes and len(findings.metrics) > 1:
+        return _changed(column, estimates, changes)
+    pattern = "By {column:column} it runs {range}."
+    if len(findings.metrics) > 1:
+        said = findings.claimed("lead") is not None
+        pattern = _NOT_SHOWN if said else "It stays in the top group for every {column:column}, {range}."
+    return sentence(pattern, column=column.name, range=_range(estimates))
 
 
 def _changed(column: Column, estimates: list[Estimate], changes: list[tuple[Estimate, Estimate]]) -> Sentence:
@@ -130,7 +146,7 @@ def _changed(column: Column, estimates: list[Estimate], changes: list[tuple[Esti
     kept = len(estimates) - len(changes)
     more = f" (and {plural(len(changes) - 2, 'more context')} below)" if len(changes) > 2 else ""
     return sentence(
-        "By {column:column} it holds in {kept} of {total}; {advice}{more}.",
+        "By {column:column} nothing speaks against it in {kept} of {total}; {advice}{more}.",
         column=column.name,
         kept=kept,
         total=len(estimates),
@@ -142,12 +158,28 @@ def _changed(column: Column, estimates: list[Estimate], changes: list[tuple[Esti
 def _replacement(findings: Findings, column: Column, old: Estimate) -> tuple[Estimate, Estimate] | None:
     """The metric to use instead of `old` in its context, where `old` is not good enough there."""
     choice = column.choices.get(old.context)
-    names = _preferred(choice, old.metric) if choice else _clearly_better(findings, column, old)
+    leads = findings.claimed("lead", column=column.name, context=old.context, worse=old.metric)
+    if leads is not None:
+        names = _leaders(column, old, {str(row["better"]) for row in leads})
+    else:
+        names = list(_preferred(choice, old.metric)) if choice else _clearly_better(findings, column, old)
     for name in names:
         new = column.estimates.get((old.context, name))
         if name not in findings.sentinels and new is not None and new.accuracy is not None:
             return old, new
     return None
+
+
+def _leaders(column: Column, old: Estimate, ahead: set[str]) -> list[str]:
+    """Those shown to be ahead of `old` in its context: the one recommended there, then by accuracy."""
+    choice = column.choices.get(old.context)
+
+    def rank(name: str) -> tuple[bool, float, str]:
+        estimate = column.estimates.get((old.context, name))
+        accuracy = None if estimate is None else estimate.accuracy
+        return choice is None or name != choice.use, -(accuracy or 0.0), name
+
+    return sorted(ahead, key=rank)
 
 
 def _preferred(choice: Choice, metric: str) -> tuple[str, ...]:
@@ -197,10 +229,12 @@ def _beaten_by_sentinel(findings: Findings, best: Estimate) -> Sentence | None:
 
 
 def _confounded(findings: Findings, best: Estimate) -> Sentence | None:
+    shown = findings.claimed("method")
+    rows = [row for row in findings.result.get("confounding") or () if row.get("flag")]
     flagged = [
         str(row["metric"])
-        for row in findings.result.get("confounding") or ()
-        if row.get("flag") and str(row["metric"]) not in findings.sentinels
+        for row in (rows if shown is None else shown)
+        if str(row["metric"]) not in findings.sentinels
     ]
     if not flagged:
         return None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from metassay.meta.contexts.choice import PAIRS
 from metassay.meta.contexts.trend import position
 from metassay.reporting.labels import in_labels
 
@@ -101,6 +102,18 @@ class Findings:
             return name in self.sentinels, math.inf if accuracy is None else -accuracy, name
 
         return tuple(sorted(self.overall, key=rank))
+
+    @property
+    def pairs(self) -> str:
+        """What the pairs are: `pairs made worse by rule`, `pairs judged by people`."""
+        return PAIRS.get(str(self.result.get("pairs_from", "")), "pairs")
+
+    def claimed(self, kind: str, **where: str | None) -> list[Mapping[str, Any]] | None:
+        """The claims of a kind that hold for the whole report; None where the result does not say."""
+        claims = _mapping(self.result.get("claims"))
+        if kind not in claims:
+            return None
+        return [row for row in claims[kind] if all(row.get(key) == value for key, value in where.items())]
 
     @property
     def best(self) -> Estimate | None:

@@ -10,10 +10,10 @@ from typing import Any
 from markupsafe import Markup
 
 from metassay.reporting.charts.theme import CATEGORY, TOKENS, config
-from metassay.reporting.grid import Grid, plain_grids
 from metassay.reporting.labels import in_labels
 from metassay.reporting.pages import policy, templates
 from metassay.reporting.summarize import summarize
+from metassay.reporting.tables import Grid, plain_grids
 from metassay.reporting.wording import Sentence
 
 

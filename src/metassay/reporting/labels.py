@@ -10,11 +10,13 @@ from metassay.metrics.registry import labels_of
 
 Labels = Mapping[str, "Label"]
 Content = TypeVar("Content")
-_NAMES = frozenset({"metric", "metrics", "choice", "robust_choice", "top_group", "pareto", "by"})
+_NAMES = frozenset({"metric", "metrics", "choice", "robust_choice", "top_group", "behind", "pareto", "by"})
 """Keys under which results name a metric, a list of them, or one for each column."""
-_LISTS = ("metrics", "top_group", "pareto")
+_LISTS = ("metrics", "top_group", "behind", "pareto")
 _COMPARED = frozenset({"a", "b"})
 """Keys of two metrics that are compared; where the row is about one metric they are systems."""
+_CLAIMED = frozenset({"better", "worse"})
+"""Keys of two metrics in a claim about a context; elsewhere they are systems."""
 _KEYED = frozenset({"trend", "cost"})
 """Keys of mappings from metrics."""
 _SENTENCES = frozenset({"why", "sentence", "sentences", "x", "y"})
@@ -69,7 +71,8 @@ def _specs(value: Any) -> Iterator[str]:
 def _shown(value: Any, labels: Labels) -> Any:
     if isinstance(value, Mapping):
         compared = _COMPARED if "metric" not in value else frozenset()
-        return {key: _entry(key, inner, labels, _NAMES | compared) for key, inner in value.items()}
+        claimed = _CLAIMED if "context" in value else frozenset()
+        return {key: _entry(key, inner, labels, _NAMES | compared | claimed) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_shown(inner, labels) for inner in value]
     return value

@@ -1,18 +1,26 @@
-"""What all pages share: templates that escape every text, and a policy that lets nothing else run."""
+"""Pages without scripts (many runs, system dependence), and what all pages share: templates and policy.
+
+Templates escape every text, and the policy lets nothing run but what the page was made with.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from metassay.reporting.charts.theme import FONT, TOKENS
+from metassay.reporting.charts.accuracy import history_chart, metrics_of
+from metassay.reporting.charts.theme import FONT, SLOTS, TOKENS, data_uri, drawn
+from metassay.reporting.labels import in_labels
+from metassay.reporting.wording import about, count, number, percent, probability
+from metassay.stats.multiplicity import holm
 
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -38,6 +46,16 @@ img { max-width: 100%%; background: #ffffff; border-radius: 4px; }
   th, td { border-bottom-color: %(dark_line)s; }
 }
 """
+NO_ACCURACY = {"running": "not finished yet", "finished": "no assay"}
+FIELDS = ("metric", "SysDep", "95 %", "constant", "ratio", "residual", "p equal", "p fair", "inverted pairs")
+CAPTIONS = {
+    "curves": "Expected human score given the metric: all systems together (dashed), each system (grey), the"
+    " most flattered and the most wronged one in colour, with 95 % bands.",
+    "deviations": "Expected deviation of each system, best first, with 95 % intervals. Grey: shrinkage, which"
+    " any noisy metric has. Colour: what goes beyond it.",
+    "ranks": "Order of the systems by people, by the score read off the metric, and by the metric itself.",
+}
+SHOWN_PAIRS = 10
 
 
 @cache
@@ -86,3 +104,145 @@ def data_block(value: Any) -> Markup:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def render_overview(result: Mapping[str, Any], links: Mapping[str, str]) -> str:
+    """The page of an overview; `links` are the addresses of the runs that have a report, by folder."""
+    style, result = plain_style(), in_labels(result)
+    return (
+        templates()
+        .get_template("overview.html.j2")
+        .render(
+            policy=policy(style),
+            style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
+            runs=[_row(run, links.get(run["folder"])) for run in result["runs"]],
+            charts=_charts([run for run in result["runs"] if run["metrics"]]),
+            comparisons=[
+                {"title": f"{entry['before']} → {entry['after']}", "sentences": entry["sentences"]}
+                for entry in result["comparisons"]
+            ],
+        )
+    )
+
+
+def _charts(assays: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A picture per task that has at least two assays."""
+    tasks = sorted({run["task"] for run in assays})
+    by_task = {task: [run for run in assays if run["task"] == task] for task in tasks}
+    return [
+        {
+            "of": known.many if (known := about(task)) else task,
+            "source": data_uri(drawn(history_chart(runs), width=820)),
+            "left_out": metrics_of(runs)[SLOTS:],
+        }
+        for task, runs in by_task.items()
+        if len(runs) > 1
+    ]
+
+
+def _row(run: Mapping[str, Any], link: str | None) -> dict[str, Any]:
+    numbers = [run.get(name) for name in ("items", "outputs", "pairs")]
+    return {
+        "name": run["name"],
+        "link": link,
+        "task": known.many if (known := about(run["task"])) else run["command"],
+        "numbers": ["" if number is None else count(number) for number in numbers],
+        "answer": run["answer"] or NO_ACCURACY.get(run["state"], ""),
+    }
+
+
+def render_dependence(
+    result: Mapping[str, Any], drawings: Mapping[str, Mapping[str, Mapping[str, str]]]
+) -> str:
+    """The page of a `depend` result; `drawings` holds SVG by data set, metric and kind of chart.
+
+    Pictures are embedded as images, in which nothing can run, and the page's policy allows no script at all.
+    """
+    style, result = plain_style(), in_labels(result)
+    names = list(dict.fromkeys(entry["dataset"] for entry in result["metrics"]))
+    parts = [
+        _part(
+            name, [entry for entry in result["metrics"] if entry["dataset"] == name], drawings.get(name, {})
+        )
+        for name in names
+    ]
+    page = templates().get_template("dependence.html.j2")
+    return page.render(
+        policy=policy(style),
+        style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
+        human=result["human"],
+        by=result["by"],
+        fields=FIELDS,
+        datasets=parts,
+        notes=result["notes"],
+    )
+
+
+def _part(
+    name: str, entries: Sequence[Mapping[str, Any]], drawings: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "sentences": _sentences(entries),
+        "rows": [_cells(entry) for entry in entries],
+        "charts": [
+            _chart(entry, own) for entry in entries if (own := drawings.get(entry["metric"].spec)) is not None
+        ],
+    }
+
+
+def _sentences(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a colleague would say first."""
+    least = min(entries, key=lambda entry: (entry["sysdep"], entry["metric"]))
+    adjusted = holm([math.nan if entry["p_fair"] is None else entry["p_fair"] for entry in entries])
+    unfair = [entry for entry, p in zip(entries, adjusted.tolist()) if p <= 0.05]
+    first = f"{least['metric']} depends least: SysDep {number(least['sysdep'])}"
+    if least["ratio"] is not None:
+        first += f", {percent(least['ratio'])} of what a metric that knows nothing has"
+    said = [f"{first}."]
+    if unfair:
+        worst = max(unfair, key=lambda entry: (entry["residual_range"], entry["metric"]))
+        residual = worst["residual"]
+        liked, wronged = (pick(residual, key=residual.__getitem__) for pick in (max, min))
+        said.append(
+            f"{len(unfair)} of {len(entries)} metrics prefer somebody beyond what even noise explains"
+            f" (p fair ≤ .05, Holm over the metrics), {worst['metric']} the most: {liked} over {wronged},"
+            f" by {number(worst['residual_range'])}."
+        )
+    return said
+
+
+def _cells(entry: Mapping[str, Any]) -> list[str]:
+    interval = "—" if entry["low"] is None else f"{number(entry['low'])}–{number(entry['high'])}"
+    explained = sum(pair["explained"] for pair in entry["inversions"])
+    return [
+        entry["metric"],
+        number(entry["sysdep"]),
+        interval,
+        number(entry["constant"]),
+        percent(entry["ratio"]),
+        number(entry["residual_range"]),
+        probability(entry["p_equal"]),
+        probability(entry["p_fair"]),
+        f"{len(entry['inversions'])} ({explained} by ED)",
+    ]
+
+
+def _chart(entry: Mapping[str, Any], drawings: Mapping[str, str]) -> dict[str, Any]:
+    pairs = entry["inversions"][:SHOWN_PAIRS]
+    return {
+        "name": entry["metric"],
+        "figures": [
+            {"source": data_uri(svg), "alt": f"{kind} of {entry['metric']}", "caption": CAPTIONS[kind]}
+            for kind, svg in drawings.items()
+        ],
+        "inversions": [_inversion(pair) for pair in pairs],
+    }
+
+
+def _inversion(pair: Mapping[str, Any]) -> str:
+    why = "the deviations explain it" if pair["explained"] else "from averaging on the metric's scale"
+    return (
+        f"{pair['better']} is better than {pair['worse']} by {number(pair['human_gap'])};"
+        f" the metric says worse by {number(-pair['metric_gap'], digits=3)} ({why})"
+    )

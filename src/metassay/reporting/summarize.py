@@ -39,6 +39,7 @@ def summarize(result: Mapping[str, Any]) -> dict[str, Any]:
         "thrifty": choice.thrifty_sentence(findings),
         "examples": examples(findings),
         "remarks": [str(remark) for remark in result.get("notes") or ()],
+        "unit": provenance.unit(result),
         "half_ties": provenance.setting(result, "ties") == "half",
         "left_out": provenance.left_out(result),
         "signatures": provenance.signature_grid(findings.result),
@@ -88,12 +89,12 @@ def _column(findings: Findings, column: Column, position: int) -> dict[str, Any]
         "choices": choice.recommendation_grid(findings, column),
         "robust": choice.robust_sentence(column),
         "robustness": choice.robustness_grid(column),
-        "h1": h1.h1_grid(column),
+        "h1": h1.h1_grid(findings, column),
         "h1_sentence": h1.h1_sentence(findings, column),
         "h1_exchanged": h1.exchanged(column),
         "agreement": agreement_chart(agreement, column.name) if agreement else None,
         "agreement_sentences": h2.agreement_sentences(findings, column),
-        "agreement_grid": h2.agreement_grid(column),
+        "agreement_grid": h2.agreement_grid(findings, column),
     }
 
 

@@ -51,14 +51,38 @@ def correlate(statistic: str, x: FloatArray, y: FloatArray) -> float:
     return float(functions[statistic]())
 
 
-def system_agreement(statistic: str, human: FloatArray, metrics: FloatArray) -> FloatArray:
-    """The statistic of short vectors: `human` `[..., systems]` with `metrics` `[..., systems]`, broadcast."""
-    code = _code(statistic)
+def neighbour_correlation(values: FloatArray) -> tuple[float, float]:
+    """Correlation of each value with the next, and the one-sided p-value that it is positive by chance.
+
+    r = Σ (x_i - m)(x_i+1 - m) / Σ (x_i - m)²; were all orders alike, (r + 1/n) √n would be about standard
+    normal (Wald and Wolfowitz, 1943). NaN for values that never vary.
+
+    >>> r, p = neighbour_correlation(np.repeat([0.0, 1.0, 0.0, 1.0], 5))
+    >>> round(r, 2), p < 0.01
+    (0.65, True)
+    """
+    centred = np.asarray(values, dtype=np.float64) - np.mean(values)
+    squares = float(centred @ centred)
+    if squares <= 0:
+        return math.nan, math.nan
+    r = float(centred[:-1] @ centred[1:]) / squares
+    return r, float(stats.norm.sf((r + 1 / len(centred)) * math.sqrt(len(centred))))
+
+
+def system_agreement(
+    statistic: str, human: FloatArray, metrics: FloatArray, *, exact: bool = False
+) -> FloatArray:
+    """The statistic of short vectors: `human` `[..., systems]` with `metrics` `[..., systems]`, broadcast.
+
+    Means of many scores tie when they are equal but for rounding; with `exact`, for scores as they were
+    given, only when they are equal.
+    """
+    code, tie = _code(statistic), 0.0 if exact else TIE
     human, metrics = np.broadcast_arrays(human, metrics)
     *outer, systems = metrics.shape
     out = np.empty(metrics.size // systems)
     left, right = (np.ascontiguousarray(a, dtype=np.float64).reshape(-1, systems) for a in (human, metrics))
-    _agreement_of_rows(code, left, right, out)
+    _agreement_of_rows(code, left, right, tie, out)
     return out.reshape(outer)
 
 
@@ -100,9 +124,11 @@ def _code(statistic: str) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _agreement_of_rows(code: int, human: FloatArray, metrics: FloatArray, out: FloatArray) -> None:
+def _agreement_of_rows(
+    code: int, human: FloatArray, metrics: FloatArray, tie: float, out: FloatArray
+) -> None:
     for row in range(len(metrics)):
-        out[row] = _agreement(code, human[row], metrics[row])
+        out[row] = _agreement(code, human[row], metrics[row], tie)
 
 
 @njit(cache=True, nogil=True)
@@ -120,17 +146,17 @@ def _swapped_means(
                     moved = swapped[t, b, i] - swapped[t, a, i]
                     first[i] = total[a, i] + moved
                     second[i] = total[b, i] - moved
-                out[t, column] = _agreement(code, human, first) - _agreement(code, human, second)
+                out[t, column] = _agreement(code, human, first, TIE) - _agreement(code, human, second, TIE)
                 column += 1
 
 
 @njit(cache=True, nogil=True)
-def _agreement(code: int, x: FloatArray, y: FloatArray) -> float:
+def _agreement(code: int, x: FloatArray, y: FloatArray, tie: float) -> float:
     if code == PEARSON:
         return _pearson(x, y)
     if code == SPEARMAN:
-        return _pearson(_ranks(x), _ranks(y))
-    return _ordered_alike(code, x, y)
+        return _pearson(_ranks(x, tie), _ranks(y, tie))
+    return _ordered_alike(code, x, y, tie)
 
 
 @njit(cache=True, nogil=True)
@@ -152,10 +178,10 @@ def _pearson(x: FloatArray, y: FloatArray) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _ranks(x: FloatArray) -> FloatArray:
+def _ranks(x: FloatArray, tie: float) -> FloatArray:
     """Ranks from 1, equal values sharing the mean of theirs; quadratic, for short vectors."""
     ranks = np.empty(len(x))
-    tolerance = TIE * np.abs(x).max()
+    tolerance = tie * np.abs(x).max()
     for i in range(len(x)):
         below = 0.0
         for j in range(len(x)):
@@ -168,11 +194,11 @@ def _ranks(x: FloatArray) -> FloatArray:
 
 
 @njit(cache=True, nogil=True)
-def _ordered_alike(code: int, x: FloatArray, y: FloatArray) -> float:
+def _ordered_alike(code: int, x: FloatArray, y: FloatArray, tie: float) -> float:
     """Kendall's tau b or c, or the share of pairs with the same sign of difference, ties included."""
     n = len(x)
-    tolerance_x = TIE * np.abs(x).max()
-    tolerance_y = TIE * np.abs(y).max()
+    tolerance_x = tie * np.abs(x).max()
+    tolerance_y = tie * np.abs(y).max()
     balance = same = 0
     untied_x = untied_y = 0
     for i in range(n):

@@ -7,7 +7,9 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from metassay.stats.arrays import FloatArray
-from metassay.stats.proportion import few_clusters_stretch
+from metassay.stats.bootstrap import few_clusters_stretch
+
+_FLOOR = 0.5  # observations' worth of difference that the spread of two means is never below
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
@@ -25,6 +27,25 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     order = made[np.argsort(p[made], kind="stable")]
     scaled = p[order] * np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1)
+    return adjusted
+
+
+def benjamini_yekutieli(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Benjamini and Yekutieli's step-up adjustment (2001): the false discovery rate under any dependence.
+
+    The i-th smallest of n is multiplied by (1 + 1/2 + … + 1/n) n / i; the result never falls along that order
+    and is at most 1. NaN marks a test that was not made: it stays NaN and is not counted.
+
+    >>> benjamini_yekutieli([0.01, 0.04]).tolist()
+    [0.03, 0.06]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    adjusted = np.full(p.shape, np.nan)
+    made = np.flatnonzero(~np.isnan(p))
+    order = made[np.argsort(p[made], kind="stable")]
+    places = np.arange(1, len(order) + 1)
+    scaled = p[order] * (1 / places).sum() * len(order) / places
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
     return adjusted
 
 
@@ -49,7 +70,7 @@ def may_be_best(
     draws = np.ascontiguousarray(draws[:, ~np.isnan(draws).any(axis=0)] - estimate[known, None])
     stretch = float(few_clusters_stretch(np.array(clusters), level))
     draws *= stretch
-    p[known] = _leads_exceeded(estimate[known], draws, _spreads(draws, 0.5 / clusters))
+    p[known] = _leads_exceeded(estimate[known], draws, _spreads(draws, _FLOOR / clusters))
     return known & (p > 1 - level), p
 
 

@@ -1,4 +1,4 @@
-"""The run folder: one folder that says what was done, with what, and what came out.
+"""The run folder: what was done, with what, and what came out, in files that are whole or absent.
 
 manifest.json     configuration, seeds, metric signatures, versions, hash of the input, counts
 outputs.parquet   what was read
@@ -12,7 +12,9 @@ timings.json      alone outside the promise of identical bytes
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,9 +24,31 @@ import polars as pl
 
 from metassay.errors import InputError, Place
 from metassay.metrics.base import Metric
-from metassay.store.files import write_bytes, write_frame, write_json
 
 MANIFEST = "manifest.json"
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Put a whole file in place at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """JSON with sorted structure as given, readable; NaN and infinities are refused."""
+    write_bytes(path, (json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode())
+
+
+def write_frame(path: Path, frame: pl.DataFrame) -> None:
+    """A Parquet file."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", statistics=False)
+    write_bytes(path, buffer.getvalue())
 
 
 class RunFolder:

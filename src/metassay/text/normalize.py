@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import islice
 
 from metassay.errors import UnknownName
-from metassay.text.english_spelling import american, expand_contractions
-from metassay.text.spoken_numbers import write_numbers
+from metassay.text.english import american, expand_contractions, write_numbers
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ`´＇", "'"))
 _DASHES = frozenset("-‐‑‒–—―/\\_")

@@ -1,7 +1,9 @@
-"""Splitting a text into words and punctuation marks, in the manner of the Penn Treebank."""
+"""Words of a text and their stems: tokens as in the Penn Treebank, and Porter's stemmer (1980) as in NLTK."""
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 
 _TOKEN = re.compile(
@@ -18,6 +20,51 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_IRREGULAR = {
+    "skies": "sky",
+    "sky": "sky",
+    "dying": "die",
+    "lying": "lie",
+    "tying": "tie",
+    "innings": "inning",
+    "inning": "inning",
+    "outings": "outing",
+    "outing": "outing",
+    "cannings": "canning",
+    "canning": "canning",
+} | {word: word for word in ("news", "howe", "proceed", "exceed", "succeed")}
+
+_STEP_2 = {
+    "ational": "ate",
+    "tional": "tion",
+    "enci": "ence",
+    "anci": "ance",
+    "izer": "ize",
+    "bli": "ble",
+    "alli": "al",
+    "entli": "ent",
+    "eli": "e",
+    "ousli": "ous",
+    "ization": "ize",
+    "ation": "ate",
+    "ator": "ate",
+    "alism": "al",
+    "iveness": "ive",
+    "fulness": "ful",
+    "ousness": "ous",
+    "aliti": "al",
+    "iviti": "ive",
+    "biliti": "ble",
+    "fulli": "ful",
+    "logi": "log",
+}
+_STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
+_STEP_4 = frozenset(
+    ("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent")
+) | frozenset(("ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"))
+
+_VOWELS_THEN_CONSONANT = re.compile("[aeiou]+[^aeiou]")
+_VOWEL = re.compile("[aeiou]")
 
 
 def word_tokens(text: str) -> list[str]:
@@ -87,3 +134,135 @@ def nltk_words(text: str) -> list[str]:
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
     return text.split()
+
+
+@functools.lru_cache(maxsize=1 << 18)
+def porter_stem(word: str) -> str:
+    """The stem of a word, in lower case.
+
+    >>> porter_stem("relational"), porter_stem("flies"), porter_stem("dying")
+    ('relat', 'fli', 'die')
+    """
+    stem = word.lower()
+    if stem in _IRREGULAR:
+        return _IRREGULAR[stem]
+    if len(word) <= 2:
+        return stem
+    for step in (_plurals, _past_and_gerund, _final_y, _step_2, _step_3, _step_4, _final_e, _double_l):
+        stem = step(stem)
+    return stem
+
+
+def _consonants(word: str) -> list[bool]:
+    """For each letter, whether it is a consonant: no vowel, and no y after a consonant."""
+    flags: list[bool] = []
+    for letter in word:
+        flags.append(letter not in "aeiou" and (letter != "y" or not flags or not flags[-1]))
+    return flags
+
+
+def _measure(stem: str) -> int:
+    """How often a consonant follows a vowel: m in [C](VC){m}[V]."""
+    if "y" not in stem:
+        return len(_VOWELS_THEN_CONSONANT.findall(stem))
+    flags = _consonants(stem)
+    return sum(after and not before for before, after in itertools.pairwise(flags))
+
+
+def _has_vowel(stem: str) -> bool:
+    return bool(_VOWEL.search(stem)) or ("y" in stem and not all(_consonants(stem)))
+
+
+def _ends_in_short_syllable(stem: str) -> bool:
+    """Consonant, vowel, consonant other than w, x, y; or all there is, a vowel and a consonant."""
+    flags = _consonants(stem)
+    if len(stem) == 2:
+        return flags == [False, True]
+    return flags[-3:] == [True, False, True] and stem[-1] not in "wxy"
+
+
+def _plurals(word: str) -> str:
+    if not word.endswith("s") or word.endswith("ss"):
+        return word
+    if word.endswith("sses"):
+        return word[:-2]
+    if word.endswith("ies"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    return word[:-1]
+
+
+def _past_and_gerund(word: str) -> str:
+    if word.endswith("ied"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    for ending in ("ed", "ing"):
+        if word.endswith(ending) and _has_vowel(word[: -len(ending)]):
+            return _mended(word[: -len(ending)])
+    return word
+
+
+def _mended(stem: str) -> str:
+    """A verb's stem without -ed or -ing, with an e where one was lost and without a doubled consonant."""
+    if stem.endswith(("at", "bl", "iz")):
+        return stem + "e"
+    if stem[-2:-1] == stem[-1] and _consonants(stem)[-1]:
+        return stem if stem[-1] in "lsz" else stem[:-1]
+    if stem.endswith("*d"):  # NLTK takes its own mark for a double consonant for letters
+        return stem[:-2] + "d"
+    return stem + "e" if _measure(stem) == 1 and _ends_in_short_syllable(stem) else stem
+
+
+def _final_y(word: str) -> str:
+    if word.endswith("y") and len(word) > 2 and _consonants(word[:-1])[-1]:
+        return word[:-1] + "i"
+    return word
+
+
+def _step_2(word: str) -> str:
+    ending = _ending_in(word, _STEP_2, 7)
+    if ending is None:
+        return word
+    stem = word[: -len(ending)]
+    if _measure(stem + "l" if ending == "logi" else stem) == 0:
+        return word
+    # after -alli there may be another ending of this step
+    return _step_2(stem + "al") if ending == "alli" else stem + _STEP_2[ending]
+
+
+def _step_3(word: str) -> str:
+    ending = _ending_in(word, _STEP_3, 5)
+    if ending is None or _measure(word[: -len(ending)]) == 0:
+        return word
+    return word[: -len(ending)] + _STEP_3[ending]
+
+
+def _step_4(word: str) -> str:
+    ending = _ending_in(word, _STEP_4, 5)
+    if ending is None:
+        return word
+    stem = word[: -len(ending)]
+    if _measure(stem) <= 1 or (ending == "ion" and stem[-1] not in "st"):
+        return word
+    return stem
+
+
+def _final_e(word: str) -> str:
+    if not word.endswith("e"):
+        return word
+    measure = _measure(word[:-1])
+    if measure > 1 or (measure == 1 and not _ends_in_short_syllable(word[:-1])):
+        return word[:-1]
+    return word
+
+
+def _double_l(word: str) -> str:
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
+
+
+def _ending_in(word: str, endings: dict[str, str] | frozenset[str], longest: int) -> str | None:
+    """The longest of the endings that the word has."""
+    for length in range(longest, 1, -1):
+        if word[-length:] in endings:
+            return word[-length:]
+    return None

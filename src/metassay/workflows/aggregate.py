@@ -14,12 +14,11 @@ from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
 from metassay.meta.aggregation.scores import Resampling
 from metassay.metrics.base import StatisticsMetric
 from metassay.settings import takes
-from metassay.workflows.noting import warnings_as_notes
-from metassay.workflows.panels import cubes_of, row_statistics
 from metassay.workflows.preparing import MetricChoice, as_dataset, chosen_metrics, prepared, scoring_rows
 from metassay.workflows.read import Source
-from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import AggregateSettings
+from metassay.workflows.system_scores import cubes_of, row_statistics
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,11 @@ from metassay.data.context import Context, RowLabel, default_contexts, make_cont
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
+from metassay.llm.asking import LlmSettings
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.given import GivenScores, directed, distinct_texts, given_metrics
+from metassay.metrics.judge import Judge, connect_judges
 from metassay.metrics.registry import parse_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import takes
@@ -23,9 +25,16 @@ from metassay.specs import single_parts
 from metassay.store.run import RunFolder
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs, scored_texts
-from metassay.workflows.llm_settings import LlmSettings, described, with_cache
-from metassay.workflows.noting import warnings_as_notes
-from metassay.workflows.other_pairs import given_pairs, human_column, human_pairs, told_apart
+from metassay.workflows.pairs import (
+    checked,
+    context_metadata,
+    given_pairs,
+    human_column,
+    human_pairs,
+    output_weights,
+    told_apart,
+)
+from metassay.workflows.perturb import described, with_cache
 from metassay.workflows.preparing import (
     as_dataset,
     chosen_metrics,
@@ -34,10 +43,9 @@ from metassay.workflows.preparing import (
     sentinels_beside,
 )
 from metassay.workflows.read import Source, read
+from metassay.workflows.results import warnings_as_notes
 from metassay.workflows.run_files import write_run
-from metassay.workflows.settings import GIVEN, PERTURBED, AssaySettings, names_a_source, names_of
-from metassay.workflows.valid_pairs import checked
-from metassay.workflows.weights import context_metadata, output_weights
+from metassay.workflows.settings import GIVEN, HUMAN, PERTURBED, AssaySettings, names_a_source, names_of
 
 ContextRequest = str | RowLabel
 AUTOMATIC = "metassay-run-<hash>"
@@ -60,7 +68,7 @@ def assay(
     `contexts` are columns, crossings (`year+domain`), buckets (`mqm:250`) or functions from a row to a label.
     `valid_pairs` drops rankings whose worse copy did not lose gain.
     `weights` names a column of positive numbers, or is `density`: typical outputs of a context count more.
-    `llm` says which language model to ask for the perturbation of that name.
+    `llm` says which language model to ask, for the perturbation of that name and for judges.
     With `pairs="human"` the pairs are two systems' outputs for an item, the better one by human score.
     `scores` are files or tables of scores of the texts that `perturb` leaves in `texts.jsonl`.
     With a path or a table as `pairs`, with `item, output, worse`, those are the pairs, and `dataset` is None.
@@ -87,6 +95,7 @@ def assay(
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": data.content_hash}
     run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
     how = _How(default_workers(workers), run, progress, with_cache(llm, run))
+    plan = replace(plan, metrics=connect_judges(plan.metrics, how.llm))
     result = _carry_out(data, plan, how)
     if run is not None:
         write_run(run, result)
@@ -144,8 +153,8 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
             parts=None if how.run is None else how.run.parts,
             progress=how.tell,
         )
-    astray = [note for metric in metrics if isinstance(metric, GivenScores) for note in metric.notes]
-    judged = replace(judged, notes=(*judged.notes, *notes, *astray))
+    of_metrics = [note for metric in metrics for note in metric.notes()]
+    judged = replace(judged, notes=(*judged.notes, *notes, *of_metrics))
     kept = judged.chosen(sample)
     how.tell("judging", 0, 1)
     contextual = assay_pairs(
@@ -161,6 +170,7 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
         metadata={context.name: context_metadata(data, context) for context in plan.contexts},
         minimum_items=settings.minimum_items,
         workers=how.workers,
+        pairs_from=_made_by(settings, sample),
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
@@ -187,6 +197,13 @@ def _with_scores(data: Dataset, pairs: Pairs, metrics: Sequence[Metric]) -> tupl
     return tuple(metric.bound(texts) if isinstance(metric, GivenScores) else metric for metric in metrics)
 
 
+def _made_by(settings: AssaySettings, sample: Pairs) -> str:
+    """Where the pairs come from: people, rules, rules and a language model; empty: others made them."""
+    if settings.pairs != PERTURBED:
+        return "people" if settings.pairs == HUMAN else ""
+    return "model" if (sample.frame["perturbation"] == "llm").any() else "rule"
+
+
 def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
     """All pairs: brought along, chosen by people, or every applicable perturbation of every output."""
     settings = plan.asked
@@ -194,6 +211,7 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
         return given_pairs(data)
     if plan.human is not None and settings.pairs == "human":
         return human_pairs(data, plan.human, settings.minimum_gap)
+    judged_by_model = any(isinstance(metric, Judge) for metric in plan.metrics)
     pairs = make_pairs(
         data,
         perturbations=plan.perturbations,
@@ -202,7 +220,7 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
         preprocess=settings.preprocess,
         workers=how.workers,
         strict_resources=settings.strict_resources,
-        llm=how.llm,
+        llm=None if judged_by_model and plan.perturbations is None else how.llm,
         progress=lambda done, total: how.tell("perturbing", done, total),
     )
     return checked(pairs, valid_only=settings.valid_pairs)

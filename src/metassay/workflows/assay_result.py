@@ -8,24 +8,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.data.own_references import REASON
+from metassay.data.preparation import REASON
 from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
+from metassay.meta.contexts.judgements import RIGHT
 from metassay.meta.contexts.validity import perturbation_validity
 from metassay.metrics.base import Metric
-from metassay.metrics.given import GivenScores
+from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
-from metassay.workflows.examples import wrong_pairs
-from metassay.workflows.judging import JudgedPairs
-from metassay.workflows.noting import warnings_as_notes
-from metassay.workflows.preparing import scoring_rows, versions
-from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.stats.correlation import neighbour_correlation
+from metassay.workflows.judging import JudgedPairs, wrong_pairs
+from metassay.workflows.preparing import neighbours, scoring_rows, versions
+from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import AssaySettings
+
+_RUNS = 0.01  # chance of a warning of runs where there are none
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,26 @@ class AssayResult(Result):
             ],
             "validity": self._validity(),
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
-            "warnings": contextual["warnings"],
+            "cluster": self.judged.unit.to_dict(),
+            "warnings": [*contextual["warnings"], *self._runs()],
         }
+
+    def _runs(self) -> list[str]:
+        """A warning where no unit is named and neighbouring items are alike, as parts of a document are."""
+        if self.plan.asked.cluster is not None or self.judged.unit.column != "item":
+            return []
+        right = self.judged.judgements.outcome[: len(self.metrics)] == RIGHT
+        items = self.judged.judgements.item
+        order = neighbours(self.dataset)
+        counts = np.bincount(items, minlength=len(order))
+        sums = np.bincount(items, right.mean(axis=0), minlength=len(order))
+        order = order[counts[order] > 0]
+        r, p = neighbour_correlation(sums[order] / counts[order])
+        if not p <= _RUNS:
+            return []
+        alike = f"Items come in runs: neighbours are alike (correlation {r:.2f}), like parts of a document."
+        remedy = "If they are, name its column with --cluster; with items as units intervals are too narrow."
+        return [f"{alike} {remedy}"]
 
     def _validity(self) -> list[dict[str, Any]]:
         """Of each method: how often it applied, how much it changed, how often people disagree with it."""
@@ -134,13 +155,13 @@ class AssayResult(Result):
         return wrong_pairs(self.dataset, self.metrics, self.judged)
 
     def cost(self) -> dict[str, float]:
-        """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone.
-
-        What scores cost that were made elsewhere is not known.
-        """
+        """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone."""
         with warnings_as_notes():  # they were noted when the outputs were scored
-            computed = [metric for metric in self.metrics if not isinstance(metric, GivenScores)]
-            return measured_cost(computed, scoring_rows(self.dataset))
+            return measured_cost(self.metrics, scoring_rows(self.dataset))
+
+    def _prompts(self) -> dict[str, str]:
+        """What each judge among the metrics is asked."""
+        return {metric.spec: metric.prompt_text for metric in self.metrics if isinstance(metric, Judge)}
 
     def manifest(self) -> dict[str, Any]:
         """What was done, with what, on how much: the same on any machine and number of workers."""
@@ -150,6 +171,7 @@ class AssayResult(Result):
             "metrics": {metric.spec: metric.signature for metric in self.metrics},
             "seed": self.plan.seed,
             **({"usage": dict(self.pairs.usage)} if self.pairs.usage else {}),
+            **({"prompts": prompts} if (prompts := self._prompts()) else {}),
             "counts": {
                 "items": len(self.dataset.items),
                 "systems": len(self.dataset.systems),

@@ -10,12 +10,11 @@ from typing import Any
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.own_references import own_references
+from metassay.data.preparation import own_references
 from metassay.engine.local import default_workers, measured_cost
 from metassay.metrics.base import Metric
 from metassay.perturbations.registry import default_perturbations
 from metassay.settings import takes
-from metassay.workflows.noting import warnings_as_notes
 from metassay.workflows.preparing import (
     as_dataset,
     chosen_metrics,
@@ -25,7 +24,7 @@ from metassay.workflows.preparing import (
     unknown_language,
 )
 from metassay.workflows.read import Source
-from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import CheckSettings
 
 

@@ -12,8 +12,7 @@ from metassay.errors import InputError
 from metassay.meta.contexts.drift import compare_series
 from metassay.store.run import RunFolder
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.run_files import RESULT
-from metassay.workflows.run_folders import run_folders
+from metassay.workflows.run_files import RESULT, run_folders
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import polars as pl
 from metassay.data.columns import item_names, output_names
 from metassay.data.cube import Cube, cubes
 from metassay.data.readers.registry import How
-from metassay.data.score_frames import ScoreFrame, read_score_frame
+from metassay.data.score_files import ScoreFrame, read_score_frame
 from metassay.engine.local import score_rows
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric
@@ -23,7 +23,7 @@ from metassay.workflows.settings import Compared, Named, ScoreReading, names_of
 
 Source = Any
 """Whatever `read` takes, tables of scores alone, a folder of mt-metrics-eval, or cubes."""
-ROW = "_row"
+ROW = "_place"
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,10 @@ class Scores:
 
 
 def read_scores(
-    source: Source, asked: Compared, reading: ScoreReading, *, also: Sequence[str] = ()
+    source: Source, asked: Compared, reading: ScoreReading, *, also: Sequence[str] = (), rated: bool = True
 ) -> Scores:
-    """The scores that a verb compares. `also` names columns beside the metrics that are no human scores.
+    """The scores that a verb compares. `also` names columns beside the metrics that are no human scores;
+    with `rated=False` nobody need have rated.
 
     `human` and `metrics` settle of which kind a column is. Metrics of ours that are asked for and are no
     column are computed from the texts. Columns with the exact name of one of our metrics of which lower is
@@ -50,7 +51,7 @@ def read_scores(
     parts = [source] if isinstance(source, Cube) else source
     if isinstance(parts, Sequence) and parts and all(isinstance(part, Cube) for part in parts):
         given = [part for part in parts if isinstance(part, Cube)]
-        return _chosen(given, asked, names_of(asked.metrics), [])
+        return _chosen(given, asked, names_of(asked.metrics), [], rated=rated)
     people = names_of(asked.human)
     read_in = read_score_frame(
         source,
@@ -73,12 +74,14 @@ def read_scores(
         file=read_in.file,
         keep_references=reading.keep_references,
     )
-    return _chosen(found, asked, metrics, [*read_in.notes, *computed])
+    return _chosen(found, asked, metrics, [*read_in.notes, *computed], rated=rated)
 
 
-def _chosen(found: Sequence[Cube], asked: Compared, metrics: Sequence[str], notes: list[str]) -> Scores:
+def _chosen(
+    found: Sequence[Cube], asked: Compared, metrics: Sequence[str], notes: list[str], *, rated: bool
+) -> Scores:
     """The cubes with something to compare, in the directions that the user gave."""
-    useful = [cube for cube in found if cube.metrics and cube.human]
+    useful = [cube for cube in found if cube.metrics and (cube.human or not rated)]
     if not useful:
         lacking = "are no human scores" if any(cube.metrics for cube in found) else "is no metric to rank"
         raise InputError(
@@ -93,7 +96,7 @@ def _chosen(found: Sequence[Cube], asked: Compared, metrics: Sequence[str], note
             f"Lower is better, so these scores are turned around: {', '.join(turned)}. "
             "Where that was done before, keep them with --higher-is-better."
         )
-    human = _only_human(useful, asked.human)
+    human = _only_human(useful, asked.human) if rated else ""
     return Scores(tuple(_directed(useful, lower, higher)), human, tuple(metrics), tuple(notes))
 
 

@@ -17,9 +17,9 @@ from metassay.meta.dependence.outputs import outputs_of
 from metassay.meta.dependence.results import DependenceReport
 from metassay.settings import takes
 from metassay.workflows.cubes import Source, read_scores
-from metassay.workflows.depend_files import write_results
+from metassay.workflows.depend_panel import PANEL, panel_reports
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.score_runs import open_score_run
+from metassay.workflows.run_files import open_score_run, write_dependence
 from metassay.workflows.settings import DependSettings, ScoreReading, names_of
 
 
@@ -83,12 +83,17 @@ def depend(
     than the system. `context` measures within each value of a column as well (by default within domains,
     where there are any); `cluster` makes its values (documents) the units that are resampled; `weight` names
     a column of weights. `analysis` adds how SysDep reacts to resamples, sample size and the choice of
-    systems. `out` is a folder for a page to read, the results as JSON and CSV, and the charts.
+    systems. With `panel` nobody need have rated: the mean of all other metrics stands for the human score of
+    each. `out` is a folder for a page to read, the results as JSON and CSV, and the charts.
     """
-    scores = read_scores(data, asked, reading, also=() if asked.weight is None else (asked.weight,))
-    cubes = [cube for cube in scores.cubes if scores.human in cube.human]
+    if asked.panel and asked.human is not None:
+        raise InputError("a panel stands where there is no human score.", remedy="Leave out --human.")
+    also = () if asked.weight is None else (asked.weight,)
+    scores = read_scores(data, asked, reading, also=also, rated=not asked.panel)
+    human = PANEL if asked.panel else scores.human
+    cubes = [cube for cube in scores.cubes if asked.panel or human in cube.human]
     if not cubes:
-        raise InputError(f"no data set has the human score {scores.human}.")
+        raise InputError(f"no data set has the human score {human}.")
     grouping: dict[str, Any] = {
         "by": asked.by,
         "metrics": scores.metrics,
@@ -102,20 +107,24 @@ def depend(
         "seed": seed,
         "analysis": asked.analysis,
     }
-    named = {"human": scores.human, "lower_is_better": names_of(asked.lower_is_better)}
+    named = {"human": human, "lower_is_better": names_of(asked.lower_is_better)}
     run = None if out is None else open_score_run(out, "depend", cubes, named | grouping | options)
-    reports = {
-        cube.dataset: depend_on_systems(
-            outputs_of(cube, scores.human, **grouping),
-            workers=default_workers(workers),
-            progress=progress,
-            **options,
-        )
-        for cube in cubes
-    }
-    result = DependResult(scores.human, asked.by, reports, _notes(scores.notes, cubes, reports))
+    if asked.panel:
+        reports = panel_reports(cubes, grouping, progress, options)
+    else:
+        reports = {
+            cube.dataset: depend_on_systems(
+                outputs_of(cube, human, **grouping),
+                workers=default_workers(workers),
+                progress=progress,
+                **options,
+            )
+            for cube in cubes
+        }
+    result = DependResult(human, asked.by, reports, _notes(scores.notes, cubes, reports))
     if run is not None:
-        write_results(run, result.to_dict(), result.to_frame(), reports)
+        drawn = {} if asked.panel else reports  # the charts speak of people
+        write_dependence(run, result.to_dict(), result.to_frame(), drawn)
     return result
 
 

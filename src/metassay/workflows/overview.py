@@ -15,8 +15,7 @@ from metassay.reporting.answer import answer
 from metassay.reporting.findings import find
 from metassay.store.run import RunFolder, read_manifest
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.run_files import REPORT, RESULT
-from metassay.workflows.run_folders import run_folders
+from metassay.workflows.run_files import REPORT, RESULT, run_folders
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class OverviewResult(Result):
 
     def to_html(self, links: Mapping[str, str]) -> str:
         """The page; `links` are the addresses of reports by run folder."""
-        from metassay.reporting.overview_page import render_overview
+        from metassay.reporting.pages import render_overview
 
         return render_overview(self.to_dict(), links)
 

@@ -1,9 +1,9 @@
-"""`perturb`: outputs beside versions of them that are worse."""
+"""`perturb`: outputs beside versions of them that are worse, made by rules or by a language model."""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +11,53 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
+from metassay.llm.asking import LlmSettings, read_prices
 from metassay.metrics.given import distinct_texts
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import takes
 from metassay.specs import single_parts
 from metassay.store.run import RunFolder
 from metassay.workflows.judging import scored_texts
-from metassay.workflows.llm_settings import LlmSettings, described, with_cache
 from metassay.workflows.preparing import as_dataset, normalisation, prepared, versions
 from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.settings import PerturbSettings
 
+ANSWERS = "llm-answers.jsonl"
 TEXTS = "texts.jsonl"
 """What others must score."""
+
+
+def llm_settings(
+    url: str | None,
+    model: str | None,
+    local: str | None,
+    prompt: Path | None,
+    concurrency: int,
+    prices: Path | None = None,
+    budget: float | None = None,
+) -> LlmSettings | None:
+    """The settings that the options name; None where no model was named."""
+    if url is None and local is None:
+        return None
+    name = model or ""
+    price = None if prices is None else read_prices(prices, name)
+    return LlmSettings(url, name, local, prompt, concurrency=concurrency, price=price, budget=budget)
+
+
+def described(llm: LlmSettings | None) -> dict[str, str | None] | None:
+    """What identifies a model for a manifest: no address and no key."""
+    if llm is None:
+        return None
+    prompt = None if llm.prompt is None else Path(llm.prompt).read_text(encoding="utf-8")
+    return {"model": llm.local or llm.model, "prompt": prompt}
+
+
+def with_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | None:
+    """The settings with answers kept in the run folder, so that a run taken up again asks nothing twice."""
+    if llm is None or llm.cache is not None or run is None:
+        return llm
+    return replace(llm, cache=run.path / ANSWERS)
 
 
 @dataclass(frozen=True)

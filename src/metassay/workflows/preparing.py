@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -14,18 +16,21 @@ from numpy.typing import NDArray
 import metassay
 from metassay.data.columns import KEY_PREFIXES
 from metassay.data.dataset import Dataset
-from metassay.data.own_references import without_own_references
-from metassay.data.speech import normalised
+from metassay.data.preparation import normalised, without_own_references
 from metassay.engine.batches import FIELDS, Rows
 from metassay.errors import MetassayError, UnknownName
 from metassay.metrics.base import Metric
-from metassay.metrics.outside import OutsideMetric, ProgramMetric, is_program
+from metassay.metrics.outside import ProgramMetric, is_program
 from metassay.metrics.own import as_metric
 from metassay.metrics.registry import parse_metrics
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.plugins import from_file, own_error
 from metassay.text.words import is_spaceless
 from metassay.workflows.read import Source, read
+
+UNITS = ("doc_id", "document", "chapter_id", "speaker_id", "session_id")
+"""Columns that name the independent unit, in the order in which they are taken for it."""
+_NUMBERS = re.compile(r"([0-9]{1,15})")
 
 MetricChoice = str | Metric | Callable[..., Any] | Sequence[str | Metric | Callable[..., Any]] | None
 _SAMPLE = 1000
@@ -63,9 +68,7 @@ def chosen_metrics(dataset: Dataset, metrics: MetricChoice, *changes: str) -> tu
     if dataset.kind.ranked:
         return chosen
     text = "+".join(change for change in changes if change != "none")
-    bound = (metric.on(dataset.languages, text) for metric in chosen)
-    columns = dataset.outputs.columns
-    return tuple(m.reading(columns) if isinstance(m, OutsideMetric) else m for m in bound)
+    return tuple(metric.on(dataset.languages, text) for metric in chosen)
 
 
 def sentinels_beside(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
@@ -105,27 +108,73 @@ def scoring_rows(dataset: Dataset) -> Rows:
     return Rows(dataset.outputs.select(names).with_columns(languages), dataset.qrels)
 
 
-def clusters(dataset: Dataset, column: str | None) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """The independent unit of each output as codes: the item, or a column within its test set.
+@dataclass(frozen=True)
+class Unit:
+    """The independent unit of every output: codes, the column that names it, and why it is that one."""
 
-    Outputs without a value of the column are their item's cluster; a note says for how many.
+    codes: NDArray[np.int32]
+    column: str
+    why: str
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, str]:
+        """What a result says of its unit."""
+        return {"column": self.column, "why": self.why}
+
+
+def clusters(dataset: Dataset, column: str | None) -> Unit:
+    """The unit that was asked for; by default the first of `UNITS` that holds several items, else the item.
+
+    A column counts within its test set. Outputs without a value of it are their item's cluster; a note says
+    for how many.
     """
     outputs = dataset.outputs
+    asked = "asked for" if column is not None else ""
+    column = _holding(dataset) if column is None else column
     if column is None or column == "item":
-        return _codes(outputs["item"]), ()
+        why = asked or "no column names a document, chapter, speaker or session that holds several items"
+        return Unit(_codes(outputs["item"]), "item", why)
     if column not in outputs.columns:
         raise UnknownName("cluster column", column, ("item", *dataset.metadata))
-    prefixes = [name for name in outputs.columns if name.lower() in KEY_PREFIXES and name != column]
-    joined = pl.concat_str([*prefixes, column], separator="/").cast(pl.String)
-    labels = outputs.select(
-        pl.when(pl.col(column).is_null())
-        .then("item:" + pl.col("item"))
-        .otherwise("cluster:" + joined)
-        .alias("label")
-    )["label"]
+    codes = _codes(_cluster_labels(outputs, column))
     missing = outputs[column].null_count()
     note = f"{missing} outputs have no {column}: for them the item is the independent unit."
-    return _codes(labels), ((note,) if missing else ())
+    why = (
+        asked
+        or f"{len(dataset.items)} items lie in {len(np.unique(codes))} of them, and items of one go together"
+    )
+    return Unit(codes, column, why, (note,) if missing else ())
+
+
+def _cluster_labels(outputs: pl.DataFrame, column: str) -> pl.Series:
+    prefixes = [name for name in outputs.columns if name.lower() in KEY_PREFIXES and name != column]
+    joined = pl.concat_str([*prefixes, column], separator="/").cast(pl.String)
+    alone = pl.col(column).is_null()
+    label = pl.when(alone).then("item:" + pl.col("item")).otherwise("cluster:" + joined)
+    return outputs.select(label.alias("label"))["label"]
+
+
+def _holding(dataset: Dataset) -> str | None:
+    """The column that names a unit larger than the item: every item lies in one of it, some share one."""
+    known = {name.lower(): name for name in reversed(dataset.metadata)}
+    for column in (known[name] for name in UNITS if name in known):
+        units = pl.DataFrame(
+            {"item": dataset.outputs["item"], "of": _cluster_labels(dataset.outputs, column)}
+        )
+        single = units.unique().height == len(dataset.items)
+        if single and 1 < units["of"].n_unique() < len(dataset.items):
+            return column
+    return None
+
+
+def neighbours(dataset: Dataset) -> NDArray[np.int64]:
+    """Places of the items in the order their names count: `talk-2` before `talk-10`."""
+
+    def key(place: int) -> list[tuple[bool, int, str]]:
+        parts = _NUMBERS.split(dataset.items[place])
+        return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+    return np.array(sorted(range(len(dataset.items)), key=key), dtype=np.int64)
 
 
 def groups(dataset: Dataset) -> pl.Series:

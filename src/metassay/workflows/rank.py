@@ -19,12 +19,12 @@ from metassay.settings import takes
 from metassay.store.run import RunFolder
 from metassay.workflows.cubes import Source, read_scores
 from metassay.workflows.rank_analyses import ANALYSES, analyse
-from metassay.workflows.rank_files import write_results
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.score_runs import open_score_run
+from metassay.workflows.run_files import open_score_run, write_ranking
 from metassay.workflows.settings import RankSettings, ScoreReading, names_of
 
 MISSING = ("complete", "pairwise")
+_CAUTIOUS = "The bootstrap test is cautious: at a level of 5 % it tells equally good metrics apart in 1 %."
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,11 @@ def rank(
     needed where there are several; further names declare more columns that people gave, which are no metrics.
     Of `metrics` those that are ours and no column are computed from the texts. Our metrics of which lower is
     better are turned around under their own names, and so are those that `lower_is_better` names;
-    `higher_is_better` keeps some as they are. `context` adds a ranking per value of a column, all on equal
-    numbers of segments; `cluster` makes its values (documents) the units that are permuted and resampled
-    instead of segments. With `missing="pairwise"` each pair of systems is compared on the segments that both
-    have (spa and pa; tests still use complete segments). `out` is a folder for the result with its charts.
+    `higher_is_better` keeps some as they are. `context` adds a ranking per value of a column that has
+    `minimum_segments` at least, all on equal numbers of segments; `cluster` makes its values (documents) the
+    units that are permuted and resampled instead of segments. With `missing="pairwise"` each pair of systems
+    is compared on the segments that both have (spa and pa; tests still use complete segments). `out` is a
+    folder for the result with its charts.
     """
     wanted = _checked(names_of(asked.analysis), ANALYSES, "analysis")
     _checked([asked.missing], MISSING, "rule for missing scores")
@@ -91,6 +92,7 @@ def rank(
         "meta": list(names_of(asked.meta)),
         "contexts": list(names_of(asked.context)),
         "holm": asked.holm,
+        "minimum_segments": asked.minimum_segments,
     }
     named = (
         options | rankings_of | {"lower_is_better": list(names_of(asked.lower_is_better)), "analysis": wanted}
@@ -108,10 +110,11 @@ def rank(
     for done, name in enumerate(wanted, start=1):
         analyses[name] = analyse(name, data, scores.cubes, meta=asked.meta, procedure=procedure, **options)
         told("analysing", done, len(wanted))
-    notes = [*scores.notes, *(note for ranking in rankings for note in ranking.data.cube.notes)]
+    cautious = [_CAUTIOUS] if asked.significance == "bootstrap" else []
+    notes = [*scores.notes, *cautious, *(note for ranking in rankings for note in ranking.data.cube.notes)]
     result = RankResult(options["human"], tuple(rankings), analyses, tuple(dict.fromkeys(notes)))
     if run is not None:
-        write_results(run, result.to_dict(), result.to_frame())
+        write_ranking(run, result.to_dict(), result.to_frame())
     return result
 
 

@@ -9,15 +9,12 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.assemble import assemble
+from metassay.data.assemble import assemble, join_columns
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
-from metassay.data.join import join_columns
-from metassay.data.readers.judgements import read_judgements
-from metassay.data.readers.plain import read_parallel
-from metassay.data.readers.recommender import THRESHOLD
+from metassay.data.readers.judgements import THRESHOLD, read_judgements
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
-from metassay.data.readers.transcripts import read_transcripts
+from metassay.data.readers.transcripts import read_parallel, read_transcripts
 from metassay.errors import InputError, Place, UnknownName
 from metassay.tasks import asr
 from metassay.tasks.base import Evidence, Task

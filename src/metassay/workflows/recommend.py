@@ -39,6 +39,7 @@ class RecommendResult(Result):
                     context: {
                         "metrics": list(entry.metrics),
                         "top_group": list(entry.top_group),
+                        "behind": list(entry.behind),
                         "choice": entry.choice,
                         "why": entry.why,
                     }

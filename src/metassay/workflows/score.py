@@ -20,13 +20,11 @@ from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.reporting.labels import in_labels
 from metassay.reporting.tables import to_text
 from metassay.settings import takes
-from metassay.workflows.noting import warnings_as_notes
-from metassay.workflows.panels import cubes_of, row_statistics
 from metassay.workflows.preparing import as_dataset, chosen_metrics, normalisation, prepared, scoring_rows
 from metassay.workflows.read import Source
-from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.score_comparisons import TESTS, comparisons
+from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import ScoreSettings
+from metassay.workflows.system_scores import TESTS, comparisons, cubes_of, row_statistics
 
 AGGREGATES = ("corpus", "segment", "bootstrap")
 

@@ -163,7 +163,9 @@ class AssaySettings(Settings):
         None
     )
     per_output: Annotated[int, option("Perturbations per output.", least=1)] = 4
-    cluster: Annotated[str | None, option("Column of the independent unit; default the item.")] = None
+    cluster: Annotated[
+        str | None, option("Column of the independent unit; default document, chapter, speaker or the item.")
+    ] = None
     ties: Annotated[str, option("A tie is wrong (strict) or half right (half).")] = "strict"
     agreement: Annotated[str, option("tau_ap_b, weighted_tau or kendall.")] = "tau_ap_b"
     normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
@@ -315,6 +317,9 @@ class RankSettings(Compared):
             panel=SCORES,
         ),
     ] = None
+    minimum_segments: Annotated[
+        int, option("Contexts with fewer segments are set aside.", "--min-segments", panel=TESTS, least=0)
+    ] = 20
     holm: Annotated[bool, option("Holm's correction over all comparisons.", "--holm", panel=TESTS)] = False
     missing: Annotated[
         str, option("complete segments only, or pairwise: what both systems of a pair have.", panel=SCORES)
@@ -339,5 +344,8 @@ class DependSettings(Compared):
     bootstraps: Annotated[int, option("Resamples; 0 for one fit without intervals.", least=0)] = 200
     draws: Annotated[int, option("Draws of each test.", least=1)] = 999
     analysis: Annotated[bool, option("Sensitivity to resamples, sample size and systems.", "--analysis")] = (
+        False
+    )
+    panel: Annotated[bool, option("Nobody rated: each metric against the mean of the others.", "--panel")] = (
         False
     )

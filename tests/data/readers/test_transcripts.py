@@ -10,8 +10,9 @@ import subprocess
 import pytest
 
 import metassay
-from metassay.data.readers import espnet, manifest, transcripts, utterances
+from metassay.data.readers import transcripts, utterances
 from metassay.data.readers.transcripts import read_transcripts
+from metassay.data.readers.utterances import is_espnet, is_manifest
 from metassay.errors import InputError
 from metassay.metrics.alignment import align_words
 from metassay.workflows.read import read_plain
@@ -132,9 +133,9 @@ def test_espnet(write, tmp_path):
     for system, text in (("decode_beam1", HYP), ("decode_beam5", REF)):
         write(f"exp/{system}/test_clean/score_wer/ref.trn", REF)
         write(f"exp/{system}/test_clean/score_wer/hyp.trn", text)
-    assert espnet.sniff(str(tmp_path / "exp"))
-    assert espnet.sniff(str(tmp_path / "exp" / "decode_beam1" / "test_clean" / "score_wer"))
-    assert not espnet.sniff(str(tmp_path / "exp" / "decode_beam1" / "test_clean" / "score_wer" / "ref.trn"))
+    assert is_espnet(str(tmp_path / "exp"))
+    assert is_espnet(str(tmp_path / "exp" / "decode_beam1" / "test_clean" / "score_wer"))
+    assert not is_espnet(str(tmp_path / "exp" / "decode_beam1" / "test_clean" / "score_wer" / "ref.trn"))
     data = metassay.read(tmp_path / "exp")
     assert data.task == "asr"
     assert data.systems == ("decode_beam1", "decode_beam5")
@@ -157,7 +158,7 @@ def test_manifest(write):
         {"audio_filepath": "wavs/b.wav", "duration": 2.5, "text": "rain", "pred_text": "", "speaker": 8},
     ]
     path = write("conformer.json", "".join(json.dumps(row) + "\n" for row in rows))
-    assert manifest.sniff(path)
+    assert is_manifest(path)
     data = metassay.read(path)
     assert data.task == "asr"
     assert data.systems == ("conformer",)
@@ -165,7 +166,7 @@ def test_manifest(write):
         ("a", "a cat", "7", 1.5),
         ("b", "", "8", 2.5),
     ]
-    assert not manifest.sniff(write("mt.jsonl", '{"id": 1, "hyp": "a", "ref": "b"}\n'))
+    assert not is_manifest(write("mt.jsonl", '{"id": 1, "hyp": "a", "ref": "b"}\n'))
 
 
 def test_transcripts_through_the_plain_text_options(write):

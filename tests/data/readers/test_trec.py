@@ -9,10 +9,9 @@ import pytest
 
 from metassay.data.assemble import RawTable
 from metassay.data.assemble_rankings import UNANSWERED, UNKNOWN_TOPIC, assemble_rankings
-from metassay.data.readers import qrels, recommender, trec
-from metassay.data.readers.judgements import read_judgements
+from metassay.data.readers import qrels, trec
+from metassay.data.readers.judgements import is_rating_log, read_judgements, read_ratings
 from metassay.data.readers.qrels import read_qrels
-from metassay.data.readers.recommender import read_ratings
 from metassay.data.readers.trec import read_run
 from metassay.errors import InputError
 
@@ -181,7 +180,7 @@ def test_a_missing_score_in_a_table_names_its_row(write):
 )
 def test_movielens_layouts(write, text):
     path = write(text, "ratings.dat")
-    assert recommender.sniff(path)
+    assert is_rating_log(path)
     frame = read_judgements(path)
     assert frame.rows() == [("1", "10", 1), ("1", "20", 0), ("2", "10", 1)]
     assert read_ratings(path, threshold=5)["grade"].to_list() == [1, 0, 0]
@@ -208,7 +207,7 @@ def test_formats_are_told_apart(write):
     ratings = write("1\t10\t5\t978300760\n", "u.data")
     assert [trec.sniff(path) for path in (run, judged, ratings)] == [True, False, False]
     assert [qrels.sniff(path) for path in (run, judged, ratings)] == [False, True, False]
-    assert [recommender.sniff(path) for path in (run, judged, ratings)] == [False, False, True]
+    assert [is_rating_log(path) for path in (run, judged, ratings)] == [False, False, True]
 
 
 def test_trec_eval_files_are_recognised(real_data):

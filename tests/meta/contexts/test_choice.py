@@ -1,5 +1,7 @@
 """Choosing a metric: the paper's toy table, preferences in order, and sentences with their numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,25 @@ def test_the_sentence_names_a_difference_in_cost():
     assert recommend(evidence)["Z"].why.endswith("B follows with 70 % and costs 1/40 as much.")
     evidence = table_evidence(METRICS, CONTEXTS, TOY, cost={"C": 1.0, "B": 3.0})
     assert recommend(evidence)["Z"].why.endswith("B follows with 70 % and costs 3 times as much.")
+
+
+def test_accuracy_decides_inside_the_top_group_where_it_is_clear():
+    """A and B may both be best on X; B is stable, but a paired test puts it behind A there."""
+    evidence = table_evidence("AB", "XYZ", TOY[:2])
+    both = replace(evidence, top=np.ones((2, 4), dtype=bool))
+    assert recommend(both)["X"].choice == "B"
+    assert "though A has the higher estimate" in recommend(both)["X"].why
+    behind = np.zeros((2, 4), dtype=bool)
+    behind[1, 1] = True
+    found = recommend(replace(both, behind=behind))
+    assert found["X"].top_group == ("A", "B")
+    assert found["X"].behind == ("B",)
+    assert found["X"].why.endswith(
+        "A is preferred because the others are behind when two at a time are compared."
+    )
+    assert found["Y"].choice == "B"
+
+
+def test_the_sentence_says_what_the_pairs_are():
+    evidence = replace(table_evidence(METRICS, CONTEXTS, TOY), pairs="pairs judged by people")
+    assert "in 90 % of pairs judged by people on Z." in recommend(evidence)["Z"].why

@@ -92,7 +92,9 @@ def test_crossed_columns_are_tested_at_both_levels():
     names = tuple(f"{s}+{d}" for s in SYSTEMS for d in ("news", "talk"))
     codes = np.array([names.index(f"{p.system}+{p.domain}") for p in pairs])
     contexts = Contexts("system+domain", names, codes)
-    column = assay_pairs(as_judgements(pairs, weighted=False), [contexts], resamples=20, permutations=9)
+    column = assay_pairs(
+        as_judgements(pairs, weighted=False), [contexts], resamples=20, permutations=9, minimum_items=9
+    )
     assert column.to_dict()["contexts"]["system+domain"]["h1_exchanges"] == [
         "outputs within items",
         "clusters",

@@ -95,3 +95,49 @@ def test_an_accuracy_without_interval_cannot_move():
     found = compare(lonely, lonely)
     rows = [row for row in found["accuracies"] if row["column"] == "domain"]
     assert all(row["p"] is None and row["p_holm"] is None and not row["moved"] for row in rows)
+
+
+def by_hand(rows):
+    """Holm, written out: the k-th smallest of n times n - k + 1, never falling, at most 1."""
+    p = sorted((row["p"], n) for n, row in enumerate(rows))
+    adjusted, highest = {}, 0.0
+    for k, (value, n) in enumerate(p):
+        highest = max(highest, min(value * (len(rows) - k), 1))
+        adjusted[n] = highest
+    return [adjusted[n] for n in range(len(rows))]
+
+
+def test_everything_compared_is_one_family():
+    """Two metrics in two domains and over all: six accuracies and three pairs that could change places."""
+    found = compare(result(SAME, 0), result([[0.9, 0.5], [0.6, 0.8]], 1))
+    swaps = [swap for row in found["orders"] for swap in row["swapped"]]
+    unmoved = [{"p": 1.0}] * (3 - len(swaps))
+    assert len(found["accuracies"]) == 6
+    expected = by_hand([*found["accuracies"], *swaps, *unmoved])
+    given = [row["p_holm"] for row in [*found["accuracies"], *swaps]]
+    assert given == pytest.approx(expected[: len(given)])
+
+
+def test_more_columns_raise_no_more_alarms():
+    """Six columns of the same items, no change: the rate of alarms stays that of one comparison."""
+
+    def many(seed):
+        rng = np.random.default_rng(seed)
+        item = np.arange(300)
+        pairs = Judgements(
+            ("a", "b"), ("x",), np.where(rng.random((2, 300)) < 0.7, 1, -1), item, item, item, item * 0
+        )
+        columns = [Contexts(f"c{n}", tuple("uvw"), rng.integers(0, 3, 300)) for n in range(6)]
+        made = assay_pairs(pairs, columns, resamples=100, permutations=9)
+        return json.loads(json.dumps(made.to_dict()))
+
+    alarms = [compare(many(seed), many(seed + 500))["changed"] for seed in range(16)]
+    assert sum(alarms) <= 3  # more, at a rate of .05, by chance in 1 % of cases
+
+
+def test_a_context_too_small_for_claims_moves_nothing():
+    before, after = result(SAME, 0), result([[0.9, 0.3], [0.6, 0.5]], 1)
+    assert any(row["moved"] for row in compare(before, after)["accuracies"] if row["context"] == "talk")
+    after["claims"]["set_aside"] = {"domain": ["talk"]}
+    rows = [row for row in compare(before, after)["accuracies"] if row["context"] == "talk"]
+    assert all(row["p_holm"] is None and not row["moved"] for row in rows)

@@ -66,3 +66,20 @@ def test_enclosing_columns_are_metadata():
     sex = Contexts("sex", ("f", "m"), np.array([0, 0, 1, 0, 0, 1]))
     system = Contexts("system", ("A", "B"), np.array([0, 1, 0, 1, 0, 1]))
     assert enclosing(speaker, [sex, system]) == {"sex": ["f", "m", "f"]}
+
+
+def test_random_metadata_predict_by_chance_as_often_as_said():
+    rng = np.random.default_rng(1)
+    reached = []
+    for _ in range(100):
+        noise = rng.random((12, 12))
+        table = (noise + noise.T) / 2
+        found = predict_agreement(table, {"word": rng.choice(list("abc"), 12).tolist()})
+        reached.append(found is not None and found.p <= 0.1)
+    assert 0.03 <= np.mean(reached) <= 0.19
+
+
+def test_what_agreement_is_made_of_predicts_it():
+    words = list("aaaabbbbcccc")
+    table = np.where(np.equal.outer(words, words), 0.9, 0.2)
+    assert predict_agreement(table, {"word": words}).p == pytest.approx(1 / 500)

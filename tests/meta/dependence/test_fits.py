@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 
 from metassay.errors import InputError
@@ -249,3 +250,16 @@ def test_intervals_of_a_fair_metric_reach_zero():
 def test_bad_input_is_named(human, metric, options, message):
     with pytest.raises(InputError, match=message):
         system_dependence(human, metric, **options)
+
+
+def test_intervals_allow_for_few_clusters_and_for_the_steps_of_the_fit():
+    """Student's t over the normal quantile, and √(n / (n - 1.5 D)) with D steps counted in another's fit."""
+    rng = np.random.default_rng(0)
+    human = rng.normal(size=(3, 20))
+    metric = human + rng.normal(size=human.shape)
+    found = system_dependence(human, metric, bootstraps=400)
+    steps = len(np.unique(IsotonicRegression().fit_transform(metric.ravel(), human.ravel())))
+    stretch = stats.t.ppf(0.975, 19) / stats.norm.ppf(0.975) * np.sqrt(60 / (60 - 1.5 * steps))
+    plain = np.quantile(np.abs(found.replicates - found.single), 0.95, axis=0)
+    assert stretch > 1.1
+    assert found.deviations_high - found.deviations == pytest.approx(stretch * plain)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -81,7 +83,9 @@ def test_comparisons_name_the_better_metric_first() -> None:
 
 def test_contexts_are_compared_on_equal_numbers_of_segments() -> None:
     table = make_table()
-    whole, chat, news = rank_cubes([table], human="mqm", procedure=FEW, contexts=["domain"])
+    whole, chat, news = rank_cubes(
+        [table], human="mqm", procedure=FEW, contexts=["domain"], minimum_segments=10
+    )
     assert (whole.context, chat.context, news.context) == ("global", "chat", "news")
     assert chat.equal_segments == news.equal_segments == 10
     assert (chat.data.segments, news.data.segments) == (20, 10)
@@ -108,7 +112,8 @@ def test_clusters_widen_the_unit_of_permutation() -> None:
         name: scores.reshape(SYSTEMS, -1, 3).sum(axis=2)
         for name, scores in {**table.metrics, "mqm": table.human["mqm"]}.items()
     }
-    expected = soft_pairwise_accuracy(sums["mqm"], sums["m2"])
+    assert by_document.method == "permutation"  # ten documents are too few for the closed form
+    expected = soft_pairwise_accuracy(sums["mqm"], sums["m2"], method="permutation")
     assert by_document.values[2] == pytest.approx(expected, abs=1e-12)
 
 
@@ -205,3 +210,59 @@ def test_unknown_names_are_refused() -> None:
         rank_cubes([make_table()], human="mqm", meta="cosine")
     with pytest.raises(ValueError, match="system level only"):
         rank_cubes([make_table()], human="mqm", meta="spa:item")
+
+
+def test_a_small_context_is_set_aside_by_name_and_sets_no_size() -> None:
+    table = make_table()
+    rankings = rank_cubes([table], human="mqm", procedure=FEW, contexts=["domain"], minimum_segments=15)
+    assert [ranking.context for ranking in rankings] == ["global", "chat"]
+    assert rankings[1].equal_segments == 20
+    assert "news" in rankings[0].data.cube.notes[-1]
+    assert "fewer than 15 segments" in rankings[0].data.cube.notes[-1]
+    none = rank_cubes([table], human="mqm", procedure=FEW, contexts=["domain"], minimum_segments=99)
+    assert [ranking.context for ranking in none] == ["global"]
+
+
+def test_tests_say_for_whom_they_answer_and_both_are_shown_from_eight_systems_on() -> None:
+    few = rank_cubes([make_table()], human="mqm", procedure=FEW)[0].to_dict()
+    assert few["answers_for"] == "these systems"
+    assert "p_systems" not in few["comparisons"][0]
+    rng = np.random.default_rng(0)
+    people = rng.normal(size=(9, 40)) + np.arange(9)[:, None] / 4
+    scores = {name: people + rng.normal(size=people.shape) for name in ("m0", "m1")}
+    table = replace(
+        make_table(),
+        systems=tuple(f"s{n}" for n in range(9)),
+        segments=tuple(f"{n:02d}" for n in range(40)),
+        human={"mqm": people},
+        metrics=scores,
+        labels={},
+        system_labels={},
+    )
+    by_test = {}
+    for test in ("perm-inputs", "perm-systems"):
+        found = rank_cubes([table], human="mqm", procedure=replace(FEW, test=test))[0].to_dict()
+        (by_test[test],) = found["comparisons"]
+    assert (
+        by_test["perm-inputs"]["p"]
+        == by_test["perm-inputs"]["p_inputs"]
+        == by_test["perm-systems"]["p_inputs"]
+    )
+    assert by_test["perm-systems"]["p"] == by_test["perm-systems"]["p_systems"]
+    assert by_test["perm-inputs"]["p_systems"] == by_test["perm-systems"]["p_systems"]
+    assert found["answers_for"] == "systems like these"
+
+
+def test_spa_is_drawn_where_a_few_segments_decide() -> None:
+    table = make_table()
+    calm = rank_cubes([table], human="mqm", procedure=FEW)[0]
+    assert calm.to_dict()["method"] == "normal"
+    heavy = {
+        name: scores * np.where(np.arange(SEGMENTS) == 3, 1000.0, 1.0)
+        for name, scores in table.metrics.items()
+    }
+    (found,) = rank_cubes([replace(table, metrics=heavy)], human="mqm", procedure=FEW)
+    assert found.to_dict()["method"] == "permutation"
+    assert "closed form of SPA would be off" in found.data.cube.notes[-1]
+    expected = soft_pairwise_accuracy(table.human["mqm"], heavy["m1"], method="permutation")
+    assert found.values[1] == pytest.approx(expected, abs=1e-12)

@@ -1,32 +1,105 @@
-"""Relevance judgements from whatever holds them: TREC qrels, a table, or a log of ratings."""
+"""Relevance judgements from whatever holds them: TREC qrels, a table, or a log of a recommender's ratings."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import polars as pl
 
 from metassay.data import cells
 from metassay.data.columns import RANKING_NAMES, missing_column
-from metassay.data.readers import recommender
-from metassay.data.readers.files import ending
+from metassay.data.readers.files import ending, opening, read_text
 from metassay.data.readers.qrels import read_qrels
 from metassay.data.readers.tables import ENDINGS, read_table
+from metassay.data.readers.trec import content_lines, refuse_repeated
 from metassay.errors import InputError, Place
 
+THRESHOLD = 4.0
+"""Ratings from here on are relevant unless the user says otherwise: 4 of 5 stars."""
+RATING_NAMES = {
+    "user": ("user", "userid", "user_id", "uid"),
+    "item": ("item", "itemid", "item_id", "movieid", "movie_id", "iid", "product", "productid"),
+    "rating": ("rating", "stars", "score"),
+}
+_NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?"
+_PLAIN = re.compile(rf"\S+(::|\t)\S+\1{_NUMBER}(?:\1\d{{8,}})?\s*")
 GRADE_NAMES = ("grade", "rel", "relevance", "qrel", "label")
 
 
-def read_judgements(path: str, *, threshold: float = recommender.THRESHOLD) -> pl.DataFrame:
+def is_rating_log(path: str) -> bool:
+    """Whether the file starts like `ratings.dat`, `u.data` or a table with user, item and rating."""
+    lines = opening(path)[:5]
+    if not lines:
+        return False
+    header = [name.strip(' "\r').lower() for name in re.split(r"[,\t;]", lines[0])]
+    return _roles(header) is not None or all(_PLAIN.fullmatch(line) for line in lines)
+
+
+def read_ratings(path: str, *, threshold: float = THRESHOLD) -> pl.DataFrame:
+    """A table `user, item, rating, grade, line`; the grade is 1 from rating `threshold` on, else 0.
+
+    Fields are parted by `::` (MovieLens 1M and 10M), tab (100K), comma or semicolon; a header, where there is
+    one, says which is which, else they are user, item, rating. A user rates an item once.
+    """
+    lines = content_lines(read_text(path), path)
+    mark = next(mark for mark in ("::", "\t", ";", ",", "") if mark in lines["text"][0])
+    if not mark:
+        raise InputError(
+            "user, item and rating are not parted by `::`, tab, comma or semicolon.",
+            place=Place(file=path, line=lines["line"][0]),
+        )
+    header = [name.strip(' "\r').lower() for name in lines["text"][0].split(mark)]
+    roles = _roles(header)
+    if roles is None:
+        roles = {"user": 0, "item": 1, "rating": 2}
+    else:
+        lines = lines.slice(1)
+    frame = _fields(lines, mark, roles, path)
+    refuse_repeated(frame, ("user", "item"), path, "user {user} already rated item {item}")
+    return frame.with_columns(grade=(pl.col("rating") >= threshold).cast(pl.Int32))
+
+
+def _roles(header: list[str]) -> dict[str, int] | None:
+    """The place of user, item and rating in a header; None where one is missing."""
+    places = {
+        role: next((header.index(name) for name in names if name in header), None)
+        for role, names in RATING_NAMES.items()
+    }
+    found = {role: place for role, place in places.items() if place is not None}
+    return found if len(found) == len(RATING_NAMES) else None
+
+
+def _fields(lines: pl.DataFrame, mark: str, roles: dict[str, int], path: str) -> pl.DataFrame:
+    parts = lines["text"].str.strip_chars_end("\r").str.split(mark)
+    frame = pl.DataFrame(
+        {role: parts.list.get(place, null_on_oob=True).str.strip_chars(' "') for role, place in roles.items()}
+    ).with_columns(lines["line"])
+    ratings = frame["rating"].cast(pl.Float64, strict=False)
+    whole = frame["user"].is_not_null() & frame["item"].is_not_null() & ratings.is_finite()
+    bad = ~whole.fill_null(value=False)
+    if bad.any():
+        row = frame.row(int(bad.arg_max() or 0), named=True)
+        missing = row["rating"] is None
+        raise InputError(
+            "a rating needs user, item and rating."
+            if missing
+            else f"the rating {row['rating']!r} is no number.",
+            place=Place(file=path, line=row["line"]),
+        )
+    return frame.with_columns(ratings.alias("rating")).select("user", "item", "rating", "line")
+
+
+def read_judgements(path: str, *, threshold: float = THRESHOLD) -> pl.DataFrame:
     """A table `item, document, grade` of judgements, each document judged once for an item.
 
     Reads TREC qrels, tables (CSV, TSV, JSON lines, Parquet) with topic, document and grade, and rating logs,
     in which a rating from `threshold` on is relevant.
     """
-    if ending(path) in ENDINGS and not recommender.sniff(path):
+    if ending(path) in ENDINGS and not is_rating_log(path):
         frame = _from_table(read_table(path), path)
-    elif recommender.sniff(path):
-        ratings = recommender.read_ratings(path, threshold=threshold)
+    elif is_rating_log(path):
+        ratings = read_ratings(path, threshold=threshold)
         frame = ratings.select(item="user", document="item", grade="grade")
     else:
         frame = read_qrels(path).select(item="topic", document="docid", grade="grade")

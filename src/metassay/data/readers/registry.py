@@ -8,7 +8,7 @@ which returns a Polars table with the usual column names; it is announced under 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,10 +16,10 @@ from typing import Any, Protocol
 import polars as pl
 
 from metassay import plugins
-from metassay.data.readers import espnet, manifest, mqm_ratings, mt_metrics_eval, trec
+from metassay.data.readers import mqm_ratings, mt_metrics_eval, trec
 from metassay.data.readers.files import checked_text, opening_lines, read_bytes
-from metassay.data.readers.frames import as_frame
 from metassay.data.readers.tables import is_table, parse_table, read_table
+from metassay.data.readers.utterances import is_espnet, is_manifest, read_espnet, read_manifest
 from metassay.errors import InputError, Place
 from metassay.tasks import asr, ranking
 
@@ -102,16 +102,16 @@ FORMATS: tuple[Format, ...] = (
         "espnet",
         "a folder",
         "results: SYSTEM/TESTSET/score_wer/{ref,hyp}.trn",
-        espnet.sniff,
-        lambda path, _: espnet.read_espnet(path),
+        is_espnet,
+        lambda path, _: read_espnet(path),
         asr.TASK.name,
     ),
     Format(
         "speech manifest",
         ".json .jsonl",
         "JSON lines with audio_filepath, text and pred_text",
-        manifest.sniff,
-        lambda path, _: manifest.read_manifest(path),
+        is_manifest,
+        lambda path, _: read_manifest(path),
         asr.TASK.name,
     ),
     Format(
@@ -223,3 +223,37 @@ def _standard_input(how: How) -> RawTable:
         text = checked_text(content, STANDARD_INPUT)
         return RawTable(STANDARD_INPUT, trec.parse_run(text, STANDARD_INPUT), ranking.TASK.name)
     return RawTable(STANDARD_INPUT, parse_table(content, "-", quoting=how.quoting))
+
+
+def as_frame(source: Any) -> pl.DataFrame | None:
+    """The table as Polars; None where the source is no table but names one (paths)."""
+    if isinstance(source, pl.DataFrame | pl.LazyFrame):
+        return source.lazy().collect()
+    package = type(source).__module__.partition(".")[0]
+    if package == "pandas":
+        return _of_arrays({str(name): source[name] for name in source.columns})
+    if package == "pyarrow":
+        return _only_table(pl.from_arrow(source))
+    if package == "datasets":
+        return _only_table(pl.from_arrow(source.with_format("arrow")[:]))
+    if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):
+        return pl.DataFrame([dict(row) for row in source], infer_schema_length=None, strict=False)
+    return None
+
+
+def _of_arrays(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """From pandas columns; its index is not data."""
+    made = []
+    for name, values in columns.items():
+        try:
+            made.append(pl.Series(name, values.to_numpy(), strict=True, nan_to_null=True))
+        except (TypeError, pl.exceptions.PolarsError):
+            cells = [None if cell is None or cell != cell else cell for cell in values.tolist()]  # noqa: PLR0124 - NaN
+            made.append(pl.Series(name, cells, strict=False))
+    return pl.DataFrame(made)
+
+
+def _only_table(found: Any) -> pl.DataFrame:
+    if not isinstance(found, pl.DataFrame):
+        raise InputError("a table was expected, not a single column.")
+    return found

@@ -1,4 +1,4 @@
-"""References and outputs of speech recognisers in separate files, in whatever format the reference is.
+"""References and outputs in separate files: transcripts of speech by utterance, plain text by line.
 
 NIST's `stm` holds segments of recordings, `file channel speaker begin end <label> words`; its `ctm` holds
 recognised words in time, `file channel begin duration word [confidence]`.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.readers.files import opening, read_text
+from metassay.data.readers.files import checked_text, opening, plain_name, read_bytes, read_text
 from metassay.data.readers.utterances import is_kaldi, is_trn, read_kaldi, read_trn_pairs, side_by_side
 from metassay.errors import InputError, Place
 
@@ -186,3 +186,50 @@ def read_transcripts(reference: str, outputs: Sequence[str]) -> tuple[pl.DataFra
     if is_trn(reference):
         return read_trn_pairs(reference, outputs), []
     return None
+
+
+def read_lines(path: str) -> list[str]:
+    """The lines of a text file, split at LF alone; a line may be empty."""
+    content = read_bytes(path)
+    if not content:
+        raise InputError("the file is empty.", place=Place(file=path, line=1))
+    text = checked_text(content, path) if content.strip() else content.decode()
+    return text.removesuffix("\n").split("\n")
+
+
+def read_parallel(
+    references: Sequence[str], hypotheses: Sequence[str], source: str | None = None
+) -> pl.DataFrame:
+    """A table `seg_id, system, output, ref1, ref2 …, source` from parallel files; lengths must agree."""
+    if not references or not hypotheses:
+        raise InputError("the plain-text form needs --reference FILE and --hypothesis FILE….")
+    streams = [read_lines(path) for path in references]
+    size, first = len(streams[0]), references[0]
+    segments = {f"ref{number}": lines for number, lines in enumerate(streams, start=1)}
+    if source is not None:
+        segments["source"] = read_lines(source)
+    for path, lines in zip([*references, source or ""], segments.values()):
+        _check_length(path, lines, size, first)
+    names = [plain_name(path) for path in hypotheses]
+    tables = []
+    for path, name in zip(hypotheses, names):
+        if names.count(name) > 1:
+            raise InputError(
+                f"two hypothesis files are called {name}.",
+                place=Place(file=path),
+                remedy="Rename one of them.",
+            )
+        lines = read_lines(path)
+        _check_length(path, lines, size, first)
+        columns = {"seg_id": list(range(1, size + 1)), "system": [name] * size, "output": lines, **segments}
+        tables.append(pl.DataFrame(columns))
+    return pl.concat(tables)
+
+
+def _check_length(path: str, lines: list[str], size: int, reference: str) -> None:
+    if len(lines) != size:
+        raise InputError(
+            f"{len(lines)} lines, but {reference} has {size}.",
+            place=Place(file=path),
+            remedy="Line n of every file must belong to segment n.",
+        )

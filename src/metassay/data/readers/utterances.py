@@ -1,21 +1,31 @@
-"""Transcripts by utterance: sclite's `trn` and Kaldi's data folders, references beside outputs.
+"""Speech by utterance: `trn` files, Kaldi's data folders, ESPnet's results and manifests as JSON lines.
 
 A `trn` has one transcript a line with its utterance in parentheses at the end. A Kaldi data folder has `text`
-(`utterance words …`), with `utt2spk` and `spk2gender` where they are there.
+(`utterance words …`), with `utt2spk` and `spk2gender` where they are there. ESPnet leaves
+`…/SYSTEM/TESTSET/score_wer/{ref.trn,hyp.trn}`. A manifest names the recording, its transcript and the output.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import polars as pl
 
 from metassay.data.readers.files import opening, plain_name, read_text
+from metassay.data.readers.jsonlines import parse_json_lines
 from metassay.errors import InputError, Place
 
 SCHEMA = {"utt_id": pl.String, "text": pl.String, "line": pl.Int64}
+SCORED = "score_wer"
+"""The folder with transcripts in words; `score_cer` and `score_ter` hold the same split otherwise."""
+RECORDING = ("audio_filepath", "audio_file", "audio", "wav", "path")
+ID = ("utt_id", "utterance", "id", "key")
+REFERENCE = ("text", "reference", "ref", "transcript", "sentence")
+OUTPUT = ("pred_text", "prediction", "hypothesis", "hyp", "output")
+SPEAKER = ("speaker_id", "speaker", "spk")
 
 
 def utterances(rows: Sequence[tuple[str, str, int]], path: str) -> pl.DataFrame:
@@ -177,3 +187,87 @@ def _mapping(path: Path) -> dict[str, str]:
             raise InputError(f"{what}.", place=Place(file=str(path), line=number))
         found[words[0]] = words[1]
     return found
+
+
+def is_espnet(path: str) -> bool:
+    """Whether a result of ESPnet lies in this folder, at most four levels down."""
+    return Path(path).is_dir() and bool(_results(Path(path)))
+
+
+def read_espnet(folder: str) -> pl.DataFrame:
+    """A table `utt_id, system, ref, hyp, testset, speaker_id` of every result under a folder.
+
+    The test set is the folder that holds `score_wer`, the system the one above it. ESPnet writes
+    `(speaker-utterance)`: the speaker is split off the utterance.
+    """
+    results = _results(Path(folder))
+    if not results:
+        raise InputError(f"there is no {SCORED}/hyp.trn in this folder.", place=Place(file=folder))
+    parts = []
+    for result in results:
+        testset = result.parent.name
+        system = result.parent.parent.name or testset
+        table = read_trn_pairs(str(result / "ref.trn"), [str(result / "hyp.trn")])
+        parts.append(table.with_columns(system=pl.lit(system), testset=pl.lit(testset)))
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def _results(folder: Path) -> list[Path]:
+    """The scored folders, sorted."""
+    patterns = [f"{'*/' * depth}{SCORED}" for depth in range(4)]
+    found = {path for pattern in patterns for path in folder.glob(pattern)}
+    if folder.name == SCORED:
+        found.add(folder)
+    return sorted(path for path in found if (path / "ref.trn").is_file() and (path / "hyp.trn").is_file())
+
+
+def is_manifest(path: str) -> bool:
+    """Whether the file is JSON lines whose objects name a recording, a transcript and an output."""
+    lines = opening(path)[:1]
+    if not lines or not lines[0].lstrip().startswith("{"):
+        return False
+    try:
+        keys = set(json.loads(lines[0]))
+    except ValueError:
+        return False
+    return all(keys & set(names) for names in (RECORDING, REFERENCE, OUTPUT))
+
+
+def read_manifest(path: str) -> pl.DataFrame:
+    """A table `utt_id, system, ref, hyp` and whatever else the manifest says.
+
+    Knows the names that NeMo and others use (`audio_filepath`, `text`, `pred_text` …). Without an id the
+    recording's file name is the utterance; without a system the manifest's own name.
+    """
+    table = parse_json_lines(read_text(path), file=path)
+    names = {role: _first_key(table, choices) for role, choices in (("ref", REFERENCE), ("hyp", OUTPUT))}
+    for role, name in names.items():
+        if name is None:
+            choices = ", ".join(REFERENCE if role == "ref" else OUTPUT)
+            raise InputError(f"no key holds the {role} (looked for {choices}).", place=Place(file=path))
+    own_id, recording = _first_key(table, ID), _first_key(table, RECORDING)
+    if own_id is None and recording is None:
+        raise InputError("the objects have neither an id nor a recording.", place=Place(file=path))
+    ids = (
+        table[own_id] if own_id else pl.Series([PurePath(str(file)).stem for file in table[recording or ""]])
+    )
+    made = {
+        "utt_id": ids.cast(pl.String),
+        "system": table["system"] if "system" in table.columns else _constant(plain_name(path), table.height),
+        "ref": table[str(names["ref"])],
+        "hyp": table[str(names["hyp"])],
+    }
+    speaker = _first_key(table, SPEAKER)
+    if speaker is not None:
+        made["speaker_id"] = table[speaker].cast(pl.String)
+    taken = {own_id, recording, speaker, "system", *names.values()}
+    rest = [name for name in table.columns if name not in taken and name not in made]
+    return pl.DataFrame([series.alias(name) for name, series in made.items()]).hstack(table.select(rest))
+
+
+def _first_key(table: pl.DataFrame, names: tuple[str, ...]) -> str | None:
+    return next((name for name in names if name in table.columns), None)
+
+
+def _constant(value: str, size: int) -> pl.Series:
+    return pl.Series([value]).new_from_index(0, size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +12,24 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.accuracy import sort_pairs, whole
-from metassay.meta.contexts.choice import GLOBAL, Evidence
+from metassay.meta.contexts.choice import GLOBAL, PAIRS, Evidence
 from metassay.meta.contexts.column import Column, Method, Whole, study_column, study_whole
 from metassay.meta.contexts.confounding import Confounding, confounding
 from metassay.meta.contexts.judgements import Contexts, Judgements, phi_coefficients, single_valued
-from metassay.meta.contexts.prediction import Metadata, enclosing
+from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, enclosing
 from metassay.meta.contexts.robustness import net_spread, pareto, robust_accuracy
 from metassay.meta.contexts.tables import (
     Row,
     accuracy_rows,
     choice_entries,
+    claim_entry,
     h2_entry,
     method_mix,
+    prediction,
     robustness_rows,
     trend_entry,
+    trend_p_entry,
+    warnings_of,
 )
 from metassay.stats import random
 from metassay.stats.arrays import FloatArray, plain
@@ -32,7 +37,6 @@ from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.rank_correlation import STATISTICS
 
 _SPLITS = 100
-_FEW_MOVABLE = 0.1  # a permutation test that moves less than this has next to no power
 _MOST_CONFOUNDING_CONTEXTS = 300
 
 
@@ -50,6 +54,7 @@ class ContextualResult:
     phi: FloatArray
     metadata: Mapping[str, Metadata]
     warnings: tuple[str, ...]
+    pairs_from: str = ""
 
     def to_dict(self) -> Row:
         """`contexts`, `global`, `confounding`, `recommendation` and more, ready for JSON."""
@@ -58,6 +63,7 @@ class ContextualResult:
 
     def _to_dict(self) -> Row:
         sentinels = [m for m in range(len(self.metrics)) if m not in self.ranked]
+        names = [self.metrics[m] for m in self.ranked]
         confounded = self.confounding.rows()
         for row, entry in enumerate(confounded):
             entry["sentinel"] = row in sentinels
@@ -69,6 +75,8 @@ class ContextualResult:
                 },
                 "pareto": self._pareto(),
                 "phi": {"metrics": [self.metrics[m] for m in self.ranked], "matrix": self.phi},
+                "claims": claim_entry(self.columns, self.whole, self._predictions, self.confounding, names),
+                "pairs_from": self.pairs_from,
                 "warnings": self.warnings,
             }
         )
@@ -78,6 +86,10 @@ class ContextualResult:
             "sentinels": self._whole(sentinels),
             **details,
         }
+
+    @cached_property
+    def _predictions(self) -> dict[str, AgreementPrediction | None]:
+        return {name: prediction(column, self.metadata[name]) for name, column in self.columns.items()}
 
     def _whole(self, rows: Sequence[int]) -> list[Row]:
         found = self.whole
@@ -90,10 +102,11 @@ class ContextualResult:
             {
                 "h1": None if h1 is None else h1.rows(),
                 "h1_exchanges": None if h1 is None else h1.exchanges,
-                "h2": h2_entry(column, evidence, self.metadata[name]),
+                "h2": h2_entry(column, evidence, self._predictions[name]),
                 "method_mix": method_mix(column, self.methods),
                 "robustness": robustness_rows(column, evidence, self.ranked),
                 "trend": trend_entry(column, self.metrics, self.ranked),
+                "trend_p": trend_p_entry(column, self.metrics, self.ranked),
             }
         )
         return {
@@ -129,6 +142,7 @@ def assay_pairs(
     minimum_items: int = 20,
     radius: float = 0.1,
     workers: int = 1,
+    pairs_from: str = "",
 ) -> ContextualResult:
     """Local accuracy, both hypotheses, confounding and a recommendation for every column of contexts.
 
@@ -137,18 +151,23 @@ def assay_pairs(
     higher is better) only order a top group. `sentinels` are metrics that check the assay: reported, but
     neither ranked nor recommended. `metadata` says more about the contexts of a column, {column: {field:
     values in the order of the contexts}}; columns that enclose its contexts are added. Contexts below
-    `minimum_items` are warned of. `radius` bounds the shift of the mix of contexts in the robust accuracy.
-    Results depend on `seed`, never on `workers` or the order of the pairs.
+    `minimum_items` are named and take no part in claims or in the test of H1. `radius` bounds the shift of
+    the mix of contexts in the robust accuracy. `pairs_from` says where the pairs come from: rule, model or
+    people. Results depend on `seed`, never on `workers` or the order of the pairs.
     """
     _check(judgements, contexts, agreement, sentinels)
     ranked = _competing(judgements, sentinels)
-    method = Method(ties, agreement, permutations, workers, ranked, *_resampling(seed, resamples))
+    method = Method(
+        ties, agreement, permutations, workers, ranked, *_resampling(seed, resamples), minimum_items
+    )
     pairs, columns = sort_pairs(judgements, [each.occupied() for each in contexts])
     with threadpool_limits(1):  # one thread per context instead: the same bytes on any number of workers
         overall, found = _study(pairs, columns, method, seed)
         confounded = _confounding(confounding, pairs, columns, method, random.named(seed, "combinations"))
     evidence = {
-        name: _evidence(pairs.metrics, overall, column, method, radius, costs or {}, criteria or {})
+        name: _evidence(
+            pairs.metrics, overall, column, method, radius, costs or {}, criteria or {}, pairs_from
+        )
         for name, column in found.items()
     }
     return ContextualResult(
@@ -161,7 +180,8 @@ def assay_pairs(
         confounding=confounded,
         phi=phi_coefficients(pairs.select(ranked)),
         metadata=_metadata(contexts, columns, metadata or {}),
-        warnings=tuple(_warnings(found, ranked, minimum_items)),
+        warnings=tuple(warnings_of(found, ranked, minimum_items)),
+        pairs_from=pairs_from,
     )
 
 
@@ -170,9 +190,10 @@ def _competing(judgements: Judgements, sentinels: Collection[str]) -> NDArray[np
     return np.array([m for m, name in enumerate(judgements.metrics) if name not in sentinels], dtype=np.int64)
 
 
-def _resampling(seed: int, resamples: int) -> tuple[ClusterBootstrap, ClusterHalves]:
+def _resampling(seed: int, resamples: int) -> tuple[ClusterBootstrap, ClusterHalves, ClusterHalves]:
     bootstrap = ClusterBootstrap(random.named(seed, "bootstrap"), resamples)
-    return bootstrap, ClusterHalves(random.named(seed, "halves"), _SPLITS)
+    halves = ClusterHalves(random.named(seed, "halves"), _SPLITS)
+    return bootstrap, halves, ClusterHalves(random.named(seed, "signs"), resamples)
 
 
 def _study(
@@ -245,6 +266,7 @@ def _evidence(
     radius: float,
     costs: Mapping[str, float],
     criteria: Mapping[str, Mapping[str, float]],
+    pairs_from: str,
 ) -> Evidence:
     ranked, estimates = method.ranked, column.estimates
     findings = [overall.finding, *column.findings]
@@ -259,36 +281,11 @@ def _evidence(
         low=low,
         high=np.stack([finding.high for finding in findings], axis=1)[ranked],
         top=np.stack([finding.top for finding in findings], axis=1),
+        behind=np.stack([finding.leads.behind(finding.top) & finding.top for finding in findings], axis=1),
         spread=net_spread(estimates.accuracy[ranked], estimates.variance[ranked]),
         robust=robust_accuracy(estimates.accuracy[ranked], shares, radius),
         worst_case=np.where(np.isinf(worst), np.nan, worst),
         cost=costs,
         criteria=criteria,
+        pairs=PAIRS.get(pairs_from, "pairs"),
     )
-
-
-def _warnings(columns: Mapping[str, Column], ranked: NDArray[np.int64], minimum_items: int) -> list[str]:
-    warnings = []
-    for name, column in columns.items():
-        values, estimates = column.contexts.values, column.estimates
-        if len(values) < 2:
-            warnings.append(f"{name} has one value only: there are no contexts to compare.")
-        clusters, items = estimates.clusters[ranked].max(axis=0), estimates.tally.items()[ranked].max(axis=0)
-        alone = [value for value, count in zip(values, clusters) if count < 2]
-        small = [value for value, count in zip(values, items) if count < minimum_items]
-        if column.h1 is not None and column.h1.movable < _FEW_MOVABLE:
-            share = f"{100 * column.h1.movable:.0f} %"
-            warnings.append(f"{name}: only {share} of its outputs could change places in the test of H1.")
-        if alone:
-            warnings.append(f"{name}: no interval where there is a single cluster ({_some(alone)}).")
-        if small:
-            warnings.append(f"{name}: fewer than {minimum_items} items in {_some(small)}.")
-    if len(ranked) < 2:
-        warnings.append("One metric has no order: H2 needs at least two.")
-    return warnings
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first few names, and how many more there are."""
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more

@@ -13,16 +13,25 @@ from metassay.meta.contexts.robustness import net_spread, robust_accuracy
 from metassay.stats.arrays import FloatArray
 
 GLOBAL = "global"
+PAIRS = {
+    "rule": "pairs made worse by rule",
+    "model": "pairs made worse by rule or by a language model",
+    "people": "pairs judged by people",
+}
+"""What the pairs of an assay are, by where they come from."""
+STABILITY_STEP = 0.01
+"""Spreads between contexts that differ by less are equally stable."""
 
 
 @dataclass(frozen=True)
 class Evidence:
     """What a choice rests on: accuracies [metrics, contexts], the whole ("global") first.
 
-    `top` marks the metrics that may be the best in a context; `spread` is how much a metric's true accuracy
+    `top` marks the metrics that may be the best in a context, `behind` those that are clearly less accurate
+    there than another of them; `spread` is how much a metric's true accuracy
     varies between contexts; `robust` and `worst_case` are its accuracy under the least favourable mix of
     contexts and in the least favourable one. `cost` is in seconds per 1,000 outputs; `criteria` are the
-    user's own, higher is better, in order of importance.
+    user's own, higher is better, in order of importance. `pairs` says what the pairs are, in words.
     """
 
     metrics: tuple[str, ...]
@@ -31,11 +40,13 @@ class Evidence:
     low: FloatArray
     high: FloatArray
     top: NDArray[np.bool_]
+    behind: NDArray[np.bool_]
     spread: FloatArray
     robust: FloatArray
     worst_case: FloatArray
     cost: Mapping[str, float] = field(default_factory=dict)
     criteria: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    pairs: str = "pairs"
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,7 @@ class Recommendation:
 
     metrics: tuple[str, ...]
     top_group: tuple[str, ...]
+    behind: tuple[str, ...]
     why: str
 
     @property
@@ -55,8 +67,9 @@ class Recommendation:
 def recommend(evidence: Evidence) -> dict[str, Recommendation]:
     """A recommendation for every context.
 
-    `metrics` are ordered by accuracy; equal ones, and all of `top_group`, by preference: stability (standard
-    deviation between contexts, to the nearest hundredth), cost, the user's criteria, robust accuracy.
+    `metrics` are ordered by accuracy, equal ones by preference: stability (standard deviation between
+    contexts, to the nearest hundredth), cost, the user's criteria, robust accuracy. In `top_group` accuracy
+    decides where it is clear (those `behind` come last), preference where it is not.
     """
     preference = _preference(evidence)
     return {name: _for_context(evidence, column, preference) for column, name in enumerate(evidence.contexts)}
@@ -84,6 +97,7 @@ def table_evidence(
         low=table,
         high=table,
         top=table >= table.max(axis=0),
+        behind=np.zeros(table.shape, dtype=np.bool_),
         spread=net_spread(accuracy, np.zeros_like(accuracy)),
         robust=robust_accuracy(accuracy, weights),
         worst_case=accuracy.min(axis=1),
@@ -113,6 +127,7 @@ def stored_evidence(
     def per_metric(name: str) -> NDArray[np.float64]:
         return np.array([_number(robustness.get(metric, {}).get(name)) for metric in metrics])
 
+    behind = {context: result["recommendation"][column][context].get("behind", ()) for context in contexts}
     return Evidence(
         metrics=metrics,
         contexts=contexts,
@@ -120,11 +135,13 @@ def stored_evidence(
         low=table("low"),
         high=table("high"),
         top=np.array([[metric in tops[context] for context in contexts] for metric in metrics]),
+        behind=np.array([[metric in behind[context] for context in contexts] for metric in metrics]),
         spread=per_metric("stability"),
         robust=per_metric("robust_accuracy"),
         worst_case=per_metric("worst_case"),
         cost=cost or {},
         criteria=criteria or {},
+        pairs=PAIRS.get(result.get("pairs_from", ""), "pairs"),
     )
 
 
@@ -140,7 +157,7 @@ def robust_choice(evidence: Evidence) -> str | None:
 def _preference(evidence: Evidence) -> list[tuple[float, ...]]:
     """A sort key per metric, smaller preferred; what is unknown comes last."""
     criteria = list(evidence.criteria.values())
-    spread, robust = np.round(evidence.spread, 2).tolist(), np.round(evidence.robust, 12).tolist()
+    spread, robust = _steps(evidence.spread).tolist(), np.round(evidence.robust, 12).tolist()
     return [
         (
             _or_last(spread[row]),
@@ -158,11 +175,12 @@ def _for_context(evidence: Evidence, column: int, preference: list[tuple[float, 
     by_accuracy = sorted(rows, key=lambda row: (_or_last(-accuracy[row]), preference[row], row))
     top = sorted(
         (row for row in rows if evidence.top[row, column]),
-        key=lambda row: (preference[row], -accuracy[row], row),
+        key=lambda row: (evidence.behind[row, column], preference[row], -accuracy[row], row),
     )
     return Recommendation(
         metrics=tuple(evidence.metrics[row] for row in by_accuracy),
         top_group=tuple(evidence.metrics[row] for row in top),
+        behind=tuple(evidence.metrics[row] for row in top if evidence.behind[row, column]),
         why=_why(evidence, column, by_accuracy, top),
     )
 
@@ -177,14 +195,14 @@ def _why(evidence: Evidence, column: int, by_accuracy: list[int], top: list[int]
     name = evidence.metrics[choice]
     sentence = (
         f"{name} tells a better output from a worse one in {_percent(evidence.accuracy[choice, column])} % "
-        f"of pairs {place}{_interval(evidence, choice, column)}."
+        f"of {evidence.pairs} {place}{_interval(evidence, choice, column)}."
     )
     if len(top) == 1:
         return (
             f"{sentence} It is the only metric in the top group{_runner_up(evidence, column, by_accuracy)}."
         )
     others = _listed([evidence.metrics[row] for row in top if row != choice])
-    reason = _reason(evidence, choice, top)
+    reason = _reason(evidence, column, choice, top)
     ahead = "" if choice == leader else f", though {evidence.metrics[leader]} has the higher estimate"
     return f"{sentence} {others} may be as accurate; {name} is preferred {reason}{ahead}."
 
@@ -205,10 +223,12 @@ def _times(ratio: float) -> str:
     return f"{ratio:.0f} times" if ratio >= 2 else f"1/{1 / ratio:.0f}"
 
 
-def _reason(evidence: Evidence, choice: int, top: list[int]) -> str:
-    """The first preference in which the choice is ahead of some member of the top group."""
-    rest = [row for row in top if row != choice]
-    spread = np.round(evidence.spread, 2)
+def _reason(evidence: Evidence, column: int, choice: int, top: list[int]) -> str:
+    """The first preference in which the choice is ahead of some member of the top group, accuracy first."""
+    rest = [row for row in top if row != choice and not evidence.behind[row, column]]
+    if not rest:
+        return "because the others are behind when two at a time are compared"
+    spread = _steps(evidence.spread)
     if any(spread[row] > spread[choice] for row in rest):
         return "because its accuracy varies less between contexts"
     cost = [evidence.cost.get(metric, np.inf) for metric in evidence.metrics]
@@ -234,6 +254,10 @@ def _interval(evidence: Evidence, row: int, column: int) -> str:
 
 def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _steps(spread: FloatArray) -> FloatArray:
+    return np.asarray(np.round(spread / STABILITY_STEP))
 
 
 def _or_last(value: float) -> float:

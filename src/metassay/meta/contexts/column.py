@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import Tally, ratio, tally
+from metassay.meta.contexts.claims import Leads, context_leads
 from metassay.meta.contexts.h1 import AccuracyChange, accuracy_change, cross_methods
 from metassay.meta.contexts.h2 import (
     ALL_INTERVALS,
@@ -21,9 +22,8 @@ from metassay.meta.contexts.h2 import (
 )
 from metassay.meta.contexts.judgements import Contexts, Judgements
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
+from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves, Proportions, cluster_interval
 from metassay.stats.multiplicity import may_be_best
-from metassay.stats.proportion import Proportions, cluster_interval
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Method:
     ranked: LongArray
     bootstrap: ClusterBootstrap
     halves: ClusterHalves
+    signs: ClusterHalves
+    minimum_items: int = 1
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class ContextFinding:
     high: FloatArray
     top: NDArray[np.bool_]
     order: ContextOrder
+    leads: Leads
     resamples: FloatArray | None
 
 
@@ -91,7 +94,8 @@ class Whole:
 class Column:
     """Local accuracies of one column with their uncertainty, H1 and H2 (None where the column has one value).
 
-    `mix` is [contexts, methods]: the share of each method among a context's pairs.
+    `mix` is [contexts, methods]: the share of each method among a context's pairs. `large` marks the contexts
+    that have items enough to take part in claims.
     """
 
     contexts: Contexts
@@ -99,6 +103,7 @@ class Column:
     standardised: FloatArray
     mix: FloatArray
     findings: Sequence[ContextFinding]
+    large: NDArray[np.bool_]
     h1: AccuracyChange | None
     h2: OrderChange | None
 
@@ -133,6 +138,7 @@ def study_column(
 
     with ThreadPoolExecutor(method.workers) as pool:
         findings = list(pool.map(study, range(count)))
+    large = estimates.tally.items()[method.ranked].max(axis=0, initial=0) >= method.minimum_items
     h1 = h2 = None
     if count > 1:
         h1 = accuracy_change(
@@ -143,6 +149,7 @@ def study_column(
             rng=rng,
             permutations=method.permutations,
             workers=method.workers,
+            large=large,
         )
         h2 = _order_change(estimates, findings, whole, method) if len(method.ranked) > 1 else None
     return Column(
@@ -151,6 +158,7 @@ def study_column(
         standardised=standardised(by_method, judgements, count),
         mix=_method_mix(crossed, count, len(judgements.methods)),
         findings=findings,
+        large=large,
         h1=h1,
         h2=h2,
     )
@@ -204,6 +212,7 @@ def _study(
 ) -> ContextFinding:
     """Intervals, top group and order of one context; `overall` is the whole's estimates and resamples."""
     ranked, whole, whole_resamples = method.ranked, *overall
+    against = None if whole is estimates else np.round(whole.accuracy[ranked, 0], 12)
     accuracy, clusters = estimates.accuracy[:, context], estimates.clusters[:, context]
     low, high = cluster_interval(estimates.of_context(context), resamples)
     drawn = resamples[ranked]
@@ -218,7 +227,9 @@ def _study(
         independent,
     )
     ceiling = split_half(estimates.tally, ranked, context, method.halves, method.agreement)
-    return ContextFinding(low, high, top, ContextOrder(*agreement, ceiling), drawn if keep else None)
+    leads = context_leads(estimates.tally, context, ranked, against, method.signs)
+    order = ContextOrder(*agreement, ceiling)
+    return ContextFinding(low, high, top, order, leads, drawn if keep else None)
 
 
 def _order_change(

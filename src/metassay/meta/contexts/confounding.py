@@ -4,7 +4,8 @@ Per metric, the accuracy under each perturbation method alone (mean over context
 these over methods (Deviyani and Diaz, 2025, A.2.3). The published figure combines k of n methods at random;
 with equal weights its variance is σ² / k · (n - k) / (n - 1), whatever the metric: its fall proves nothing,
 so the law stands beside it. What tells is σ² itself, as a share of the variance a · (1 - a) that right and
-wrong have at mean accuracy a: the part of being right that the method alone decides.
+wrong have at mean accuracy a: the part of being right that the method alone decides. A metric is flagged when
+a test says that this part is not nothing.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, tally
 from metassay.meta.contexts.h1 import cross_methods
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, counting_order, run_starts
-from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.proportion import percentiles
+from metassay.stats.bootstrap import ClusterBootstrap, few_clusters_stretch, percentiles
+from metassay.stats.multiplicity import holm
 
-LARGE_SHARE = 0.14  # a large effect by Cohen's convention for shares of variance
+_LEVEL = 0.05
 _COMBINATIONS = 10
+_FLOOR = 0.5  # clusters' worth of difference that the spread of an accuracy is never below
+_EXCESS = 2.0  # times that resampling adds to σ²: once as sampling error did, once on top of it
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,8 @@ class Confounding:
     """Per metric: accuracy by method [metrics, methods], σ² with its interval, and the published curve.
 
     `net` is σ² less what sampling error adds to it; `share` and `share_low` are σ² net, and the low end of
-    its interval, over a · (1 - a). `curve` is [metrics, methods - 1], for k = 1, 2, …; `combined` how many
-    combinations each k had.
+    its interval, over a · (1 - a). `p` tests that a metric is right as often under every method. `curve` is
+    [metrics, methods - 1], for k = 1, 2, …; `combined` how many combinations each k had.
     """
 
     metrics: tuple[str, ...]
@@ -46,15 +49,17 @@ class Confounding:
     net: FloatArray
     share: FloatArray
     share_low: FloatArray
+    p: FloatArray
     curve: FloatArray
     combined: tuple[int, ...]
 
     def rows(self) -> list[dict[str, object]]:
-        """One dictionary per metric."""
-        return [self._row(m) for m in range(len(self.metrics))]
+        """One dictionary per metric; those are flagged that depend on the method, with p adjusted by Holm."""
+        adjusted = holm(self.p)
+        return [self._row(m, float(adjusted[m])) for m in range(len(self.metrics))]
 
-    def _row(self, m: int) -> dict[str, object]:
-        flag = bool(self.share_low[m] > LARGE_SHARE)
+    def _row(self, m: int, p_holm: float) -> dict[str, object]:
+        flag = p_holm <= _LEVEL
         methods = self._responsible(m) if flag else []
         return {
             "metric": self.metrics[m],
@@ -67,6 +72,8 @@ class Confounding:
             "variance_net": self.net[m].item(),
             "share": self.share[m].item(),
             "share_low": self.share_low[m].item(),
+            "p": self.p[m].item(),
+            "p_holm": p_holm,
             "responsible": methods,
             "sentence": self._sentence(m, methods) if flag else "",
         }
@@ -118,11 +125,12 @@ def confounding(
     shape = (len(judgements.metrics), len(contexts.values), len(judgements.methods))
     by_method = _mean(crossed.accuracy().reshape(shape), axis=1)
     variance = _spread(by_method)
-    draws = _spread(_resampled(crossed, shape, bootstrap, workers))
+    resampled = _resampled(crossed, shape, bootstrap, workers)
+    draws = _spread(resampled)
     excess = (
         _mean(draws, axis=1) - variance
     )  # sampling error adds as much to σ² as resampling adds to it again
-    low, high = percentiles(draws - 2 * excess[:, None])
+    low, high = percentiles(draws - _EXCESS * excess[:, None])
     net = np.maximum(variance - excess, 0)
     centre = _mean(by_method, axis=1)
     possible = centre * (1 - centre)
@@ -137,9 +145,38 @@ def confounding(
         net=net,
         share=np.nan_to_num(ratio(net, possible)),
         share_low=np.nan_to_num(ratio(np.maximum(low, 0), possible)),
+        p=_depends(by_method, resampled, len(np.unique(judgements.cluster))),
         curve=curve,
         combined=combined,
     )
+
+
+def _depends(by_method: FloatArray, resampled: FloatArray, clusters: int) -> FloatArray:
+    """p-values that accuracy [metrics, methods] is the same under all methods, from resamples of it.
+
+    The statistic is Σ_k (a_k - a)² / v_k, v_k the variance of a_k and a their mean weighted by 1 / v_k;
+    around equal accuracies the deviations of the resamples, stretched for few clusters, show what chance
+    makes of it.
+    """
+    deviations = (resampled - by_method[..., None]) * few_clusters_stretch(np.array(clusters))
+    p = np.full(len(by_method), np.nan)
+    if clusters < 2:
+        return p
+    for m, accuracy in enumerate(by_method):
+        known = ~np.isnan(accuracy)
+        drawn = deviations[m][known]
+        drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
+        if known.sum() < 2 or drawn.shape[1] < 2:
+            continue
+        weights = 1 / np.maximum(drawn.var(axis=1), (_FLOOR / clusters) ** 2)
+        null, observed = _unevenness(drawn, weights), _unevenness(accuracy[known, None], weights)[0]
+        p[m] = (1 + (null >= observed * (1 - 1e-9)).sum()) / (1 + len(null))
+    return p
+
+
+def _unevenness(values: FloatArray, weights: FloatArray) -> FloatArray:
+    centre = weights @ values / weights.sum()
+    return np.asarray(weights @ (values - centre) ** 2)
 
 
 def _resampled(

@@ -2,7 +2,9 @@
 
 Works on results as `ContextualResult.to_dict` gives them, so on results read back from files. Differences
 have intervals from those of the two accuracies (Newcombe, 1998: square and add) and p-values adjusted by Holm
-over a column. Assays of the same outputs are correlated; the intervals are then too wide, not too narrow.
+over everything compared: every accuracy, and every two metrics that could change places, in all contexts of
+all columns but those too small to take part. Assays of the same outputs are correlated; the intervals are
+then too wide, not too narrow.
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ _NORMAL = float(ndtri(0.975))
 def compare(before: Result, after: Result, *, agreement: str = "tau_ap_b") -> Row:
     """Moved accuracies, changed orders and changed recommendations of the columns both results have.
 
-    `changed` is true when an accuracy moved (Holm-adjusted p ≤ .05), two metrics changed places by more than
-    chance, or a recommended metric left the top group for one that was not in it before.
+    `changed` is true when an accuracy moved (Holm-adjusted p ≤ .05) or two metrics changed places by more
+    than chance. A recommended metric that left the top group for one that was not in it before counts where
+    the two changed places. Where nothing changed, that is said in at most 5 % of comparisons.
     """
     columns = [name for name in before["contexts"] if name in after["contexts"]]
     moved, orders, choices = [], [], []
@@ -38,8 +41,9 @@ def compare(before: Result, after: Result, *, agreement: str = "tau_ap_b") -> Ro
         old, new = _by_context(before, name), _by_context(after, name)
         moved += _moved(name, old, new)
         orders += _orders(name, old, new, agreement)
+    _adjust(moved, orders, _set_aside(before) | _set_aside(after))
     for name in columns:
-        choices += _choices(name, before["recommendation"][name], after["recommendation"][name])
+        choices += _choices(name, before["recommendation"][name], after["recommendation"][name], orders)
     comparison = {
         "columns": columns,
         "only_before": _missing(before, after),
@@ -89,8 +93,33 @@ def _known(row: Row) -> bool:
     return row["accuracy"] is not None
 
 
+def _set_aside(result: Result) -> set[tuple[str, str]]:
+    """Contexts, as (column, value), that are too small to take part in claims."""
+    named = (result.get("claims") or {}).get("set_aside", {})
+    return {(column, value) for column, values in named.items() for value in values}
+
+
+def _adjust(moved: Sequence[Row], orders: Sequence[Row], aside: set[tuple[str, str]]) -> None:
+    """Adds p-values adjusted for all accuracies and all pairs of metrics that were compared."""
+
+    def p_value(row: Row, of: Row) -> float:
+        out = of["p"] is None or (row["column"], row["context"]) in aside
+        return float("nan") if out else float(of["p"])
+
+    swaps = [(row, swap) for row in orders for swap in row["swapped"]]
+    kept = [row for row in orders if (row["column"], row["context"]) not in aside]
+    pairs = sum(len(row["before"]) * (len(row["before"]) - 1) // 2 - len(row["swapped"]) for row in kept)
+    tests = [*(p_value(row, row) for row in moved), *(p_value(*each) for each in swaps), *[1.0] * pairs]
+    adjusted = [None if np.isnan(p) else p for p in holm(tests).tolist()]
+    for row, p in zip(moved, adjusted):
+        row["p_holm"] = p
+        row["moved"] = p is not None and p <= _LEVEL
+    for (_, swap), p in zip(swaps, adjusted[len(moved) :]):
+        swap["p_holm"] = p
+
+
 def _moved(column: str, old: dict[str, dict[str, Row]], new: dict[str, dict[str, Row]]) -> list[Row]:
-    rows: list[Row] = [
+    return [
         {
             "column": column,
             "context": context,
@@ -100,11 +129,6 @@ def _moved(column: str, old: dict[str, dict[str, Row]], new: dict[str, dict[str,
         for context, metrics in _common(old, new)
         for metric in metrics
     ]
-    adjusted = holm([np.nan if row["p"] is None else row["p"] for row in rows])
-    for row, p in zip(rows, adjusted.tolist()):
-        row["p_holm"] = plain(p)
-        row["moved"] = bool(p <= _LEVEL)
-    return rows
 
 
 def _difference(old: Row, new: Row) -> Row:
@@ -149,9 +173,6 @@ def _orders(
                 "swapped": _swapped(metrics, old[context], new[context]),
             }
         )
-    swaps = [swap for row in rows for swap in row["swapped"]]
-    for swap, p in zip(swaps, holm([swap["p"] for swap in swaps]).tolist()):
-        swap["p_holm"] = p
     return rows
 
 
@@ -178,17 +199,26 @@ def _deviation(row: Row) -> float | None:
     return float((row["high"] - row["low"]) / (2 * _NORMAL))
 
 
-def _choices(column: str, old: Mapping[str, Row], new: Mapping[str, Row]) -> list[Row]:
+def _choices(column: str, old: Mapping[str, Row], new: Mapping[str, Row], orders: Sequence[Row]) -> list[Row]:
+    swapped = {
+        (row["context"], swap["better_before"], swap["better_after"])
+        for row in orders
+        for swap in row["swapped"]
+        if row["column"] in {column, GLOBAL} and _holds(swap)
+    }
     rows = []
     for context in old:
         if context not in new:
             continue
         first, second = old[context]["choice"], new[context]["choice"]
         left = first not in new[context]["top_group"] and second not in old[context]["top_group"]
-        known = first is not None and second is not None
         entry = {"column": column, "context": context, "before": first, "after": second}
-        rows.append(entry | {"changed": bool(known and left)})
+        rows.append(entry | {"changed": left and (context, first, second) in swapped})
     return rows
+
+
+def _holds(swap: Row) -> bool:
+    return swap["p_holm"] is not None and swap["p_holm"] <= _LEVEL
 
 
 def _place(row: Row) -> str:
@@ -218,5 +248,5 @@ def _order_sentences(rows: Sequence[Row]) -> list[str]:
         "it was the other way round."
         for row in rows
         for swap in row["swapped"]
-        if swap["p_holm"] <= _LEVEL
+        if _holds(swap)
     ]

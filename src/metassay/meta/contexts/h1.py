@@ -2,7 +2,7 @@
 
 Three tests per metric on contexts × (right, wrong) pairs: chi-square as published (Deviyani and Diaz, 2025,
 section 4.3); a permutation test that respects what pairs share; Cochran–Mantel–Haenszel within perturbation
-methods. Each is adjusted by Holm over the metrics.
+methods. Each is adjusted by Holm over the metrics. The permutation test decides.
 
 The permutation test exchanges labels at the finest level at which they vary. *Crossed*: outputs of an item
 lie in several contexts (its systems), so whole outputs exchange labels within their item. *Within clusters*:
@@ -18,13 +18,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, counting_order, run_starts
-from metassay.stats.contingency import chi_square, cochran_mantel_haenszel, permutation_p_values
+from metassay.stats.contingency import chi_square, cochran_mantel_haenszel
+from metassay.stats.label_permutation import Permuted, permutation_p_values
 from metassay.stats.multiplicity import holm
 
 
@@ -41,6 +43,7 @@ class AccuracyChange:
     p: FloatArray
     cramers_v: FloatArray
     p_permutation: FloatArray
+    p_family: FloatArray
     p_cmh: FloatArray
     exchanges: tuple[str, ...]
     movable: float
@@ -91,15 +94,22 @@ def accuracy_change(
     rng: np.random.Generator,
     permutations: int = 999,
     workers: int = 1,
+    large: NDArray[np.bool_] | None = None,
 ) -> AccuracyChange:
-    """H1 on sorted pairs; `totals` are those of the tally of contexts crossed with methods."""
+    """H1 on sorted pairs; `totals` are those of the tally of contexts crossed with methods.
+
+    Contexts that are not `large` take no part in the permutation test. Its p is NaN where nothing can move:
+    with contexts that are the clusters themselves, say.
+    """
     right, total = _pair_counts(totals, len(contexts.values))
     tables = [chi_square(r.sum(axis=0), n.sum(axis=0)) for r, n in zip(right, total)]
     stratified = [cochran_mantel_haenszel(r, n) for r, n in zip(right, total)]
-    p_permutation = np.ones(len(judgements.metrics))
+    found: list[Permuted] = []
     names, movable = [], 1.0
-    for exchange in exchange_levels(judgements, contexts, ties=ties):
-        p = permutation_p_values(
+    for exchange in exchange_levels(
+        judgements, contexts if large is None else contexts.only(large), ties=ties
+    ):
+        permuted = permutation_p_values(
             exchange.right,
             exchange.total,
             exchange.labels,
@@ -108,20 +118,32 @@ def accuracy_change(
             permutations=permutations,
             workers=workers,
         )
-        names.append(exchange.name)
-        movable = min(movable, exchange.movable())
-        p_permutation = np.minimum(p_permutation, p)
+        if not np.isnan(permuted.p).all():
+            found.append(permuted)
+            names.append(exchange.name)
+            movable = min(movable, exchange.movable())
     return AccuracyChange(
         metrics=judgements.metrics,
         chi2=np.array([test.statistic for test in tables]),
         dof=np.array([test.dof for test in tables]),
         p=np.array([test.p for test in tables]),
         cramers_v=np.array([test.cramers_v for test in tables]),
-        p_permutation=np.minimum(p_permutation * len(names), 1),
+        p_permutation=_smallest([each.p for each in found], len(tables)),
+        p_family=_smallest([each.p_family for each in found], len(tables)),
         p_cmh=np.array([test.p for test in stratified]),
         exchanges=tuple(names),
         movable=movable,
     )
+
+
+def _smallest(p_values: list[FloatArray], metrics: int) -> FloatArray:
+    """The smallest p-value over levels of exchange, times the number of levels at which it is known."""
+    if not p_values:
+        return np.full(metrics, np.nan)
+    table = np.stack(p_values)
+    levels = (~np.isnan(table)).sum(axis=0)
+    smallest = np.where(levels > 0, np.nan_to_num(table, nan=np.inf).min(axis=0), np.nan)
+    return np.asarray(np.minimum(smallest * levels, 1))
 
 
 def cross_methods(judgements: Judgements, contexts: Contexts) -> Contexts:
@@ -142,8 +164,10 @@ def _pair_counts(totals: FloatArray, contexts: int) -> tuple[FloatArray, FloatAr
 def exchange_levels(judgements: Judgements, contexts: Contexts, *, ties: str) -> Iterator[Exchange]:
     """The levels at which labels can be exchanged, finest first, until all contexts are linked."""
     inside = contexts.codes >= 0
+    if not inside.any():
+        return
     judgements = judgements if inside.all() else judgements.take(inside)
-    labels = contexts.codes[inside]
+    labels = np.unique(contexts.codes[inside], return_inverse=True)[1].astype(np.int32)
     everything = np.zeros(judgements.pairs, dtype=np.int32)
     levels = (
         ("outputs within items", judgements.output, judgements.item),

@@ -2,8 +2,8 @@
 
 For every two contexts, and every context against the whole, the rank agreement of the metrics' accuracies
 (Deviyani and Diaz, 2025, section 4.3). Agreement below 1 may be sampling noise alone; so each value has an
-interval from the cluster bootstrap, each context a noise ceiling (how well the orders in two random halves of
-it agree) and a test that its order differs from the whole's.
+interval from the cluster bootstrap, each context a noise ceiling (how well the orders in two samples like it
+would agree, from random halves of it) and a test that its order differs from the whole's.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ import numpy as np
 
 from metassay.meta.contexts.accuracy import Tally
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.bootstrap import ClusterHalves
+from metassay.stats.bootstrap import ClusterHalves, few_clusters_stretch, percentiles
 from metassay.stats.clustering import cluster_order
-from metassay.stats.order_restriction import nearest_in_order
-from metassay.stats.proportion import few_clusters_stretch, percentiles
 from metassay.stats.rank_correlation import agreement_matrix, row_agreements
+from metassay.stats.score_order import nearest_in_order
 
 FULL_MATRIX = 300
 ALL_INTERVALS = 100
@@ -94,13 +93,29 @@ def _differs(accuracy: FloatArray, resamples: FloatArray, overall: FloatArray, c
 
 
 def split_half(tally: Tally, rows: LongArray, context: int, halves: ClusterHalves, statistic: str) -> float:
-    """Mean agreement of the orders in two random halves of a context's clusters; NaN if never defined."""
+    """The agreement that two samples of a context as large as ours would have; NaN if never defined.
+
+    Two random halves of the context's clusters agree at τ, being half as large; `full_size` extrapolates.
+    """
     part = tally.part(context)
     size = tally.size if len(tally.size) == 1 else tally.size[rows]
     here, there = halves.halves(tally.credit[rows, part], size[:, part], tally.cluster[part])
     values = row_agreements(_tied(here.T), _tied(there.T), statistic)
     values = values[~np.isnan(values)]
-    return float(values.mean()) if len(values) else float("nan")
+    return full_size(float(values.mean())) if len(values) else float("nan")
+
+
+def full_size(halves: float) -> float:
+    """Agreement of two samples from that of two samples half as large, both being ranks of the same truth.
+
+    Rank agreement as a correlation r = sin(π τ / 2) (Greiner, 1909), doubled in length by 2 r / (1 + r)
+    (Spearman, 1910; Brown, 1910), and back. Negative agreement is noise about 0 and stays as it is.
+
+    >>> round(full_size(0.5), 3), full_size(1.0)
+    (0.622, 1.0)
+    """
+    r = np.sin(np.pi / 2 * halves)
+    return float(2 / np.pi * np.arcsin(2 * r / (1 + r))) if halves > 0 else halves
 
 
 def order_change(

@@ -126,6 +126,11 @@ class Contexts:
         place[used] = np.arange(len(used))
         return Contexts(self.name, tuple(self.values[value] for value in used), place[self.codes])
 
+    def only(self, chosen: NDArray[np.bool_]) -> Contexts:
+        """The same, pairs of contexts that were not chosen being in none."""
+        inside = np.append(chosen, False)[self.codes]  # the last serves code -1
+        return Contexts(self.name, self.values, np.where(inside, self.codes, -1))
+
 
 def judge(better: FloatArray, worse: FloatArray, tie_tolerance: FloatArray) -> OutcomeArray:
     """Outcomes from scores oriented to higher-is-better, [metrics, pairs] each.

@@ -14,8 +14,10 @@ import numpy as np
 from metassay.errors import InputError
 from metassay.meta.contexts.judgements import Contexts
 from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.random import beside
 
 Metadata = Mapping[str, Sequence[str | float]]
+_EXCHANGES = 499
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class AgreementPrediction:
     `coefficients` say by how much the agreement changes when two contexts share a category, or per standard
     deviation between their numbers. `rmse` and `mae` are errors for pairs with a context left out of the fit;
     `baseline_rmse` is that of predicting the mean of the others. `explained` is 1 - (rmse / baseline_rmse)².
+    `p` is how often contexts that exchange what is known of them at random are fitted as well (Mantel, 1967).
     """
 
     intercept: float
@@ -34,6 +37,7 @@ class AgreementPrediction:
     baseline_rmse: float
     explained: float
     pairs: int
+    p: float
 
 
 def enclosing(contexts: Contexts, others: Sequence[Contexts]) -> Metadata:
@@ -49,7 +53,7 @@ def enclosing(contexts: Contexts, others: Sequence[Contexts]) -> Metadata:
     return known
 
 
-def predict_agreement(matrix: FloatArray, metadata: Metadata) -> AgreementPrediction | None:
+def predict_agreement(matrix: FloatArray, metadata: Metadata, seed: int = 0) -> AgreementPrediction | None:
     """Fit agreements [contexts, contexts] to `metadata`, one value per context, leaving one context out.
 
     Words are compared as same or different, numbers by their distance in standard deviations. None where
@@ -81,7 +85,29 @@ def predict_agreement(matrix: FloatArray, metadata: Metadata) -> AgreementPredic
         baseline_rmse=baseline_rmse,
         explained=1 - (rmse / baseline_rmse) ** 2 if baseline_rmse > 0 else float("nan"),
         pairs=len(first),
+        p=_chance(matrix, metadata, (first, second), _unexplained(design, target), seed),
     )
+
+
+def _chance(
+    matrix: FloatArray, metadata: Metadata, pairs: tuple[LongArray, LongArray], observed: float, seed: int
+) -> float:
+    """Share of random exchanges of the contexts' metadata after which as little stays unexplained."""
+    rng = beside(seed, len(matrix))
+    first, second = pairs
+    target = matrix[first, second]
+    reached = 0
+    for _ in range(_EXCHANGES):
+        place = rng.permutation(len(matrix))
+        columns = [_similarity(values, place[first], place[second]) for values in metadata.values()]
+        design = np.column_stack([np.ones(len(first)), *columns])
+        reached += _unexplained(design, target) <= observed * (1 + 1e-9)
+    return (1 + reached) / (1 + _EXCHANGES)
+
+
+def _unexplained(design: FloatArray, target: FloatArray) -> float:
+    products = design.T @ target
+    return float(target @ target - products @ np.linalg.lstsq(design.T @ design, products)[0])
 
 
 def _similarity(values: Sequence[str | float], first: LongArray, second: LongArray) -> FloatArray:

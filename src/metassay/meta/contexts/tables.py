@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,14 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.choice import GLOBAL, Evidence, recommend, robust_choice
-from metassay.meta.contexts.column import Column, ContextFinding, Estimates
-from metassay.meta.contexts.h2 import OrderChange
-from metassay.meta.contexts.prediction import Metadata, predict_agreement
-from metassay.meta.contexts.trend import trends
+from metassay.meta.contexts.claims import LEAD, Family, Leads, claims_made, holm_family, lead_p_values
+from metassay.meta.contexts.column import Column, ContextFinding, Estimates, Whole
+from metassay.meta.contexts.confounding import Confounding
+from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, predict_agreement
+from metassay.meta.contexts.trend import trend_p_values, trends
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import holm
 
 Row = dict[str, Any]
+
+_FEW_MOVABLE = 0.1  # a permutation test that moves less than this has next to no power
 
 
 def accuracy_rows(
@@ -56,7 +59,7 @@ def _plain_columns(table: NDArray[Any]) -> list[list[Any]]:
     return list(cells.tolist())
 
 
-def h2_entry(column: Column, evidence: Evidence, metadata: Metadata) -> Row | None:
+def h2_entry(column: Column, evidence: Evidence, predicted: AgreementPrediction | None) -> Row | None:
     """H2 of a column: matrix with the whole first, intervals, ceilings, tests, and clusters of contexts."""
     h2 = column.h2
     if h2 is None:
@@ -71,19 +74,23 @@ def h2_entry(column: Column, evidence: Evidence, metadata: Metadata) -> Row | No
         "high": h2.high,
         "ceiling": h2.ceiling,
         "p_global": p_global,
-        "p_global_holm": holm(p_global),
+        "p_global_holm": holm(np.where(np.append(True, column.large[h2.order]), p_global, np.nan)),
         "clusters": _context_clusters(column, evidence),
-        "prediction": _prediction(h2, metadata),
+        "prediction": None if predicted is None else asdict(predicted),
     }
 
 
-def _prediction(h2: OrderChange, metadata: Metadata) -> Row | None:
-    """How well metadata predict the agreement of two contexts; None where there is nothing to learn from."""
-    if len(h2.matrix) == 1:
+def prediction(column: Column, metadata: Metadata) -> AgreementPrediction | None:
+    """How well metadata predict the agreement of two contexts; None where there is nothing to learn from.
+
+    Contexts too small for claims are left out.
+    """
+    h2 = column.h2
+    if h2 is None or len(h2.matrix) == 1:
         return None
-    ordered = {name: [values[c] for c in h2.order] for name, values in metadata.items()}
-    predicted = predict_agreement(h2.matrix[1:, 1:], ordered)
-    return None if predicted is None else asdict(predicted)
+    kept = np.flatnonzero(column.large[h2.order])
+    ordered = {name: [values[c] for c in h2.order[kept]] for name, values in metadata.items()}
+    return predict_agreement(h2.matrix[1:, 1:][np.ix_(kept, kept)], ordered)
 
 
 def _context_clusters(column: Column, evidence: Evidence) -> list[Row]:
@@ -128,8 +135,87 @@ def robustness_rows(column: Column, evidence: Evidence, ranked: Sequence[int]) -
 
 def trend_entry(column: Column, metrics: Sequence[str], ranked: Sequence[int]) -> Row | None:
     """Per metric, how its accuracy follows contexts that have an order; None where they have none."""
-    found = trends(column.contexts.values, column.estimates.accuracy[list(ranked)])
+    found = trends(column.contexts.name, column.contexts.values, column.estimates.accuracy[list(ranked)])
     return None if found is None else dict(zip((metrics[m] for m in ranked), found))
+
+
+def trend_p_entry(column: Column, metrics: Sequence[str], ranked: Sequence[int]) -> Row | None:
+    """Per metric, the p-value of its trend; None where the contexts have no order."""
+    p = trend_p_values(column.contexts.name, column.estimates.tally, column.large)[list(ranked)]
+    return None if np.isnan(p).all() else dict(zip((metrics[m] for m in ranked), p.tolist()))
+
+
+def claim_entry(
+    columns: Mapping[str, Column],
+    whole: Whole,
+    predictions: Mapping[str, AgreementPrediction | None],
+    confounded: Confounding,
+    metrics: Sequence[str],
+) -> Row:
+    """The differences that may be claimed, all kinds and columns together."""
+    several = {name: column for name, column in columns.items() if len(column.contexts.values) > 1}
+    ranked = [confounded.metrics.index(metric) for metric in metrics]
+    varying = [_varying(name, column, metrics, len(several)) for name, column in several.items()]
+    trends = [
+        ({"column": name, "metric": metric}, p)
+        for name, column in several.items()
+        for metric, p in (trend_p_entry(column, confounded.metrics, ranked) or {}).items()
+    ]
+    predicted = [
+        ({"column": name}, np.nan if found is None else found.p) for name, found in predictions.items()
+    ]
+    methods = [({"metric": metric}, confounded.p[m]) for metric, m in zip(metrics, ranked)]
+    families = [
+        _leading(several, whole, metrics, ranked),
+        Family(
+            "vary",
+            [row for rows, _ in varying for row in rows],
+            np.concatenate([[], *(p for _, p in varying)]),
+        ),
+        *(
+            holm_family(kind, [row for row, _ in tests], [p for _, p in tests])
+            for kind, tests in (("trend", trends), ("predict", predicted), ("method", methods))
+        ),
+    ]
+    aside = {
+        name: [v for v, large in zip(c.contexts.values, c.large) if not large] for name, c in several.items()
+    }
+    return claims_made(families, aside)
+
+
+def _varying(name: str, column: Column, metrics: Sequence[str], columns: int) -> tuple[list[Row], FloatArray]:
+    p = np.full(len(metrics), np.nan) if column.h1 is None else column.h1.p_family
+    return [{"column": name, "metric": metric} for metric in metrics], np.minimum(p * columns, 1)
+
+
+def _leading(
+    columns: Mapping[str, Column], whole: Whole, metrics: Sequence[str], ranked: Sequence[int]
+) -> Family:
+    """Leads over all outputs, and in a context those that contradict them."""
+    places: list[tuple[str | None, str, Leads]] = [(None, GLOBAL, whole.finding.leads)]
+    for name, column in columns.items():
+        found = zip(column.contexts.values, column.findings, column.large)
+        places += [(name, value, finding.leads) for value, finding, large in found if large]
+    accuracy = whole.estimates.accuracy[ranked, 0]
+    best = int(np.argmax(np.nan_to_num(np.round(accuracy, 12), nan=-1)))
+    rows: list[Row] = []
+    p_values: list[float] = []
+    for (of, context, _), p in zip(places, lead_p_values([leads for *_, leads in places])):
+        for i, j in _shown(p, best, everywhere=of is None):
+            rows.append({"column": of, "context": context, "better": metrics[i], "worse": metrics[j]})
+            p_values.append(float(p[i, j]))
+    return Family(LEAD, rows, np.array(p_values))
+
+
+def _shown(p: FloatArray, best: int, *, everywhere: bool) -> list[tuple[int, int]]:
+    """Leads worth a row: of the best metric over all outputs; elsewhere over it, and the clearest."""
+    if np.isnan(p).all():
+        return []
+    if everywhere:
+        return [(best, j) for j in range(len(p)) if not np.isnan(p[best, j])]
+    clearest = np.unravel_index(np.nanargmin(p), p.shape)
+    over = [(i, best) for i in range(len(p)) if not np.isnan(p[i, best])]
+    return list(dict.fromkeys([(int(clearest[0]), int(clearest[1])), *over]))
 
 
 def method_mix(column: Column, methods: Sequence[str]) -> Row:
@@ -143,6 +229,7 @@ def choice_entries(evidence: Evidence) -> Row:
         context: {
             "metrics": list(found.metrics),
             "top_group": list(found.top_group),
+            "behind": list(found.behind),
             "choice": found.choice,
             "why": found.why,
         }
@@ -150,3 +237,35 @@ def choice_entries(evidence: Evidence) -> Row:
     }
     entries[GLOBAL]["robust_choice"] = robust_choice(evidence)
     return entries
+
+
+def warnings_of(columns: Mapping[str, Column], ranked: NDArray[np.int64], minimum_items: int) -> list[str]:
+    """What a reader should know before using the findings."""
+    warnings = []
+    for name, column in columns.items():
+        values, estimates = column.contexts.values, column.estimates
+        if len(values) < 2:
+            warnings.append(f"{name} has one value only: there are no contexts to compare.")
+        clusters, items = estimates.clusters[ranked].max(axis=0), estimates.tally.items()[ranked].max(axis=0)
+        alone = [value for value, count in zip(values, clusters) if count < 2]
+        small = [value for value, count in zip(values, items) if count < minimum_items]
+        if alone:
+            warnings.append(f"{name}: no interval where there is a single cluster ({_some(alone)}).")
+        if small:
+            warnings.append(
+                f"{name}: fewer than {minimum_items} items in {_some(small)}, so nothing is claimed there."
+            )
+        if column.h1 is not None and not column.h1.exchanges:
+            warnings.append(f"{name}: no two contexts hold units enough to exchange, so H1 cannot be tested.")
+        elif column.h1 is not None and column.h1.movable < _FEW_MOVABLE:
+            share = f"{100 * column.h1.movable:.0f} %"
+            warnings.append(f"{name}: only {share} of its outputs could change places in the test of H1.")
+    if len(ranked) < 2:
+        warnings.append("One metric has no order: H2 needs at least two.")
+    return warnings
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more

@@ -22,12 +22,15 @@ from numpy.typing import ArrayLike
 from metassay.errors import InputError
 from metassay.meta.dependence.cells import Cells, cells_of
 from metassay.stats.arrays import FloatArray
-from metassay.stats.isotonic import Counts, group_means_by_value, resampled_group_means
+from metassay.stats.bootstrap import few_clusters_stretch
+from metassay.stats.isotonic import Counts, fit_isotonic, group_means_by_value, resampled_group_means
 from metassay.stats.random import from_seed
 from metassay.stats.score_order import sort_scores
 
 CONFIDENCE = 0.95
 ROUNDING = 1e-9
+NEAR = 2.5  # standard errors within which a group may be the highest, or the lowest
+STEP_COST = 1.5  # degrees of freedom that a step of an isotonic fit takes
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def measure(cells: Cells, counts: Counts) -> SystemDependence:
     _check_drawn(cells, human)
     deviations = np.nanmean(pooled - own, axis=0)
     replicates = replicated - human
-    errors = replicates - single
+    errors = (replicates - single) * _stretch(cells)
     low, high = spread_interval(deviations, errors)
     half = np.nanquantile(np.abs(errors), CONFIDENCE, axis=0)
     return SystemDependence(
@@ -104,6 +107,22 @@ def measure(cells: Cells, counts: Counts) -> SystemDependence:
         deviations + half,
         replicates,
     )
+
+
+def _stretch(cells: Cells) -> float:
+    """By how much errors exceed what resamples show: few clusters, and residuals made small by the fit."""
+    fit = fit_isotonic(cells.sorted_metric, cells.human, cells.weight)
+    return error_scale(fit, len(cells.human)) * float(few_clusters_stretch(np.array(cells.clusters)))
+
+
+def error_scale(fit: FloatArray, cells: int) -> float:
+    """How much larger errors are than residuals: √(n / (n − 1.5 D)), D the number of steps of the fit.
+
+    D estimates the degrees of freedom of an isotonic fit; an error variance from its residuals divides by
+    n − cD with c between 1 (a flat truth) and 2 (a steep one) (Meyer and Woodroofe, 2000).
+    """
+    steps = 1 + np.count_nonzero(np.diff(fit))
+    return float(np.sqrt(cells / max(cells - STEP_COST * steps, cells / 4)))
 
 
 def expected_deviations(cells: Cells) -> FloatArray:
@@ -135,8 +154,8 @@ def spread_interval(values: FloatArray, errors: FloatArray) -> tuple[float, floa
     error of the two that are.
     """
     top, bottom = int(np.argmax(values)), int(np.argmin(values))
-    near_top = values >= values[top] - 2.5 * np.nanstd(errors - errors[:, [top]], axis=0)
-    near_bottom = values <= values[bottom] + 2.5 * np.nanstd(errors - errors[:, [bottom]], axis=0)
+    near_top = values >= values[top] - NEAR * np.nanstd(errors - errors[:, [top]], axis=0)
+    near_bottom = values <= values[bottom] + NEAR * np.nanstd(errors - errors[:, [bottom]], axis=0)
     excess = np.fmax.reduce(errors[:, near_top], axis=1) - np.fmin.reduce(errors[:, near_bottom], axis=1)
     shortfall = errors[:, bottom] - errors[:, top]
     tail = (1 + CONFIDENCE) / 2

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metassay.data.cube import Cube
 from metassay.errors import InputError
@@ -20,16 +19,22 @@ from metassay.meta.people.intervals import (
 from metassay.meta.people.meta_metrics import Differences, MetaMetric, Procedure, parse_meta
 from metassay.meta.people.rated import BASELINES, Rated, rated
 from metassay.meta.people.significance import (
+    ANSWERS_FOR,
+    all_differences,
+    all_p_values,
     best_first,
     comparison_rows,
-    metric_differences,
+    other_p_values,
     ranks_of,
-    williams_p_values,
 )
 from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.random import name_number
 
 GLOBAL = "global"
+FEW_SEGMENTS = 20
+"""Contexts with fewer segments are set aside, by name."""
+CLOSED_FORM = 0.003
+"""SPA is drawn where its closed form is off by more per pair of systems: twice the noise of 1,000 draws."""
 SUBSAMPLES = 200
 """Random subsets over which a context's value is averaged when contexts differ in size."""
 
@@ -52,6 +57,12 @@ class Ranking:
     two_sided: FloatArray
     equal_segments: int | None = None
     holm: bool = False
+    test: str = "none"
+    method: str = "normal"
+    other: FloatArray | None = None
+    """One-sided p-values of the test that answers for the other kind of systems, where there are enough."""
+    drawn: bool = False
+    """Whether the meta-metric has p-values inside, by `method`."""
 
     @property
     def order(self) -> list[int]:
@@ -68,6 +79,8 @@ class Ranking:
             "systems": len(self.data.cube.systems),
             "segments": self.data.segments,
             "dropped_segments": self.data.dropped,
+            "answers_for": ANSWERS_FOR.get(self.test),
+            "method": self.method if self.drawn else None,
         }
         if self.equal_segments is not None:
             found["equal_segments"] = self.equal_segments
@@ -75,6 +88,13 @@ class Ranking:
         found["comparisons"] = comparison_rows(
             self.order, self.data.names, self.one_sided, self.two_sided, holm=self.holm
         )
+        if self.other is not None:
+            place = {name: m for m, name in enumerate(self.data.names)}
+            own, other = (
+                ("p_inputs", "p_systems") if self.test == "perm-inputs" else ("p_systems", "p_inputs")
+            )
+            for row in found["comparisons"]:
+                row[own], row[other] = row["p"], plain(self.other[place[row["a"]], place[row["b"]]])
         return found
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -112,10 +132,12 @@ def rank_cubes(
     pairwise: bool = False,
     metrics: Sequence[str] | None = None,
     holm: bool = False,
+    minimum_segments: int = FEW_SEGMENTS,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Ranking]:
     """Every data set under every meta-metric: all segments first, then each value of each context column.
 
+    Values of a column with fewer than `minimum_segments` segments are set aside and named in a note.
     `progress` is told (done, total) as data sets are done under meta-metrics.
     """
     procedure = procedure or Procedure()
@@ -130,11 +152,13 @@ def rank_cubes(
         data = rated(
             cube, human=human, metrics=metrics, cluster=cluster, pairwise=pairwise, seed=procedure.seed
         )
+        aside = _aside_notes(data.cube, contexts, minimum_segments)
+        data = replace(data, cube=replace(data.cube, notes=(*data.cube.notes, *aside)))
         own = replace(procedure, stream=name_number(cube.dataset))
         for one in metas:
             found.append(rank_data(data, one, own, holm=holm))
             for column in contexts:
-                found.extend(_rank_contexts(data, one, own, column, holm=holm))
+                found.extend(_rank_contexts(data, one, own, column, minimum_segments, holm=holm))
             done += 1
             if progress is not None:
                 progress(done, len(cubes) * len(metas))
@@ -152,9 +176,12 @@ def rank_data(
     holm: bool = False,
 ) -> Ranking:
     """Rank the metrics of one data set; with `equal_segments`, values are means over subsets of that size."""
+    checked, noted, drawn = _drawn_if_poor(data, meta, procedure)
+    if equal_segments is None:
+        procedure, data = checked, noted
     values, low, high = _values(data, meta, procedure, equal_segments)
-    differences = _differences(data, meta, procedure)
-    one_sided, two_sided = _p_values(data, procedure, values, differences)
+    differences = all_differences(data, meta, procedure)
+    one_sided, two_sided = all_p_values(data, procedure, values, differences)
     return Ranking(
         dataset=data.cube.dataset,
         meta=meta,
@@ -169,7 +196,33 @@ def rank_data(
         two_sided=two_sided,
         equal_segments=equal_segments,
         holm=holm,
+        test=procedure.test,
+        method=procedure.method,
+        other=other_p_values(data, meta, procedure, values),
+        drawn=drawn,
     )
+
+
+def _drawn_if_poor(data: Rated, meta: MetaMetric, procedure: Procedure) -> tuple[Procedure, Rated, bool]:
+    """By draws, and a note that says so, where a few segments decide and the closed form is poor.
+
+    The last is whether the meta-metric has a closed form at all.
+    """
+    worst: float | None = None
+    for metrics, segments in [] if data.pairwise else data.patterns():
+        kept = metrics[metrics < len(data.ranked)]
+        error = meta.closed_form_error(data.judged(kept, segments)) if segments.any() and len(kept) else None
+        if error is not None:
+            worst = max(worst or 0.0, error)
+    if worst is None or worst <= CLOSED_FORM or procedure.method != "normal":
+        return procedure, data, worst is not None
+    note = (
+        f"{data.cube.dataset}: a few segments carry most differences, so the closed form of "
+        f"{meta.name.upper()} would be off by {worst:.3f} per pair of systems; p-values are from "
+        f"{procedure.permutations} permutations instead."
+    )
+    noted = replace(data, cube=replace(data.cube, notes=(*data.cube.notes, note)))
+    return replace(procedure, method="permutation"), noted, True
 
 
 def _values(
@@ -202,66 +255,25 @@ def _values(
     return values, low, high
 
 
-def _differences(data: Rated, meta: MetaMetric, procedure: Procedure) -> Differences | None:
-    """Differences between all metrics proper, each pair on the segments that both have."""
-    count = len(data.ranked)
-    if procedure.test in {"none", "williams"} or count < 2:
-        return None
-    first, second = np.triu_indices(count, 1)
-    shared = data.complete[first] & data.complete[second]
-    patterns, which = np.unique(shared, axis=0, return_inverse=True)
-    observed = np.full(len(first), np.nan)
-    drawn = np.full((len(first), procedure.draws), np.nan, dtype=np.float32)
-    resampled = procedure.test == "bootstrap"
-    for number, segments in enumerate(patterns):
-        pairs = np.flatnonzero(which.ravel() == number)
-        if not segments.any():
-            continue
-        metrics = np.unique(np.concatenate([first[pairs], second[pairs]]))
-        part = metric_differences(meta, data.judged(metrics, segments), procedure)
-        if part is None:
-            return None
-        position = _pair_positions(metrics, first[pairs], second[pairs])
-        observed[pairs], drawn[pairs] = part.observed[position], part.drawn[position]
-    return Differences(observed, drawn, resampled)
-
-
-def _pair_positions(
-    metrics: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Where pairs of metrics stand among all pairs of `metrics`."""
-    a, b = np.searchsorted(metrics, first), np.searchsorted(metrics, second)
-    n = len(metrics)
-    return a * n - a * (a + 1) // 2 + b - a - 1
-
-
-def _p_values(
-    data: Rated, procedure: Procedure, values: FloatArray, differences: Differences | None
-) -> tuple[FloatArray, FloatArray]:
-    count = len(data.ranked)
-    one, two = np.full((count, count), np.nan), np.full((count, count), np.nan)
-    if procedure.test == "williams":
-        everywhere = np.asarray(data.complete[:count].all(axis=0))
-        one = williams_p_values(data.judged(data.ranked, everywhere))
-        return one, 2 * np.minimum(one, one.T)
-    if differences is None:
-        return one, two
-    first, second = np.triu_indices(count, 1)
-    defined = ~(np.isnan(differences.observed) | np.isnan(values[first]) | np.isnan(values[second]))
-    for better in (True, False):
-        p, both = differences.p_values(np.full(len(first), better))
-        a, b = (first, second) if better else (second, first)
-        one[a[defined], b[defined]] = p[defined]
-        two[a[defined], b[defined]] = both[defined]
-    return one, two
+def _aside_notes(cube: Cube, columns: Sequence[str], minimum: int) -> list[str]:
+    """Which values of the columns have too few segments to be ranked."""
+    notes = []
+    for column in columns:
+        values, codes = cube.codes(column)
+        small = [value for number, value in enumerate(values) if (codes == number).sum() < minimum]
+        if small:
+            named = ", ".join(small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
+            notes.append(f"{cube.dataset}: set aside, with fewer than {minimum} segments: {column} {named}.")
+    return notes
 
 
 def _rank_contexts(
-    data: Rated, meta: MetaMetric, procedure: Procedure, column: str, *, holm: bool
+    data: Rated, meta: MetaMetric, procedure: Procedure, column: str, minimum: int, *, holm: bool
 ) -> list[Ranking]:
-    """A ranking per value of the column, all on the same number of segments: that of the smallest context."""
+    """A ranking per value of the column that is large enough, all on as many segments as the smallest has."""
     values, codes = data.cube.codes(column)
-    sizes = [int((codes == number).sum()) for number in range(len(values))]
+    sizes = {number: int((codes == number).sum()) for number in range(len(values))}
+    sizes = {number: size for number, size in sizes.items() if size >= minimum}
     return [
         rank_data(
             data.within(codes == number),
@@ -269,8 +281,9 @@ def _rank_contexts(
             procedure,
             column=column,
             context=value,
-            equal_segments=min(sizes),
+            equal_segments=min(sizes.values()),
             holm=holm,
         )
         for number, value in enumerate(values)
+        if number in sizes
     ]

@@ -6,8 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.packing import Codes, Ids, Offsets
-from metassay.metrics.kernels.vocabulary import enlarged, new_vocabulary, number_words
+from metassay.metrics.kernels.packing import Codes, Ids, Offsets, enlarged, new_vocabulary, number_words
 from metassay.text.tokenizers import ISOLATE, PART_SECOND, SPACE
 
 Classes = NDArray[np.uint8]

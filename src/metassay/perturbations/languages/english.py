@@ -6,7 +6,7 @@ import functools
 from collections import defaultdict
 from dataclasses import dataclass
 
-from metassay.perturbations.languages.gazetteer import FEMALE, MALE
+from metassay.perturbations.languages.names import FEMALE, MALE
 from metassay.text.thesauri import PARTS_OF_SPEECH, WordNet, open_wordnet
 from metassay.text.word_lists import WordLists
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from metassay.perturbations.languages.gazetteer import (
+from metassay.perturbations.languages.names import (
     BODIES,
     COMPANIES,
     FAMILY_NAMES,
     FAMILY_NAMES_FIRST,
     FEMALE,
     MALE,
+    MOST_WORDS,
     NOT_NAMES,
     ORGANISATION_WORDS,
     PEOPLES,
     PERSON_TITLES,
     PLACE_WORDS,
     PLACES,
-)
-from metassay.perturbations.languages.mentions import (
-    MOST_WORDS,
     NameRules,
     Word,
     bare_name,

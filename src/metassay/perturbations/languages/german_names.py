@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.perturbations.languages.gazetteer import (
+from metassay.perturbations.languages.german import DETERMINERS, FUNCTION_WORDS
+from metassay.perturbations.languages.names import (
     COMPANIES,
     FAMILY_NAMES,
     FEMALE,
     GERMAN_ARTICLES,
     GERMAN_BODIES,
     MALE,
+    MOST_WORDS,
     NOT_NAMES,
     PERSON_TITLES,
     PLACE_WORDS,
     PLACES,
-)
-from metassay.perturbations.languages.german import DETERMINERS, FUNCTION_WORDS
-from metassay.perturbations.languages.mentions import (
-    MOST_WORDS,
     NameRules,
     Word,
     bare_name,

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from metassay.perturbations.languages.gazetteer import COMPANIES
-from metassay.perturbations.languages.mentions import Mention, word_after, word_before
+from metassay.perturbations.languages.names import COMPANIES, Mention, word_after, word_before
 from metassay.text.analysers import Entity, russian
 from metassay.text.word_lists import WordLists
 from metassay.text.words import starts_sentence

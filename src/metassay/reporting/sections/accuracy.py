@@ -7,7 +7,7 @@ from typing import Any
 
 from metassay.reporting.answer import brief
 from metassay.reporting.findings import Column, Estimate, Findings
-from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import Sentence, joined, number, sentence
 
 DETAIL_FIELDS = (
@@ -75,17 +75,19 @@ def mix_grid(column: Column) -> Grid | None:
 
 
 def spread_sentence(findings: Findings, column: Column) -> Sentence | None:
-    """Which metric's accuracy differs most between contexts, and where it is high and low."""
-    estimates = {name: column.of(name) for name in findings.metrics if len(column.of(name)) > 1}
+    """Of the metrics whose accuracy is shown to differ, which differs most, and where it is high and low."""
+    shown = findings.claimed("vary", column=column.name)
+    names = findings.metrics if shown is None else [str(row["metric"]) for row in shown]
+    estimates = {name: column.of(name) for name in names if len(column.of(name)) > 1}
     if not estimates:
         return None
     ends = {name: (min(found, key=_accuracy), max(found, key=_accuracy)) for name, found in estimates.items()}
     widest = max(ends, key=lambda name: _accuracy(ends[name][1]) - _accuracy(ends[name][0]))
     low, high = ends[widest]
     return sentence(
-        "{metric:metric} varies {most}: {high:figure} on {best:context}, {low:figure} on {worst:context}.",
+        "{metric:metric} varies{most}: {high:figure} on {best:context}, {low:figure} on {worst:context}.",
         metric=widest,
-        most="most" if len(ends) > 1 else "too",
+        most=" most" if len(ends) > 1 else "",
         high=brief(high),
         best=high.context,
         low=brief(low),
@@ -96,10 +98,17 @@ def spread_sentence(findings: Findings, column: Column) -> Sentence | None:
 def trend_sentence(findings: Findings, column: Column) -> Sentence | None:
     """How accuracy moves along contexts that have an order, such as buckets of human scores."""
     known = column.raw.get("trend") or {}
-    trends = {name: rho for name in findings.metrics[:4] if (rho := known.get(name)) is not None}
-    if not trends:
+    shown = findings.claimed("trend", column=column.name)
+    if not any(rho is not None for rho in known.values()) or shown is None:
         return None
-    shown = [
+    claimed = {str(row["metric"]) for row in shown}
+    names = [name for name in findings.metrics if name in claimed]
+    if not names:
+        return sentence(
+            "Accuracy is not shown to follow the order of {column:column} for any metric.", column=column.name
+        )
+    trends = {name: float(known.get(name) or 0.0) for name in names[:4]}
+    said = [
         sentence("{rho:figure} for {metric:metric}", rho=number(rho), metric=name)
         for name, rho in trends.items()
     ]
@@ -107,18 +116,16 @@ def trend_sentence(findings: Findings, column: Column) -> Sentence | None:
         "{verdict}: Spearman’s correlation between the order of {column:column} and accuracy is {shown}.",
         verdict=_direction(list(trends.values())),
         column=column.name,
-        shown=joined(shown),
+        shown=joined(said),
     )
 
 
 def _direction(trends: list[float]) -> str:
-    if min(trends) >= 0.5:
+    if min(trends) > 0:
         return "Accuracy rises along the contexts"
-    if max(trends) <= -0.5:
+    if max(trends) < 0:
         return "Accuracy falls along the contexts"
-    if max(map(abs, trends)) < 0.5:
-        return "Accuracy hardly follows the order of the contexts"
-    return "Whether accuracy follows the order of the contexts depends on the metric"
+    return "Accuracy follows the order of the contexts, up or down with the metric"
 
 
 def _accuracy(estimate: Estimate) -> float:

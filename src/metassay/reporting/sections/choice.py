@@ -8,7 +8,7 @@ from typing import Any
 from metassay.reporting.charts.heatmaps import matrix_chart
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.findings import GLOBAL, Choice, Column, Estimate, Findings
-from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import Sentence, named, percent, sentence, tidy
 
 CHOICE_FIELDS = (

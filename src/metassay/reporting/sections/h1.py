@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from metassay.reporting.findings import Column, Findings
-from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import Sentence, named, number, plural, sentence
 
 ALPHA = 0.05
@@ -22,28 +22,36 @@ FIELDS = (
     Field("p_cmh", "p, CMH", "probability", "Cochran–Mantel–Haenszel, stratified by perturbation"),
     Field("p_permutation", "p, permutation", "probability", "labels exchanged by whole outputs or clusters"),
     Field("corrected", "p, Holm", "probability", "the deciding p-value, corrected for the number of metrics"),
-    Field("verdict", "differs?", "verdict"),
+    Field("verdict", "differs?", "verdict", "with one error rate for all claims of this report"),
 )
 
 
-def h1_grid(column: Column) -> Grid | None:
+def h1_grid(findings: Findings, column: Column) -> Grid | None:
     """The tests of equal accuracy, one row per metric."""
     if not column.h1:
         return None
-    rows = [{**row, "corrected": _corrected(row), "verdict": _verdict(row)} for row in column.h1]
+    rows = [
+        {**row, "corrected": _corrected(row), "verdict": _verdict(findings, column, row)} for row in column.h1
+    ]
     return grid(f"h1-{column.name}", f"Does accuracy differ by {column.name}?", FIELDS, rows)
 
 
 def h1_sentence(findings: Findings, column: Column) -> Sentence:
     """The tests in words."""
     tested = [row for row in column.h1 if str(row["metric"]) not in findings.sentinels]
-    differing = [row for row in tested if _verdict(row) == "yes"]
+    verdicts = [_verdict(findings, column, row) for row in tested]
+    differing = [row for row, verdict in zip(tested, verdicts) if verdict == "yes"]
     if not tested:
         return sentence("There is nothing to test: {column:column} has one value only.", column=column.name)
+    if not any(verdicts):
+        return sentence(
+            "Whether accuracy differs by {column:column} cannot be tested: too few of its values hold two "
+            "independent units.",
+            column=column.name,
+        )
     if not differing:
         return sentence(
-            "For none of {count} does accuracy differ between values of {column:column} "
-            "by more than chance allows.",
+            "For none of {count} is accuracy shown to differ between values of {column:column}.",
             count=plural(len(tested), "metric"),
             column=column.name,
         )
@@ -79,9 +87,15 @@ def _effect(v: float | None) -> str:
 
 
 def _corrected(row: Mapping[str, Any]) -> float | None:
-    return next((row[key] for key in ("p_permutation_holm", "p_holm") if row.get(key) is not None), None)
+    """The permutation test's where it was asked for, even if it could tell nothing."""
+    key = "p_permutation_holm" if "p_permutation_holm" in row else "p_holm"
+    return None if row.get(key) is None else float(row[key])
 
 
-def _verdict(row: Mapping[str, Any]) -> str | None:
-    decisive = next((row[key] for key in DECISIVE if row.get(key) is not None), None)
-    return None if decisive is None else "yes" if decisive <= ALPHA else "not shown"
+def _verdict(findings: Findings, column: Column, row: Mapping[str, Any]) -> str | None:
+    shown = findings.claimed("vary", column=column.name, metric=str(row["metric"]))
+    decisive = row.get(next((key for key in DECISIVE if key in row), ""))
+    if decisive is None:
+        return None
+    yes = decisive <= ALPHA if shown is None else bool(shown)
+    return "yes" if yes else "not shown"

@@ -7,7 +7,7 @@ from statistics import fmean, median
 from typing import Any
 
 from metassay.reporting.findings import Agreement, Column, Findings
-from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import Sentence, joined, named, number, percent, plural, sentence
 
 STATISTICS = {
@@ -29,7 +29,9 @@ def agreement_sentences(findings: Findings, column: Column) -> list[Sentence]:
         return []
     said: list[Sentence | None] = [_typical(agreement, column)]
     if not _unanimous(agreement):
-        said += [_noise(agreement), _differing(agreement), _groups(column), _prediction(column)]
+        differing, claim = _differing(findings, column, agreement)
+        groups = _groups(column) if differing else None
+        said += [_noise(agreement), claim, groups, _prediction(findings, column)]
     if len(findings.metrics) < FEW:
         said.append(
             sentence(
@@ -40,7 +42,7 @@ def agreement_sentences(findings: Findings, column: Column) -> list[Sentence]:
     return [each for each in said if each is not None]
 
 
-def agreement_grid(column: Column) -> Grid | None:
+def agreement_grid(findings: Findings, column: Column) -> Grid | None:
     """Each context against global, with its noise ceiling and the test that its order differs."""
     agreement = column.agreement
     if agreement is None:
@@ -50,15 +52,18 @@ def agreement_grid(column: Column) -> Grid | None:
         Field("agreement", "agreement with global", "number"),
         Field("low", "95\u202f% from", "number"),
         Field("high", "to", "number"),
-        Field("ceiling", "noise ceiling", "number", "split-half reliability of the context’s own order"),
-        Field("p", "p, differs", "probability", "test that the order differs from global, Holm-corrected"),
+        Field("ceiling", "noise ceiling", "number", "agreement of two samples of this context of its size"),
+        Field(
+            "p", "p, differs", "probability", "that two metrics change places, for all claims of this report"
+        ),
     )
+    tested = _order_p_values(findings, column)
     rows = [
         {
             "context": context,
             **{of: agreement.cell(0, j, key) for of, key in _CELLS},
             "ceiling": _at(agreement.ceiling, j),
-            "p": _at(agreement.p_global, j),
+            "p": _at(agreement.p_global, j) if tested is None else tested.get(context),
         }
         for j, context in enumerate(agreement.contexts)
         if j
@@ -102,21 +107,31 @@ def _noise(agreement: Agreement) -> Sentence | None:
     if not ceiling:
         return None
     return sentence(
-        "For scale: two random halves of the same context agree at {ceiling} on average, "
-        "so with this much data that is about as high as agreement gets.",
+        "For scale: two samples of the same context, each as large as these, would agree at {ceiling} on "
+        "average, so contexts that order the metrics alike agree about as well.",
         ceiling=number(fmean(ceiling)),
     )
 
 
-def _differing(agreement: Agreement) -> Sentence | None:
-    tested = [(p, agreement.contexts[j]) for j, p in enumerate(agreement.p_global) if j and p is not None]
+def _order_p_values(findings: Findings, column: Column) -> Mapping[str, float] | None:
+    """p-values, for all claims of the report, that a context contradicts the order over all outputs."""
+    claims: Mapping[str, Any] = findings.result.get("claims") or {}
+    return claims.get("order", {}).get(column.name, {}) if claims else None
+
+
+def _differing(findings: Findings, column: Column, agreement: Agreement) -> tuple[list[str], Sentence | None]:
+    """The contexts whose order is shown to differ, and the sentence about them."""
+    tested = _order_p_values(findings, column)
+    if tested is None:
+        found = zip(agreement.contexts[1:], agreement.p_global[1:])
+        tested = {context: p for context, p in found if p is not None}
+    differing = [context for context in agreement.contexts if tested.get(context, 1) <= 0.05]
     if not tested:
-        return None
-    differing = [context for p, context in tested if p <= 0.05]
+        return [], None
     if not differing:
-        return sentence("In no context does the order differ from global by more than noise would make it.")
-    return sentence(
-        "Beyond noise, the order differs from global on {contexts}.", contexts=named(differing, "context")
+        return [], sentence("In no context is the order shown to differ from the one over all outputs.")
+    return differing, sentence(
+        "The order over all outputs is shown not to hold on {contexts}.", contexts=named(differing, "context")
     )
 
 
@@ -151,14 +166,14 @@ def _serves(metrics: Sequence[Any]) -> Sentence:
     return sentence(" (there {metric:metric} is among the best)", metric=str(metrics[0]))
 
 
-def _prediction(column: Column) -> Sentence | None:
+def _prediction(findings: Findings, column: Column) -> Sentence | None:
     prediction = (column.raw.get("h2") or {}).get("prediction")
     if not prediction or prediction.get("explained") is None:
         return None
     explained = float(prediction["explained"])
-    if explained < 0.05:
+    if explained < 0.05 or not findings.claimed("predict", column=column.name):
         return sentence(
-            "What is known of the contexts ({known}) does not help to predict which of them agree.",
+            "What is known of the contexts ({known}) is not shown to help predict which of them agree.",
             known=named([str(name) for name in prediction.get("coefficients") or ()], "column"),
         )
     return sentence(

@@ -7,7 +7,7 @@ from typing import Any
 
 from metassay.reporting.charts.heatmaps import MethodCell, methods_chart
 from metassay.reporting.findings import Findings
-from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import tidy
 
 VALIDITY_FIELDS = (
@@ -36,7 +36,13 @@ def methods(findings: Findings) -> dict[str, Any] | None:
         return None
     names = list(dict.fromkeys(cell.method for cell in cells))
     shown = [name for name in metrics if any(cell.metric == name for cell in cells)]
-    flagged = [name for name in metrics if rows[name].get("flag") and name not in findings.sentinels]
+    claims = findings.claimed("method")
+    claimed = None if claims is None else {str(row["metric"]) for row in claims}
+    flagged = [
+        name
+        for name in metrics
+        if name not in findings.sentinels and (rows[name].get("flag") if claimed is None else name in claimed)
+    ]
     return {
         "chart": methods_chart(cells, shown, names),
         "grid": _grid(rows, metrics, names, cells),

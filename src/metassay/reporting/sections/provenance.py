@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metassay.reporting.grid import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import count, listing
 
 SIGNATURE_FIELDS = (
@@ -69,3 +69,9 @@ def flat(value: Any, path: str = "") -> list[dict[str, str]]:
 
 def _direction(higher: Any) -> str | None:
     return None if higher is None else "higher" if higher else "lower"
+
+
+def unit(result: Mapping[str, Any]) -> str:
+    """The independent unit and why it is that one: `doc_id (…)`; empty where the result does not say."""
+    chosen = result.get("cluster") or {}
+    return f"{chosen['column']} ({chosen['why']})" if isinstance(chosen, Mapping) and chosen else ""

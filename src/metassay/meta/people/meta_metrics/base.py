@@ -150,6 +150,10 @@ class MetaMetric(ABC):
     def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
         """The value of each metric, `[metrics]`; NaN where it is undefined."""
 
+    def closed_form_error(self, judged: Judged) -> float | None:  # noqa: ARG002
+        """How far its closed form is off per pair of systems at worst; None where it has none."""
+        return None
+
     def by_item(self, judged: Judged) -> FloatArray | None:
         """The value of each metric on each segment, `[metrics, segments]`; None where items have no value."""
         del judged

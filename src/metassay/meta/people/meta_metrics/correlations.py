@@ -130,7 +130,7 @@ class PerSystemCorrelation(SegmentCorrelation):
     def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
         """The mean of the systems' own correlations."""
         del procedure
-        return mean_where_defined(system_agreement(self.name, judged.human, judged.metrics))
+        return mean_where_defined(system_agreement(self.name, judged.human, judged.metrics, exact=True))
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class ItemCorrelation(MetaMetric):
 
     def by_item(self, judged: Judged) -> FloatArray:
         """The correlation within each segment."""
-        return system_agreement(self.name, judged.human.T, judged.metrics.swapaxes(-1, -2))
+        return system_agreement(self.name, judged.human.T, judged.metrics.swapaxes(-1, -2), exact=True)
 
     def resampled(self, judged: Judged) -> Resampled:
         """Means over the items drawn."""

@@ -29,6 +29,7 @@ from metassay.stats.sign_flip import (
     corpus_p_values,
     flip_p_values,
     mtme_p_values,
+    normal_error,
     normal_p_values,
     random_flips,
     upper_tail,
@@ -70,6 +71,11 @@ class SoftPairwiseAccuracy(MetaMetric):
             return np.stack([agreement(p_human, p_values(metric)) for metric in metrics])
 
         return values
+
+    def closed_form_error(self, judged: Judged) -> float:
+        """The Edgeworth correction of the normal p-values, averaged over pairs of systems."""
+        error = np.abs(normal_error(judged.per_unit(np.concatenate([judged.human[None], judged.metrics]))))
+        return float(error.mean(axis=-1).max())
 
     def swapped(self, judged: Judged, procedure: Procedure) -> Swapped:
         """p-values of the swapped scores; normal ones, or by one set of flips for all draws."""

@@ -1,0 +1,1 @@
+"""Asking language models: prompts, answers kept on disk, servers and models on this machine."""

@@ -1,0 +1,147 @@
+"""What a report may claim: differences that hold with one error rate for all of them together.
+
+A report says many things: on this context trust that metric, these metrics vary, here accuracy falls. Were
+each tested alone, some would be wrong in most reports. So all contexts of all columns form one family, and
+where nothing differs, no more than 5 % of reports claim anything.
+
+*Leads*: whether one metric is ahead of another in a context, against their order over all outputs. For
+metrics i and j let d_k be the part that cluster k has in the difference of their accuracies. Were they
+equally good, d_k would be as likely negative: with random signs e_k,
+
+    T = Σ d_k / √Σ d_k²     is compared with     max of Σ e_k d_k / √Σ d_k²
+
+over all contexts, columns and pairs at once, one sign per cluster (Westfall and Young, 1993). T is at most
+√clusters, so a handful of clusters never carries a claim; nor does a context below the smallest size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from metassay.meta.contexts.accuracy import Tally, ratio
+from metassay.stats.arrays import FloatArray
+from metassay.stats.bootstrap import ClusterHalves
+from metassay.stats.multiplicity import holm
+
+BoolArray = NDArray[np.bool_]
+LongArray = NDArray[np.int64]
+Row = dict[str, Any]
+
+ERROR_RATE = 0.05
+LEAD = "lead"
+_ROUNDING = 1e-9
+_CLEAR = float(ndtri(0.975))
+
+
+@dataclass(frozen=True)
+class Leads:
+    """T of every metric over every other in one context, [better, worse]; NaN where they never differ.
+
+    `asked` marks the pairs in the family, those against the order over all outputs; `largest` is the largest
+    of their T under each draw of signs.
+    """
+
+    lead: FloatArray
+    asked: BoolArray
+    largest: FloatArray
+
+    def behind(self, among: BoolArray) -> BoolArray:
+        """Which metrics a plain paired test (p ≤ .05) puts behind another one of `among`."""
+        clear = np.nan_to_num(self.lead) >= _CLEAR
+        return np.asarray(clear[among].any(axis=0))
+
+
+def context_leads(
+    sums: Tally, context: int, rows: LongArray, overall: FloatArray | None, signs: ClusterHalves
+) -> Leads:
+    """Leads of the metrics `rows` in one context against their order in `overall`; all leads where None."""
+    part = sums.part(context)
+    size = np.broadcast_to(sums.size[:, part], sums.credit[:, part].shape)[rows]
+    share = ratio(sums.credit[rows, part], size.sum(axis=1, keepdims=True))
+    known: BoolArray = np.asarray(~np.isnan(share).any(axis=1) & (share.shape[1] > 0))
+    share = np.where(known[:, None], share, 0)
+    products = share @ share.T
+    own = np.diag(products)
+    squares = own[:, None] + own - 2 * products
+    both: BoolArray = known[:, None] & known
+    differ: BoolArray = both & (squares > _ROUNDING * np.maximum(own[:, None], own))
+    np.fill_diagonal(differ, val=False)
+    asked = differ if overall is None else differ & (overall[:, None] <= overall)
+    scale = np.where(differ, 1 / np.sqrt(np.where(differ, squares, 1)), 0)
+    accuracy = share.sum(axis=1)
+    flipped = 2 * signs.sums(share, sums.cluster[part]) - accuracy[:, None]
+    lead = np.where(differ, (accuracy[:, None] - accuracy) * scale, np.nan)
+    return Leads(lead, asked, _largest(np.ascontiguousarray(flipped), np.where(asked, scale, 0)))
+
+
+@njit(cache=True, nogil=True)
+def _largest(values: FloatArray, scale: FloatArray) -> FloatArray:
+    """For every draw (column of `values`) the largest scaled difference of two rows, 0 at least."""
+    count, draws = values.shape
+    found = np.zeros(draws)
+    for i in range(count):
+        for j in range(count):
+            if scale[i, j] > 0:
+                for draw in range(draws):
+                    found[draw] = max(found[draw], (values[i, draw] - values[j, draw]) * scale[i, j])
+    return found
+
+
+def lead_p_values(leads: Sequence[Leads]) -> list[FloatArray]:
+    """p-values [better, worse] of all leads, adjusted for every context and pair among them."""
+    if not leads:
+        return []
+    largest = np.sort(np.stack([each.largest for each in leads]).max(axis=0))
+
+    def adjusted(found: Leads) -> FloatArray:
+        reached = len(largest) - np.searchsorted(largest, found.lead - _ROUNDING)
+        return np.where(found.asked, (1 + reached) / (1 + len(largest)), np.nan)
+
+    return [adjusted(each) for each in leads]
+
+
+@dataclass(frozen=True)
+class Family:
+    """p-values of one kind of claim, already adjusted for each other; `rows` say what each would claim."""
+
+    kind: str
+    rows: Sequence[Row]
+    p: FloatArray
+
+
+def holm_family(kind: str, rows: Sequence[Row], p_values: Sequence[float]) -> Family:
+    """A family adjusted by Holm."""
+    return Family(kind, rows, holm(np.array(p_values, dtype=np.float64)))
+
+
+def claims_made(families: Sequence[Family], set_aside: Mapping[str, Sequence[str]]) -> Row:
+    """Every claim that holds, its p-value adjusted for all kinds of claim in the report.
+
+    Kinds share the error rate evenly (Bonferroni). `tests` counts what could have been claimed; `set_aside`
+    names the contexts that were too small to take part; `order` has, by column and context, the p-value of
+    the clearest lead against the order over all outputs.
+    """
+    tested = [family for family in families if not np.isnan(family.p).all()]
+    order: dict[str, dict[str, float]] = {}
+    made: Row = {family.kind: [] for family in families}
+    for family in tested:
+        for row, p in zip(family.rows, np.minimum(family.p * len(tested), 1).tolist()):
+            if family.kind == LEAD and row["column"] is not None:
+                here = order.setdefault(row["column"], {})
+                here[row["context"]] = min(p, here.get(row["context"], 1.0))
+            if p <= ERROR_RATE:
+                made[family.kind].append({**row, "p": p})
+    return {
+        "error_rate": ERROR_RATE,
+        "tests": {family.kind: int((~np.isnan(family.p)).sum()) for family in families},
+        "set_aside": {name: list(values) for name, values in set_aside.items() if values},
+        **made,
+        "order": order,
+    }

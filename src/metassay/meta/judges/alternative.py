@@ -1,0 +1,103 @@
+"""The alternative annotator test: may a judge stand in for one of the people? (Calderon et al., 2025).
+
+Each annotator j is left out in turn. On every item that j and others rated, S_f is how close the judge, and
+S_h how close j, comes to the remaining annotators:
+
+    W_f = 1[S_f ≥ S_h]    W_h = 1[S_h ≥ S_f]    ρ_j = mean of W_f, the advantage probability
+
+H0: mean(W_h − W_f) ≥ ε is tested with a one-sided t-test over items, and the p-values of all annotators are
+adjusted by Benjamini and Yekutieli. The winning rate ω is the share of annotators against whom H0 is
+rejected; the judge passes at ω ≥ ½. ε is the advantage granted to people for what they cost: .2 for experts,
+.15 for skilled annotators, .1 for a crowd.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr
+
+from metassay.stats.arrays import FloatArray
+from metassay.stats.multiplicity import benjamini_yekutieli
+
+FEWEST_ITEMS = 30
+"""Annotators with fewer items that others rated too do not take part."""
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class AlternativeTest:
+    """The outcome for one judge; arrays are per annotator, NaN for those who do not take part.
+
+    `winning_rate` and `advantage` are NaN where no annotator takes part.
+    """
+
+    winning_rate: float
+    advantage: float
+    epsilon: float
+    advantages: FloatArray
+    p: FloatArray
+    p_fdr: FloatArray
+    items: NDArray[np.int64]
+
+    @property
+    def passes(self) -> bool:
+        """Whether the judge beats at least half of the annotators."""
+        return self.winning_rate >= 0.5
+
+
+def alternative_annotator_test(
+    judge: FloatArray, people: FloatArray, *, epsilon: float = 0.2, categories: bool = False
+) -> AlternativeTest:
+    """The test from a judge's ratings [items] and people's [annotators, items], NaN where there is none.
+
+    Closeness to the others is the negative root of the mean squared distance, or with `categories` the share
+    of them who say the same.
+    """
+    annotators = len(people)
+    advantages, p = np.full(annotators, np.nan), np.full(annotators, np.nan)
+    items = np.zeros(annotators, dtype=np.int64)
+    for j in range(annotators):
+        shared = np.flatnonzero(
+            ~np.isnan(judge) & ~np.isnan(people[j]) & (~np.isnan(np.delete(people, j, axis=0))).any(axis=0)
+        )
+        items[j] = len(shared)
+        if len(shared) < FEWEST_ITEMS:
+            continue
+        others = np.delete(people, j, axis=0)[:, shared]
+        ours = _closeness(judge[shared], others, categories=categories)
+        theirs = _closeness(people[j, shared], others, categories=categories)
+        advantages[j] = (ours >= theirs).mean()
+        p[j] = _p_not_worse((theirs >= ours).astype(np.float64) - (ours >= theirs), epsilon)
+    p_fdr = benjamini_yekutieli(p)
+    taking_part = ~np.isnan(p)
+    if not taking_part.any():
+        return AlternativeTest(np.nan, np.nan, epsilon, advantages, p, p_fdr, items)
+    return AlternativeTest(
+        float((p_fdr[taking_part] <= LEVEL).mean()),
+        float(advantages[taking_part].mean()),
+        epsilon,
+        advantages,
+        p,
+        p_fdr,
+        items,
+    )
+
+
+def _closeness(rating: FloatArray, others: FloatArray, *, categories: bool) -> FloatArray:
+    """How close ratings [items] come to the others' [annotators, items]; every item has one of these."""
+    if categories:
+        agreeing = np.where(np.isnan(others), np.nan, others == rating)
+        return np.asarray(np.nanmean(agreeing, axis=0))
+    return np.asarray(-np.sqrt(np.nanmean((others - rating) ** 2, axis=0)))
+
+
+def _p_not_worse(difference: FloatArray, epsilon: float) -> float:
+    """One-sided p-value of H0: mean difference ≥ ε. Without any spread the mean itself decides."""
+    size, spread = len(difference), difference.std(ddof=1)
+    gap = difference.mean() - epsilon
+    if spread == 0:
+        return 0.0 if gap < 0 else 1.0
+    return float(stdtr(size - 1, gap / (spread / np.sqrt(size))))

@@ -1,0 +1,155 @@
+"""A word replaced by another one: a word by a synonym, a pronoun by another pronoun."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from metassay.perturbations.base import View
+from metassay.perturbations.languages import english, german, russian
+from metassay.perturbations.words import WordEdit
+from metassay.stats.random import Stream
+from metassay.text import resources
+from metassay.text.analysers import german_lemma
+from metassay.text.words import Span, replace_spans, starts_sentence, terms, with_case_of, with_next
+
+Finder = Callable[[str, str, str], tuple[str, ...]]
+
+_FINDERS: dict[str, Finder] = {
+    "en": english.synonyms,
+    "de": german.synonyms,
+    "ru": russian.synonyms,
+}
+_NEEDS = {
+    "en": ("WordNet",),
+    "de": ("OpenThesaurus", "simplemma"),
+    "ru": ("Russian thesaurus", "pymorphy3"),
+}
+_NEIGHBOUR = re.compile(r"\s+([^\W\d_]+)")
+_BEFORE = re.compile(r"([^\W\d_]+)\s+$")
+_LANGUAGES = {"en": english, "de": german, "ru": russian}
+
+
+@dataclass(frozen=True)
+class Synonym(WordEdit):
+    """Replaces the first word, in order, that has a synonym which can take its form (the first n of them).
+
+    English WordNet, German OpenThesaurus, Russian thesaurus. A word "has" a synonym only if its part of
+    speech is beyond doubt and the synonym can be inflected like it; names and function words have none.
+    """
+
+    name: ClassVar[str] = "synonym"
+    languages: ClassVar[frozenset[str] | None] = frozenset(_FINDERS)
+    summary: ClassVar[str] = "replaces the first word that has a synonym (en, de, ru)"
+
+    def missing(self, language: str) -> str | None:
+        """The thesaurus or the analyser that is not here."""
+        return resources.missing(*_NEEDS[language], language=language)
+
+    def apply(self, view: View[str], stream: Stream) -> str | None:
+        """The output with the first words that have synonyms replaced."""
+        text, language = view.output, view.language or ""
+        find = _FINDERS[language]
+        edits, previous = [], ""
+        for term, following in with_next(text):
+            form = _dictionary_form(text, term, language)
+            options = find(previous, form, following) if form else ()
+            previous = term[0].lower()
+            if options:
+                edits.append((term.span(), with_case_of(term[0], stream.choice(options))))
+                if len(edits) == self.strength:
+                    return replace_spans(text, edits)
+        return None
+
+
+def _dictionary_form(text: str, term: re.Match[str], language: str) -> str:
+    """The word as a dictionary lists it, or nothing for what looks like a name.
+
+    A capital is taken off at the start of a sentence and off words all in capitals; German nouns keep it.
+    """
+    word, start = term[0], term.start()
+    lower = word.lower()
+    if word == lower:
+        return word
+    if word[1:] == lower[1:]:
+        if language == "de":
+            return lower if starts_sentence(text, start) and german_lemma(lower) is not None else word
+        is_name = language == "en" and english.is_name(word)
+        return lower if starts_sentence(text, start) and not is_name else ""
+    return ""
+
+
+@dataclass(frozen=True)
+class Pronoun(WordEdit):
+    """Replaces a random pronoun by a random other one that can stand in its place."""
+
+    name: ClassVar[str] = "pronoun"
+    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"})
+    summary: ClassVar[str] = "replaces a random pronoun by another one (en, de, ru)"
+
+    def apply(self, view: View[str], stream: Stream) -> str | None:
+        """The output with the pronouns drawn replaced."""
+        found = _pronouns(view.output, view.language or "")
+        if len(found) < self.strength:
+            return None
+        edits = []
+        for i in sorted(stream.sample(len(found), self.strength)):
+            span, options = found[i]
+            edits.append((span, _cased(view.output, span, stream.choice(options), view.language or "")))
+        return replace_spans(view.output, edits)
+
+
+def _pronouns(text: str, language: str) -> list[tuple[Span, tuple[str, ...]]]:
+    """Every pronoun that has others to choose from."""
+    words = _all(language)
+    return [
+        (term.span(), options)
+        for term in terms(text)
+        if term[0].lower() in words and (options := _options(text, term, language))
+    ]
+
+
+def _options(text: str, term: re.Match[str], language: str) -> tuple[str, ...]:
+    """What could stand in the place of a pronoun."""
+    start, end = term.span()
+    word = term[0]
+    if len(word) > 1 and word.isupper() and not text.isupper():
+        return ()  # the US is no pronoun
+    before, after = _BEFORE.search(text, max(0, start - 25), start), _NEIGHBOUR.match(text, end)
+    previous, following = before[1].lower() if before else "", after[1] if after else ""
+    if language != "de":
+        word, following = word.lower(), following.lower()
+    elif word not in german.FORMAL and starts_sentence(text, start):
+        word = word.lower()
+    lists = _LANGUAGES[language]
+    row = lists.pronoun_class(previous, word, following)
+    others = lists.PRONOUNS[row] if row >= 0 else ()
+    barred = lists.NEVER_CHOSEN | (lists.ADDRESS if word in lists.ADDRESS else frozenset())
+    return tuple(o for o in others if _plain(o) != _plain(word) and o not in barred)
+
+
+def _plain(pronoun: str) -> str:
+    return pronoun.lower().replace("ё", "е")
+
+
+def _cased(text: str, span: Span, pronoun: str, language: str) -> str:
+    """The pronoun with the capital that its place asks for, not that of the one it replaces."""
+    if language == "en" and pronoun == "i":
+        return "I"
+    original = text[span[0] : span[1]]
+    if original in {"I", "Я"} or (language == "de" and original in german.FORMAL):
+        return pronoun[:1].upper() + pronoun[1:] if starts_sentence(text, span[0]) else pronoun
+    return with_case_of(original, pronoun)
+
+
+@functools.cache
+def _all(language: str) -> frozenset[str]:
+    """Every pronoun in lower case, also as people write it without ё."""
+    words = {word.lower() for row in _LANGUAGES[language].PRONOUNS for word in row}
+    return frozenset(words | {_plain(word) for word in words})
+
+
+PERTURBATIONS = (Synonym, Pronoun)

@@ -1,0 +1,166 @@
+"""Permutation test that groups do not differ in their share of right ones, when units come in blocks.
+
+Labels are exchanged between whole units, and only inside a block: what the units of a block share (an item's
+difficulty, a document's) is then the same on both sides of every comparison. With one block that holds
+everything, whole units are exchanged freely.
+
+Two statistics are compared, and the larger p-value counts. Welch's (1951) weighs every group's mean by the
+spread of its own units; Brown and Forsythe's (1974) weighs all groups' spreads together. Unlike the
+chi-square of counts they keep their size where groups differ in spread but not in mean, since they are then
+distributed among permutations as among samples (Janssen, 1997; Pauly, Brunner and Konietschke, 2015): Welch's
+with one noisy group among many, Brown and Forsythe's with small noisy groups beside large ones.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.special import fdtrc
+
+from metassay.stats.arrays import FloatArray, IntArray, LongArray
+from metassay.stats.random import STEP, mixed, next_below
+
+_AT_LEAST = 1 - 1e-9  # equal statistics differ by rounding
+_TINY = 1e-9  # a spread that is rounding, as a share of the largest
+_LEAST, _SMALLEST = 1e-3, 1e-300  # where F has no degrees of freedom, and p-values no logarithm
+_CHUNK = 37  # permutations per task
+_BORROWED = 1.0  # units' worth of the largest spread in every group's: a few equal units prove no certainty
+
+
+class Permuted(NamedTuple):
+    """Per column the p-value, and the one adjusted for all columns; NaN where nothing can be told."""
+
+    p: FloatArray
+    p_family: FloatArray
+
+
+def permutation_p_values(
+    right: IntArray,
+    total: IntArray,
+    labels: IntArray,
+    block_starts: LongArray,
+    *,
+    rng: np.random.Generator,
+    permutations: int = 999,
+    workers: int = 1,
+) -> Permuted:
+    """One p-value per column of `right` [units, columns]: the share of arrangements as uneven as ours.
+
+    `total` is [units, columns], or [units, 1] where all columns share it. Units are sorted by block;
+    block b is `block_starts[b]:block_starts[b + 1]`. With r = right - (share in the block) · total, group g
+    has the mean m_g = Σ r / Σ total and its variance v_g from the spread of r over its n_g units:
+
+        Welch               Σ_g (m_g - m)² / v_g,    m the mean of all m_g weighted by 1 / v_g
+        Brown and Forsythe  Σ_g N_g m_g² / Σ_g (1 - N_g / N) N_g v_g,    N_g = Σ total
+
+    the latter as the p-value that the F distribution gives it, with degrees of freedom of the same
+    arrangement. A group of one unit has no spread and is passed over; with fewer than two others p is NaN.
+    p = (1 + as extreme) / (1 + permutations); `p_family` compares with the largest statistic of all columns
+    (Westfall and Young, 1993). The result does not depend on `workers`.
+    """
+    groups = int(labels.max()) + 1
+    key = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
+    counts, most = _counts(right, total, block_starts)
+    arguments = (counts, labels.astype(np.int32), block_starts.astype(np.int64), groups)
+    observed = _statistics(_group_sums(*arguments, key, 0, 0)[None], most)
+
+    def permuted(first: int) -> FloatArray:
+        chunk = range(first, min(first + _CHUNK, permutations))
+        return _statistics(np.stack([_group_sums(*arguments, key, each, 1) for each in chunk]), most)
+
+    with ThreadPoolExecutor(workers) as pool:
+        null = np.concatenate(list(pool.map(permuted, range(0, permutations, _CHUNK))), axis=1)
+    tested = ~np.isnan(observed[0, 0])
+    largest = np.nan_to_num(null[..., tested]).max(axis=2, initial=0, keepdims=True)
+    reached = [(each >= observed * _AT_LEAST).sum(axis=1).max(axis=0) for each in (null, largest)]
+    p, family = (np.where(tested, (1 + extreme) / (1 + permutations), np.nan) for extreme in reached)
+    return Permuted(p, family)
+
+
+def _counts(right: IntArray, total: IntArray, block_starts: LongArray) -> tuple[FloatArray, FloatArray]:
+    """Columns to sum (residuals, their squares, totals, whether there is any), and the most they can spread.
+
+    The most is the mean square of a residual where every unit is all right or all wrong.
+    """
+    starts, sizes = block_starts[:-1], np.diff(block_starts)
+    all_right, all_total = np.add.reduceat(right, starts), np.add.reduceat(total, starts)
+    share = np.divide(all_right, all_total, where=all_total > 0, out=np.zeros(all_right.shape))
+    residual = right - np.repeat(share, sizes, axis=0) * total
+    most = (np.repeat(share * (1 - share), sizes, axis=0) * total.astype(np.float64) ** 2).mean(axis=0)
+    return np.ascontiguousarray(np.concatenate([residual, residual**2, total, total > 0], axis=1)), most
+
+
+def _statistics(tables: FloatArray, most: FloatArray) -> FloatArray:
+    """Both statistics [2, tables, columns] from sums [tables, groups, …]; NaN with fewer than two groups."""
+    sums, squares, rest = np.split(tables, [len(most), 2 * len(most)], axis=-1)
+    total, units = (np.broadcast_to(each, sums.shape) for each in np.split(rest, 2, axis=-1))
+    used = units > 1
+    degrees = np.where(used, units - 1, 0)
+    inside = np.where(used, np.maximum(squares - sums**2 / np.maximum(units, 1), 0), 0)
+    weight = np.where(
+        used, _quotient(total**2 * (degrees + _BORROWED), units * (inside + _BORROWED * most)), 0
+    )
+    mean = _quotient(sums, total)
+    centre = _quotient((weight * mean).sum(axis=1), weight.sum(axis=1))
+    welch = (weight * (mean - centre[:, None]) ** 2).sum(axis=1)
+    size = np.where(used, total, 0)
+    share = _quotient(size, size.sum(axis=1)[:, None])
+    centre = (share * mean).sum(axis=1)
+    spread = _quotient(units * (inside + _TINY * degrees * most), degrees * size)
+    between = (size * (mean - centre[:, None]) ** 2).sum(axis=1)
+    together = _surprise(between, spread, share, degrees)
+    return np.where(used.sum(axis=1) > 1, np.stack([welch, together]), np.nan)
+
+
+def _surprise(between: FloatArray, spread: FloatArray, share: FloatArray, degrees: FloatArray) -> FloatArray:
+    """How surprising the differences are, -log of Brown and Forsythe's p-value.
+
+    Degrees of freedom are Mehrotra's (1997): the fewer units the spread rests on, the fewer they are, and the
+    less a large ratio says (prepivoting; Beran, 1988).
+    """
+    expected = ((1 - share) * spread).sum(axis=1)
+    squares = (
+        (spread**2).sum(axis=1) + (share * spread).sum(axis=1) ** 2 - 2 * (share * spread**2).sum(axis=1)
+    )
+    above = _quotient(expected**2, squares)
+    below = _quotient(expected**2, _quotient(((1 - share) * spread) ** 2, degrees).sum(axis=1))
+    ratio = _quotient(between, expected)
+    p = fdtrc(np.maximum(above, _LEAST), np.maximum(below, _LEAST), ratio)
+    return np.asarray(-np.log(np.maximum(p, _SMALLEST)))
+
+
+def _quotient(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    """0 where the bottom is: units that are all alike differ in nothing."""
+    shape = np.broadcast_shapes(top.shape, bottom.shape)
+    return np.divide(top, bottom, where=bottom > 0, out=np.zeros(shape))
+
+
+@njit(cache=True, nogil=True)
+def _group_sums(
+    counts: FloatArray,
+    labels: IntArray,
+    block_starts: LongArray,
+    groups: int,
+    key: np.uint64,
+    permutation: int,
+    shuffled: int,
+) -> FloatArray:
+    """Column sums per group under one arrangement of the labels; as given when not shuffled."""
+    arranged = labels.copy()
+    state = mixed(key + np.uint64(permutation) * STEP)
+    if shuffled:
+        for block in range(len(block_starts) - 1):
+            first = block_starts[block]
+            for last in range(block_starts[block + 1] - 1, first, -1):  # Fisher–Yates
+                state, step = next_below(state, last - first + 1)
+                other = first + step
+                arranged[last], arranged[other] = arranged[other], arranged[last]
+    sums = np.zeros((groups, counts.shape[1]))
+    for unit in range(len(arranged)):
+        group = arranged[unit]
+        for column in range(counts.shape[1]):
+            sums[group, column] += counts[unit, column]
+    return sums

@@ -1,0 +1,106 @@
+"""Verdicts made here: a model is asked about outputs, or about pairs of them, in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from metassay.data import cells
+from metassay.data.columns import TEXT_NAMES, missing_column
+from metassay.data.verdicts import NAMES
+from metassay.errors import InputError
+from metassay.llm.asking import Asker, cost
+from metassay.metrics.base import Batch
+from metassay.metrics.judge import PAIRWISE, Judge
+from metassay.metrics.registry import parse_metric
+
+SOURCES = ("source", "src", "instruction", "question", "prompt")
+REFERENCES = ("reference", "ref", "reference_answer")
+WINNERS = {1.0: "1", 0.0: "2", 0.5: "tie"}
+
+
+def chosen_judge(spec: str | None, frame: pl.DataFrame) -> Judge:
+    """The judge asked for; by default one that compares, where there are two outputs in a row."""
+    two = _column(frame, NAMES["output_1"]) is not None and _column(frame, NAMES["output_2"]) is not None
+    judge = parse_metric(spec or (f"judge(mode={PAIRWISE})" if two else "judge"))
+    if not isinstance(judge, Judge):
+        raise InputError(f"{judge} is no judge.", remedy="Such as --judge 'judge(mode=pairwise)'.")
+    if judge.pairwise and not two:
+        raise missing_column("output_1", (*NAMES["output_1"], *NAMES["output_2"]), frame.columns, "")
+    return judge
+
+
+def ask_judge(
+    frame: pl.DataFrame, judge: Judge, asker: Asker, *, repeats: int = 1, language: str | None = None
+) -> tuple[pl.DataFrame, Judge]:
+    """The rows with what the judge says of each (`judge, repeat, swapped, winner` or `score`), and the judge.
+
+    Repetitions differ in the seed alone: at temperature 0 most models then answer alike.
+    """
+    if repeats < 1:
+        raise InputError(f"{repeats} repeats ask nothing.")
+    asking = [replace(judge, seed=judge.seed + 1000 * number).connected(asker) for number in range(repeats)]
+    for own in asking[1:]:
+        object.__setattr__(own, "_session", asking[0].session)
+    two = _column(frame, NAMES["output_1"]) is not None and _column(frame, NAMES["output_2"]) is not None
+    say = _compared if asking[0].pairwise else _both_scored if two else _scored
+    label = asking[0].spec
+    parts = [
+        part.with_columns(pl.lit(label).alias("judge"), pl.lit(number).alias("repeat"))
+        for number, own in enumerate(asking)
+        for part in say(frame, own, language)
+    ]
+    return pl.concat(parts), asking[0]
+
+
+def money(asker: Asker) -> float | None:
+    """What all answers used are worth, also those from the cache: the same whenever a run is repeated."""
+    return cost(asker.prompt_tokens, asker.completion_tokens, asker.settings.price)
+
+
+def _compared(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
+    first, second = (_batch(frame, f"output_{side}", language) for side in (1, 2))
+    asked = judge.prefer(first, second).asked
+    return [
+        frame.with_columns(pl.lit(value=swapped).alias("swapped"), _winner(verdict))
+        for swapped, verdict in zip((False, True), asked)
+    ]
+
+
+def _both_scored(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
+    """Both outputs scored on their own; the one with the higher score is preferred."""
+    one, two = (judge.score(_batch(frame, f"output_{side}", language)) for side in (1, 2))
+    return [frame.with_columns(_winner(np.where(np.isnan(one + two), np.nan, (np.sign(one - two) + 1) / 2)))]
+
+
+def _scored(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
+    scores = judge.score(_batch(frame, "output", language))
+    return [frame.with_columns(pl.Series("score", scores).fill_nan(None))]
+
+
+def _winner(verdict: Any) -> pl.Series:
+    return pl.Series("winner", [WINNERS.get(float(each)) for each in verdict], dtype=pl.String)
+
+
+def _batch(frame: pl.DataFrame, role: str, language: str | None) -> Batch:
+    names = TEXT_NAMES["output"] if role == "output" else NAMES[role]
+    column = _column(frame, names)
+    if column is None:
+        raise missing_column(role, names, frame.columns, "")
+    outputs = cells.texts(frame[column], "").fill_null("").to_list()
+    fields: dict[str, Sequence[Any]] = {"output": outputs}
+    source, reference = _column(frame, SOURCES), _column(frame, REFERENCES)
+    if source is not None:
+        fields["source"] = cells.texts(frame[source], "").to_list()
+    if reference is not None and frame[reference].null_count() == 0:
+        fields["references"] = [[text] for text in cells.texts(frame[reference], "").to_list()]
+    return Batch(fields, language)
+
+
+def _column(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
+    lower = {name.lower(): name for name in reversed(frame.columns)}
+    return next((lower[name] for name in names if name in lower), None)

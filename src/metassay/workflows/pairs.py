@@ -1,0 +1,202 @@
+"""What counts in an assay: pairs that people scored or made or that lost gain, weights, facts on contexts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metassay.data.context import Context
+from metassay.data.dataset import Dataset
+from metassay.errors import InputError, Place, UnknownName
+from metassay.meta.contexts.prediction import Metadata
+from metassay.meta.contexts.weighting import density_weights
+from metassay.perturbations.pairs import Pairs, PerturbationCount
+from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, gain_change
+
+METHOD = "human"
+"""Stands where the perturbation stands in pairs that were made worse."""
+UNNAMED = "unnamed"
+"""Stands there in pairs of which nobody says how they were made."""
+EQUAL_SIDES = "both sides of the pair are equal"
+DENSITY = "density"
+
+
+def human_column(dataset: Dataset, named: str | None) -> str:
+    """The human score to use: the one named, or the only one."""
+    if named is not None:
+        if named not in dataset.human:
+            raise UnknownName("human score", named, dataset.human)
+        return named
+    if len(dataset.human) != 1:
+        listing = ", ".join(dataset.human) or "none"
+        raise InputError(
+            f"the data has not one human score but: {listing}.", remedy="Name one with --human COLUMN."
+        )
+    return dataset.human[0]
+
+
+def human_pairs(dataset: Dataset, human: str, minimum_gap: float = 0.0) -> Pairs:
+    """Every two outputs of an item whose human scores differ by more than `minimum_gap`, the better first.
+
+    `frame` has the columns of perturbed pairs, and `worse_system`. Outputs of equal text are no pair.
+    """
+    if minimum_gap < 0:
+        raise InputError(f"a minimum gap of {minimum_gap} is negative.")
+    rated = dataset.outputs.select("item", "system", "output", human).drop_nulls(human)
+    both = rated.join(rated, on="item", suffix="_worse")
+    better = both.filter(
+        (pl.col(human) - pl.col(f"{human}_worse") > minimum_gap)
+        & (pl.col("output") != pl.col("output_worse"))
+    )
+    frame = better.select(
+        "item",
+        "system",
+        pl.lit(METHOD).alias("perturbation"),
+        "output",
+        pl.col("output_worse").alias("worse"),
+        pl.col("system_worse").alias("worse_system"),
+    ).sort("item", "system", "worse_system")
+    if frame.is_empty():
+        raise InputError(f"no two outputs of an item differ in {human} by more than {minimum_gap:g}.")
+    count = PerturbationCount(applied=frame.height, pairs=frame.height)
+    unrated = len(dataset) - rated.height
+    notes = (f"{unrated} outputs without {human} are in no pair.",) if unrated else ()
+    return Pairs(frame, {METHOD: count}, notes)
+
+
+def told_apart(dataset: Dataset) -> Dataset:
+    """The pairs whose two sides differ; the others are counted."""
+    return dataset.where(dataset.outputs["output"] != dataset.outputs["worse"], reason=EQUAL_SIDES)
+
+
+def given_pairs(dataset: Dataset) -> Pairs:
+    """The pairs that a data set of pairs holds, one per row, in its order."""
+    outputs = dataset.outputs
+    named = "perturbation" in outputs.columns
+    method = pl.col("perturbation").fill_null(UNNAMED) if named else pl.lit(UNNAMED).alias("perturbation")
+    frame = outputs.select("item", "system", method, "output", "worse")
+    held = dict(frame["perturbation"].value_counts().iter_rows())
+    counts = {name: PerturbationCount(applied=count, pairs=count) for name, count in held.items()}
+    distinct = outputs.select("item", "system", "output").n_unique()
+    notes = _hopeless(outputs)
+    if distinct < len(dataset):
+        notes = [
+            f"{distinct:,} distinct outputs are in {len(dataset):,} pairs; each pair counts as one output.",
+            *notes,
+        ]
+    return Pairs(frame, counts, tuple(notes), rows=np.arange(len(dataset)))
+
+
+def _hopeless(outputs: pl.DataFrame) -> list[str]:
+    """A note on pairs whose worse side is a reference and whose better side is none."""
+    if "references" not in outputs.columns:
+        return []
+    own, worse = (pl.col("references").list.contains(pl.col(side)) for side in ("output", "worse"))
+    count = outputs.filter(worse & ~own).height
+    said = "the worse text is the reference itself: a metric that rewards likeness to it must be wrong there."
+    return [f"In {count:,} pairs {said}"] if count else []
+
+
+def checked(pairs: Pairs, *, valid_only: bool) -> Pairs:
+    """The pairs with a note on how many copies lost gain, and `validity` by method; for texts, as they are.
+
+    With `valid_only` the pairs whose copy did not lose gain are dropped: their label is wrong.
+    """
+    if not isinstance(pairs, RankedPairs):
+        if valid_only:
+            raise InputError("only of rankings can it be told which pairs are valid.")
+        return pairs
+    found = gain_change(pairs.lists.take(pairs.rows), pairs.copies)
+    methods = pairs.frame["perturbation"].to_numpy()
+    validity = {name: found.take(methods == name).counts() for name in pairs.counts}
+    noted = replace(pairs, notes=(*pairs.notes, _note(found, valid_only=valid_only)), validity=validity)
+    if valid_only and not found.worse.any():
+        raise InputError("no reordered list lost gain, so no pair is valid.")
+    return noted.where(found.worse) if valid_only else noted
+
+
+def _note(found: GainChange, *, valid_only: bool) -> str:
+    total = len(found.change)
+    counts = Counter(np.sign(found.change).astype(int).tolist())
+    shares = {sign: f"{100 * counts[sign] / max(total, 1):.1f} %" for sign in (-1, 0, 1)}
+    clear = f"{100 * found.clear.mean():.1f} %" if total else "0 %"
+    fate = (
+        "The last two are dropped."
+        if valid_only
+        else "Their labels are wrong: --valid-pairs drops the last two."
+    )
+    return (
+        f"Of {total} reordered lists {shares[-1]} lost discounted gain "
+        f"({clear} hold more than before at no rank), {shares[0]} kept it and {shares[1]} won. {fate}"
+    )
+
+
+def output_weights(
+    dataset: Dataset, wanted: str | None, contexts: Sequence[Context]
+) -> NDArray[np.float64] | None:
+    """One weight per output: a column's numbers, or how typical the output is of its (first) context.
+
+    `density` estimates the density of the context from the lengths of output, reference and source, so that
+    odd outputs count less.
+    """
+    if wanted is None or wanted == "uniform":
+        return None
+    if wanted == DENSITY:
+        return density_weights(_features(dataset), contexts[0].codes)
+    if wanted not in dataset.outputs.columns:
+        raise UnknownName("column of weights", wanted, (DENSITY, "uniform", *dataset.metadata))
+    weights = dataset.outputs[wanted].cast(pl.Float64, strict=False)
+    bad = (
+        weights.is_null() | ~weights.is_finite().fill_null(value=False) | (weights <= 0).fill_null(value=True)
+    )
+    if bad.any():
+        first = dataset.outputs.row(int(bad.arg_max() or 0), named=True)
+        raise InputError(
+            f"the weight of item {first['item']}, system {first['system']} is {first[wanted]}; "
+            "weights are positive numbers.",
+            place=Place(column=wanted),
+        )
+    return weights.to_numpy()
+
+
+def context_metadata(dataset: Dataset, context: Context) -> Metadata:
+    """What the data says of each context: columns with one value in it, mean length and human scores."""
+    outputs = dataset.outputs.with_columns(pl.Series("_code", context.codes)).filter(pl.col("_code") >= 0)
+    asked = set(context.name.replace(":", "+").split("+"))
+    known: dict[str, list[str | float]] = {}
+    for name in (column for column in dataset.metadata if column not in asked):
+        grouped = outputs.group_by("_code").agg(
+            pl.col(name).n_unique().alias("n"), pl.col(name).first().cast(pl.String)
+        )
+        values = grouped.sort("_code")[name]
+        if (grouped["n"] == 1).all() and not values.has_nulls() and values.n_unique() > 1:
+            known[name] = values.to_list()
+    means = {"output_length": pl.Series(_lengths(dataset.outputs["output"]))}
+    means |= {f"mean_{name}": dataset.outputs[name] for name in dataset.human if name not in asked}
+    for name, numbers in means.items():
+        table = pl.DataFrame({"_code": context.codes, "number": numbers}).filter(pl.col("_code") >= 0)
+        mean = table.group_by("_code").agg(pl.col("number").mean()).sort("_code")["number"]
+        if not mean.has_nulls():
+            known[name] = mean.to_list()
+    return known
+
+
+def _features(dataset: Dataset) -> NDArray[np.float64]:
+    outputs = dataset.outputs
+    lengths = [_lengths(outputs["output"])]
+    if "references" in outputs.columns:
+        lengths.append(_lengths(outputs["references"].list.first()))
+    if "source" in outputs.columns:
+        lengths.append(_lengths(outputs["source"].fill_null("")))
+    return np.log1p(np.column_stack(lengths))
+
+
+def _lengths(column: pl.Series) -> NDArray[np.float64]:
+    """Words of a text, documents of a list."""
+    counted = column.list.len() if column.dtype.is_nested() else column.str.count_matches(r"\S+")
+    return counted.cast(pl.Float64).to_numpy()

@@ -1,0 +1,130 @@
+"""Claims: leads against the enumeration of all signs, one error rate over all of them, and who takes part."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp
+
+from metassay.meta.contexts.accuracy import tally, whole
+from metassay.meta.contexts.assay import assay_pairs
+from metassay.meta.contexts.claims import Family, claims_made, context_leads, holm_family, lead_p_values
+from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.trend import trend_p_values
+from metassay.stats.bootstrap import ClusterHalves
+
+
+def made(chance, context, seed=0):
+    """One pair per item; metric m is right in its context with `chance[m, context]`."""
+    rng = np.random.default_rng(seed)
+    item = np.arange(len(context))
+    right = rng.random((len(chance), len(item))) < np.asarray(chance)[:, context]
+    names = tuple(f"m{m}" for m in range(len(chance)))
+    return Judgements(names, ("x",), np.where(right, 1, -1), item, item, item, item * 0)
+
+
+def test_leads_are_those_of_all_signs():
+    """Ten clusters, two contexts, three metrics: every one of the 2^10 sign patterns, by plain loops."""
+    context = np.arange(10) % 2
+    pairs = made([[0.9, 0.9], [0.5, 0.6], [0.4, 0.5]], context, seed=1)
+    contexts = Contexts("side", ("a", "b"), context)
+    sums, rows = tally(pairs, contexts), np.arange(3)
+    overall = tally(pairs, whole(pairs)).accuracy()[:, 0]
+    signs = ClusterHalves(np.random.default_rng(0), 20_000)
+    leads = [context_leads(sums, c, rows, overall, signs) for c in (0, 1)]
+    found = lead_p_values(leads)
+
+    right = pairs.outcome == 1
+    asked = [(c, i, j) for c in (0, 1) for i in rows for j in rows if i != j and overall[i] <= overall[j]]
+    differences = [np.where(context == c, right[i] * 1.0 - right[j], 0) for c, i, j in asked]
+    differences = [(key, d) for key, d in zip(asked, differences) if (d != 0).any()]
+    largest = np.array(
+        [
+            max([0.0, *(flips @ d / np.sqrt((d**2).sum()) for _, d in differences)])
+            for flips in map(np.array, product([-1, 1], repeat=10))
+        ]
+    )
+    assert len(differences) > 3
+    for (c, i, j), d in differences:
+        expected = (largest >= d.sum() / np.sqrt((d**2).sum()) - 1e-9).mean()
+        assert found[c][i, j] == pytest.approx(expected, abs=0.015)
+
+
+def test_metrics_that_never_differ_lead_nowhere():
+    pairs = made([[0.7], [0.7]], np.zeros(30, dtype=int))
+    same = Judgements(
+        ("a", "b"), ("x",), pairs.outcome[[0, 0]], pairs.item, pairs.item, pairs.item, pairs.item * 0
+    )
+    leads = context_leads(
+        tally(same, whole(same)), 0, np.arange(2), None, ClusterHalves(np.random.default_rng(0), 50)
+    )
+    assert np.isnan(leads.lead).all()
+    assert not leads.asked.any()
+    assert not leads.behind(np.ones(2, dtype=bool)).any()
+
+
+TWENTY = np.arange(20 * 40) % 20
+
+
+def claims(chance, context=TWENTY, values=None, **options):
+    values = values or tuple(f"c{c}" for c in range(int(context.max()) + 1))
+    pairs = made(chance, context)
+    found = assay_pairs(
+        pairs, [Contexts("domain", values, context)], resamples=400, permutations=199, **options
+    )
+    return found.to_dict()["claims"]
+
+
+def test_a_context_with_another_best_metric_is_claimed_and_no_other():
+    chance = np.full((3, 20), 0.6)
+    chance[0] = 0.8
+    chance[:, 7] = 0.3, 0.9, 0.3
+    found = claims(chance)
+    elsewhere = {(row["context"], row["better"], row["worse"]) for row in found["lead"] if row["column"]}
+    assert ("c7", "m1", "m0") in elsewhere
+    assert {context for context, *_ in elsewhere} == {"c7"}
+    everywhere = {row["worse"] for row in found["lead"] if row["column"] is None}
+    assert everywhere == {"m1", "m2"}
+    assert all(row["p"] <= found["error_rate"] for row in found["lead"])
+
+
+def test_a_small_context_claims_nothing_and_is_named():
+    context = np.concatenate([TWENTY, np.full(8, 20)])
+    chance = np.full((3, 21), 0.6)
+    chance[0] = 0.8
+    chance[:, 20] = 0.0, 1.0, 0.0  # eight items, as different as can be
+    found = claims(chance, context)
+    assert found["set_aside"] == {"domain": ["c20"]}
+    assert "c20" not in {row["context"] for row in found["lead"]}
+    assert found["vary"] == []  # the test of H1 does not see it either
+    assert claims(chance, context, minimum_items=8)["set_aside"] == {}
+
+
+def test_kinds_share_the_error_rate():
+    rows = [{"n": 0}, {"n": 1}]
+    first = holm_family("one", rows, [0.01, 0.03])  # Holm: .02 and .03
+    second = Family("two", rows, np.array([0.024, np.nan]))
+    unmade = Family("three", [], np.array([]))
+    found = claims_made([first, second, unmade], {"domain": ["tiny"], "system": []})
+    assert found["one"] == [{"n": 0, "p": pytest.approx(0.04)}]
+    assert found["two"] == [{"n": 0, "p": pytest.approx(0.048)}]
+    assert found["tests"] == {"one": 2, "two": 1, "three": 0}
+    assert found["set_aside"] == {"domain": ["tiny"]}
+
+
+def test_a_trend_over_crossed_contexts_is_a_paired_t_test():
+    """Every item in each of six buckets: the contrast of an item is one number, tested by Student's t."""
+    rng = np.random.default_rng(0)
+    items, buckets = 40, 6
+    right = rng.random((2, items, buckets)) < np.linspace(0.5, 0.7, buckets)
+    item = np.repeat(np.arange(items), buckets)
+    outcome = np.where(right.reshape(2, -1), 1, -1)
+    output = np.arange(items * buckets)
+    pairs = Judgements(("a", "b"), ("x",), outcome, item, output, item, item * 0)
+    names = tuple(f"[{n},{n}]" for n in range(buckets))
+    sums = tally(pairs, Contexts("score:6", names, output % buckets))
+    contrast = right @ (np.arange(buckets) - 2.5)
+    expected = ttest_1samp(contrast, 0, axis=1).pvalue
+    assert trend_p_values("score:6", sums, np.ones(6, dtype=bool)) == pytest.approx(expected)
+    assert np.isnan(trend_p_values("speaker_id", sums, np.ones(6, dtype=bool))).all()
+    assert np.isnan(trend_p_values("score:6", sums, np.arange(6) > 1)).all()  # four are too few

@@ -1,0 +1,282 @@
+"""Judges against a server that has opinions: what is asked, what is read, what is missing, what is replayed."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+import metassay
+from fake_llm_server import answer
+from metassay.cli import run
+from metassay.errors import InputError
+from metassay.llm.asking import Asker, LlmSettings
+from metassay.llm.prompts import fill_known
+from metassay.llm.reading import read_errors, read_preference, read_rubric, read_score
+from metassay.metrics.base import Batch
+from metassay.metrics.judge import MODES, Judge
+from metassay.metrics.registry import parse_metric
+
+
+def asked_text(body):
+    return body["messages"][0]["content"]
+
+
+def shown(body):
+    """The outputs in a prompt, in the order shown."""
+    return re.findall(r"^Output(?: [AB])? \([^)]*\): (.*)$", asked_text(body), re.MULTILINE)
+
+
+def connected(url, tmp_path, **parameters):
+    asker = Asker.of(LlmSettings(url, "tiny", cache=tmp_path / "answers.jsonl"))
+    asker.backend.sleep = lambda _: None
+    return Judge(**parameters).connected(asker)
+
+
+def longer_is_better(handler, body):
+    a, b = shown(body)
+    better = "tie" if len(a) == len(b) else "A" if len(a) > len(b) else "B"
+    handler.reply(answer(f"I thought about it.\nBetter: {better}"))
+
+
+def test_a_direct_judge_scores_each_distinct_output_once(server, tmp_path):
+    running = server(lambda h, body: h.reply(answer(f"Score: {len(shown(body)[0])}")))
+    judge = connected(running.url, tmp_path)
+    batch = Batch.of(["abc", "a", "abc"], [["r"]] * 3, source=["s"] * 3, language="de")
+    assert judge.score(batch).tolist() == [3, 1, 3]
+    assert len(running.asked) == 2
+    text = asked_text(running.asked[0][0])
+    assert "Task or source: s" in text
+    assert "Reference: r" in text
+    assert "German" in text
+
+
+def test_what_is_not_known_is_not_mentioned(server, tmp_path):
+    running = server(lambda h, _: h.reply(answer("50")))
+    connected(running.url, tmp_path).score(Batch.of(["abc"]))
+    assert "Reference" not in asked_text(running.asked[0][0])
+    assert fill_known("a {x}\nb {y}", {"x": "{y}", "y": None}) == "a {y}"
+
+
+def test_an_unreadable_answer_is_asked_for_again_and_is_then_missing(server, tmp_path):
+    def behave(handler, body):
+        output = shown(body)[0]
+        readable = output == "good" or (output == "late" and body["seed"] == 1)
+        handler.reply(answer("Score: 70" if readable else "What a fine text!"))
+
+    running = server(behave)
+    judge = connected(running.url, tmp_path)
+    scores = judge.score(Batch.of(["good", "late", "never"]))
+    np.testing.assert_array_equal(scores, [70, 70, np.nan])
+    seeds = sorted((shown(body)[0], body["seed"], body["temperature"]) for body, _ in running.asked)
+    assert seeds == [("good", 0, 0.0), ("late", 0, 0.0), ("late", 1, 0.5), ("never", 0, 0.0), ("never", 1, 0.5), ("never", 2, 0.5)]  # fmt: skip
+    assert "1 of 3 answers could not be had or read, asked up to 3 times" in " ".join(judge.notes())
+    connected(running.url, tmp_path).score(Batch.of(["good", "late", "never"]))
+    assert len(running.asked) == 6  # replayed, unreadable ones too
+
+
+def test_pairs_are_asked_in_both_orders_and_a_flip_is_a_tie(server, tmp_path):
+    def behave(handler, body):
+        if "fickle" in asked_text(body):
+            handler.reply(answer("Better: A"))
+        else:
+            longer_is_better(handler, body)
+
+    running = server(behave)
+    judge = connected(running.url, tmp_path, mode="pairwise")
+    first, second = (
+        Batch.of(["longer one", "x", "fickle1", "same"]),
+        Batch.of(["short", "yyy", "fickle2", "some"]),
+    )
+    found = judge.prefer(first, second)
+    assert found.verdict.tolist() == [1, 0, 0.5, 0.5]
+    assert found.asked[:, 2].tolist() == [1, 0]
+    assert found.flipped == 1
+    orders = {tuple(shown(body)) for body, _ in running.asked}
+    assert orders >= {("longer one", "short"), ("short", "longer one")}
+    assert "1 of 4 verdicts flip" in " ".join(judge.notes())
+    with pytest.raises(InputError, match="compares two outputs"):
+        judge.score(first)
+
+
+def test_rubric_and_spans(server, tmp_path):
+    def behave(handler, body):
+        rubric = "criterion by criterion" in asked_text(body)
+        handler.reply(answer("accuracy: 5\nstyle: 2" if rubric else 'MAJOR: "bad word"\nMINOR: (omission)'))
+
+    url = server(behave).url
+    batch = Batch.of(["a Bad  word here"])
+    assert connected(url, tmp_path, mode="rubric", criteria="accuracy;style").score(batch).tolist() == [3.5]
+    assert connected(url, tmp_path, mode="spans").score(batch).tolist() == [-6]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("Score: 0", 0), ("score = 100/100.", 100), ("**Score: 62,5**", 62.5), ("Score: 10\nScore: 20", 20), ("77", 77),
+     ("Score: 101", None), ("Score: -5", None), ("Score: 1e2", None), ("between 10 and 20", None), ("", None), ("Score:", None)],
+)  # fmt: skip
+def test_scores_are_read_or_are_not(text, value):
+    assert read_score(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("Better: A", 1), ("better: output b.", 0), ("Better: tie", 0.5), ("A", 1), ("Better: A\nBetter: B", 0),
+     ("Better: C", None), ("A is better than B", None), ("A\n\nA is better.", 1), ("A\n\nB", None), ("Better: A or B", None)],
+)  # fmt: skip
+def test_preferences_are_read_or_are_not(text, value):
+    assert read_preference(text) == value
+
+
+def test_errors_must_quote_the_output_and_criteria_must_all_be_there():
+    assert read_errors("NO ERRORS", "x") == 0
+    assert read_errors('CRITICAL: "x y"\nMINOR: "z"', "X  y z") == -11
+    assert read_errors('MAJOR: "not there"', "x") is None
+    assert read_errors("It is fine.", "x") is None
+    assert read_rubric("accuracy: 4", ["accuracy", "fluency"]) is None
+    assert read_rubric("accuracy: 4\nfluency: 9", ["accuracy", "fluency"]) is None
+    assert read_rubric("- Accuracy: 4/5\n- Fluency: 3", ["accuracy", "fluency"]) == 3.5
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_specs_round_trip_and_the_prompts_text_is_in_the_signature(mode, tmp_path):
+    judge = parse_metric(f"judge(mode={mode},model=org/some-model)")
+    assert parse_metric(judge.spec) == judge
+    own = tmp_path / "own.txt"
+    own.write_text("{output} {output_a} {output_b}")
+    signatures = [
+        judge.signature,
+        parse_metric(f"judge(mode={mode},model=org/some-model,prompt={own})").signature,
+    ]
+    own.write_text("{output} {output_a} {output_b}!")
+    signatures.append(parse_metric(f"judge(mode={mode},model=org/some-model,prompt={own})").signature)
+    assert len(set(signatures)) == 3
+    assert str(tmp_path) not in signatures[2]
+    assert "org/some-model" in judge.signature
+
+
+def test_wrong_judges_say_what_is_wrong(tmp_path):
+    with pytest.raises(InputError, match="Did you mean direct"):
+        parse_metric("judge(mode=dirct)")
+    with pytest.raises(InputError, match="--llm-url"):
+        Judge().score(Batch.of(["x"]))
+    own = tmp_path / "own.txt"
+    own.write_text("no field")
+    with pytest.raises(InputError, match="does not mention"):
+        _ = Judge(prompt=str(own)).signature
+
+
+@pytest.fixture
+def outputs(tmp_path):
+    words = ("cat", "dog", "cow", "hen", "fox", "owl")
+    rows = [f"{i},{s},the {w} sat down here,the {w} sat down\n" for i, w in enumerate(words) for s in "ab"]
+    table = tmp_path / "t.csv"
+    table.write_text("id,system,hyp,ref\n" + "".join(rows))
+    return table
+
+
+def test_judges_are_assayed_like_any_metric_and_replayed_without_a_request(
+    server, outputs, tmp_path, capfd, monkeypatch
+):
+    """Removal and insertion change the length: a judge that loves length sees every removal, no insertion."""
+    monkeypatch.setenv("METASSAY_LLM_KEY", "very-secret")
+
+    def behave(handler, body):
+        if "Output A" in asked_text(body):
+            longer_is_better(handler, body)
+        else:
+            handler.reply(answer(f"Score: {len(shown(body)[0])}"))
+
+    running = server(behave)
+    command = ["assay", str(outputs), "--metrics", "chrf,judge,judge(mode=pairwise)", "--context", "system",
+               "--language", "en", "--resamples", "20", "--permutations", "19", "--perturbations", "removal,insertion",
+               "--llm-url", running.url, "--llm-model", "m", "--out", str(tmp_path / "run"), "-q"]  # fmt: skip
+    assert run(command) == 0
+    once = len(running.asked)
+    files = {
+        f: f.read_bytes()
+        for f in sorted((tmp_path / "run").rglob("*"))
+        if f.is_file() and f.name != "timings.json"
+    }
+    assert run(command) == 0
+    assert len(running.asked) == once
+    assert {f: f.read_bytes() for f in files} == files
+    assert not any(b"very-secret" in content for content in files.values())
+    judgements = pl.read_parquet(tmp_path / "run" / "results" / "judgements.parquet")
+    for name in ("judge(model=m)", "judge(mode=pairwise,model=m)"):
+        by_method = judgements.group_by("perturbation").agg(pl.col(name).unique())
+        assert dict(by_method.iter_rows()) == {"removal": [1], "insertion": [-1]}
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert "Better: A" in manifest["prompts"]["judge(mode=pairwise,model=m)"]
+    assert "Better: tie" in (tmp_path / "run" / "report.html").read_text()
+    capfd.readouterr()
+    assert run(["judge", str(tmp_path / "run"), "--context", "perturbation", "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["judges"][0]["accuracy"] == 0.5
+    assert {row["context"]: row["accuracy"] for row in found["contexts"]["perturbation"]} == {"insertion": 0, "removal": 1}  # fmt: skip
+
+
+def pairs_table(tmp_path, size=30):
+    rng = np.random.default_rng(0)
+    better = rng.integers(1, 3, size)
+    long, short = [f"a long and good answer {i}" for i in range(size)], [f"short {i}" for i in range(size)]
+    frame = pl.DataFrame(
+        {
+            "item": [f"i{i}" for i in range(size)],
+            "instruction": "say something",
+            "output_1": [a if b == 1 else z for a, z, b in zip(long, short, better)],
+            "output_2": [z if b == 1 else a for a, z, b in zip(long, short, better)],
+            "better": better,
+        }
+    )
+    frame.write_parquet(tmp_path / "pairs.parquet")
+    return str(tmp_path / "pairs.parquet")
+
+
+def test_a_model_is_asked_about_a_table_of_pairs_within_a_budget_and_goes_on(server, tmp_path, capfd):
+    running = server(longer_is_better)
+    (tmp_path / "prices.json").write_text('{"m": [1.0, 2.0]}')
+    command = ["judge", pairs_table(tmp_path), "--llm-url", running.url, "--llm-model", "m", "--out", str(tmp_path / "run"),
+               "--prices", str(tmp_path / "prices.json"), "--json"]  # fmt: skip
+    assert run([*command, "--budget", "0.002"]) == 2
+    assert "budget of 0.002 is spent" in capfd.readouterr().err
+    some = len(running.asked)
+    assert 0 < some < 60
+    assert run([*command, "--budget", "1"]) == 0
+    assert len(running.asked) == 60
+    found = json.loads(capfd.readouterr().out)
+    (row,) = found["judges"]
+    assert (row["judge"], row["accuracy"], row["both_orders_same"]) == ("judge(mode=pairwise,model=m)", 1, 1)
+    assert row["cost"] == pytest.approx(60 * 18e-6)
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Compare the two outputs below" in page
+    before = {f: f.read_bytes() for f in (tmp_path / "run").rglob("*") if f.is_file()}
+    assert run(command) == 0
+    assert len(running.asked) == 60
+    assert {f: f.read_bytes() for f in before} == before
+    capfd.readouterr()
+
+
+def test_direct_judges_compare_by_their_scores_and_repeats_are_counted(server, tmp_path):
+    running = server(lambda h, body: h.reply(answer(f"Score: {len(shown(body)[0])}")))
+    llm = LlmSettings(running.url, "m")
+    found = metassay.judge(pairs_table(tmp_path), llm=llm, judge="judge", repeats=2).to_dict()
+    (row,) = found["judges"]
+    assert (row["accuracy"], row["repeats_same"], row["both_orders_same"]) == (1, 1, None)
+    single = pl.DataFrame(
+        {
+            "item": ["1", "1", "2", "2"],
+            "system": ["a", "b"] * 2,
+            "output": ["x", "xx", "yyy", "y"],
+            "human": [1, 2, 3, 1],
+        }
+    )
+    scored = metassay.judge(single, llm=llm).to_dict()
+    assert (scored["kind"], scored["judges"][0]["accuracy"]) == ("scores", 1)
+    with pytest.raises(InputError, match="is no judge"):
+        metassay.judge(single, llm=llm, judge="chrf")
+    with pytest.raises(InputError, match="no column holds the output_1"):
+        metassay.judge(single, llm=llm, judge="judge(mode=pairwise)")

@@ -1,0 +1,64 @@
+"""`depend --panel`: where nobody rated, the other metrics are the yardstick."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import metassay
+from metassay.cli import run
+from metassay.errors import InputError
+from metassay.meta.dependence import system_dependence
+
+
+@pytest.fixture
+def table():
+    """Three honest metrics and one that adds a point for system s0; `ter` is turned around."""
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=(4, 60)) + np.array([0.5, 0.0, 1.0, 0.2])[:, None]
+    noisy = {name: quality + rng.normal(size=quality.shape) * 0.5 for name in ("a", "b", "ter", "fan")}
+    noisy["fan"][0] += 1
+    system, segment = (axis.ravel() for axis in np.indices(quality.shape))
+    scores = {name: (-own if name == "ter" else own).ravel() for name, own in noisy.items()}
+    return pl.DataFrame({"system": [f"s{k}" for k in system], "seg_id": segment, **scores})
+
+
+def test_each_metric_is_measured_against_the_z_scores_of_the_others(table):
+    found = metassay.depend(table, panel=True, lower_is_better=["ter"], bootstraps=0, draws=19)
+    by_metric = {entry["metric"]: entry for entry in found.to_dict()["metrics"]}
+    arrays = {
+        name: table.sort("system", "seg_id")[name].to_numpy().reshape(4, 60) * (-1 if name == "ter" else 1)
+        for name in ("a", "b", "ter", "fan")
+    }
+    for name, own in arrays.items():
+        panel = np.mean(
+            [stats.zscore(other, axis=None) for key, other in arrays.items() if key != name], axis=0
+        )
+        expected = system_dependence(panel, own, bootstraps=0)
+        assert by_metric[name]["sysdep"] == pytest.approx(expected.sysdep)
+        assert [*by_metric[name]["deviations"].values()] == pytest.approx(expected.deviations.tolist())
+    residual = by_metric["fan"]["residual"]
+    assert max(residual, key=residual.get) == "s0"
+    assert found.to_dict()["comparisons"] == []
+
+
+def test_the_page_and_the_command_never_speak_of_people(table, tmp_path, capsys):
+    table.write_csv(tmp_path / "t.csv")
+    command = ["depend", str(tmp_path / "t.csv"), "--panel", "--bootstraps", "10", "--draws", "19", "-q"]
+    assert run([*command, "--out", str(tmp_path / "run")]) == 0
+    shown = capsys.readouterr().out
+    page = (tmp_path / "run" / "report.html").read_text()
+    for text in (shown, page):
+        assert "the mean of the other metrics" in text
+        assert "human score" not in text
+
+
+def test_a_panel_needs_others_and_no_people(table):
+    with pytest.raises(InputError, match="one metric"):
+        metassay.depend(table.select("system", "seg_id", "a"), panel=True)
+    with pytest.raises(InputError, match="no human score"):
+        metassay.depend(table.with_columns(mqm=pl.col("a")), human="mqm", panel=True)
+    with pytest.raises(InputError, match="no human scores"):
+        metassay.depend(table)

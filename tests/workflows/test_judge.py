@@ -1,0 +1,273 @@
+"""`judge`: published figures on LLMBar, and tables of every kind that people bring."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+
+import metassay
+from metassay.cli import run
+from metassay.errors import InputError
+from metassay.schemas import schema
+
+RIGHT = {"GPT-4": 0.845, "PaLM2": 0.705, "Falcon": 0.564, "ChatGPT": 0.400}
+SAME = {"GPT-4": 0.928, "PaLM2": 0.723, "Falcon": 0.415, "ChatGPT": 0.659}
+
+
+@pytest.fixture(scope="module")
+def llmbar(real_data):
+    files = [str(real_data(f"judges/llmbar_{name}.parquet")) for name in ("verdicts", "pairs")]
+    return metassay.judge(files).to_dict()
+
+
+def by_judge(found, key):
+    return {row["judge"]: row[key] for row in found["judges"]}
+
+
+def test_llmbar_gives_the_published_figures(llmbar):
+    accuracy, same = by_judge(llmbar, "accuracy"), by_judge(llmbar, "both_orders_same")
+    assert {name: round(accuracy[name], 3) for name in RIGHT} == RIGHT
+    assert {name: round(same[name], 3) for name in SAME} == SAME
+    assert by_judge(llmbar, "missing") == {
+        "GPT-4": 0, "PaLM2": 8, "Falcon": 0, "ChatGPT": 0, "ChatGPT-0301": 0, "LLaMA2": 2
+    }  # fmt: skip
+    jsonschema.validate(llmbar, schema("judge"))
+
+
+def test_llmbar_by_subset_has_intervals_that_hold_the_estimate(llmbar):
+    rows = llmbar["contexts"]["subset"]
+    assert len(rows) == 6 * 5
+    assert all(row["low"] <= row["accuracy"] <= row["high"] for row in rows)
+    natural = next(row for row in rows if (row["judge"], row["context"]) == ("GPT-4", "natural"))
+    assert (natural["pairs"], natural["accuracy"]) == (100, pytest.approx(0.955))
+    assert natural["low"] < 0.95 < natural["high"]
+
+
+def test_position_and_length_bias_equal_counts_by_hand(real_data, llmbar):
+    verdicts = pl.read_parquet(real_data("judges/llmbar_verdicts.parquet"))
+    pairs = pl.read_parquet(real_data("judges/llmbar_pairs.parquet"))
+    falcon = verdicts.filter(judge="Falcon").join(pairs, on="item")
+    first = (falcon["winner"] == 1) != falcon["swapped"]
+    assert by_judge(llmbar, "position_bias")["Falcon"] == pytest.approx(first.mean() - 0.5)
+    lengths = falcon["output_1"].str.len_chars().cast(int) - falcon["output_2"].str.len_chars().cast(int)
+    better_longer = pl.when(falcon["better"] == 1).then(lengths).otherwise(-lengths)
+    marked = falcon.with_columns(right=falcon["winner"] == falcon["better"], gap=better_longer)
+    long, short = (marked.filter(pl.col("gap") * side > 0)["right"].mean() for side in (1, -1))
+    assert by_judge(llmbar, "length_bias")["Falcon"] == pytest.approx(long - short)
+
+
+def preferences(items=60, seed=0, judges=("a", "b")):
+    """Pairs asked in both orders, twice; judge a is right in four of five, judge b always names the first."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for item in range(items):
+        better = int(rng.integers(1, 3))
+        for judge in judges:
+            for repeat in (1, 2):
+                for swapped in (False, True):
+                    place = 2 if swapped else 1
+                    winner = place if judge == "b" else better if rng.random() < 0.8 else 3 - better
+                    rows.append(
+                        {
+                            "item": f"i{item}",
+                            "judge": judge,
+                            "repeat": repeat,
+                            "swapped": swapped,
+                            "winner": str(winner),
+                            "better": better,
+                            "domain": "news" if item % 2 else "chat",
+                            "cost": 0.25,
+                        }
+                    )
+    return pl.DataFrame(rows)
+
+
+def test_the_order_of_rows_changes_nothing_and_neither_does_the_naming_of_outputs():
+    frame = preferences()
+    first = metassay.judge(frame).to_dict()
+    assert metassay.judge(frame.sample(fraction=1.0, shuffle=True, seed=3)).to_dict() == first
+    other = frame.with_columns(
+        winner=3 - pl.col("winner").cast(int), better=3 - pl.col("better"), swapped=~pl.col("swapped")
+    )
+    turned = metassay.judge(other).to_dict()
+    for key in ("accuracy", "both_orders_same", "position_bias", "repeats_same"):
+        assert by_judge(turned, key) == pytest.approx(by_judge(first, key))
+
+
+def test_a_judge_that_names_places_knows_nothing():
+    found = metassay.judge(preferences(), ties="strict").to_dict()
+    b = next(row for row in found["judges"] if row["judge"] == "b")
+    assert (b["accuracy"], b["both_orders_same"], b["position_bias"], b["repeats_same"]) == (0, 0, 0.5, 1)
+    assert b["cost"] == 60
+    assert b["corrected"] is None
+    assert set(found["contexts"]) == {"domain"}
+
+
+def test_winners_by_place_by_letter_and_by_system_are_the_same_verdicts():
+    frame = preferences(judges=("a",)).with_columns(system_1=pl.lit("X"), system_2=pl.lit("Y"))
+    first = metassay.judge(frame).to_dict()["judges"]
+    number = pl.col("winner").cast(int)
+    spellings = {
+        "letter": pl.when(number == 1).then(pl.lit("A")).otherwise(pl.lit("B")),
+        "system": pl.when(number == 1).then(pl.lit("X")).otherwise(pl.lit("Y")),
+        "place": pl.when((number == 1) != pl.col("swapped"))
+        .then(pl.lit("first"))
+        .otherwise(pl.lit("second")),
+    }
+    for spelling in spellings.values():
+        assert metassay.judge(frame.with_columns(winner=spelling)).to_dict()["judges"] == first
+
+
+def scores(seed=0, bias=1.0, people=True):
+    """Three judges, four systems of two families; judge j0 adds `bias` to the systems of family F."""
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(size=(4, 80)) + np.array([0.0, 1.0, 0.3, 0.7])[:, None]
+    rows = [
+        {
+            "item": str(item),
+            "system": f"s{system}",
+            "family": "F" if system < 2 else "G",
+            "judge": f"j{judge}",
+            "score": quality[system, item] + rng.normal() * 0.4 + bias * (judge == 0 and system < 2),
+            **({"human": quality[system, item]} if people else {}),
+        }
+        for judge in range(3)
+        for system in range(4)
+        for item in range(80)
+    ]
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize(("people", "yardstick"), [(True, "people"), (False, "panel")])
+def test_self_preference_is_found_and_says_by_which_yardstick(people, yardstick):
+    result = metassay.judge(scores(people=people))
+    found = result.to_dict()
+    rows = {(row["judge"], row["family"]): row for row in found["self_preference"]}
+    own = rows["j0", "F"]
+    assert own["yardstick"] == yardstick
+    assert own["low"] > 0
+    assert own["p_holm"] < 0.05
+    assert rows["j0", "G"]["deviation"] == pytest.approx(-own["deviation"])
+    said = " ".join(result.sentences())
+    assert ("than people do" in said) == people
+    assert ("panel of the other judges" in said) == (not people)
+    assert (found["judges"][0]["accuracy"] is None) == (not people)
+    jsonschema.validate(json.loads(result.to_json()), schema("judge"))
+
+
+def test_labels_are_corrected_and_compared_with_cohens_expectation():
+    rng = np.random.default_rng(0)
+    truth = rng.random(400) < 0.3
+    said = np.where(truth, rng.random(400) < 0.9, rng.random(400) < 0.2)
+    frame = pl.DataFrame(
+        {
+            "item": np.arange(400).astype(str),
+            "judge": "j",
+            "score": said.astype(int),
+            "human": truth.astype(int),
+        }
+    )
+    row = metassay.judge(frame).to_dict()["judges"][0]
+    assert row["accuracy"] == pytest.approx((said == truth).mean())
+    expected = said.mean() * truth.mean() + (1 - said.mean()) * (1 - truth.mean())
+    assert row["base_rate"] == pytest.approx(expected)
+    assert row["corrected"]["value"] == pytest.approx(truth.mean())  # all labelled: people's own share
+
+
+def test_people_as_columns_and_people_as_judges_take_the_same_test():
+    rng = np.random.default_rng(1)
+    truth = rng.integers(1, 3, 60)
+    said = {
+        name: np.where(rng.random(60) < 0.15, 3 - truth, truth) for name in ("ann", "bea", "cid", "model")
+    }
+    items = [f"i{i}" for i in range(60)]
+    rows = pl.concat(pl.DataFrame({"item": items, "judge": name, "winner": said[name]}) for name in said)
+    columns = pl.DataFrame({"item": items, "judge": "model", "winner": said["model"]}).with_columns(
+        pl.Series(f"human:{name}", said[name]) for name in ("ann", "bea", "cid")
+    )
+    by_rows = metassay.judge(rows, people=("ann", "bea", "cid")).to_dict()
+    by_columns = metassay.judge(columns).to_dict()
+    assert [row["judge"] for row in by_rows["judges"]] == ["model"]
+    assert by_rows["judges"][0]["accuracy"] == by_columns["judges"][0]["accuracy"]
+    one, two = by_rows["alt_test"][0], by_columns["alt_test"][0]
+    assert (one["winning_rate"], one["advantage"]) == (two["winning_rate"], two["advantage"])
+    assert [*one["p_fdr"].values()] == [*two["p_fdr"].values()]
+
+
+def test_a_context_that_splits_an_item_is_refused_when_named_and_passed_over_when_not():
+    frame = scores().with_columns(domain=pl.col("system"))
+    assert metassay.judge(frame).to_dict()["contexts"] == {}
+    with pytest.raises(InputError, match="differ in domain"):
+        metassay.judge(frame, context=["domain"])
+
+
+def test_drift_between_two_dates():
+    frame = pl.concat(
+        preferences(judges=("a",)).with_columns(
+            date=pl.lit(date), winner=pl.col("better").cast(str) if date == "2026-02-01" else pl.col("winner")
+        )
+        for date in ("2026-01-01", "2026-02-01")
+    )
+    (row,) = metassay.judge(frame).to_dict()["drift"]
+    assert (row["from"], row["to"]) == ("2026-01-01", "2026-02-01")
+    assert row["low"] > 0
+
+
+def test_the_run_folder_holds_one_page_and_one_json_and_runs_again_to_the_same_bytes(tmp_path, capsys):
+    table = tmp_path / "verdicts.csv"
+    hostile = "<script>alert(1)</script>"
+    preferences().with_columns(judge=pl.col("judge").replace("b", hostile)).write_csv(table)
+    command = ["judge", str(table), "--out", str(tmp_path / "run"), "--json"]
+    assert run(command) == 0
+    printed = json.loads(capsys.readouterr().out)
+    files = {str(f): f.read_bytes() for f in (tmp_path / "run").rglob("*") if f.is_file()}
+    assert json.loads((tmp_path / "run" / "results" / "judge.json").read_text()) == printed
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "<script" not in page
+    assert not re.search(r"(?:src|href)=.?https?:", page)
+    assert run(command) == 0
+    assert {str(f): f.read_bytes() for f in (tmp_path / "run").rglob("*") if f.is_file()} == files
+    capsys.readouterr()
+    assert run(["judge", str(table)]) == 0
+    assert "agrees with people (better)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (pl.col("winner").replace("1", "the former").alias("winner"), "names no output"),
+        (pl.lit(1).alias("repeat"), "nothing tells them apart"),
+        (pl.lit("perhaps").alias("swapped"), "true or false"),
+        (pl.Series("better", [1, 2] * 240), "different things"),
+    ],
+)
+def test_tables_that_cannot_be_right_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        metassay.judge(preferences().with_columns(change))
+
+
+def test_missing_columns_and_unknown_names_say_what_to_do():
+    with pytest.raises(InputError, match="no column holds the judge"):
+        metassay.judge(preferences().drop("judge"))
+    with pytest.raises(InputError, match="no column holds the winner"):
+        metassay.judge(preferences().drop("winner"))
+    with pytest.raises(InputError, match="Did you mean domain"):
+        metassay.judge(preferences(), context=["domian"])
+    with pytest.raises(InputError, match="half, strict"):
+        metassay.judge(preferences(), ties="thirds")
+    with pytest.raises(InputError, match="no rows"):
+        metassay.judge(preferences().clear())
+    assert run(["judge"]) == 2
+
+
+def test_where_people_say_nothing_accuracy_is_null_and_the_sentence_says_so():
+    result = metassay.judge(preferences().drop("better"))
+    row = result.to_dict()["judges"][0]
+    assert (row["accuracy"], row["low"], row["base_rate"], row["length_bias"]) == (None, None, None, None)
+    assert row["both_orders_same"] is not None
+    assert "nothing from people" in result.sentences()[0]
