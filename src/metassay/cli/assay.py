@@ -8,7 +8,7 @@ import typer
 
 from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
-from metassay.workflows.settings import AssaySettings
+from metassay.workflows.settings import PERTURBED, AssaySettings, names_a_source
 
 
 def run_assay(
@@ -17,17 +17,21 @@ def run_assay(
     model: LlmOptions,
     settings: AssaySettings,
     *,
-    metric_file: Annotated[list[str], typer.Option(help="Your own metric.", metavar="FILE.py:NAME")] = [],  # noqa: B006
+    metric_file: Annotated[
+        list[str], typer.Option(help="Your own metric: FILE.py:NAME or a program.", metavar="FILE")
+    ] = [],  # noqa: B006
 ) -> None:
     """Perturb, score and judge: local accuracy per context, both hypotheses, a recommendation, a report."""
     from metassay.workflows.assay import AUTOMATIC, assay
     from metassay.workflows.preparing import named_metrics
 
-    dataset = data.read()
+    brought = settings.pairs if names_a_source(settings.pairs) else None
+    dataset = data.read(pairs=brought)
+    asked = settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)}
     with progress(output) as show:
         result = assay(
             dataset,
-            **settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)},
+            **asked | ({} if brought is None else {"pairs": PERTURBED}),
             seed=output.seed,
             workers=output.workers,
             out=output.out or (None if output.json else AUTOMATIC),

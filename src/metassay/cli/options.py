@@ -46,9 +46,9 @@ class DataOptions(ReadSettings):
         None
     )
 
-    def read(self) -> Dataset:
-        """The data set that the options name; a task that was guessed is said on standard error."""
-        dataset = self._read()
+    def read(self, pairs: str | None = None) -> Dataset:
+        """The data set that the options name, or one of pairs; a guessed task is said on standard error."""
+        dataset = self._read() if pairs is None else self._read_pairs(pairs)
         if dataset.guess is not None:
             print(dataset.guess, file=sys.stderr)
         return dataset
@@ -62,6 +62,13 @@ class DataOptions(ReadSettings):
         if not self.data:
             raise InputError("no data was named.", remedy="Name a file, or try: metassay demo")
         return read(self.data, **self.keywords())
+
+    def _read_pairs(self, file: str) -> Dataset:
+        from metassay.workflows.read import read
+
+        if self.data or self.reference or self.hypothesis:
+            raise InputError("pairs that are brought along need no other data.", remedy="Leave DATA out.")
+        return read(file, **self.keywords(), pairs=True)
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of `read`."""

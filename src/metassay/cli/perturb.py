@@ -10,8 +10,8 @@ from metassay.workflows.settings import PerturbSettings
 def run_perturb(
     data: DataOptions, output: OutputOptions, model: LlmOptions, settings: PerturbSettings
 ) -> None:
-    """Make every output worse in several ways; leaves pairs.parquet in the run folder."""
-    from metassay.workflows.perturb import perturb
+    """Make every output worse in several ways; leaves pairs.parquet and texts.jsonl in the run folder."""
+    from metassay.workflows.perturb import TEXTS, perturb
 
     dataset = data.read()
     with progress(output) as show:
@@ -30,4 +30,9 @@ def run_perturb(
     found = result.to_dict()
     print_table(found["perturbations"], title=f"{found['pairs']} pairs from {found['outputs']} outputs")
     note(found["notes"])
-    say(f"Pairs: {result.folder / 'pairs.parquet'}" if result.folder else "Keep the pairs with --out FOLDER.")
+    if result.folder is None:
+        say("Keep the pairs with --out FOLDER.")
+        return
+    say(f"Pairs: {result.folder / 'pairs.parquet'}")
+    if (texts := result.folder / TEXTS).is_file():
+        say(f"To score elsewhere, for assay --scores: {texts}")

@@ -23,7 +23,9 @@ def run_score(
     output: OutputOptions,
     settings: ScoreSettings,
     *,
-    metric_file: Annotated[list[str], typer.Option(help="Your own metric.", metavar="FILE.py:NAME")] = [],  # noqa: B006
+    metric_file: Annotated[
+        list[str], typer.Option(help="Your own metric: FILE.py:NAME or a program.", metavar="FILE")
+    ] = [],  # noqa: B006
     form: Annotated[
         str, typer.Option("--format", help="table, csv, latex or markdown.", metavar="FORMAT")
     ] = "table",

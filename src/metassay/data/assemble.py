@@ -13,10 +13,12 @@ from metassay.data.columns import (
     FIXED_TEXT,
     KEY_PREFIXES,
     Roles,
+    check_given,
     is_criterion,
     is_index,
     is_number,
     item_names,
+    missing_column,
     recognise,
     system_names,
 )
@@ -28,6 +30,8 @@ from metassay.tasks.base import Task
 from metassay.tasks.registry import find_task
 
 FILE, ROW = "_file", "_row"
+PAIR_ROLES = ("worse", "perturbation")
+"""What a table of pairs holds beside an output: the worse text, and how it was made."""
 REFERENCE_RULES = ("per-item", "per-output")
 OTHERS = ("doc_id", "speaker_id")
 """Keys beside those of items and systems."""
@@ -40,23 +44,59 @@ def assemble(
     columns: Mapping[str, str] | None = None,
     references: str = "per-item",
     language: str | None = None,
+    paired: bool = False,
 ) -> Dataset:
-    """One data set of texts from one or more tables, every cell checked."""
+    """One data set of texts from one or more tables, every cell checked.
+
+    With `paired` each row is a pair, with the worse text in a column `worse` (or as `columns` says).
+    """
     if references not in REFERENCE_RULES:
         raise InputError(
             f"unknown rule for references {references!r}.", remedy=f"Known: {', '.join(REFERENCE_RULES)}."
         )
     kind = find_task(task)
+    if paired:
+        tables, columns = [_with_sides(table, columns) for table in tables], _without_sides(columns)
     parts = [_canonical(table, kind, columns) for table in tables]
     human = tuple(dict.fromkeys(name for _, names in parts for name in names))
     frame = _stack([part for part, _ in parts])
-    frame, left_out = _without_gaps(frame)
-    frame, notes = _without_repeats(frame)
+    frame, left_out = _without_gaps(frame, paired=paired)
+    frame, notes = _without_repeats(frame, paired=paired)
     notes += _check_references(frame, references)
     frame = frame.drop(FILE, ROW)
+    if paired:  # a pair has no key, so that all of it decides its place
+        plain = [name for name, dtype in frame.schema.items() if not dtype.is_nested()]
+        frame = frame.sort(sorted(plain, key=lambda name: (name != "perturbation", name)))
     return Dataset(
-        kind.name, frame, human=human, language=language, left_out=left_out, notes=tuple(notes), about=kind
+        kind.name,
+        frame,
+        human=human,
+        language=language,
+        left_out=left_out,
+        notes=tuple(notes),
+        about=kind,
+        paired=paired,
     )
+
+
+def _with_sides(table: RawTable, columns: Mapping[str, str] | None) -> RawTable:
+    """The table with the worse text, and how it was made if that is said, under our names."""
+    lower = {name.lower(): name for name in reversed(table.frame.columns)}
+    named = {role: (columns or {}).get(role, lower.get(role)) for role in PAIR_ROLES}
+    check_given(
+        {role: name for role, name in named.items() if name}, {*PAIR_ROLES}, table.frame.columns, table.file
+    )
+    if named["worse"] is None:
+        raise missing_column("worse", ("worse",), table.frame.columns, table.file)
+    frame = table.frame.rename({name: role for role, name in named.items() if name})
+    worse = cells.texts(frame["worse"], table.file)
+    if "perturbation" in frame.columns:
+        frame = frame.with_columns(pl.col("perturbation").cast(pl.String))
+    return replace(table, frame=frame.with_columns(worse))
+
+
+def _without_sides(columns: Mapping[str, str] | None) -> dict[str, str]:
+    return {role: name for role, name in (columns or {}).items() if role not in PAIR_ROLES}
 
 
 def _canonical(
@@ -154,12 +194,16 @@ def _stack(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def _without_gaps(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The rows that have an output and a reference; the others counted."""
+def _without_gaps(frame: pl.DataFrame, *, paired: bool) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The rows that have an output and a reference, and of pairs both sides; the others counted."""
     left_out: dict[str, int] = {}
     kept = frame.filter(pl.col("output").is_not_null())
     if kept.height < frame.height:
         left_out["no output"] = frame.height - kept.height
+    if paired:
+        sides = kept.filter(pl.col("worse").is_not_null())
+        left_out |= {"no worse text": kept.height - sides.height} if sides.height < kept.height else {}
+        kept = sides
     if "references" not in kept.columns:
         return kept, left_out
     rated = kept.filter(pl.col("references").list.len().fill_null(0) > 0)
@@ -168,12 +212,13 @@ def _without_gaps(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
     return rated, left_out
 
 
-def _without_repeats(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+def _without_repeats(frame: pl.DataFrame, *, paired: bool) -> tuple[pl.DataFrame, list[str]]:
     """Rows that say the same to the letter are one; two that differ on one item and system are an error."""
     kept = frame.unique(
         [name for name in frame.columns if name not in {FILE, ROW}], keep="first", maintain_order=True
     )
-    _refuse_duplicates(kept)
+    if not paired:
+        _refuse_duplicates(kept)
     repeats = frame.height - kept.height
     rows = "1 row repeats" if repeats == 1 else f"{repeats} rows repeat"
     notes = [f"{rows} another to the letter; each is kept once."] if repeats else []

@@ -59,7 +59,11 @@ def make_context(dataset: Dataset, wanted: str | RowLabel) -> Context:
 
 
 def default_contexts(dataset: Dataset) -> tuple[str, ...]:
-    """`system`, and `domain` where the data has it."""
+    """`system`, and `domain` where the data has it; of pairs, whatever is known to matter and varies."""
+    if dataset.paired:
+        usual = ("perturbation", "severity", "language", "system", "domain")
+        there = (name for name in usual if name in dataset.outputs.columns)
+        return tuple(name for name in there if dataset.outputs[name].n_unique() > 1) or ("system",)
     return ("system", "domain") if "domain" in dataset.metadata else ("system",)
 
 

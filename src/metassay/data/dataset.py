@@ -23,6 +23,9 @@ FIXED = ("item", "system", "output", "source", "references")
 class Dataset:
     """One row per (item, system), sorted by item and system, so that the order of the input never matters.
 
+    Where it holds pairs that someone else made (`paired`), one row per pair: `worse` stands beside `output`,
+    an item and system may come again, and the rest of the row is the pair's.
+
     `outputs` has `item` (text), `system` (text), `output` (text; for rankings a list of document ids, best
     first), and where known `source` (text) and `references` (list of text). The columns named in `human` are
     human scores, higher is better, null where unrated. All others are metadata, hence possible contexts.
@@ -45,6 +48,8 @@ class Dataset:
     """How the task was guessed, as a sentence; None where it was named."""
     about: Task | None = None
     """The task as a value, where it is not one of the known ones."""
+    paired: bool = False
+    """Whether the rows are pairs: a column `worse` holds the worse text of each."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", self.kind.name)
@@ -53,7 +58,7 @@ class Dataset:
             raise InputError(f"a data set needs the column {missing[0]}.")
         if self.outputs.is_empty():
             raise InputError("there is no output to work on: every row was left out or the file is empty.")
-        object.__setattr__(self, "outputs", self.outputs.sort("item", "system"))
+        object.__setattr__(self, "outputs", self.outputs.sort("item", "system", maintain_order=True))
         object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))
 
     def __len__(self) -> int:
@@ -77,7 +82,8 @@ class Dataset:
     @property
     def metadata(self) -> tuple[str, ...]:
         """Columns that can serve as contexts beside `system`."""
-        return tuple(c for c in self.outputs.columns if c not in FIXED and c not in self.human)
+        fixed = (*FIXED, "worse") if self.paired else FIXED
+        return tuple(c for c in self.outputs.columns if c not in fixed and c not in self.human)
 
     @cached_property
     def languages(self) -> tuple[str | None, ...]:

@@ -76,12 +76,13 @@ def normalised(dataset: Dataset, scheme: str | None = None) -> Dataset:
         return dataset
     if scheme == "none":
         return _warned(dataset)
-    texts = (
-        pl.concat([outputs["output"], outputs["references"].explode()]) if "references" in outputs else None
-    )
-    distinct = (outputs["output"] if texts is None else texts).unique()
+    sides = ["output", "worse"] if dataset.paired else ["output"]
+    columns = [outputs[side].rename("text") for side in sides]
+    if "references" in outputs.columns:
+        columns.append(outputs["references"].explode().rename("text"))
+    distinct = pl.concat(columns).unique()
     table = {text: normalize(text, scheme) for text in distinct if text is not None}
-    changed = [pl.Series("output", [table[text] for text in outputs["output"]], dtype=pl.String)]
+    changed = [pl.Series(side, [table[text] for text in outputs[side]], dtype=pl.String) for side in sides]
     if "references" in outputs.columns:
         lists = [[table[text] for text in own] for own in outputs["references"]]
         changed.append(pl.Series("references", lists, dtype=pl.List(pl.String)))

@@ -103,9 +103,9 @@ def measured_cost(metrics: Sequence[Metric], rows: Rows) -> dict[str, float]:
         rows.check(metric)
         if not metric.timed:
             continue
-        metric.score(sample.batch(metric.needs))
+        metric.score(sample.batch(metric.needs | metric.optional))
         started = time.perf_counter()
-        metric.score(sample.batch(metric.needs))
+        metric.score(sample.batch(metric.needs | metric.optional))
         cost[metric.spec] = 1000 * (time.perf_counter() - started) / len(sample)
     return cost
 

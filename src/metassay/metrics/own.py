@@ -13,6 +13,7 @@ import numpy as np
 from metassay import plugins
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Scores
+from metassay.metrics.outside import ComputeMetric
 
 HOW = "A metric is a function from outputs and references to numbers, or a subclass of metassay's Metric."
 ONLY = "reference"
@@ -31,11 +32,13 @@ _FIELDS = {
 
 
 def as_metric(thing: Any) -> Metric:
-    """A metric as it is, a metric class made, a function as a metric; for anything else an error."""
+    """A metric as it is, a metric class made, a function or an object that computes as one; else an error."""
     if isinstance(thing, type):
         return _made(thing)
     if isinstance(thing, Metric):
         return thing
+    if callable(getattr(thing, "compute", None)):
+        return ComputeMetric(thing)
     if callable(thing) and hasattr(thing, "__name__"):
         return FunctionMetric(thing)
     raise InputError(f"{thing!r} is no metric.", remedy=HOW)

@@ -18,6 +18,7 @@ from metassay.perturbations.llm import LlmRewriting
 from metassay.perturbations.ranking import Reordering
 from metassay.perturbations.registry import default_perturbations, parse_perturbations
 from metassay.perturbations.views import Views, check_preprocessing, make_views
+from metassay.stats.arrays import LongArray
 from metassay.stats.random import named_keys
 from metassay.tasks.base import OutputKind, Task
 from metassay.text.words import WITHOUT_SPACES
@@ -61,6 +62,8 @@ class Pairs:
     """By method, what it cost: requests, tokens, money. Not part of the result: it depends on the cache."""
     validity: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By method, how many copies are known to be worse, equal or better, where that can be told."""
+    rows: LongArray | None = None
+    """For each pair, the row of its output in the data set; None where item and system tell it."""
 
     def __len__(self) -> int:
         return self.frame.height
@@ -87,7 +90,8 @@ class Pairs:
             return self
         frame = self.frame.filter(pl.Series(kept))
         counts = _with_pairs(self.counts, frame)
-        return replace(self, frame=frame, counts=counts, priorities=self.priorities[kept])
+        rows = None if self.rows is None else self.rows[kept]
+        return replace(self, frame=frame, counts=counts, priorities=self.priorities[kept], rows=rows)
 
 
 def make_pairs(

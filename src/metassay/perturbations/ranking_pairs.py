@@ -43,7 +43,7 @@ class RankedPairs(Pairs):
         chosen = super().where(kept)
         if chosen is self:
             return self
-        return replace(chosen, rows=self.rows[kept], copies=self.copies.take(np.flatnonzero(kept)))
+        return replace(chosen, copies=self.copies.take(np.flatnonzero(kept)))
 
 
 def ranked_pairs(dataset: Dataset, methods: Sequence[Perturbation[Any]], *, seed: int) -> RankedPairs:

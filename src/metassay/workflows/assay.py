@@ -12,17 +12,28 @@ from typing import Any
 from metassay.data.context import Context, RowLabel, default_contexts, make_context
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
-from metassay.errors import InputError, UnknownName
+from metassay.errors import InputError
 from metassay.llm.asking import LlmSettings
 from metassay.meta.contexts.assay import assay_pairs
+from metassay.metrics.base import Metric
+from metassay.metrics.given import GivenScores, directed, distinct_texts, given_metrics
 from metassay.metrics.judge import Judge, connect_judges
+from metassay.metrics.registry import parse_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import takes
 from metassay.specs import single_parts
 from metassay.store.run import RunFolder
 from metassay.workflows.assay_result import AssayResult, Plan
-from metassay.workflows.judging import judge_pairs
-from metassay.workflows.pairs import checked, context_metadata, human_column, human_pairs, output_weights
+from metassay.workflows.judging import judge_pairs, scored_texts
+from metassay.workflows.pairs import (
+    checked,
+    context_metadata,
+    given_pairs,
+    human_column,
+    human_pairs,
+    output_weights,
+    told_apart,
+)
 from metassay.workflows.perturb import described, with_cache
 from metassay.workflows.preparing import (
     as_dataset,
@@ -31,20 +42,19 @@ from metassay.workflows.preparing import (
     prepared,
     sentinels_beside,
 )
-from metassay.workflows.read import Source
+from metassay.workflows.read import Source, read
 from metassay.workflows.results import warnings_as_notes
 from metassay.workflows.run_files import write_run
-from metassay.workflows.settings import AssaySettings, names_of
+from metassay.workflows.settings import GIVEN, HUMAN, PERTURBED, AssaySettings, names_a_source, names_of
 
 ContextRequest = str | RowLabel
 AUTOMATIC = "metassay-run-<hash>"
 """As `out`: a folder named after what the run is, so that the same run finds it again."""
-PAIRS = ("perturbed", "human")
 
 
 @takes(AssaySettings)
 def assay(
-    dataset: Dataset | Source,
+    dataset: Dataset | Source | None,
     asked: AssaySettings,
     *,
     seed: int = 0,
@@ -60,24 +70,21 @@ def assay(
     `weights` names a column of positive numbers, or is `density`: typical outputs of a context count more.
     `llm` says which language model to ask, for the perturbation of that name and for judges.
     With `pairs="human"` the pairs are two systems' outputs for an item, the better one by human score.
+    `scores` are files or tables of scores of the texts that `perturb` leaves in `texts.jsonl`.
+    With a path or a table as `pairs`, with `item, output, worse`, those are the pairs, and `dataset` is None.
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     """
-    if asked.pairs not in PAIRS:
-        raise UnknownName("kind of pairs", asked.pairs, PAIRS)
-    data = as_dataset(dataset)
+    data, asked = _source(dataset, asked)
     declared = names_of(asked.human)
     for name in declared:
         data = data.with_human(name)
-    data = prepared(data, normalize=asked.normalize, keep_references=asked.keep_references)
+    keep_references = asked.keep_references or data.paired  # whoever made the pairs says which side is better
+    data = prepared(data, normalize=asked.normalize, keep_references=keep_references)
+    data = told_apart(data) if data.paired else data
     human = declared[0] if declared else None
     plan = Plan(
         asked,
-        metrics=chosen_metrics(
-            data,
-            asked.metrics,
-            normalisation(data, asked.normalize),
-            "none" if asked.pairs == "human" else asked.preprocess,
-        ),
+        metrics=_metrics(data, asked),
         contexts=_contexts(data, asked.contexts),
         perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
         normalize=normalisation(data, asked.normalize),
@@ -93,6 +100,25 @@ def assay(
     if run is not None:
         write_run(run, result)
     return result
+
+
+def _source(dataset: Dataset | Source | None, asked: AssaySettings) -> tuple[Dataset, AssaySettings]:
+    """The data, and the settings with `pairs` as one of the known words."""
+    if names_a_source(asked.pairs):
+        if dataset is not None:
+            raise InputError(
+                "pairs that are brought along need no other data.", remedy="Leave one of the two out."
+            )
+        data = read(asked.pairs, pairs=True)
+    elif dataset is None:
+        raise InputError("no data was named.", remedy="Pass data, or pairs with item, output and worse.")
+    else:
+        data = as_dataset(dataset)
+    if not data.paired:
+        return data, asked
+    if asked.perturbations is not None or asked.preprocess != "none":
+        raise InputError("pairs that are brought along are neither perturbed nor preprocessed.")
+    return data, replace(asked, pairs=GIVEN)
 
 
 @dataclass(frozen=True)
@@ -113,20 +139,21 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
     """Make worse, score, judge."""
     settings = plan.asked
     every = _pairs(data, plan, how)
-    sample = every if settings.pairs == "human" else every.sample(settings.per_output)
+    sample = every.sample(settings.per_output) if settings.pairs == PERTURBED else every
     sentinels = sentinels_beside(plan.metrics)
+    metrics = _with_scores(data, every, plan.metrics)
     with warnings_as_notes() as notes:
         judged = judge_pairs(
             data,
             every,
-            (*plan.metrics, *sentinels),
+            (*metrics, *sentinels),
             cluster=settings.cluster,
             weights=output_weights(data, settings.weights, plan.contexts),
             workers=how.workers,
             parts=None if how.run is None else how.run.parts,
             progress=how.tell,
         )
-    of_metrics = [note for metric in plan.metrics for note in metric.notes()]
+    of_metrics = [note for metric in metrics for note in metric.notes()]
     judged = replace(judged, notes=(*judged.notes, *notes, *of_metrics))
     kept = judged.chosen(sample)
     how.tell("judging", 0, 1)
@@ -143,23 +170,45 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
         metadata={context.name: context_metadata(data, context) for context in plan.contexts},
         minimum_items=settings.minimum_items,
         workers=how.workers,
-        pairs_from=_source(settings, sample),
+        pairs_from=_made_by(settings, sample),
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
     return AssayResult(data, plan, sample, judged, contextual, folder)
 
 
-def _source(settings: AssaySettings, sample: Pairs) -> str:
-    """Where the pairs come from: people, rules, or rules and a language model."""
-    if settings.pairs == "human":
-        return "people"
+def _metrics(data: Dataset, asked: AssaySettings) -> tuple[Metric, ...]:
+    """The metrics asked for: those to compute, and those that files of scores hold."""
+    given = given_metrics(asked.scores)
+    if given and data.kind.ranked:
+        raise InputError("scores made elsewhere are taken of texts, not of rankings.")
+    default = () if given else parse_metrics(data.kind.metrics)
+    named = default if asked.metrics is None else parse_metrics(asked.metrics)
+    wanted = directed((*named, *given), names_of(asked.lower_is_better), names_of(asked.higher_is_better))
+    changed = asked.preprocess if asked.pairs == PERTURBED else "none"
+    return chosen_metrics(data, wanted, normalisation(data, asked.normalize), changed)
+
+
+def _with_scores(data: Dataset, pairs: Pairs, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """The metrics, those of scores made elsewhere with the scores of the texts of these pairs."""
+    if not any(isinstance(metric, GivenScores) for metric in metrics):
+        return tuple(metrics)
+    texts = distinct_texts(scored_texts(data, pairs))
+    return tuple(metric.bound(texts) if isinstance(metric, GivenScores) else metric for metric in metrics)
+
+
+def _made_by(settings: AssaySettings, sample: Pairs) -> str:
+    """Where the pairs come from: people, rules, rules and a language model; empty: others made them."""
+    if settings.pairs != PERTURBED:
+        return "people" if settings.pairs == HUMAN else ""
     return "model" if (sample.frame["perturbation"] == "llm").any() else "rule"
 
 
 def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
-    """All pairs: chosen by people, or every applicable perturbation of every output."""
+    """All pairs: brought along, chosen by people, or every applicable perturbation of every output."""
     settings = plan.asked
+    if data.paired:
+        return given_pairs(data)
     if plan.human is not None and settings.pairs == "human":
         return human_pairs(data, plan.human, settings.minimum_gap)
     judged_by_model = any(isinstance(metric, Judge) for metric in plan.metrics)
@@ -185,7 +234,7 @@ def run_name(identity: Mapping[str, Any]) -> str:
 
 def _contexts(data: Dataset, wanted: Sequence[ContextRequest] | None) -> tuple[Context, ...]:
     made = tuple(make_context(data, context) for context in wanted or default_contexts(data))
-    if not any(context.varies for context in made):
+    if not any(context.varies for context in made) and not (data.paired and not wanted):
         names = ", ".join(context.name for context in made)
         raise InputError(
             f"no requested context varies ({names}), so there is nothing to compare.",

@@ -54,6 +54,8 @@ class Plan:
         """Everything that decides the result, but the data, as plain values."""
         asked = self.asked.to_dict()
         del asked["strict_resources"]  # decides whether there is a result, not which
+        for name in ("scores", "lower_is_better", "higher_is_better"):
+            del asked[name]  # in the signatures of the metrics
         return asked | {
             "metrics": [metric.signature for metric in self.metrics],
             "contexts": [context.name for context in self.contexts],

@@ -115,17 +115,13 @@ def _score_texts(
     Judges that compare two outputs leave what they said in `verdicts`; their score of a side is its verdict.
     """
     scored_rows, position = np.unique(rows, return_inverse=True)
-    base = scoring_rows(dataset)
-    outputs = base.frame[scored_rows].with_columns(_first_output(pairs, position, len(scored_rows)))
-    copies = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
-    if "worse_system" in pairs.frame.columns:
-        copies = copies.with_columns(pairs.frame["worse_system"].alias("system"))
-    both = Rows(pl.concat([outputs, copies]), base.qrels)
+    both = _both_sides(dataset, pairs, rows)
+    copies = both.frame[len(scored_rows) :]
     single = [metric for metric in metrics if not _compares(metric)]
     scored = score_rows(single, both, workers=workers, parts=parts, progress=progress)
     better, worse = np.empty((len(metrics), len(rows))), np.empty((len(metrics), len(rows)))
     seconds = dict(scored.seconds)
-    firsts = base.frame[rows].with_columns(pairs.frame["output"])
+    firsts = scoring_rows(dataset).frame[rows].with_columns(pairs.frame["output"])
     for place, metric in enumerate(metrics):
         if _compares(metric):
             started = time.perf_counter()
@@ -137,6 +133,22 @@ def _score_texts(
             scores = metric.oriented(scored.scores[metric.spec])
             better[place], worse[place] = scores[: len(scored_rows)][position], scores[len(scored_rows) :]
     return replace(scored, seconds=seconds), better, worse
+
+
+def scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
+    """What metrics may read of every text that the pairs ask them to score."""
+    return _both_sides(dataset, pairs, _rows(dataset, pairs)).frame
+
+
+def _both_sides(dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64]) -> Rows:
+    """Every output that has pairs, once, and then the worse side of each pair."""
+    scored_rows, position = np.unique(rows, return_inverse=True)
+    base = scoring_rows(dataset)
+    outputs = base.frame[scored_rows].with_columns(_first_output(pairs, position, len(scored_rows)))
+    copies = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
+    if "worse_system" in pairs.frame.columns:
+        copies = copies.with_columns(pairs.frame["worse_system"].alias("system"))
+    return Rows(pl.concat([outputs, copies]), base.qrels)
 
 
 def _compares(metric: Metric) -> bool:
@@ -190,6 +202,8 @@ def _score_ranked(
 
 def _rows(dataset: Dataset, pairs: Pairs) -> NDArray[np.int64]:
     """The row of each pair's output in the data set."""
+    if pairs.rows is not None:
+        return pairs.rows
     index = dataset.outputs.select(KEY).with_row_index("row")
     joined = pairs.frame.select(KEY).join(index, on=KEY, how="left", maintain_order="left")
     return joined["row"].cast(pl.Int64).to_numpy()

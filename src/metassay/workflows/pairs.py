@@ -1,4 +1,4 @@
-"""What counts in an assay: pairs that people scored or that lost gain, weights, and facts on contexts."""
+"""What counts in an assay: pairs that people scored or made or that lost gain, weights, facts on contexts."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, gain_c
 
 METHOD = "human"
 """Stands where the perturbation stands in pairs that were made worse."""
+UNNAMED = "unnamed"
+"""Stands there in pairs of which nobody says how they were made."""
+EQUAL_SIDES = "both sides of the pair are equal"
 DENSITY = "density"
 
 
@@ -64,6 +67,39 @@ def human_pairs(dataset: Dataset, human: str, minimum_gap: float = 0.0) -> Pairs
     unrated = len(dataset) - rated.height
     notes = (f"{unrated} outputs without {human} are in no pair.",) if unrated else ()
     return Pairs(frame, {METHOD: count}, notes)
+
+
+def told_apart(dataset: Dataset) -> Dataset:
+    """The pairs whose two sides differ; the others are counted."""
+    return dataset.where(dataset.outputs["output"] != dataset.outputs["worse"], reason=EQUAL_SIDES)
+
+
+def given_pairs(dataset: Dataset) -> Pairs:
+    """The pairs that a data set of pairs holds, one per row, in its order."""
+    outputs = dataset.outputs
+    named = "perturbation" in outputs.columns
+    method = pl.col("perturbation").fill_null(UNNAMED) if named else pl.lit(UNNAMED).alias("perturbation")
+    frame = outputs.select("item", "system", method, "output", "worse")
+    held = dict(frame["perturbation"].value_counts().iter_rows())
+    counts = {name: PerturbationCount(applied=count, pairs=count) for name, count in held.items()}
+    distinct = outputs.select("item", "system", "output").n_unique()
+    notes = _hopeless(outputs)
+    if distinct < len(dataset):
+        notes = [
+            f"{distinct:,} distinct outputs are in {len(dataset):,} pairs; each pair counts as one output.",
+            *notes,
+        ]
+    return Pairs(frame, counts, tuple(notes), rows=np.arange(len(dataset)))
+
+
+def _hopeless(outputs: pl.DataFrame) -> list[str]:
+    """A note on pairs whose worse side is a reference and whose better side is none."""
+    if "references" not in outputs.columns:
+        return []
+    own, worse = (pl.col("references").list.contains(pl.col(side)) for side in ("output", "worse"))
+    count = outputs.filter(worse & ~own).height
+    said = "the worse text is the reference itself: a metric that rewards likeness to it must be wrong there."
+    return [f"In {count:,} pairs {said}"] if count else []
 
 
 def checked(pairs: Pairs, *, valid_only: bool) -> Pairs:

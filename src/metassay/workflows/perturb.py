@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,20 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
 from metassay.llm.asking import LlmSettings, read_prices
+from metassay.metrics.given import distinct_texts
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import takes
 from metassay.specs import single_parts
 from metassay.store.run import RunFolder
+from metassay.workflows.judging import scored_texts
 from metassay.workflows.preparing import as_dataset, normalisation, prepared, versions
 from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.settings import PerturbSettings
 
 ANSWERS = "llm-answers.jsonl"
+TEXTS = "texts.jsonl"
+"""What others must score."""
 
 
 def llm_settings(
@@ -96,7 +101,11 @@ def perturb(
     llm: LlmSettings | None = None,
     progress: Progress | None = None,
 ) -> PerturbResult:
-    """Make each output worse in several ways; with `out`, leaves `pairs.parquet` there."""
+    """Make each output worse in several ways; with `out`, leaves `pairs.parquet` and `texts.jsonl` there.
+
+    The texts are those that an assay of the same data and settings scores: outputs and all worse copies, also
+    those beyond `per_output`, but none of systems that are the reference itself.
+    """
     data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
     named = None if asked.perturbations is None else single_parts(asked.perturbations)
     configuration = asked.to_dict() | {
@@ -108,10 +117,10 @@ def perturb(
     del configuration["strict_resources"]  # decides whether there is a result, not which
     identity = {"command": "perturb", "configuration": configuration, "input": data.content_hash}
     run = None if out is None else RunFolder.open(out, identity)
-    pairs = make_pairs(
-        data,
+    make = functools.partial(
+        make_pairs,
         perturbations=named,
-        per_output=asked.per_output,
+        per_output=None,
         seed=seed,
         preprocess=asked.preprocess,
         workers=default_workers(workers),
@@ -119,9 +128,15 @@ def perturb(
         llm=with_cache(llm, run),
         progress=None if progress is None else lambda done, total: progress("perturbing", done, total),
     )
+    every = make(data)
+    pairs = every.sample(asked.per_output)
     result = PerturbResult(data, pairs, None if run is None else run.path)
     if run is not None:
         run.write_frame("pairs.parquet", pairs.frame)
+        if not data.kind.ranked:
+            assayed = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=False)
+            texts = scored_texts(assayed, every if len(assayed) == len(data) else make(assayed))
+            run.write_text(TEXTS, distinct_texts(texts).write_ndjson())
         run.write_json("resources.json", dict(pairs.resources))
         run.write_manifest({"state": "finished", "versions": versions(), "result": result.to_dict()})
     return result

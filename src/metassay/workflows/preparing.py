@@ -20,6 +20,7 @@ from metassay.data.preparation import normalised, without_own_references
 from metassay.engine.batches import FIELDS, Rows
 from metassay.errors import MetassayError, UnknownName
 from metassay.metrics.base import Metric
+from metassay.metrics.outside import ProgramMetric, is_program
 from metassay.metrics.own import as_metric
 from metassay.metrics.registry import parse_metrics
 from metassay.metrics.sentinels import METRICS as SENTINELS
@@ -77,13 +78,15 @@ def sentinels_beside(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
 
 
 def named_metrics(named: str | None, files: Sequence[str]) -> list[str | Metric] | None:
-    """Metrics by name and metrics in the user's own files (`FILE.py:NAME`); None where there are neither."""
+    """Metrics by name and in files of the user's (`FILE.py:NAME`, or a program); None where there is none."""
     made = [_in_file(location) for location in files]
     return [*([] if named is None else [named]), *made] or None
 
 
 def _in_file(location: str) -> Metric:
-    """The metric that `FILE.py:NAME` names; what the user's code raises is said to be the user's."""
+    """The metric that `FILE.py:NAME` names, or a program; what the user's code raises is theirs."""
+    if is_program(location) or not (":" in location or location.endswith(".py")):
+        return ProgramMetric(location)
     thing = from_file(location)
     try:
         return as_metric(thing)

@@ -44,6 +44,7 @@ def read(
     complete: bool = True,
     relevant_from: float = THRESHOLD,
     human: str | None = None,
+    pairs: bool = False,
 ) -> Dataset:
     """Read outputs: CSV, TSV, JSON lines, Parquet, also compressed, or `-`; runs; a frame; a list of dicts.
 
@@ -52,6 +53,8 @@ def read(
     `human` names columns of human scores beside those known by their names.
     Rankings need `qrels`, a file of judgements or of ratings (relevant from `relevant_from` on); judged
     topics that a run does not answer count as 0, or with `complete=False` are left out of its means.
+    With `pairs` each row is a pair that someone else made: `worse` stands beside `output`, and beside
+    `perturbation` and `severity`, where they are there, any column may serve as context.
     """
     if isinstance(source, Dataset):
         return source
@@ -59,11 +62,20 @@ def read(
     tables, notes = _joined(raw_tables(source, how), join, how)
     kind, guess = _task(tables, task, language=language, judged=qrels is not None)
     named = dict(columns or {}) | ({} if human is None else {"human": human})
+    if kind.ranked and pairs:
+        raise InputError("pairs of rankings are not read; pairs of texts are.", place=Place(tables[0].file))
     if kind.ranked:
         judged = _judgements(qrels, tables[0].file, relevant_from)
         dataset = assemble_rankings(tables, judged, task=kind, columns=columns, complete=complete)
     else:
-        dataset = assemble(tables, task=kind, columns=named, references=references, language=language)
+        dataset = assemble(
+            tables,
+            task=kind,
+            columns=named,
+            references="per-output" if pairs else references,  # a pair is whole by itself
+            language=language,
+            paired=pairs,
+        )
     dataset = replace(dataset, guess=guess).with_notes(*dict.fromkeys(notes))
     return _select(dataset, where, systems, exclude_systems)
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
-from metassay.errors import InputError
+from metassay.errors import InputError, UnknownName
 from metassay.settings import Settings, option
 from metassay.specs import split_list
 
+PERTURBED, HUMAN, GIVEN = "perturbed", "human", "given"
+"""Where pairs come from."""
 DATA, TESTS, SCORES, PAIRS = "Data", "Tests", "Scores", "Pairs"
 MetricChoice = Any
 """Specs as one text or several, `Metric` objects, functions, or any mixture; None for the task's own."""
@@ -43,6 +46,15 @@ def accepted_values(texts: Sequence[str]) -> dict[str, list[str]]:
         for name, value in assignments([text]).items():
             found.setdefault(name, []).append(value)
     return found
+
+
+def names_a_source(pairs: Any) -> bool:
+    """Whether `pairs` is a table of pairs or the path of one, and not a word for how pairs are made."""
+    if not isinstance(pairs, str):
+        return True
+    if pairs not in {PERTURBED, HUMAN} and not Path(pairs).exists():
+        raise UnknownName("kind or file of pairs", pairs, (PERTURBED, HUMAN))
+    return pairs not in {PERTURBED, HUMAN}
 
 
 def _several(
@@ -171,7 +183,12 @@ class AssaySettings(Settings):
         int, option("Contexts with fewer items get a warning.", "--min-items", least=0)
     ] = 20
     weights: Annotated[str | None, option("A column of weights, or density.")] = None
-    pairs: Annotated[str, option("perturbed, or human: pairs from human scores.")] = "perturbed"
+    pairs: Annotated[
+        Any, option("perturbed, human (from human scores), or a file with item, output, worse.", kind=str)
+    ] = PERTURBED
+    scores: Annotated[Any, _several("Scores made elsewhere; repeatable.", "--scores", "FILE")] = None
+    lower_is_better: Annotated[Named, option("Metrics from outside: lower is better.", kind=str)] = ""
+    higher_is_better: Annotated[Named, option("Metrics from outside: higher is better.", kind=str)] = ""
     human: Annotated[str | None, option("The human score, where there are several.")] = None
     minimum_gap: Annotated[
         float, option("Human pairs: scores differ by more than this.", "--min-gap", least=0)

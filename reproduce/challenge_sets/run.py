@@ -1,0 +1,75 @@
+"""Which phenomena of DEMETR (Karpinska et al., 2022) each lexical metric cannot see.
+
+    python reproduce/challenge_sets/run.py DATA_FOLDER
+
+Prints the tables of docs/challenge-sets.md: accuracy per phenomenon, severity and language, and, per metric,
+the phenomena on which it mostly ties and the others on which it is right in less than half of the pairs.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from metassay.metrics.registry import label_of
+from metassay.workflows.assay import assay
+from metassay.workflows.read import read
+
+METRICS = "bleu,chrf,chrf++,ter,rouge1,rouge2,rougel,meteor"
+
+
+def main() -> None:
+    started = time.perf_counter()
+    pairs = read(Path(sys.argv[1]) / "challenge/demetr.parquet", pairs=True, task="mt", language="en")
+    found = assay(pairs, metrics=METRICS, seed=1).to_dict()
+    print(
+        f"{found['pairs']:,} pairs in {time.perf_counter() - started:.0f} s; left out: {found['left_out']}\n"
+    )
+    overall = {row["metric"]: row for row in found["global"]}
+    for column, part in found["contexts"].items():
+        rows = part["local_accuracy"]
+        contexts = list(dict.fromkeys(row["context"] for row in rows))
+        by = {(row["context"], row["metric"]): row for row in rows}
+        contexts.sort(key=lambda context: -sum(by[context, metric]["micro"] for metric in overall))
+        body = [[context, *(by[context, metric] for metric in overall)] for context in contexts]
+        print(table([column, *map(label_of, overall)], [*body, ["all", *overall.values()]]))
+        if column == "perturbation":
+            print(
+                table(
+                    ["metric", "mostly a tie", "else right in less than half"],
+                    overlooked(list(overall), contexts, by),
+                )
+            )
+        sizes = ", ".join(f"{label_of(row['metric'])} {row['cramers_v']:.2f}" for row in part["h1"])
+        largest = max(row["p_permutation"] for row in part["h1"])
+        print(f"H1 by {column}: Cramér's V {sizes}; largest permutation p {largest}")
+        agreement = dict(zip(part["h2"]["contexts"], part["h2"]["matrix"][0]))
+        lowest = sorted((value, name) for name, value in agreement.items() if value is not None)[:3]
+        print(f"H2 by {column}, least agreement with global: {lowest}\n")
+
+
+def overlooked(metrics: Sequence[str], contexts: Sequence[str], by: dict[Any, Any]) -> list[list[Any]]:
+    """Per metric, the phenomena on which it mostly ties; others where it is right in less than half."""
+    rows = []
+    for metric in metrics:
+        tied = [c for c in contexts if by[c, metric]["ties"] >= 0.5]
+        wrong = [c for c in contexts if c not in tied and by[c, metric]["micro"] < 0.5]
+        rows.append([label_of(metric), ", ".join(tied) or "–", ", ".join(wrong) or "–"])
+    return rows
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A Markdown table; an accuracy row shows as per cent."""
+    shown = [
+        [f"{100 * cell['micro']:.0f}" if isinstance(cell, dict) else str(cell) for cell in row]
+        for row in rows
+    ]
+    rule = ["---", *("---" if isinstance(rows[0][1], str) else "--:" for _ in header[1:])]
+    return "\n".join("| " + " | ".join(line) + " |" for line in (header, rule, *shown)) + "\n"
+
+
+if __name__ == "__main__":
+    main()

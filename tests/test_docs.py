@@ -1,0 +1,61 @@
+"""The commands that the documentation shows do what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import metassay
+from metassay.sample import sample_source
+
+DOCS = Path(__file__).parents[1] / "docs"
+BLOCK = re.compile(r"^```(?P<kind>python|bash)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """A function that runs a script in a folder with `outputs.csv`, where metassay is a command."""
+    source, _ = sample_source("mt")
+    frame = pl.read_parquet(source)
+    few = frame.filter(pl.col("seg_id").is_in(frame["seg_id"].unique().sort()[:30].implode()))
+    few.write_csv(tmp_path / "outputs.csv")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, arguments in {"metassay": "-m metassay", "python": "", "python3": ""}.items():
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        (programs / name).chmod(0o755)
+    package = str(Path(metassay.__file__).parents[1])
+    environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": package}
+
+    def run(script: str) -> None:
+        subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=True)
+
+    return run
+
+
+def test_every_way_to_bring_a_metric_works_as_shown(shell, tmp_path) -> None:
+    commands = []
+    for block in BLOCK.finditer((DOCS / "your-own-metric.md").read_text()):
+        if block["kind"] == "bash":
+            commands.append(block["text"])
+            continue
+        name, _, code = block["text"].removeprefix("# ").partition("\n")
+        (tmp_path / name).write_text(code)
+    assert len(commands) == 4
+    shell("".join(commands))
+
+    def found(run: str) -> dict[str, dict[str, float]]:
+        result = json.loads((tmp_path / run / "results/assay.json").read_text())
+        return {row["metric"]: {k: v for k, v in row.items() if k != "metric"} for row in result["global"]}
+
+    assert found("run").keys() == {"bleu", "chrf"}
+    assert found("run")["bleu"] == found("by-class")["bleu"] == found("by-function")["bleu"]
+    assert found("by-function") == found("by-program")
+    assert "vowels" in found("by-class")
