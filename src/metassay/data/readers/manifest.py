@@ -25,7 +25,7 @@ def sniff(path: str) -> bool:
         return False
     try:
         keys = set(json.loads(lines[0]))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return all(keys & set(names) for names in (RECORDING, REFERENCE, OUTPUT))
 
