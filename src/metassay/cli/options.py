@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metassay.errors import InputError
-from metassay.settings import Option, options_of
+from metassay.settings import Option, check_common, check_number, options_of
 from metassay.specs import split_list
 from metassay.workflows.settings import DATA, ReadSettings
 
@@ -82,6 +82,9 @@ class OutputOptions:
     )
     quiet: Annotated[bool, _option("--quiet", "-q", text="No progress.", panel=OUTPUT)] = False
 
+    def __post_init__(self) -> None:
+        check_common(seed=self.seed, workers=self.workers)
+
 
 @dataclass(frozen=True)
 class LlmOptions:
@@ -101,6 +104,9 @@ class LlmOptions:
         Path | None, _option("--llm-prompt", text="File with a prompt of your own.", panel=LLM)
     ] = None
     llm_concurrency: Annotated[int, _option("--llm-concurrency", text="Requests at a time.", panel=LLM)] = 8
+
+    def __post_init__(self) -> None:
+        check_number("llm_concurrency", self.llm_concurrency, 1, 1000)
 
     def settings(self) -> Any:
         """The settings of the workflow; None where no model was named."""

@@ -45,6 +45,8 @@ class Dataset:
     """How the task was guessed, as a sentence; None where it was named."""
     about: Task | None = None
     """The task as a value, where it is not one of the known ones."""
+    files: tuple[str, ...] = ()
+    """The files and folders it was read from, which nothing may write over."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", self.kind.name)

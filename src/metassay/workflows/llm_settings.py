@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from metassay.perturbations.llm import LlmSettings
+from metassay.perturbations.llm_prompts import read_prompt
 from metassay.store.run import RunFolder
 
 __all__ = ["LlmSettings", "described", "llm_settings", "with_cache"]
@@ -26,7 +27,7 @@ def described(llm: LlmSettings | None) -> dict[str, str | None] | None:
     """What identifies a model for a manifest: no address and no key."""
     if llm is None:
         return None
-    prompt = None if llm.prompt is None else Path(llm.prompt).read_text(encoding="utf-8")
+    prompt = None if llm.prompt is None else read_prompt(llm.prompt)
     return {"model": llm.local or llm.model, "prompt": prompt}
 
 

@@ -8,6 +8,7 @@ import os
 import stat
 import sys
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -225,7 +226,7 @@ def opening_lines(content: bytes) -> list[str]:
     return [line for line in lines if line.strip() and not line.lstrip().startswith(("#", ";;"))]
 
 
-def refuse_overwriting(target: str | os.PathLike[str], inputs: list[str]) -> None:
+def refuse_overwriting(target: str | os.PathLike[str], inputs: Sequence[str]) -> None:
     """An error where writing to `target` would replace a file that was read, or one in a folder of data."""
     file = Path(target)
     if not file.exists():
