@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import os
 import struct
 import subprocess
@@ -19,6 +20,7 @@ from metassay.data.cells import sorted_ids
 from metassay.data.readers import files
 from metassay.data.readers.delimited import parse_delimited
 from metassay.data.readers.mt_metrics_eval import read_score_trees
+from metassay.data.readers.tables import read_table
 from metassay.data.readers.transcripts import is_stm, read_stm
 from metassay.data.readers.utterances import is_trn, read_trn
 from metassay.errors import InputError, Place, UnknownName
@@ -134,6 +136,25 @@ def test_json_lines_that_no_table_can_hold(tmp_path, case) -> None:
     content, expected = BAD_JSON[case]
     (tmp_path / "bad.jsonl").write_text(content)
     assert expected in refused(read, tmp_path / "bad.jsonl")
+
+
+def test_nested_values_of_any_shape_disturb_nobody(tmp_path, capfd) -> None:
+    """A library below panicked at these, on standard error."""
+    odd = ["[1, [2]]", '[1, "a"]', "[[1], [null]]", '{"a": [1, {"b": 2}]}', '{"a": 5}', "[]", "[true, 1.5]"]
+    lines = [
+        f'{{"id": {i}, "system": "s", "hyp": "x", "refs": ["r"], "odd": {o}}}' for i, o in enumerate(odd)
+    ]
+    for one, other in itertools.product(lines, lines):
+        if ('"odd": {' in one) == ('"odd": {' in other):
+            (tmp_path / "a.jsonl").write_text(one + "\n" + other.replace('"id": ', '"id": 1') + "\n")
+            assert read(tmp_path / "a.jsonl").metadata == ()
+    assert capfd.readouterr().err == ""
+
+
+def test_lists_in_json_lines_keep_their_type(tmp_path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "a": ["x", null], "b": [1], "c": [1.5, null], "d": null}\n')
+    found = read_table(str(tmp_path / "a.jsonl"))
+    assert found.drop("id").rows() == [(["x", None], [1], [1.5, None], None)]
 
 
 def test_ids_of_thousands_of_digits_are_sorted_by_size() -> None:

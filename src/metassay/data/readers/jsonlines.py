@@ -14,6 +14,13 @@ import polars as pl
 from metassay.errors import InputError, Place, shortened
 
 _DEEPEST = 20
+_NESTED = ("a list", "an object")
+_LISTS: tuple[tuple[set[type], type[pl.DataType]], ...] = (
+    ({str}, pl.String),
+    ({int}, pl.Int64),
+    ({float}, pl.Float64),
+    ({bool}, pl.Boolean),
+)
 _LARGEST = int(sys.float_info.max)
 
 
@@ -100,9 +107,21 @@ def _series(name: str, values: list[Any], file: str) -> pl.Series:
             float(value) if type(value) is int and abs(value) <= _LARGEST else value for value in values
         ]
     try:
+        if first is not None and first[0] in _NESTED:
+            return _nested(name, values)
         return pl.Series(name, values, strict=True)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise InputError("its values do not fit one type.", place=Place(file=file, column=name)) from None
+
+
+def _nested(name: str, values: list[Any]) -> pl.Series:
+    """Lists of texts or of numbers as such; whatever else is nested, which nobody asks for, as its JSON."""
+    kinds = {type(inner) for value in values if isinstance(value, list) for inner in value} - {type(None)}
+    plain = next((kind for own, kind in _LISTS if kinds <= own), None)
+    if plain is not None and not any(isinstance(value, dict) for value in values):
+        return pl.Series(name, values, dtype=pl.List(plain), strict=True)
+    texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
+    return pl.DataFrame({"json": pl.Series(texts, dtype=pl.String)}).to_struct(name)
 
 
 def _kind(value: Any) -> str:
