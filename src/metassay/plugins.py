@@ -50,7 +50,11 @@ def from_file(location: str) -> Any:
     if not path:
         raise InputError(f"{location!r} does not say which object.", remedy="Write it as FILE.py:NAME.")
     file = Path(path)
-    if not file.is_file():
+    try:
+        there = file.is_file()
+    except (OSError, ValueError):
+        there = False
+    if not there:
         raise InputError("there is no such file.", place=Place(file=path))
     spec = importlib.util.spec_from_file_location(f"metassay_plugin_{file.stem}", file)
     if spec is None or spec.loader is None:

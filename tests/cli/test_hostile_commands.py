@@ -51,7 +51,10 @@ LINES = {
     "perturb --llm-concurrency 0": "llm_concurrency is 0; at least 1",
     "score --per-segment absent/scores.csv": "absent/scores.csv: there is no such folder",
     "score --per-segment scores.xls": "cannot tell the format",
-    "score --per-segment x.csv/": "",
+    "score --per-segment x.csv/": "x.csv/: this is a folder",
+    "score --per-segment " + "y" * 300 + ".csv": "cannot be written (File name too long)",
+    "score --metric-file " + "y" * 300 + ".py:Mine": "there is no such file",
+    "assay --metrics chrf --out " + "y" * 300: "cannot be written (File name too long)",
     "check --column item=" + "y" * 1_000_000: "there is no column",
     "check --task " + "y" * 1_000_000: "unknown task",
     "score --metrics " + "y" * 1_000_000: "unknown metric",
@@ -187,3 +190,15 @@ def test_a_panic_below_python_does_not_pass_the_last_door(capfd, data, monkeypat
     monkeypatch.setattr("metassay.workflows.read.raw_tables", panic)
     assert run(["check", str(data)]) == 1
     assert "This is a defect of metassay" in capfd.readouterr().err
+
+
+def test_names_longer_than_a_file_may_have(capfd, tmp_path) -> None:
+    """A data set, a system and a metric each have one here; file systems take 255 bytes."""
+    long = "é" * 200
+    rows = TABLE.replace("seg_id,", "testset,seg_id,").replace(",other", f",{long}").split("\n")
+    lines = [rows[0], *(f"{long},{row}".replace(",a,", f",{long},") for row in rows[1:] if row)]
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(lines) + "\n")
+    for command in ("rank", "depend"):
+        status = run([command, str(path), "--out", str(tmp_path / command), "--quiet", "--draws", "9"])
+        assert status == 0, capfd.readouterr().err

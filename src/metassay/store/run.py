@@ -30,6 +30,7 @@ from metassay.store.files import write_bytes, write_frame, write_json
 
 MANIFEST = "manifest.json"
 _PART = pl.Schema({"key": pl.Binary, "score": pl.Float64})
+_ELSE = "Choose another --out."
 _AGAIN = "Make the run again, in another folder."
 
 
@@ -44,23 +45,22 @@ class RunFolder:
     def open(cls, path: str | Path, identity: Mapping[str, Any]) -> RunFolder:
         """An empty or absent folder is used, one of the same identity is resumed, any other is refused."""
         folder = Path(path)
-        if (folder / MANIFEST).is_file():
-            _check_same(folder, identity)
-        elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InputError(
-                "this exists and is no run folder.",
-                place=Place(file=str(path)),
-                remedy="Choose another --out.",
-            )
         run = cls(folder, identity)
         try:
-            if not (folder / MANIFEST).is_file():
+            if (folder / MANIFEST).is_file():
+                _check_same(folder, identity)
+            elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                raise InputError(
+                    "this exists and is no run folder.", place=Place(file=str(path)), remedy=_ELSE
+                )
+            else:
                 run.write_manifest({"state": "running"})
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise InputError(
-                f"cannot be written ({reason}).", place=Place(file=str(path)), remedy="Choose another --out."
-            ) from None
+        except MetassayError:
+            raise
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            place = Place(file=str(path))
+            raise InputError(f"cannot be written ({reason}).", place=place, remedy=_ELSE) from None
         return run
 
     @classmethod
@@ -162,7 +162,7 @@ class ScoreParts:
         write_frame(self._file(metric, number), frame)
 
     def _file(self, metric: Metric, number: int) -> Path:
-        name = re.sub(r"[^a-z0-9_.-]+", "-", metric.spec.lower()).strip("-")
+        name = re.sub(r"[^a-z0-9_.-]+", "-", metric.spec.lower())[:100].strip("-")
         signature = hashlib.blake2b(metric.signature.encode(), digest_size=4).hexdigest()
         return self.folder / f"part-{name}-{signature}-{number:05d}.parquet"
 

@@ -160,11 +160,14 @@ def _check_target(path: str | Path, inputs: Sequence[str]) -> None:
             place=place,
             remedy=f"Use one of: {', '.join(_WRITERS)}.",
         )
-    if not Path(path).parent.is_dir():
-        raise InputError("there is no such folder to write to.", place=place)
-    if Path(path).is_dir():
-        raise InputError("this is a folder; name a file in it.", place=place)
-    refuse_overwriting(path, inputs)
+    try:
+        if not Path(path).parent.is_dir():
+            raise InputError("there is no such folder to write to.", place=place)
+        if Path(path).is_dir():
+            raise InputError("this is a folder; name a file in it.", place=place)
+        refuse_overwriting(path, inputs)
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror}).", place=place) from None
 
 
 def _systems(

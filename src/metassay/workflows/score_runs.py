@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,6 +10,9 @@ from typing import Any
 
 from metassay.data.cube import Cube
 from metassay.store.run import RunFolder
+
+_LONGEST = 150
+"""File systems take 255 bytes, and endings follow."""
 
 
 def open_score_run(
@@ -23,4 +27,8 @@ def open_score_run(
 
 def file_name(text: str) -> str:
     """A text that people chose as the name of a file."""
-    return re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"
+    name = re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"
+    if len(name.encode()) <= _LONGEST:
+        return name
+    rest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+    return f"{name.encode()[:_LONGEST].decode(errors='ignore')}-{rest}"
