@@ -154,6 +154,7 @@ def fuzz(cases: int, seed: int, targets: tuple[Target, ...] = TARGETS, *, first:
         warnings.simplefilter("ignore")
         for target in targets:
             wanted = shares(cases, targets)[target.name]
+            target.files()  # made once, which takes longer than a case may
             if target.in_child:
                 run_child(target, seed, first, wanted, tally)
                 continue
