@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 SYSTEM_PACKAGES := chromium espeak-ng fonts-dejavu-core mythes-de mythes-ru sctk wordnet-base
 SAMPLE_PACKAGES := apertium apertium-eng-spa espeak-ng
 
-.PHONY: demo test test-all check lint format bench docs sample install neural-oracles system-packages clean
+.PHONY: demo test test-all check lint format bench fuzz docs sample install neural-oracles system-packages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -44,6 +44,12 @@ format: $(STAMP)
 
 bench: $(STAMP)
 	for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+# Broken files for everything that reads: a million takes about an hour on one core; make fuzz CASES=20000
+CASES ?= 1000000
+SEED ?= 0
+fuzz: $(STAMP)
+	POLARS_MAX_THREADS=1 $(BIN)/python -m scripts.fuzz --cases $(CASES) --seed $(SEED)
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict

@@ -9,10 +9,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # several folders of tests share these
 
 from fake_llm_server import server  # noqa: F401 - a fixture
+
+settings.register_profile("any machine", deadline=None)  # a busy machine is no defect
+settings.load_profile("any machine")
 
 ROOT = Path(__file__).parents[1]
 _ran: dict[str, int] = {"real": 0}

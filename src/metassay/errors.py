@@ -3,8 +3,43 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+QUOTED = 80
+"""So many characters of a value are quoted at most."""
+_FILE = 160
+_SENTENCE = 300
+_MESSAGE = 490
+_LONG_QUOTE = re.compile(rf"'[^']{{{QUOTED - 1},}}'|\"[^\"]{{{QUOTED - 1},}}\"")
+_LONG_WORD = re.compile(rf"\S{{{QUOTED + 1},}}")
+
+
+def shortened(text: str, size: int = QUOTED) -> str:
+    """A text of at most `size` characters: its beginning and its end, with … for what was cut.
+
+    >>> shortened("a" * 50 + "b" * 50, 10)
+    'aaaaaa…bbb'
+    """
+    if len(text) <= size:
+        return text
+    end = size // 3
+    return f"{text[: size - end - 1]}…{text[-end:]}"
+
+
+def _in_one_line(text: str, size: int) -> str:
+    """A sentence with the values in it cut, in one line, and nothing that a terminal would obey."""
+    text = shortened(text, 4 * _MESSAGE)
+    for long in (_LONG_QUOTE, _LONG_WORD):
+        text = long.sub(lambda found: shortened(found[0]), text)
+    return shortened(_printable(" ".join(text.split())), size)
+
+
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class MetassayError(Exception):
@@ -24,10 +59,10 @@ class Place:
 
     def __str__(self) -> str:
         parts = [
-            self.file,
+            None if self.file is None else shortened(_printable(shortened(self.file, _FILE)), _FILE),
             None if self.row is None else f"row {self.row}",
             None if self.line is None else f"line {self.line}",
-            None if self.column is None else f"column {self.column}",
+            None if self.column is None else f"column {_in_one_line(self.column, QUOTED)}",
         ]
         return ", ".join(part for part in parts if part is not None)
 
@@ -36,17 +71,33 @@ class InputError(MetassayError, ValueError):
     """Bad input or usage.
 
     Prints as `FILE, row N, column C: what is wrong.` and, where there is one, a second line with the remedy.
+    Values that are quoted are cut at 80 characters, so that a message stays one that can be read.
     """
 
     exit_code = 2
 
     def __init__(self, what: str, *, place: Place | None = None, remedy: str | None = None) -> None:
-        self.what = what
         self.place = place or Place()
-        self.remedy = remedy
         where = str(self.place)
-        first = f"{where}: {what}" if where else what
-        super().__init__(f"{first}\n{remedy}" if remedy else first)
+        self.what = _in_one_line(what, _SENTENCE if where else _SENTENCE + 60)
+        first = f"{where}: {self.what}" if where else self.what
+        first = shortened(first, _MESSAGE - QUOTED)
+        self.remedy = remedy and _in_one_line(remedy, _MESSAGE - len(first))
+        super().__init__(f"{first}\n{self.remedy}" if self.remedy else first)
+
+
+def listed(names: Sequence[str], size: int = 280) -> str:
+    """Names after commas; of many, the first and how many more there are.
+
+    >>> listed(["bleu", "chrf", "ter"], 12)
+    'bleu, chrf and 1 more'
+    """
+    shown: list[str] = []
+    for name in map(shortened, names):
+        if shown and len(", ".join([*shown, name])) > size:
+            return f"{', '.join(shown)} and {len(names) - len(shown)} more"
+        shown.append(name)
+    return ", ".join(shown)
 
 
 class UnknownName(InputError):
@@ -57,7 +108,7 @@ class UnknownName(InputError):
         nearest = difflib.get_close_matches(name.lower(), [k.lower() for k in known], n=1, cutoff=0.5)
         offer = next((k for k in known if nearest and k.lower() == nearest[0]), None)
         question = f" Did you mean {offer}?" if offer else ""
-        listing = f"Known: {', '.join(known)}." if known else "None is known."
+        listing = f"Known: {listed(known)}." if known else "None is known."
         super().__init__(f"unknown {kind} {name!r}.{question}", remedy=listing)
 
 

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import importlib.util
 import inspect
+import os
 import sys
 import traceback
 from importlib.metadata import entry_points
@@ -17,11 +18,30 @@ from metassay.errors import InputError, Place
 
 _OWN_FILES: dict[str, tuple[str, str]] = {}
 """Files of the user that were executed, by full path: as the user named them, and the hash of the content."""
+_PLUGGED_IN: dict[str, str] = {}
+"""Folders and files of installed packages that announce something: the entry point."""
 
 
 def installed(group: str) -> dict[str, Any]:
     """Everything that installed packages announce under the entry point group `metassay.<group>`."""
-    return {point.name: point.load() for point in entry_points(group=f"metassay.{group}")}
+    return {point.name: _loaded(point, group) for point in entry_points(group=f"metassay.{group}")}
+
+
+def _loaded(point: Any, group: str) -> Any:
+    """What an entry point names; what its package raises is said to be the package's."""
+    name = f"{point.name} (metassay.{group}: {getattr(point, 'value', '')})"
+    package = getattr(point, "module", "").partition(".")[0]
+    try:
+        spec = importlib.util.find_spec(package) if package and not _is_ours(package) else None
+        for place in [] if spec is None else (spec.submodule_search_locations or [str(spec.origin)]):
+            _PLUGGED_IN[str(place)] = name
+        return point.load()
+    except Exception as error:
+        said = " ".join(str(error).split())
+        raise own_error(error) or InputError(
+            f"the plug-in {name} cannot be loaded ({type(error).__name__}: {said}).",
+            remedy="Repair or uninstall the package that brings it.",
+        ) from error
 
 
 def from_file(location: str) -> Any:
@@ -30,7 +50,11 @@ def from_file(location: str) -> Any:
     if not path:
         raise InputError(f"{location!r} does not say which object.", remedy="Write it as FILE.py:NAME.")
     file = Path(path)
-    if not file.is_file():
+    try:
+        there = file.is_file()
+    except (OSError, ValueError):
+        there = False
+    if not there:
         raise InputError("there is no such file.", place=Place(file=path))
     spec = importlib.util.spec_from_file_location(f"metassay_plugin_{file.stem}", file)
     if spec is None or spec.loader is None:
@@ -55,11 +79,24 @@ def own_error(error: BaseException) -> InputError | None:
         said = error.msg
     else:
         said = " ".join(str(error).split())
-    own = [(_OWN_FILES[file][0], line) for file, line in calls if file in _OWN_FILES]
+    own = [(*owner, line) for file, line in calls if (owner := _owner(file)) is not None]
     if not own:
         return None
-    file, line = own[-1]
-    return InputError(f"{type(error).__name__}: {said}", place=Place(file=file, line=line))
+    file, plugin, line = own[-1]
+    remedy = None if plugin is None else f"This is a failure of the plug-in {plugin}, not of metassay."
+    return InputError(f"{type(error).__name__}: {said}", place=Place(file=file, line=line), remedy=remedy)
+
+
+def _owner(file: str) -> tuple[str, str | None] | None:
+    """A file as its owner calls it, and the plug-in it belongs to; None for ours and everybody else's."""
+    if file in _OWN_FILES:
+        return _OWN_FILES[file][0], None
+    plugin = next((name for place, name in _PLUGGED_IN.items() if _inside(file, place)), None)
+    return None if plugin is None else (file, plugin)
+
+
+def _inside(file: str, place: str) -> bool:
+    return file == place or file.startswith(place.rstrip(os.sep) + os.sep)
 
 
 def defined_at(thing: Any) -> Place:

@@ -17,6 +17,9 @@ from typing import Any, TypeVar
 from metassay.errors import InputError, UnknownName
 
 R = TypeVar("R")
+_LARGEST = 10_000_000
+_LARGEST_SEED = 2**63 - 1
+_MOST_WORKERS = 4096
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,31 @@ class Option:
     panel: str | None = None
     least: float | None = None
     """The smallest number that makes sense."""
+    most: float | None = None
+    """The largest; without one, ten million where there is a smallest: more draws say nothing new."""
 
 
 def option(text: str, *flags: str, **more: Any) -> Option:
     """An option with its help text and, where it is not the field's name, its flags."""
     return Option(text, flags, **more)
+
+
+def check_number(name: str, value: Any, least: float, most: float) -> None:
+    """An error where a setting is no number, or none between `least` and `most`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{name} is {value!r}, which is no number.")
+    if not value >= least:
+        raise InputError(f"{name} is {value}; at least {least:g} is needed.")
+    if value > most:
+        raise InputError(f"{name} is {value}; at most {most:,.0f} makes sense.")
+
+
+def check_common(*, seed: Any = None, workers: Any = None) -> None:
+    """The same for what every verb takes."""
+    if seed is not None:
+        check_number("seed", seed, 0, _LARGEST_SEED)
+    if workers is not None:
+        check_number("workers", workers, 1, _MOST_WORKERS)
 
 
 class Settings:
@@ -47,8 +70,8 @@ class Settings:
         kind: Any = type(self)
         for name, known in options_of(kind).items():
             value = getattr(self, name)
-            if known.least is not None and value is not None and not value >= known.least:
-                raise InputError(f"{name} is {value}; at least {known.least:g} is needed.")
+            if known.least is not None and value is not None:
+                check_number(name, value, known.least, _LARGEST if known.most is None else known.most)
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as they were asked for, in the order of the fields."""
@@ -79,6 +102,7 @@ def takes(*kinds: type[Any]) -> Callable[[Callable[..., R]], Callable[..., R]]:
             unknown = sorted(set(keywords) - set(signature.parameters))
             if unknown:
                 raise UnknownName(f"option of {verb.__name__}", unknown[0], list(signature.parameters)[1:])
+            check_common(**{name: keywords[name] for name in ("seed", "workers") if name in keywords})
             groups = []
             for kind in kinds:
                 own = [field.name for field in dataclasses.fields(kind)]

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from metassay.errors import InputError
 
 T = TypeVar("T")
+_LARGEST = 2**53
 _SPEC = re.compile(r"\s*(?P<name>[^\s()=,]+)\s*(?:\((?P<inside>.*)\))?\s*", re.DOTALL)
 
 
@@ -94,7 +95,10 @@ def parse_value(text: str) -> Any:
         return words[text.lower()]
     for kind in (int, float):
         try:
-            return kind(text)
+            number = kind(text)
         except ValueError:
             continue
+        if kind is int and abs(number) > _LARGEST:
+            raise InputError(f"{text!r} is too large a number.")
+        return number
     return text

@@ -92,7 +92,10 @@ def test_ranges_and_functions(data) -> None:
     assert context.values == ("A", "B")
 
 
-@pytest.mark.parametrize("wanted", ["mqm:none", "mqm:0", "mqm:3..1", "domain:5"])
+@pytest.mark.parametrize(
+    "wanted",
+    ["mqm:none", "mqm:0", "mqm:nan..5", "mqm:" + "9" * 25, "mqm:" + "9" * 5000, "mqm:3..1", "domain:5"],
+)
 def test_bad_requests(data, wanted) -> None:
     with pytest.raises(InputError):
         make_context(data, wanted)

@@ -186,7 +186,7 @@ BAD_JSON = {
     "nan": ('{"id": 1, "hyp": NaN}', "line 1: this is not JSON"),
     "not an object": ("[1]", "line 1: a JSON object was expected"),
     "mixed types": ('{"id": 1, "hyp": "x"}\n{"id": "b", "hyp": "x"}', "row 2, column id: text here, but a number"),
-    "nul": ('{"id": 1, "system": "s", "hyp": "a\\u0000", "ref": "r"}', "row 1, column hyp: there is a NUL"),
+    "nul": ('{"id": 1, "system": "s", "hyp": "a\\u0000", "ref": "r"}', "line 1, column hyp: there is a NUL"),
     "number as text": ('{"id": 1, "system": "s", "hyp": 3, "ref": "r"}', "column hyp: text was expected"),
 }  # fmt: skip
 

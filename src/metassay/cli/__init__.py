@@ -14,6 +14,7 @@ INTERRUPTED = "Interrupted. Finished parts are kept: run the same command with t
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 our defect, 2 bad input or usage, 130 interrupted."""
+    _open_closed_streams()
     status = run(sys.argv[1:] if arguments is None else list(arguments))
     if status == INTERRUPT:
         sys.stdout.flush()
@@ -40,7 +41,9 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 141
-    except Exception as error:  # noqa: BLE001 - the last door: everything unforeseen is ours, or the user's file's
+    except (SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - the last door: everything unforeseen is ours, or a plug-in's
         return _defect(error)
     if status == INTERRUPT:
         print(INTERRUPTED, file=sys.stderr, flush=True)
@@ -52,7 +55,19 @@ def _show_warning(message: Warning | str, *_: object) -> None:
     print(f"Note: {' '.join(str(message).split())}", file=sys.stderr)
 
 
-def _defect(error: Exception) -> int:
+def _open_closed_streams() -> None:
+    """Where a standard stream is closed, nothing: else the next file that is opened would be taken for it."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+
+
+def _defect(error: BaseException) -> int:
     import traceback
 
     from metassay.plugins import own_error

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metassay.errors import InputError
-from metassay.settings import Option, options_of
+from metassay.settings import Option, check_common, check_number, options_of
 from metassay.specs import split_list
 from metassay.workflows.settings import DATA, ReadSettings
 
@@ -89,6 +89,9 @@ class OutputOptions:
     )
     quiet: Annotated[bool, _option("--quiet", "-q", text="No progress.", panel=OUTPUT)] = False
 
+    def __post_init__(self) -> None:
+        check_common(seed=self.seed, workers=self.workers)
+
 
 @dataclass(frozen=True)
 class LlmOptions:
@@ -114,6 +117,9 @@ class LlmOptions:
     budget: Annotated[
         float | None, _option("--budget", text="The most to spend in this run; needs --prices.", panel=LLM)
     ] = None
+
+    def __post_init__(self) -> None:
+        check_number("llm_concurrency", self.llm_concurrency, 1, 1000)
 
     def settings(self) -> Any:
         """The settings of the workflow; None where no model was named."""

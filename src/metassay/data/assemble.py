@@ -171,7 +171,7 @@ def _reference_lists(frame: pl.DataFrame, names: Sequence[str], file: str) -> pl
     for name in names:
         column = frame[name]
         if column.dtype == pl.List(pl.String):
-            streams.append([[text for text in own or () if text] for own in column])
+            streams.append([[text for text in own or () if text] for own in column.to_list()])
         else:
             streams.append([[text] if text else [] for text in cells.texts(column, file)])
     merged = [[text for own in row for text in own] for row in zip(*streams)]

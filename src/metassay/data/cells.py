@@ -33,6 +33,7 @@ def ids(column: pl.Series, file: str) -> pl.Series:
             place=Place(file=file, row=row, column=column.name),
             remedy="Every row needs one: fill it in or delete the row.",
         )
+    _refuse_nul(text, file)
     _refuse_written_floats(text, file)
     return text
 
@@ -46,11 +47,17 @@ def sorted_ids(ids: Sequence[str]) -> list[str]:
     return sorted(ids, key=_natural)
 
 
-def _natural(text: str) -> list[tuple[str, int, str]]:
+def _natural(text: str) -> list[tuple[str, tuple[int, str], str]]:
     """Texts and numbers in turn; the digits last, so that 1 and 01 differ."""
     parts = re.split(r"([0-9]+)", text)
     numbers = [*parts[1::2], ""]
-    return [(words, int(digits or -1), digits) for words, digits in zip(parts[::2], numbers)]
+    return [(words, _size(digits), digits) for words, digits in zip(parts[::2], numbers)]
+
+
+def _size(digits: str) -> tuple[int, str]:
+    """A number in decimal digits, however many: longer is larger, and of one length the text decides."""
+    plain = digits.lstrip("0")
+    return (len(plain), plain) if digits else (-1, "")
 
 
 def texts(column: pl.Series, file: str) -> pl.Series:
@@ -62,14 +69,7 @@ def texts(column: pl.Series, file: str) -> pl.Series:
             f"text was expected, but the column holds {column.dtype}.",
             place=Place(file=file, column=column.name),
         )
-    with_nul = column.str.contains("\0", literal=True).fill_null(value=False)
-    if with_nul.any():
-        row = int(with_nul.arg_max() or 0) + 1
-        raise InputError(
-            "there is a NUL character in the text.",
-            place=Place(file=file, row=row, column=column.name),
-            remedy="Remove it: no text contains one on purpose.",
-        )
+    _refuse_nul(column, file)
     return column
 
 
@@ -120,6 +120,17 @@ def _number(cell: str | None, place: Place) -> float | None:
     if math.isinf(number):
         raise infinite_score(place)
     return number
+
+
+def _refuse_nul(column: pl.Series, file: str) -> None:
+    with_nul = column.str.contains("\0", literal=True).fill_null(value=False)
+    if with_nul.any():
+        row = int(with_nul.arg_max() or 0) + 1
+        raise InputError(
+            "there is a NUL character in the text.",
+            place=Place(file=file, row=row, column=column.name),
+            remedy="Remove it: no text contains one on purpose.",
+        )
 
 
 def _refuse_written_floats(text: pl.Series, file: str) -> None:

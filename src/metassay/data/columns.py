@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from metassay.data.cells import MISSING_SCORES
-from metassay.errors import InputError, Place, UnknownName
+from metassay.errors import InputError, Place, UnknownName, listed
 from metassay.tasks import ranking
 from metassay.tasks.base import TEXT_COLUMNS, Task
 from metassay.tasks.registry import GENERAL, criteria, known_tasks
@@ -149,9 +149,9 @@ def _names_of(role: str) -> tuple[str, ...]:
 
 def missing_column(role: str, names: Sequence[str], columns: Sequence[str], file: str) -> InputError:
     """The error for a table in which no column plays a role that it needs."""
-    listing = ", ".join(columns) or "none"
+    listing = listed(columns, 120) or "none"
     return InputError(
-        f"no column holds the {role} (looked for {', '.join(names)}; there are: {listing}).",
+        f"no column holds the {role} (looked for {listed(names, 120)}; there are: {listing}).",
         place=Place(file=file or None),
         remedy=f"Name it with --column {role}=COLUMN.",
     )
@@ -164,11 +164,10 @@ def check_given(given: Mapping[str, str], roles: set[str], columns: Sequence[str
             raise UnknownName("column role", role, roles)
         for part in column.split(","):
             if part not in columns:
-                listing = ", ".join(columns)
                 raise InputError(
                     f"there is no column {part!r} to be the {role}.",
                     place=Place(file=file or None),
-                    remedy=f"The columns are: {listing}.",
+                    remedy=f"The columns are: {listed(columns)}.",
                 )
 
 

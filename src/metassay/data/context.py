@@ -58,6 +58,10 @@ def make_context(dataset: Dataset, wanted: str | RowLabel) -> Context:
     return Context(context.name, context.values, context.codes, (*notes, *context.notes))
 
 
+_DIGITS = 9
+"""Nobody means more buckets than numbers of so many digits can count."""
+
+
 def default_contexts(dataset: Dataset) -> tuple[str, ...]:
     """`system`, and `domain` where the data has it; of pairs, whatever is known to matter and varies."""
     if dataset.paired:
@@ -78,7 +82,7 @@ def _labels(dataset: Dataset, part: str) -> tuple[list[str | None], tuple[str, .
     numbers = _numbers(dataset, column)
     if ".." in how:
         return _ranges(numbers, how, part), ()
-    if not how.isdecimal() or int(how) < 1:
+    if not how.isdecimal() or len(how) > _DIGITS or int(how) < 1:
         raise InputError(
             f"{part!r} does not say how to cut {column}.",
             remedy=f"Write {column}:20 for 20 buckets, or {column}:0..10..20 for ranges.",
@@ -156,7 +160,7 @@ def _ranges(numbers: NDArray[np.float64], how: str, part: str) -> list[str | Non
         bounds = np.array([float(bound) for bound in how.split("..")])
     except ValueError:
         raise InputError(f"{part!r} has bounds that are not numbers.") from None
-    if len(bounds) < 2 or (np.diff(bounds) <= 0).any():
+    if len(bounds) < 2 or not (np.diff(bounds) > 0).all():
         raise InputError(f"{part!r} needs two or more bounds that increase.")
     codes = np.searchsorted(bounds, numbers, side="right") - 1
     codes[numbers == bounds[-1]] = len(bounds) - 2

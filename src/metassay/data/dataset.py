@@ -50,6 +50,8 @@ class Dataset:
     """The task as a value, where it is not one of the known ones."""
     paired: bool = False
     """Whether the rows are pairs: a column `worse` holds the worse text of each."""
+    files: tuple[str, ...] = ()
+    """The files and folders it was read from, which nothing may write over."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", self.kind.name)

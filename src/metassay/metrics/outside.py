@@ -140,7 +140,10 @@ class ProgramMetric(OutsideMetric):
 
 def is_program(path: str) -> bool:
     """Whether a path is a file that can be executed."""
-    return Path(path).is_file() and os.access(path, os.X_OK)
+    try:
+        return Path(path).is_file() and os.access(path, os.X_OK)
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,23 @@ import io
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from metassay.errors import InputError, Place
+from metassay.data.readers.files import checked_path
+from metassay.data.readers.tables import parse_parquet
+from metassay.errors import InputError, MetassayError, Place, shortened
 from metassay.metrics.base import Metric
+from metassay.schemas import first_fault, schema
 
 MANIFEST = "manifest.json"
+_PART = pl.Schema({"key": pl.Binary, "score": pl.Float64})
+_ELSE = "Choose another --out."
+_AGAIN = "Make the run again, in another folder."
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -62,23 +69,22 @@ class RunFolder:
     def open(cls, path: str | Path, identity: Mapping[str, Any]) -> RunFolder:
         """An empty or absent folder is used, one of the same identity is resumed, any other is refused."""
         folder = Path(path)
-        if (folder / MANIFEST).is_file():
-            _check_same(folder, identity)
-        elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InputError(
-                "this exists and is no run folder.",
-                place=Place(file=str(path)),
-                remedy="Choose another --out.",
-            )
         run = cls(folder, identity)
         try:
-            if not (folder / MANIFEST).is_file():
+            if (folder / MANIFEST).is_file():
+                _check_same(folder, identity)
+            elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                raise InputError(
+                    "this exists and is no run folder.", place=Place(file=str(path)), remedy=_ELSE
+                )
+            else:
                 run.write_manifest({"state": "running"})
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise InputError(
-                f"cannot be written ({reason}).", place=Place(file=str(path)), remedy="Choose another --out."
-            ) from None
+        except MetassayError:
+            raise
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            place = Place(file=str(path))
+            raise InputError(f"cannot be written ({reason}).", place=place, remedy=_ELSE) from None
         return run
 
     @classmethod
@@ -110,14 +116,39 @@ class RunFolder:
     def read_json(self, name: str) -> Any:
         """A JSON file of the folder."""
         file = self.path / name
-        try:
-            return json.loads(file.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        if not file.exists():
             raise InputError(
                 "the run has not finished.", place=Place(file=str(file)), remedy="Run the same command again."
-            ) from None
-        except ValueError as error:
-            raise InputError(f"this is not JSON ({error}).", place=Place(file=str(file))) from None
+            )
+        return _json(file)
+
+    def read_checked(self, name: str, command: str) -> dict[str, Any]:
+        """The result of a command, which must follow its schema: people edit files."""
+        result: dict[str, Any] = self.read_json(name)
+        fault = first_fault(result, schema(command))
+        if fault is not None:
+            where, what = fault
+            raise InputError(
+                f"{what}." if not where else f"at {shortened(where)}: {what}.",
+                place=Place(file=str(self.path / name)),
+                remedy=_AGAIN,
+            )
+        return result
+
+    @contextmanager
+    def understood(self) -> Iterator[None]:
+        """For reading a finished run: what its files say may not fit together, though each is well formed."""
+        try:
+            yield
+        except (MetassayError, OSError):
+            raise
+        except Exception as error:
+            said = " ".join(str(error).split())
+            raise InputError(
+                f"its results cannot be made sense of ({type(error).__name__}: {said}).",
+                place=Place(file=str(self.path)),
+                remedy=f"{_AGAIN} If that does not help, it is a defect of metassay.",
+            ) from error
 
     @property
     def parts(self) -> ScoreParts:
@@ -136,7 +167,13 @@ class ScoreParts:
         file = self._file(metric, number)
         if not file.is_file():
             return {}
-        frame = pl.read_parquet(file)
+        frame = parse_parquet(file.read_bytes(), file=str(file))
+        if frame.schema != _PART:
+            raise InputError(
+                "this is no part of scores.",
+                place=Place(file=str(file)),
+                remedy="Delete it: its scores are then computed again.",
+            )
         return dict(zip(frame["key"].to_list(), frame["score"].to_list()))
 
     def save(self, metric: Metric, number: int, scores: dict[bytes, float]) -> None:
@@ -144,12 +181,12 @@ class ScoreParts:
         ordered = sorted(scores.items())
         frame = pl.DataFrame(
             {"key": [key for key, _ in ordered], "score": [score for _, score in ordered]},
-            schema={"key": pl.Binary, "score": pl.Float64},
+            schema=_PART,
         )
         write_frame(self._file(metric, number), frame)
 
     def _file(self, metric: Metric, number: int) -> Path:
-        name = re.sub(r"[^a-z0-9_.-]+", "-", metric.spec.lower()).strip("-")
+        name = re.sub(r"[^a-z0-9_.-]+", "-", metric.spec.lower())[:100].strip("-")
         signature = hashlib.blake2b(metric.signature.encode(), digest_size=4).hexdigest()
         return self.folder / f"part-{name}-{signature}-{number:05d}.parquet"
 
@@ -157,19 +194,35 @@ class ScoreParts:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a run folder, or an error that says it is none."""
     file = folder / MANIFEST
+    checked_path(str(folder))
     if not file.is_file():
         raise InputError(
             "this is no run folder (it has no manifest.json).",
             place=Place(file=str(folder)),
             remedy="Make one with: metassay assay DATA --out FOLDER",
         )
+    manifest = _json(file)
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("identity", {}), dict):
+        raise InputError(
+            "a JSON object with the identity of a run was expected.", place=Place(file=str(file))
+        )
+    return manifest
+
+
+def _json(file: Path) -> Any:
+    """What a JSON file holds; NaN is no JSON."""
     try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror}).", place=Place(file=str(file))) from None
+    except RecursionError:
+        raise InputError("this JSON is nested too deeply.", place=Place(file=str(file))) from None
     except ValueError as error:
         raise InputError(f"this is not JSON ({error}).", place=Place(file=str(file))) from None
-    if not isinstance(manifest, dict):
-        raise InputError("a JSON object was expected.", place=Place(file=str(file)))
-    return manifest
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def _check_same(folder: Path, identity: Mapping[str, Any]) -> None:

@@ -54,8 +54,10 @@ def compare(*runs: str | Path) -> CompareResult:
         raise InputError(
             "there is one run only.", remedy="Name two or more runs, or a folder that holds them."
         )
-    results = [RunFolder.existing(folder).read_json(RESULT) for folder in folders]
+    opened = [RunFolder.existing(folder) for folder in folders]
+    results = [run.read_checked(RESULT, "assay") for run in opened]
     tasks = sorted({result["task"] for result in results})
     if len(tasks) > 1:
         raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")
-    return CompareResult(tuple(str(folder) for folder in folders), compare_series(results))
+    with opened[-1].understood():
+        return CompareResult(tuple(str(folder) for folder in folders), compare_series(results))

@@ -52,14 +52,18 @@ def overview(*runs: str | Path) -> OverviewResult:
     if not folders:
         raise InputError("there is no run in this folder.", place=Place(file=str(runs[0])))
     results = {str(folder): _assay(folder) for folder in folders}
-    entries = [_entry(folder, results[str(folder)]) for folder in folders]
-    return OverviewResult(entries, _comparisons(entries, results))
+    entries = []
+    for folder in folders:
+        with RunFolder.existing(folder).understood():
+            entries.append(_entry(folder, results[str(folder)]))
+    with RunFolder.existing(folders[-1]).understood():
+        return OverviewResult(entries, _comparisons(entries, results))
 
 
 def _assay(folder: Path) -> dict[str, Any] | None:
     """The result of a finished assay; None for other runs and unfinished ones."""
     run = RunFolder.existing(folder)
-    return run.read_json(RESULT) if (folder / RESULT).is_file() else None
+    return run.read_checked(RESULT, "assay") if (folder / RESULT).is_file() else None
 
 
 def _entry(folder: Path, result: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.engine.local import Progress, default_workers
 from metassay.llm.asking import LlmSettings, read_prices
+from metassay.llm.prompts import read_prompt
 from metassay.metrics.given import distinct_texts
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import takes
@@ -49,7 +50,7 @@ def described(llm: LlmSettings | None) -> dict[str, str | None] | None:
     """What identifies a model for a manifest: no address and no key."""
     if llm is None:
         return None
-    prompt = None if llm.prompt is None else Path(llm.prompt).read_text(encoding="utf-8")
+    prompt = None if llm.prompt is None else read_prompt(llm.prompt)
     return {"model": llm.local or llm.model, "prompt": prompt}
 
 

@@ -76,7 +76,8 @@ def read(
             language=language,
             paired=pairs,
         )
-    dataset = replace(dataset, guess=guess).with_notes(*dict.fromkeys(notes))
+    files = _named_files(source, join, qrels)
+    dataset = replace(dataset, guess=guess, files=files).with_notes(*dict.fromkeys(notes))
     return _select(dataset, where, systems, exclude_systems)
 
 
@@ -100,7 +101,15 @@ def read_plain(
         table = RawTable(hypothesis[0], read_parallel(list(reference), list(hypothesis), source))
     kind, guess = _task([table], task, language=language)
     dataset = assemble([table], task=kind, language=language)
-    return replace(dataset, guess=guess).with_notes(*table.notes)
+    files = _named_files([*reference, *hypothesis], source)
+    return replace(dataset, guess=guess, files=files).with_notes(*table.notes)
+
+
+def _named_files(*sources: Source | Paths | None) -> tuple[str, ...]:
+    """The paths among what was named; frames and rows have none."""
+    several = [source if isinstance(source, list | tuple) else [source] for source in sources]
+    paths = (part for source in several for part in source if isinstance(part, str | os.PathLike))
+    return tuple(os.fspath(path) for path in paths)
 
 
 def _task(

@@ -81,7 +81,7 @@ def recommend(
     `criteria`: numbers per metric, higher is better, in order of importance.
     """
     folder = RunFolder.existing(run)
-    result = folder.read_json(RESULT)
+    result = folder.read_checked(RESULT, "assay")
     columns = list(result["contexts"])
     if context is not None and context not in columns:
         raise UnknownName("context of this run", context, columns)
@@ -90,11 +90,16 @@ def recommend(
         unknown = sorted(set(numbers) - known)
         if unknown:
             raise InputError(f"criterion {name} names {unknown[0]}, which was not assayed.")
-    cost = folder.read_json(TIMINGS)["seconds_per_1000_outputs"]
     chosen = columns if context is None else [context]
-    return RecommendResult(
-        {column: stored_evidence(result, column, cost=cost, criteria=criteria) for column in chosen},
-        {metric: seconds for metric, seconds in cost.items() if metric in known},
-        {column: result["contexts"][column]["robustness"] for column in chosen},
-        result["phi"],
-    )
+    with folder.understood():
+        cost = {
+            metric: float(s) for metric, s in folder.read_json(TIMINGS)["seconds_per_1000_outputs"].items()
+        }
+        made = RecommendResult(
+            {column: stored_evidence(result, column, cost=cost, criteria=criteria) for column in chosen},
+            {metric: seconds for metric, seconds in cost.items() if metric in known},
+            {column: result["contexts"][column]["robustness"] for column in chosen},
+            result["phi"],
+        )
+        made.to_dict()  # so that what does not fit together is found here
+        return made

@@ -13,10 +13,14 @@ from metassay.workflows.run_files import EXAMPLES, REPORT, RESULT, report_conten
 def report(run: str | Path) -> Path:
     """Write `report.html` of a finished run anew and return its path."""
     folder = RunFolder.existing(run)
-    folder.write_text(REPORT, render(run_content(folder)))
+    with folder.understood():
+        page = render(run_content(folder))
+    folder.write_text(REPORT, page)
     return folder.path / REPORT
 
 
 def run_content(folder: RunFolder) -> dict[str, Any]:
     """Everything that a finished run says."""
-    return report_content(folder.read_json(RESULT), folder.read_json(EXAMPLES), read_manifest(folder.path))
+    return report_content(
+        folder.read_checked(RESULT, "assay"), folder.read_json(EXAMPLES), read_manifest(folder.path)
+    )

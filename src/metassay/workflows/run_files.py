@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from metassay.data.cube import Cube
+from metassay.data.readers.files import checked_path
 from metassay.reporting.charts.against_people import (
     comparisons_chart,
     curves_chart,
@@ -35,10 +37,14 @@ TIMINGS = "timings.json"
 VERDICTS = "results/verdicts.parquet"
 """What judges that compare two outputs said, in both orders: `metassay judge RUN` reads it."""
 DEPENDENCE_WIDTH = 720
+_LONGEST = 150
+"""File systems take 255 bytes, and endings follow."""
 
 
 def run_folders(runs: Sequence[str | Path]) -> list[Path]:
     """The run folders, in the order given; one folder that is no run stands for all runs in it, by name."""
+    for run in runs:
+        checked_path(str(run))
     if len(runs) == 1 and not (Path(runs[0]) / MANIFEST).is_file() and Path(runs[0]).is_dir():
         return sorted(path.parent for path in Path(runs[0]).glob(f"*/{MANIFEST}"))
     return [Path(run) for run in runs]
@@ -97,7 +103,11 @@ def open_score_run(
 
 def file_name(text: str) -> str:
     """A text that people chose as the name of a file."""
-    return re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"
+    name = re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"
+    if len(name.encode()) <= _LONGEST:
+        return name
+    rest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+    return f"{name.encode()[:_LONGEST].decode(errors='ignore')}-{rest}"
 
 
 def write_ranking(run: RunFolder, result: Mapping[str, Any], frame: pl.DataFrame) -> None:

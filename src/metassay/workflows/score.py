@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import polars as pl
 
 from metassay.data.cube import Cube
 from metassay.data.dataset import Dataset
+from metassay.data.readers.files import refuse_overwriting
 from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, default_workers, score_rows
 from metassay.errors import InputError, Place, UnknownName
@@ -20,6 +22,7 @@ from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.reporting.labels import in_labels
 from metassay.reporting.tables import to_text
 from metassay.settings import takes
+from metassay.store.run import write_bytes
 from metassay.workflows.preparing import as_dataset, chosen_metrics, normalisation, prepared, scoring_rows
 from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
@@ -80,6 +83,8 @@ def score(
     if asked.test is not None and asked.test not in TESTS:
         raise UnknownName("test", asked.test, TESTS)
     data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
+    if asked.per_segment is not None:
+        _check_target(asked.per_segment, data.files)
     chosen = chosen_metrics(data, asked.metrics, normalisation(data, asked.normalize))
     with warnings_as_notes() as notes:
         statistics, scores = _scored(chosen, scoring_rows(data), workers, progress)
@@ -127,23 +132,40 @@ def _long_table(data: Dataset, metrics: Sequence[Metric], scores: Mapping[str, S
 
 
 def write_table(frame: pl.DataFrame, path: str | Path) -> None:
-    """A table as Parquet, CSV or JSON lines, by the name's ending."""
-    writers: dict[str, Callable[[Path], Any]] = {
-        ".parquet": frame.write_parquet,
-        ".csv": frame.write_csv,
-        ".jsonl": frame.write_ndjson,
-    }
-    ending = Path(path).suffix.lower()
-    if ending not in writers:
-        raise InputError(
-            f"cannot tell the format from the ending {ending!r}.",
-            place=Place(file=str(path)),
-            remedy=f"Use one of: {', '.join(writers)}.",
-        )
+    """A table as Parquet, CSV or JSON lines, by the name's ending, whole or not at all."""
+    content = io.BytesIO()
+    _WRITERS[Path(path).suffix.lower()](frame, content)
     try:
-        writers[ending](Path(path))
+        write_bytes(Path(path), content.getvalue())
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror}).", place=Place(file=str(path))) from None
+
+
+_WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
+    ".parquet": lambda frame, file: frame.write_parquet(file),
+    ".csv": lambda frame, file: frame.write_csv(file),
+    ".jsonl": lambda frame, file: frame.write_ndjson(file),
+}
+
+
+def _check_target(path: str | Path, inputs: Sequence[str]) -> None:
+    """Before hours of work: whether its result can be written there, and replaces nothing that was read."""
+    place = Place(file=str(path))
+    ending = Path(path).suffix.lower()
+    if ending not in _WRITERS:
+        raise InputError(
+            f"cannot tell the format from the ending {ending!r}.",
+            place=place,
+            remedy=f"Use one of: {', '.join(_WRITERS)}.",
+        )
+    try:
+        if not Path(path).parent.is_dir():
+            raise InputError("there is no such folder to write to.", place=place)
+        if Path(path).is_dir():
+            raise InputError("this is a folder; name a file in it.", place=place)
+        refuse_overwriting(path, inputs)
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror}).", place=place) from None
 
 
 def _systems(

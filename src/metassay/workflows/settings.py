@@ -162,7 +162,7 @@ class AssaySettings(Settings):
     perturbations: Annotated[Any, option("Comma-separated; default those of the task.", kind=str | None)] = (
         None
     )
-    per_output: Annotated[int, option("Perturbations per output.", least=1)] = 4
+    per_output: Annotated[int, option("Perturbations per output.", least=1, most=10_000)] = 4
     cluster: Annotated[
         str | None, option("Column of the independent unit; default document, chapter, speaker or the item.")
     ] = None
@@ -231,7 +231,7 @@ class PerturbSettings(Settings):
     perturbations: Annotated[Any, option("Comma-separated; default those of the task.", kind=str | None)] = (
         None
     )
-    per_output: Annotated[int | None, option("Perturbations per output.", least=1)] = 4
+    per_output: Annotated[int | None, option("Perturbations per output.", least=1, most=10_000)] = 4
     normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
     preprocess: Annotated[str, option("none, paper or paper-asymmetric.")] = "none"
     keep_references: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import polars as pl
 
@@ -91,53 +92,54 @@ def _unquoted(text: str, delimiter: str) -> list[list[str]]:
 
 def _quoted(text: str, delimiter: str, file: str) -> list[list[str]]:
     """Rows of a file with minimal quoting; lines without a quote at a field's start take a short cut."""
+    text = text.removesuffix("\n")
     rows: list[list[str]] = []
-    lines = iter(text.removesuffix("\n").split("\n"))
-    opening = f'{delimiter}"'
-    for line in lines:
-        if not line.startswith('"') and opening not in line:
-            rows.append(line.split(delimiter))
-            continue
-        record = line
-        while (row := _split_record(record, delimiter, file, len(rows))) is None:
-            following = next(lines, None)
-            if following is None:
-                raise InputError(
-                    "a quote is opened and never closed.",
-                    place=Place(file=file, row=len(rows)),
-                    remedy=_TRY_NONE,
-                )
-            record = f"{record}\n{following}"
+    opening, start = f'{delimiter}"', 0
+    while start <= len(text):
+        end = _line_end(text, start)
+        if text.startswith('"', start) or text.find(opening, start, end) >= 0:
+            row, end = _record(text, start, delimiter, Place(file=file, row=len(rows)))
+        else:
+            row = text[start:end].split(delimiter)
         rows.append(row)
+        start = end + 1
     return rows
 
 
-def _split_record(record: str, delimiter: str, file: str, row: int) -> list[str] | None:
-    """The fields of a record, or None when a quoted field goes on in the next line."""
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _record(text: str, start: int, delimiter: str, place: Place) -> tuple[list[str], int]:
+    """The fields of the record that begins at `start`, and where it ends; quoted fields may hold LF."""
     fields: list[str] = []
-    start = 0
     while True:
-        if not record.startswith('"', start):
-            end = record.find(delimiter, start)
+        if not text.startswith('"', start):
+            last = _line_end(text, start)
+            end = text.find(delimiter, start, last)
+            fields.append(text[start : last if end < 0 else end])
             if end < 0:
-                return [*fields, record[start:]]
-            fields.append(record[start:end])
+                return fields, last
         else:
-            closing = _closing_quote(record, start + 1)
+            closing = _closing_quote(text, start + 1)
             if closing is None:
-                return None
+                raise InputError("a quote is opened and never closed.", place=place, remedy=_TRY_NONE)
             end = closing + 1
-            fields.append(record[start + 1 : closing].replace('""', '"'))
-            rest = record[end:]
-            if rest in ("", "\r"):
-                return fields if not rest else [*fields[:-1], fields[-1] + rest]
-            if not rest.startswith(delimiter):
-                raise InputError(
-                    "text follows a closing quote.",
-                    place=Place(file=file, row=row, column=str(len(fields))),
-                    remedy=_TRY_NONE,
-                )
+            fields.append(text[start + 1 : closing].replace('""', '"'))
+            if not text.startswith(delimiter, end):
+                return _at_end(text, end, fields, place)
         start = end + 1
+
+
+def _at_end(text: str, end: int, fields: list[str], place: Place) -> tuple[list[str], int]:
+    """The record where it ends after a closing quote; a CR before the LF belongs to its last field."""
+    last = end + text.startswith("\r", end)
+    if last < len(text) and text[last] != "\n":
+        place = Place(file=place.file, row=place.row, column=str(len(fields)))
+        raise InputError("text follows a closing quote.", place=place, remedy=_TRY_NONE)
+    fields[-1] += text[end:last]
+    return fields, last
 
 
 def _closing_quote(record: str, start: int) -> int | None:
@@ -154,10 +156,11 @@ def _without_rows(file: str) -> InputError:
 
 
 def _check_header(header: list[str], file: str) -> None:
+    counts = Counter(header)
     for name in header:
         if not name:
             raise InputError("a column has no name.", place=Place(file=file, line=1))
-        if header.count(name) > 1:
+        if counts[name] > 1:
             raise InputError("this name heads two columns.", place=Place(file=file, line=1, column=name))
 
 

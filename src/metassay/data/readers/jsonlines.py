@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, Place, shortened
+
+_DEEPEST = 20
+_NESTED = ("a list", "an object")
+_LISTS: tuple[tuple[set[type], type[pl.DataType]], ...] = (
+    ({str}, pl.String),
+    ({int}, pl.Int64),
+    ({float}, pl.Float64),
+    ({bool}, pl.Boolean),
+)
+_LARGEST = int(sys.float_info.max)
 
 
 def parse_json_lines(text: str, *, file: str) -> pl.DataFrame:
@@ -16,17 +30,62 @@ def parse_json_lines(text: str, *, file: str) -> pl.DataFrame:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        try:
-            record = json.loads(line, parse_constant=_refuse_constant)
-        except ValueError as error:
-            reason = getattr(error, "msg", str(error))
-            raise InputError(f"this is not JSON ({reason}).", place=Place(file=file, line=number)) from None
-        if not isinstance(record, dict):
-            raise InputError("a JSON object was expected.", place=Place(file=file, line=number))
-        records.append(record)
+        records.append(parse_object(line, Place(file=file, line=number)))
     names = list(dict.fromkeys(name for record in records for name in record))
     columns = {name: [record.get(name) for record in records] for name in names}
     return pl.DataFrame({name: _series(name, values, file) for name, values in columns.items()})
+
+
+def parse_object(text: str, place: Place) -> dict[str, Any]:
+    """The JSON object in a text, or an error: also for a key that comes twice, and for text that is none."""
+    try:
+        found = json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=_without_repeats,
+        )
+    except RecursionError:
+        raise InputError("this JSON is nested too deeply.", place=place) from None
+    except ValueError as error:
+        reason = getattr(error, "msg", str(error))
+        raise InputError(f"this is not JSON ({reason}).", place=place) from None
+    if not isinstance(found, dict):
+        raise InputError("a JSON object was expected.", place=place)
+    nested = any(isinstance(value, list | dict) for value in found.values())
+    if nested or "\\u" in text:
+        for name, value in found.items():
+            _check_value([name, value], replace(place, column=shortened(name)))
+    return found
+
+
+def _check_value(value: Any, place: Place, depth: int = 0) -> None:
+    """Escapes can spell what no text holds, NUL and halves of a character; and nesting has an end."""
+    if isinstance(value, str):
+        if "\0" in value:
+            raise InputError("there is a NUL character in the text.", place=place)
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise InputError("there is half a character in the text (a lone surrogate).", place=place)
+    elif isinstance(value, list | dict):
+        if depth > _DEEPEST:
+            raise InputError("this JSON is nested too deeply.", place=place)
+        for inner in value if isinstance(value, list) else (*value, *value.values()):
+            _check_value(inner, place, depth + 1)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"the key {twice!r} comes twice")
+    return found
+
+
+def _finite(written: str) -> float:
+    number = float(written)
+    if math.isinf(number):
+        raise ValueError(f"{shortened(written)} is too large for a number")
+    return number
 
 
 def _series(name: str, values: list[Any], file: str) -> pl.Series:
@@ -44,13 +103,25 @@ def _series(name: str, values: list[Any], file: str) -> pl.Series:
                 place=Place(file=file, row=row, column=name),
             )
     if first is not None and first[0] == "a number" and any(isinstance(value, float) for value in values):
-        return pl.Series(
-            name, [None if value is None else float(value) for value in values], dtype=pl.Float64
-        )
+        values = [
+            float(value) if type(value) is int and abs(value) <= _LARGEST else value for value in values
+        ]
     try:
+        if first is not None and first[0] in _NESTED:
+            return _nested(name, values)
         return pl.Series(name, values, strict=True)
-    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise InputError("its values do not fit one type.", place=Place(file=file, column=name)) from None
+
+
+def _nested(name: str, values: list[Any]) -> pl.Series:
+    """Lists of texts or of numbers as such; whatever else is nested, which nobody asks for, as its JSON."""
+    kinds = {type(inner) for value in values if isinstance(value, list) for inner in value} - {type(None)}
+    plain = next((kind for own, kind in _LISTS if kinds <= own), None)
+    if plain is not None and not any(isinstance(value, dict) for value in values):
+        return pl.Series(name, values, dtype=pl.List(plain), strict=True)
+    texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
+    return pl.DataFrame({"json": pl.Series(texts, dtype=pl.String)}).to_struct(name)
 
 
 def _kind(value: Any) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -89,15 +90,35 @@ def segment_scores(frame: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
     return mean.join(wide, on=keys, nulls_equal=True).sort(keys)
 
 
-def read_rating_file(path: str | Path) -> pl.DataFrame:
-    """`system, seg_id, mqm` from a `.seg.rating` file of mt-metrics-eval, null where a segment is unrated."""
+def read_rating_file(path: str | Path, segments: int | None = None) -> pl.DataFrame:
+    """`system, seg_id, mqm` from a `.seg.rating` file of mt-metrics-eval, null where a segment is unrated.
+
+    Line n of a system is segment n, so every system must have one line for each of `segments`; without that
+    number, as many as every other.
+    """
     systems, values = [], []
     for number, line in enumerate(read_text(str(path)).removesuffix("\n").split("\n"), start=1):
-        system, _, rating = line.partition("\t")
+        system, tab, rating = line.partition("\t")
+        place = Place(str(path), line=number)
+        if not tab:
+            raise InputError("a system, a tab and a rating were expected.", place=place)
         systems.append(system)
-        values.append(_rating_score(rating, Place(str(path), line=number)))
+        values.append(_rating_score(rating, place))
+    check_lengths(systems, segments, path, "ratings")
     frame = pl.DataFrame({"system": systems, "mqm": pl.Series(values, dtype=pl.Float64)})
     return frame.select("system", pl.int_range(1, pl.len() + 1).over("system").alias("seg_id"), "mqm")
+
+
+def check_lengths(systems: list[str], segments: int | None, path: str | Path, what: str) -> None:
+    """An error where a system has more or fewer lines than the test set has segments: one lost shifts all."""
+    counts = Counter(systems)
+    wanted = max(counts.values()) if segments is None else segments
+    short = next((system for system in sorted(counts) if counts[system] != wanted), None)
+    if short is not None:
+        raise InputError(
+            f"system {short} has {counts[short]} {what}, but the test set has {wanted} segments.",
+            place=Place(str(path)),
+        )
 
 
 def _rating_score(text: str, place: Place) -> float | None:
@@ -108,7 +129,7 @@ def _rating_score(text: str, place: Place) -> float | None:
         weights = [
             error_weight(error["category"], error["severity"]) for error in json.loads(rating)["errors"]
         ]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"this is no rating ({type(error).__name__}).", place=place) from None
     if any(map(math.isnan, weights)):
         raise InputError("a marked error has an unknown severity.", place=place)

@@ -19,7 +19,7 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.readers.files import read_text
-from metassay.data.readers.mqm_ratings import read_rating_file
+from metassay.data.readers.mqm_ratings import check_lengths, read_rating_file
 from metassay.errors import InputError, Place, UnknownName
 
 STANDARD_REFERENCES = {
@@ -116,7 +116,7 @@ def _human_scores(folder: Path, lp: str, segments: int) -> list[pl.DataFrame]:
         name = HUMAN_NAMES.get(name, name)
         found[name] = _scores(path, name, segments)
     for path in sorted(folder.glob(f"{lp}.mqm*.seg.rating")):
-        found.setdefault("mqm", read_rating_file(path))
+        found.setdefault("mqm", read_rating_file(path, segments))
     return list(found.values())
 
 
@@ -132,14 +132,7 @@ def _scores(path: Path, name: str, segments: int) -> pl.DataFrame:
         systems.append(system)
         values.append(value)
     frame = pl.DataFrame({"system": systems, name: cells.scores(pl.Series(name, values), str(path))})
-    counts = frame["system"].value_counts()
-    wrong = counts.filter(pl.col("count") != segments)
-    if not wrong.is_empty():
-        system, count = wrong.sort("system").row(0)
-        raise InputError(
-            f"system {system} has {count} scores, but the test set has {segments} segments.",
-            place=Place(str(path)),
-        )
+    check_lengths(systems, segments, path, "scores")
     return frame.with_columns(seg_id=pl.int_range(1, pl.len() + 1).over("system"))
 
 

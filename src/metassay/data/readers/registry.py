@@ -17,7 +17,7 @@ import polars as pl
 
 from metassay import plugins
 from metassay.data.readers import mqm_ratings, mt_metrics_eval, trec
-from metassay.data.readers.files import checked_text, opening_lines, read_bytes
+from metassay.data.readers.files import checked_path, checked_text, is_pipe, opening_lines, read_bytes
 from metassay.data.readers.tables import is_table, parse_table, read_table
 from metassay.data.readers.utterances import is_espnet, is_manifest, read_espnet, read_manifest
 from metassay.errors import InputError, Place
@@ -193,7 +193,8 @@ def paths_of(source: Any) -> list[str]:
 def _tables_at(path: str, how: How) -> list[RawTable]:
     if path == "-":
         return [_standard_input(how)]
-    formats = (*plugged_in(), *FORMATS)
+    # a plug-in opens files itself, and a pipe can be opened once only
+    formats = FORMATS if is_pipe(checked_path(path)) else (*plugged_in(), *FORMATS)
     for reader in formats:
         if reader.sniff(path):
             return reader.tables(path, how)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from metassay.data.readers.delimited import parse_delimited
 from metassay.data.readers.files import checked_text, ending, read_bytes
@@ -18,6 +19,8 @@ JSON_LINES = (".jsonl", ".ndjson", ".jsonlines")
 PARQUET = (".parquet", ".pq")
 ENDINGS = (*DELIMITERS, *JSON_LINES, *PARQUET)
 PARQUET_MAGIC = b"PAR1"
+_REFUSALS = (OSError, ValueError, TypeError, KeyError, NotImplementedError, OverflowError, MemoryError)
+"""What Arrow's Python side raises beside its own errors."""
 
 
 def read_table(path: str, *, quoting: str = "minimal") -> pl.DataFrame:
@@ -58,11 +61,16 @@ def _parser(kind: str) -> Callable[[str, str, str], pl.DataFrame]:
 
 
 def parse_parquet(content: bytes, *, file: str) -> pl.DataFrame:
-    """The table in a Parquet file."""
+    """The table in a Parquet file.
+
+    Arrow's own reader takes it: one that is broken makes others panic, or ask for more memory than there is.
+    """
     try:
-        frame = pl.read_parquet(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).splitlines()[0]
+        table = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
+        table.validate(full=True)
+        frame = pl.DataFrame(pl.from_arrow(table))
+    except (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, *_REFUSALS) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"this is not a Parquet file ({reason}).", place=Place(file=file)) from None
     if frame.is_empty():
         raise InputError("the file has no rows.", place=Place(file=file))

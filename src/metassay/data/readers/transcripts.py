@@ -11,15 +11,16 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.readers.files import checked_text, opening, plain_name, read_bytes, read_text
+from metassay.data.readers.files import checked_path, checked_text, opening, plain_name, read_bytes, read_text
 from metassay.data.readers.utterances import is_kaldi, is_trn, read_kaldi, read_trn_pairs, side_by_side
 from metassay.errors import InputError, Place
 
-_TIME = r"\d+(?:\.\d*)?|\.\d+"
+_TIME = r"\d{1,15}(?:\.\d{0,30})?|\.\d{1,30}"
 _STM_LINE = re.compile(
     rf"\s*(?P<file>\S+)\s+(?P<channel>\S+)\s+(?P<speaker>\S+)\s+(?P<begin>{_TIME})\s+(?P<end>{_TIME})"
-    r"(?:\s+<(?P<label>[^>]*)>)?(?:\s+(?P<text>.*?))?\s*"
+    r"(?:\s+<(?P<label>[^>]*)>)?(?:\s+(?P<text>\S.*))?"
 )
+"""Of a line without space at its end: to look for that here takes time with the square of the spaces."""
 _UNSCORED = re.compile(r"ignore_time_segment_in_scoring|inter_segment_gap", re.IGNORECASE)
 _GENDERS = {"male": "male", "female": "female", "m": "male", "f": "female"}
 STM_SCHEMA = {
@@ -37,7 +38,7 @@ STM_SCHEMA = {
 
 def is_stm(path: str) -> bool:
     """Whether the file starts with segments: three words and two times that follow each other."""
-    lines = [_STM_LINE.fullmatch(line) for line in opening(path)[:20]]
+    lines = [_STM_LINE.fullmatch(line.rstrip()) for line in opening(path)[:20]]
     return bool(lines) and all(found and float(found["begin"]) < float(found["end"]) for found in lines)
 
 
@@ -51,7 +52,7 @@ def read_stm(path: str) -> pl.DataFrame:
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip() or line.startswith(";;"):
             continue
-        found = _STM_LINE.fullmatch(line)
+        found = _STM_LINE.fullmatch(line.rstrip())
         if found is None or float(found["end"]) <= float(found["begin"]):
             raise InputError(
                 "this is not a segment: file, channel, speaker, begin, a later end, and words.",
@@ -179,6 +180,8 @@ def read_transcripts(reference: str, outputs: Sequence[str]) -> tuple[pl.DataFra
 
     A Kaldi data folder goes with files in the format of its `text`, an `stm` with `ctm`, a `trn` with `trn`.
     """
+    for path in (reference, *outputs):
+        checked_path(path)
     if is_kaldi(reference):
         return read_kaldi(reference, outputs), []
     if is_stm(reference):

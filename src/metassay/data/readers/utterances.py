@@ -81,14 +81,21 @@ def side_by_side(references: pl.DataFrame, outputs: Mapping[str, pl.DataFrame]) 
     return table.select(*front, *(column for column in table.columns if column not in front))
 
 
-_TRN_LINE = re.compile(r"(?P<text>.*?)\s*\((?P<id>[^()\s]+)\)\s*")
+_TRN_ID = re.compile(r"([^()\s]+)\)")
 _ALTERNATIVES = re.compile(r"\{[^{}]*/[^{}]*\}")
 
 
 def is_trn(path: str) -> bool:
     """Whether every line of the file's beginning ends with an utterance in parentheses."""
     lines = opening(path)[:20]
-    return bool(lines) and all(_TRN_LINE.fullmatch(line) for line in lines)
+    return bool(lines) and all(_trn_parts(line) for line in lines)
+
+
+def _trn_parts(line: str) -> tuple[str, str] | None:
+    """Utterance and transcript of a line of a `trn`; None where it does not end in `(utterance)`."""
+    text, _, rest = line.rstrip().rpartition("(")
+    found = _TRN_ID.fullmatch(rest)
+    return None if found is None or "(" not in line else (found[1], text.strip())
 
 
 def read_trn(path: str) -> pl.DataFrame:
@@ -100,20 +107,20 @@ def read_trn(path: str) -> pl.DataFrame:
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip() or line.startswith(";;"):
             continue
-        found = _TRN_LINE.fullmatch(line)
+        found = _trn_parts(line)
         if found is None:
             raise InputError(
                 "the line does not end with its utterance in parentheses.",
                 place=Place(file=path, line=number),
                 remedy="A line of a trn file is: words of the transcript (utterance).",
             )
-        if _ALTERNATIVES.search(found["text"]):
+        if _ALTERNATIVES.search(found[1]):
             raise InputError(
                 "alternative transcripts ({ a / b }) cannot be scored.",
                 place=Place(file=path, line=number),
                 remedy="Keep one of them.",
             )
-        rows.append((found["id"], found["text"].strip(), number))
+        rows.append((*found, number))
     return utterances(rows, path)
 
 
@@ -228,7 +235,7 @@ def is_manifest(path: str) -> bool:
         return False
     try:
         keys = set(json.loads(lines[0]))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return all(keys & set(names) for names in (RECORDING, REFERENCE, OUTPUT))
 

@@ -1,0 +1,137 @@
+"""Run folders that somebody edited: our schemas read as jsonschema reads them, and nothing is a traceback."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+from pathlib import Path
+from random import Random
+
+import jsonschema
+import pytest
+
+from metassay.errors import InputError
+from metassay.metrics.registry import parse_metric
+from metassay.schemas import first_fault, schema
+from metassay.store.run import ScoreParts
+from metassay.workflows.assay import assay
+from metassay.workflows.compare import compare
+from metassay.workflows.overview import overview
+from metassay.workflows.read import read
+from metassay.workflows.recommend import recommend
+from metassay.workflows.report import report
+
+TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
+    f"{item},{system},{'news' if item % 2 else 'chat'},the cat sat {item} {system},the cat sat {item} times\n"
+    for item in range(8)
+    for system in "abc"
+)
+VALUES = (None, True, 0, -1, 1.0, 2.5, 10**30, "", "x", [], {}, [None], {"": 1}, [{}])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "data.csv").write_text(TABLE)
+    data = read(folder / "data.csv", language="en", task="mt")
+    assay(data, metrics="chrf,bleu", contexts=["domain"], resamples=20, permutations=19, out=folder / "run")
+    return folder / "run"
+
+
+@pytest.fixture
+def runs(finished, tmp_path) -> Path:
+    for name in ("one", "two"):
+        shutil.copytree(finished, tmp_path / name)
+    return tmp_path
+
+
+def edited(document, random: Random):
+    """The document with one value somewhere in it replaced or left out."""
+    document = copy.deepcopy(document)
+    holder, key, inner = None, None, document
+    while isinstance(inner, dict | list) and inner and (holder is None or random.random() < 0.85):
+        holder = inner
+        key = random.choice(list(inner)) if isinstance(inner, dict) else random.randrange(len(inner))
+        inner = holder[key]
+    if random.random() < 0.3:
+        del holder[key]
+    else:
+        holder[key] = random.choice(VALUES)
+    return document
+
+
+def test_our_schemas_are_read_as_jsonschema_reads_them(finished) -> None:
+    whole = json.loads((finished / "results" / "assay.json").read_text())
+    theirs = jsonschema.Draft202012Validator(schema("assay"))
+    assert first_fault(whole, schema("assay")) is None
+    verdicts = {True: 0, False: 0}
+    for number in range(600):
+        document = edited(whole, Random(number))
+        valid = theirs.is_valid(document)
+        assert (first_fault(document, schema("assay")) is None) == valid, number
+        verdicts[valid] += 1
+    assert min(verdicts.values()) > 50
+
+
+def test_the_place_of_a_fault_is_named(runs) -> None:
+    file = runs / "one" / "results" / "assay.json"
+    result = json.loads(file.read_text())
+    result["contexts"]["domain"]["local_accuracy"][1]["accuracy"] = 1.5
+    file.write_text(json.dumps(result))
+    for reader in (report, recommend, lambda run: compare(run, run), overview):
+        with pytest.raises(
+            InputError, match=r"local_accuracy\[1\]\.accuracy: 1\.5 is out of bounds"
+        ) as error:
+            reader(runs / "one")
+        assert str(error.value).startswith(str(file)[:40])
+
+
+BROKEN = {
+    "manifest.json": ("[]", "null", '{"identity": 5}', "{", "", "\xff", "[" * 100_000),
+    "results/assay.json": ("[]", "null", "{}", "{", "NaN", '{"schema_version": 1}', "[" * 100_000),
+    "results/examples.json": ("5", "{}", "[5]", "{", '[{"item": 1}]'),
+    "timings.json": ("[]", "null", "{}", '{"seconds_per_1000_outputs": 5}', '{"seconds_per_1000_outputs": {"bleu": "x"}}'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_files_that_somebody_wrote_over(runs, name) -> None:
+    for content in BROKEN[name]:
+        (runs / "one" / name).write_text(content, encoding="latin-1")
+        said = []
+        for reader in (report, recommend, lambda run: compare(run, runs / "two"), overview):
+            try:
+                reader(runs / "one")
+            except InputError as error:
+                said.append(str(error))
+        assert all(len(text) <= 500 and text.count("\n") <= 1 for text in said)
+        assert said or name == "results/examples.json", content
+
+
+def test_results_that_do_not_fit_together_are_said_to(runs) -> None:
+    file = runs / "one" / "results" / "assay.json"
+    result = json.loads(file.read_text())
+    result["recommendation"] = {}
+    file.write_text(json.dumps(result))
+    with pytest.raises(InputError, match=r"one: its results cannot be made sense of \(KeyError: 'domain'\)"):
+        recommend(runs / "one")
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "\0", ""])
+def test_names_that_no_run_can_have(name, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for reader in (report, recommend, overview, lambda run: compare(run, run)):
+        with pytest.raises(InputError):
+            reader(name)
+
+
+def test_a_part_of_scores_that_is_none_is_refused(tmp_path) -> None:
+    metric, parts = parse_metric("chrf"), ScoreParts(tmp_path)
+    parts.save(metric, 0, {b"a": 1.0})
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    for content in (b"", b"PAR1", whole[:-9], whole[:40] + b"\xff" * 8 + whole[48:]):
+        file.write_bytes(content)
+        with pytest.raises(InputError, match=r"part-chrf.*(not a Parquet file|no part of scores)"):
+            parts.load(metric, 0)
