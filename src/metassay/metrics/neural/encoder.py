@@ -86,7 +86,7 @@ class Batches:
     def text_rows(
         self, texts: Sequence[str], tokenizer: Tokenizer, forward: Callable[[TokenBatch], Tensor], *, pad: int
     ) -> tuple[Tensor, int]:
-        """`forward`'s row for each text, and how many texts were cut; texts are tokenised while a GPU works."""
+        """`forward`'s row for each text, and how many texts were cut; a GPU works while more are made."""
         import torch
 
         found: Tensor | None = None
