@@ -26,7 +26,9 @@ from metassay.metrics.neural.checkpoints import (
     tokenizer_file,
     weight_files,
 )
-from metassay.metrics.neural.encoder import Batches, TokenBatch, Tokenizer, Tokens, load_encoder
+from metassay.metrics.neural.encoder import Batches, load_encoder
+from metassay.metrics.neural.packed import PackedEncoder
+from metassay.metrics.neural.tokens import TokenBatch, Tokenizer, Tokens
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -75,6 +77,9 @@ class TokenVectors:
         state = read_weights(weight_files(folder, model=model))
         self.encoder = load_encoder(self.config, state, dtype=dtype, device=self.batches.device)
         self.encoder.encoder.layer = self.encoder.encoder.layer[:layer]
+        self.packed = PackedEncoder.suiting(self.encoder)
+        if self.packed is not None:
+            self.batches.pack()
 
     def tokens(self, texts: Sequence[str]) -> Tokens:
         """Ids of the stripped texts."""
@@ -89,13 +94,17 @@ class TokenVectors:
         found = torch.empty((int(tokens.offsets[-1]), self.config["hidden_size"]), device=self.batches.device)
 
         def vectors(batch: TokenBatch) -> Tensor:
-            states = self.encoder(input_ids=batch.ids, attention_mask=batch.mask).last_hidden_state.float()
+            if batch.packing is not None and self.packed is not None:
+                states = self.packed(batch).float()
+            else:
+                made = self.encoder(input_ids=batch.ids, attention_mask=batch.mask)
+                states = made.last_hidden_state.float()
             return states / states.norm(dim=-1, keepdim=True)
 
         for texts, made in self.batches.run(tokens, vectors, pad=self.pad):
             places, inside = tokens.places(texts)
-            target = torch.from_numpy(places[inside]).to(found.device)
-            found[target] = made[torch.from_numpy(inside).to(found.device)]
+            target = self.batches.moved(places[inside])
+            found[target] = made if made.ndim == 2 else made[self.batches.moved(inside)]
         return found
 
     def weights(self, tokens: Tokens, idf: Mapping[int, float] | None, unseen: float) -> NDArray[np.float32]:
@@ -242,6 +251,7 @@ class BertScore(NeuralMetric):
     rescale: str | None = None
 
     name: ClassVar[str] = "bertscore"
+    title: ClassVar[str] = "BERTScore"
     summary: ClassVar[str] = "BERTScore F1, or part_of=precision, recall (needs a downloaded model)"
     oracle: ClassVar[str] = "bert-score 0.3.13"
     several: ClassVar[str] = "max"

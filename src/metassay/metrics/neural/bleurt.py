@@ -22,7 +22,9 @@ from metassay.metrics.neural.checkpoints import (
     sentencepiece_model,
     weight_files,
 )
-from metassay.metrics.neural.encoder import Batches, TokenBatch, Tokenizer, Tokens, load_encoder
+from metassay.metrics.neural.encoder import Batches, load_encoder
+from metassay.metrics.neural.packed import PackedEncoder, first_states
+from metassay.metrics.neural.tokens import TokenBatch, Tokenizer, Tokens
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,6 +62,9 @@ class BleurtNetwork:
             device=self.batches.device,
             pooler=True,
         )
+        self.packed = PackedEncoder.suiting(self.encoder)
+        if self.packed is not None:
+            self.batches.pack()
         self.head = [
             state[f"classifier.{part}"].float().to(self.batches.device) for part in ("weight", "bias")
         ]
@@ -75,17 +80,23 @@ class BleurtNetwork:
         first, last = self.ids.first, self.ids.last
         tokens = Tokens.of([[first, *a, last, *b, last] for a, b in kept])
         opening = np.array([len(a) + 2 for a, _ in kept])
+        places = np.arange(len(tokens.ids)) - np.repeat(tokens.offsets[:-1], tokens.lengths)
+        kinds = Tokens((places >= np.repeat(opening, tokens.lengths)).astype(np.int64), tokens.offsets)
 
         def forward(batch: TokenBatch) -> Tensor:
             import torch
 
-            places = torch.arange(batch.ids.shape[1], device=batch.ids.device)
-            start = torch.from_numpy(opening[batch.texts]).to(batch.ids.device)[:, None]
-            segments = ((places >= start) & (places < batch.lengths[:, None])).long()
-            made = self.encoder(input_ids=batch.ids, attention_mask=batch.mask, token_type_ids=segments)
-            return torch.nn.functional.linear(made.pooler_output.float(), *self.head)[:, 0]
+            if batch.packing is not None and self.packed is not None:
+                first = first_states(self.packed(batch), batch)
+                pooled = self.encoder.pooler(first[:, None])
+            else:
+                segments = self.batches.moved(kinds.padded(batch.texts, 0))
+                made = self.encoder(input_ids=batch.ids, attention_mask=batch.mask, token_type_ids=segments)
+                pooled = made.pooler_output
+            return torch.nn.functional.linear(pooled.float(), *self.head)[:, 0]
 
-        return self.batches.rows(tokens, forward, pad=0).double().cpu().numpy()  # type: ignore[no-any-return]
+        found = self.batches.rows(tokens, forward, pad=0, kinds=kinds)
+        return found.double().cpu().numpy()  # type: ignore[no-any-return]
 
 
 def _cut(reference: list[int], output: list[int], room: int) -> tuple[list[int], list[int]]:
@@ -168,6 +179,7 @@ class Bleurt(NeuralMetric):
     activation: str | None = None
 
     name: ClassVar[str] = "bleurt"
+    title: ClassVar[str] = "BLEURT"
     summary: ClassVar[str] = "BLEURT, 20 and earlier (needs a downloaded model)"
     oracle: ClassVar[str] = "bleurt-pytorch 0.0.1"
 

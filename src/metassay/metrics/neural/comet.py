@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError
 from metassay.metrics.neural.base import Case, NeuralMetric, distinct, once, report_truncation
-from metassay.metrics.neural.encoder import TokenBatch
 from metassay.metrics.neural.layers import (
     RANKING,
     REFERENCELESS,
@@ -20,6 +19,7 @@ from metassay.metrics.neural.layers import (
     CometNetwork,
     comet_files,
 )
+from metassay.metrics.neural.tokens import TokenBatch
 from metassay.metrics.neural.unified import UnifiedNetwork
 
 if TYPE_CHECKING:
@@ -34,33 +34,35 @@ class SeparateNetwork(CometNetwork):
 
     def vectors(self, texts: Sequence[str], metric: str = "comet") -> Tensor:
         """The pooled vector of each text, float32 on the device."""
-        tokens = self.tokenizer(texts)
-        report_truncation(metric, tokens.truncated, self.tokenizer.limit)
 
         def pooled(batch: TokenBatch) -> Tensor:
             collect = self.mix.collector(batch, self.pad)
             self.hidden(batch, collect)
             return collect.result()
 
-        return self.batches.rows(tokens, pooled, pad=self.pad)
+        found, truncated = self.batches.text_rows(texts, self.tokenizer, pooled, pad=self.pad)
+        report_truncation(metric, truncated, self.tokenizer.limit)
+        return found
 
     def score(self, cases: Sequence[Case], metric: str = "comet") -> NDArray[np.float64]:
-        """Scores of cases, from the vectors of their distinct texts."""
+        """Scores of cases, from the vectors of their distinct texts; nothing is read back before the end."""
+        import torch
+
         columns = [list(column) for column in zip(*cases) if column[0] is not None]
         texts, place = distinct([text for column in columns for text in column])
         vectors = self.vectors(texts, metric)
         rows = place.reshape(len(columns), len(cases))
         starts = range(0, len(cases), ESTIMATED)
         parts = [self._estimated(vectors, rows[:, start : start + ESTIMATED]) for start in starts]
-        return np.concatenate(parts)
+        return torch.cat(parts).double().cpu().numpy()  # type: ignore[no-any-return]
 
-    def _estimated(self, vectors: Tensor, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _estimated(self, vectors: Tensor, rows: NDArray[np.int64]) -> Tensor:
         import torch
 
         with torch.inference_mode():
-            own = [vectors[torch.from_numpy(row).to(vectors.device)] for row in rows]
+            own = [vectors[self.batches.moved(np.ascontiguousarray(row))] for row in rows]
             made = _distance_score(*own) if self.estimator is None else self.estimator(_features(*own))
-        return made.reshape(-1).double().cpu().numpy()  # type: ignore[no-any-return]
+            return made.reshape(-1)
 
 
 def _features(output: Tensor, source: Tensor, reference: Tensor | None = None) -> Tensor:
@@ -131,6 +133,7 @@ class Comet(_Comet):
     model: str = "Unbabel/wmt22-comet-da"
 
     name: ClassVar[str] = "comet"
+    title: ClassVar[str] = "COMET"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "source", "references"})
     summary: ClassVar[str] = "COMET with source and reference (needs a downloaded model)"
     kinds: ClassVar[frozenset[str]] = frozenset({REGRESSION, RANKING})
@@ -143,6 +146,7 @@ class CometQE(_Comet):
     model: str = "Unbabel/wmt22-cometkiwi-da"
 
     name: ClassVar[str] = "comet_qe"
+    title: ClassVar[str] = "COMET-QE"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
     summary: ClassVar[str] = "COMET without reference, CometKiwi (needs a downloaded model)"
     kinds: ClassVar[frozenset[str]] = frozenset({REFERENCELESS, UNIFIED})

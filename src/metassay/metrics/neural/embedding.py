@@ -23,7 +23,8 @@ from metassay.metrics.neural.checkpoints import (
     tokenizer_file,
     weight_files,
 )
-from metassay.metrics.neural.encoder import Batches, TokenBatch, Tokenizer, load_encoder
+from metassay.metrics.neural.encoder import Batches, load_encoder
+from metassay.metrics.neural.tokens import TokenBatch, Tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -137,6 +138,7 @@ class EmbeddingCosine(NeuralMetric):
     model: str = "use-multilingual-v3"
 
     name: ClassVar[str] = "embedding_cosine"
+    title: ClassVar[str] = "embedding cosine"
     summary: ClassVar[str] = "cosine of sentence vectors, output and reference (needs a model)"
     several: ClassVar[str] = "max"
     needs_torch: ClassVar[bool] = False
@@ -172,6 +174,7 @@ class EmbeddingCosineSource(EmbeddingCosine):
     """The cosine between the sentence vectors of output and source, for encoders that know both languages."""
 
     name: ClassVar[str] = "embedding_cosine_src"
+    title: ClassVar[str] = "embedding cosine (source)"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
     summary: ClassVar[str] = "cosine of sentence vectors, output and source (needs a model)"
 

@@ -6,128 +6,24 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
+from metassay.metrics.neural.tokens import Index, TokenBatch, Tokenizer, Tokens, packed, tokenised
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-Index = NDArray[np.int64]
 DTYPES = ("float32", "bfloat16", "float16")
 BUDGETS = {"cpu": 4_096, "cuda": 65_536}
 """Tokens in a batch, padding included."""
+PACKED_BUDGET = 131_072
+"""Tokens in a batch without padding, in half precision on a GPU."""
 IGNORED = ("pooler.", "position_ids", "token_type_ids")
 """Parts of a checkpoint that may be there or not without changing a score."""
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """Token ids of texts, end to end, and how many texts had to be cut."""
-
-    ids: NDArray[np.int64]
-    offsets: Index
-    """Ids of text i: `ids[offsets[i] : offsets[i + 1]]`."""
-    truncated: int = 0
-
-    @classmethod
-    def of(cls, sequences: Sequence[Sequence[int]], truncated: int = 0) -> Tokens:
-        """Sequences of ids, put end to end."""
-        lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        flat = np.fromiter(chain.from_iterable(sequences), np.int64, int(offsets[-1]))
-        return cls(flat, offsets, truncated)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, text: int) -> NDArray[np.int64]:
-        return self.ids[self.offsets[text] : self.offsets[text + 1]]
-
-    @property
-    def lengths(self) -> Index:
-        """Tokens per text."""
-        return np.diff(self.offsets)
-
-    def padded(self, texts: Index, pad: int) -> NDArray[np.int64]:
-        """The chosen texts as a rectangle."""
-        places, inside = self.places(texts)
-        return np.where(inside, self.ids[places], pad)
-
-    def places(self, texts: Index) -> tuple[Index, NDArray[np.bool_]]:
-        """Where the tokens of some texts are, as a rectangle, and which of its cells are tokens."""
-        lengths = self.lengths[texts]
-        cells = np.arange(int(lengths.max()))
-        inside = cells < lengths[:, None]
-        return np.where(inside, self.offsets[texts][:, None] + cells, 0), inside
-
-
-class Tokenizer:
-    """A tokenizer read from its file as it is; its padding and truncation are switched off."""
-
-    def __init__(self, file: Path, limit: int) -> None:
-        self.limit = limit
-        self.backend = _backend(file)
-        self.backend.no_padding()
-        self.backend.enable_truncation(limit)
-
-    def __call__(self, texts: Sequence[str], *, special: bool = True) -> Tokens:
-        """Ids of each text with its special tokens, at most `limit` of them."""
-        found = self.backend.encode_batch_fast(list(texts), add_special_tokens=special)
-        return Tokens.of([one.ids for one in found], sum(bool(one.overflowing) for one in found))
-
-    def with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
-        """Ids of each text, and for each id the characters that it stands for ((0, 0) for special tokens)."""
-        return [(one.ids, one.offsets) for one in self.backend.encode_batch(list(texts))]
-
-    def id(self, *tokens: str) -> int:
-        """The id of the first of these tokens that there is."""
-        found = [self.backend.token_to_id(token) for token in tokens]
-        known = [number for number in found if number is not None]
-        if not known:
-            raise InputError(f"the tokenizer has none of the tokens {', '.join(tokens)}.")
-        return int(known[0])
-
-
-def _backend(file: Path) -> Any:
-    if file.suffix == ".json":
-        import tokenizers
-
-        return tokenizers.Tokenizer.from_file(str(file))
-    if file.name == "vocab.txt":
-        from tokenizers.implementations import BertWordPieceTokenizer
-
-        return BertWordPieceTokenizer(str(file), lowercase=True)._tokenizer  # noqa: SLF001
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(file.parent, local_files_only=True).backend_tokenizer
-
-
-@dataclass(frozen=True)
-class TokenBatch:
-    """Some texts as tensors on the device."""
-
-    texts: Index
-    """Which texts, as positions in the order given."""
-    ids: Tensor
-    lengths: Tensor
-    mask: Tensor | None
-    """1 for tokens, 0 for padding; None where all texts are equally long, so that attention needs no mask."""
-    solid: bool = False
-    """True where no position holds the padding id, be it padding or written in a text."""
-
-    @property
-    def attended(self) -> Tensor:
-        """The mask, made where there is none."""
-        if self.mask is not None:
-            return self.mask
-        ones: Tensor = self.ids.new_ones(self.ids.shape)
-        return ones
 
 
 def device_name() -> str:
@@ -152,23 +48,33 @@ class Batches:
 
     device: str = field(default_factory=device_name)
     budget: int = 0
+    packs: bool = False
+    """Whether texts are put end to end, for networks that take them so, instead of being padded."""
 
     def __post_init__(self) -> None:
         self.budget = self.budget or BUDGETS.get(self.device.split(":")[0], BUDGETS["cpu"])
 
+    def pack(self) -> None:
+        """From here on, batches are packed; they hold more where the budget is the usual one."""
+        self.packs = True
+        if self.budget == BUDGETS["cuda"]:
+            self.budget = PACKED_BUDGET
+
     def run(
-        self, tokens: Tokens, forward: Callable[[TokenBatch], Any], *, pad: int
+        self, tokens: Tokens, forward: Callable[[TokenBatch], Any], *, pad: int, kinds: Tokens | None = None
     ) -> Iterator[tuple[Index, Any]]:
         """For each batch, the texts in it and what `forward` makes of them; each text is in one batch."""
         import torch
 
         order = np.argsort(-tokens.lengths, kind="stable")
+        ordered = tokens.lengths[order]
         start = 0
         while start < len(order):
-            texts = order[start : start + _fitting(tokens.lengths[order[start:]], self.budget)]
+            fitting = _packing if self.packs else _fitting
+            texts = order[start : start + fitting(ordered[start:], self.budget)]
             try:
                 with torch.inference_mode():
-                    made = forward(self._batch(tokens, texts, pad))
+                    made = forward(self._batch(tokens, texts, pad, kinds))
             except (torch.OutOfMemoryError, MemoryError):
                 made = None
             if made is None:  # outside `except`, whose traceback would keep the tensors alive
@@ -177,7 +83,33 @@ class Batches:
             yield texts, made
             start += len(texts)
 
-    def rows(self, tokens: Tokens, forward: Callable[[TokenBatch], Tensor], *, pad: int) -> Tensor:
+    def text_rows(
+        self, texts: Sequence[str], tokenizer: Tokenizer, forward: Callable[[TokenBatch], Tensor], *, pad: int
+    ) -> tuple[Tensor, int]:
+        """`forward`'s row for each text, and how many texts were cut; a GPU works while more are made."""
+        import torch
+
+        found: Tensor | None = None
+        truncated = 0
+        for chosen, tokens in tokenised(tokenizer, texts, ahead=self.device.startswith("cuda")):
+            made = self.rows(tokens, forward, pad=pad)
+            truncated += tokens.truncated
+            if len(chosen) == len(texts):
+                return made, truncated
+            if found is None:
+                found = torch.empty((len(texts), *made.shape[1:]), device=made.device)
+            found[self.moved(chosen)] = made
+        assert found is not None
+        return found, truncated
+
+    def rows(
+        self,
+        tokens: Tokens,
+        forward: Callable[[TokenBatch], Tensor],
+        *,
+        pad: int,
+        kinds: Tokens | None = None,
+    ) -> Tensor:
         """`forward`'s row of numbers for each text, in float32 on the device.
 
         Nothing is read back between batches, so a GPU computes one while the next is being prepared.
@@ -185,13 +117,15 @@ class Batches:
         import torch
 
         found: Tensor | None = None
-        for texts, made in self.run(tokens, forward, pad=pad):
+        for texts, made in self.run(tokens, forward, pad=pad, kinds=kinds):
             if found is None:
                 found = torch.empty((len(tokens), *made.shape[1:]), device=made.device)
             found[self.moved(texts)] = made.float()
         return torch.empty((0, 1)) if found is None else found
 
-    def _batch(self, tokens: Tokens, texts: Index, pad: int) -> TokenBatch:
+    def _batch(self, tokens: Tokens, texts: Index, pad: int, kinds: Tokens | None) -> TokenBatch:
+        if self.packs:
+            return packed(tokens, texts, pad, self.moved, kinds)
         lengths = tokens.lengths[texts]
         padded = tokens.padded(texts, pad)
         ids, counts = self.moved(padded), self.moved(lengths)
@@ -200,7 +134,7 @@ class Batches:
         places = np.arange(ids.shape[1]) < lengths[:, None]
         return TokenBatch(texts, ids, counts, self.moved(places.astype(np.int64)))
 
-    def moved(self, array: NDArray[np.int64]) -> Tensor:
+    def moved(self, array: NDArray[Any]) -> Tensor:
         """The array on the device, on its way while the program goes on."""
         import torch
 
@@ -235,6 +169,11 @@ def _fitting(lengths: Index, budget: int) -> int:
     if equal >= most / 2:
         return min(most, equal)
     return min(most, len(lengths))
+
+
+def _packing(lengths: Index, budget: int) -> int:
+    """How many of these texts, longest first, have together no more tokens than the budget."""
+    return max(1, int(np.searchsorted(np.cumsum(lengths), budget, side="right")))
 
 
 def load_encoder(

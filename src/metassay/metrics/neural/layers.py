@@ -17,7 +17,9 @@ from metassay.metrics.neural.checkpoints import (
     read_pickle,
     tokenizer_file,
 )
-from metassay.metrics.neural.encoder import Batches, TokenBatch, Tokenizer, load_encoder
+from metassay.metrics.neural.encoder import Batches, load_encoder
+from metassay.metrics.neural.packed import EachLength, PackedEncoder
+from metassay.metrics.neural.tokens import TokenBatch, Tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -124,6 +126,10 @@ class CometNetwork:
         self.pad = self.tokenizer.id("<pad>", "[PAD]")
         device = self.batches.device
         self.encoder = load_encoder(self.config, _under(state, "encoder.model."), dtype=dtype, device=device)
+        # XCOMET tags tokens, which it wants as a rectangle
+        self.packed = None if files.kind == XCOMET else PackedEncoder.suiting(self.encoder)
+        if self.packed is not None:
+            self.batches.pack()
         transformation = self._transformation(files, sparsemax)
         self.mix = LayerMix.of(state, self.settings, transformation)
         self.estimator = _estimator(_under(state, "estimator.ff."), self.settings)
@@ -152,6 +158,8 @@ class CometNetwork:
 
     def hidden(self, batch: TokenBatch, see: Callable[[int, Tensor], None]) -> Tensor:
         """Run the encoder; `see(k, states)` gets hidden state k = 0 … L once it exists. Returns the last."""
+        if batch.packing is not None and self.packed is not None:
+            return self.packed(batch, see)
         layers = self.encoder.encoder.layer
         hooks = [
             layer.register_forward_pre_hook(lambda _, given, k=k: see(k, given[0]))
@@ -197,8 +205,10 @@ class LayerMix:
         gamma = float(state["layerwise_attention.gamma"])
         return cls(share.tolist(), gamma, bool(settings["layer_norm"]), pool)
 
-    def collector(self, batch: TokenBatch, pad: int, *, first: bool = False) -> Collector:
+    def collector(self, batch: TokenBatch, pad: int, *, first: bool = False) -> Collector | EachLength:
         """What gathers the mixture of one batch while the encoder runs."""
+        if batch.parts:
+            return EachLength(batch, [self.collector(part, pad, first=first) for part, _ in batch.parts])
         return Collector(self, batch, pad, "cls" if first else self.pool)
 
 

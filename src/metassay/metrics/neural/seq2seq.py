@@ -21,16 +21,9 @@ from metassay.metrics.neural.checkpoints import (
     tokenizer_file,
     weight_files,
 )
-from metassay.metrics.neural.encoder import (
-    Batches,
-    TokenBatch,
-    Tokenizer,
-    Tokens,
-    fill,
-    torch_dtype,
-    without_drawing,
-)
+from metassay.metrics.neural.encoder import Batches, fill, torch_dtype, without_drawing
 from metassay.metrics.neural.models import known
+from metassay.metrics.neural.tokens import TokenBatch, Tokenizer, Tokens
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -129,6 +122,7 @@ class MetricX(NeuralMetric):
     version: str | None = None
 
     name: ClassVar[str] = "metricx"
+    title: ClassVar[str] = "MetricX"
     higher_is_better: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"output", "source", "references"})
     summary: ClassVar[str] = "MetricX-23 and 24, lower is better (needs a downloaded model)"
@@ -174,6 +168,7 @@ class MetricXQE(MetricX):
     """MetricX without reference."""
 
     name: ClassVar[str] = "metricx_qe"
+    title: ClassVar[str] = "MetricX-QE"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
     summary: ClassVar[str] = "MetricX without reference, lower is better (needs a downloaded model)"
 
@@ -248,6 +243,7 @@ class BartScore(NeuralMetric):
     direction: str = "f"
 
     name: ClassVar[str] = "bartscore"
+    title: ClassVar[str] = "BARTScore"
     summary: ClassVar[str] = "BARTScore; direction=precision, recall or f (needs a downloaded model)"
 
     def __post_init__(self) -> None:
@@ -283,6 +279,7 @@ class BartScoreSource(NeuralMetric):
     model: str = "facebook/bart-large-cnn"
 
     name: ClassVar[str] = "bartscore_src"
+    title: ClassVar[str] = "BARTScore (source)"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
     summary: ClassVar[str] = "BARTScore of the output given the source (needs a downloaded model)"
 

@@ -16,8 +16,8 @@ from metassay.errors import InputError
 from metassay.metrics.base import Batch
 from metassay.metrics.neural.base import Case, NeuralMetric, once, report_truncation
 from metassay.metrics.neural.checkpoints import require_torch
-from metassay.metrics.neural.encoder import TokenBatch, Tokens
 from metassay.metrics.neural.layers import UNIFIED, XCOMET, CometFiles, CometNetwork, comet_files
+from metassay.metrics.neural.tokens import TokenBatch, Tokens
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -177,6 +177,7 @@ class Unite(NeuralMetric):
     """Override how layers are mixed; by default softmax, with which published models were trained."""
 
     name: ClassVar[str] = "unite"
+    title: ClassVar[str] = "UniTE"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "source", "references"})
     summary: ClassVar[str] = "UniTE: mean of SRC, REF and both (needs a downloaded model)"
     oracle: ClassVar[str] = "unbabel-comet 2.2.7"
@@ -201,6 +202,7 @@ class UniteSource(Unite):
     """UniTE on output and source alone."""
 
     name: ClassVar[str] = "unite_src"
+    title: ClassVar[str] = "UniTE-SRC"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
     summary: ClassVar[str] = "UniTE, source alone (needs a downloaded model)"
     inputs: ClassVar[tuple[str, ...]] = ("src",)
@@ -211,6 +213,7 @@ class UniteReference(Unite):
     """UniTE on output and reference alone."""
 
     name: ClassVar[str] = "unite_ref"
+    title: ClassVar[str] = "UniTE-REF"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "references"})
     summary: ClassVar[str] = "UniTE, reference alone (needs a downloaded model)"
     inputs: ClassVar[tuple[str, ...]] = ("ref",)
@@ -223,6 +226,7 @@ class XComet(Unite):
     model: str = "Unbabel/XCOMET-XL"
 
     name: ClassVar[str] = "xcomet"
+    title: ClassVar[str] = "XCOMET"
     summary: ClassVar[str] = "XCOMET, which also marks errors (needs a downloaded model)"
 
     def cases(self, model: Any, cases: Sequence[Case]) -> NDArray[np.float64]:
@@ -249,6 +253,7 @@ class XCometQE(XComet):
     """XCOMET without reference: 0.78 SRC + 0.22 of the score that its own error spans give by MQM."""
 
     name: ClassVar[str] = "xcomet_qe"
+    title: ClassVar[str] = "XCOMET-QE"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
     summary: ClassVar[str] = "XCOMET without reference (needs a downloaded model)"
     inputs: ClassVar[tuple[str, ...]] = ("src",)

@@ -1,0 +1,235 @@
+"""An encoder without padding: the tokens of many texts end to end, each text attending to itself alone.
+
+Linear layers, activations and norms see one matrix [tokens, hidden]; attention is flash attention over texts
+of different length where torch has it, else one call for each length. The arithmetic is that of transformers.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from metassay.metrics.neural.tokens import TokenBatch, Tokens, packed
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+PACKABLE = {"bert", "roberta", "xlm-roberta", "rembert"}
+"""Architectures whose layers are attention, sum, norm, feed-forward, sum, norm."""
+COUNTED = {"roberta", "xlm-roberta"}
+"""Those that number positions from the padding id on, and skip padding ids inside a text."""
+Attention = Callable[["Tensor", TokenBatch], "Tensor"]
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """The weights of one layer; those of queries, keys and values as one matrix."""
+
+    inward: tuple[Tensor, Tensor]
+    outward: nn.Linear
+    norm: nn.LayerNorm
+    wide: nn.Linear
+    narrow: nn.Linear
+    last_norm: nn.LayerNorm
+
+    @classmethod
+    def of(cls, layer: Any) -> _Layer:
+        """Those of a layer of transformers."""
+        import torch
+
+        own = layer.attention.self
+        parts = (own.query, own.key, own.value)
+        inward = torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
+        output = layer.attention.output
+        return cls(
+            (inward[0].detach(), inward[1].detach()),
+            output.dense,
+            output.LayerNorm,
+            layer.intermediate.dense,
+            layer.output.dense,
+            layer.output.LayerNorm,
+        )
+
+    @property
+    def after(self) -> tuple[Any, ...]:
+        """What follows attention, as `_after` takes it."""
+        parts = (self.outward, self.norm, self.wide, self.narrow, self.last_norm)
+        return tuple(tensor for part in parts for tensor in (part.weight, part.bias))
+
+
+class PackedEncoder:
+    """The layers of a transformer of transformers', run over texts end to end."""
+
+    def __init__(self, model: Any) -> None:
+        config = model.config
+        self.model = model
+        self.heads = int(config.num_attention_heads)
+        self.padding = int(config.pad_token_id) if config.model_type in COUNTED else None
+        self.layers = [_Layer.of(layer) for layer in model.encoder.layer]
+        self.attend: Attention = by_length
+        weight = self.layers[0].inward[0] if self.layers else None
+        if weight is not None and weight.is_cuda:
+            self.attend = flash(weight, weight.shape[1] // self.heads) or by_length
+        self._after = _after_attention(model)
+
+    @classmethod
+    def suiting(cls, model: Any) -> PackedEncoder | None:
+        """The packed form of a model in half precision on a GPU; None for others, which pad their texts."""
+        weight = next(model.parameters())
+        if not weight.is_cuda or weight.element_size() != 2 or not packable(model):
+            return None
+        return cls(model)
+
+    def __call__(self, batch: TokenBatch, see: Callable[[int, Tensor], None] | None = None) -> Tensor:
+        """The last states [tokens, hidden]; `see(k, states)` gets hidden state k = 0 … L once it exists."""
+        import torch
+        from torch.nn.functional import linear
+
+        states = self._embedded(batch)
+        for k, layer in enumerate(self.layers):
+            if see is not None:
+                see(k, states)
+            projected = linear(states, *layer.inward).view(len(states), 3, self.heads, -1)
+            attended = self.attend(projected, batch).reshape(len(states), -1)
+            del projected
+            states = self._after(states, attended, *layer.after)
+        if see is not None:
+            see(len(self.layers), states)
+        assert isinstance(states, torch.Tensor)
+        return states
+
+    def _embedded(self, batch: TokenBatch) -> Tensor:
+        packing = batch.packing
+        if packing is None:
+            raise TypeError("this batch is not packed")
+        positions = packing.places if self.padding is None else packing.counted + self.padding
+        kinds = batch.ids.new_zeros(batch.ids.shape) if packing.kinds is None else packing.kinds
+        made = self.model.embeddings(
+            input_ids=batch.ids[None], position_ids=positions[None], token_type_ids=kinds[None]
+        )
+        widened = getattr(self.model.encoder, "embedding_hidden_mapping_in", None)
+        states: Tensor = (made if widened is None else widened(made))[0]
+        return states
+
+
+def packable(model: Any) -> bool:
+    """Whether the layers of a model are those that this module computes."""
+    config = model.config
+    plain = getattr(config, "position_embedding_type", None) in {None, "absolute"}
+    return config.model_type in PACKABLE and plain and not getattr(config, "is_decoder", False)
+
+
+def by_length(projected: Tensor, batch: TokenBatch) -> Tensor:
+    """Attention of each text to itself, one call for all texts of one length: [tokens, heads, size]."""
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention
+
+    found = torch.empty_like(projected[:, 0])
+    for part, span in batch.parts:
+        count, length = part.ids.shape
+        split = projected[span].view(count, length, *projected.shape[1:]).permute(2, 0, 3, 1, 4)
+        made = scaled_dot_product_attention(split[0], split[1], split[2])
+        found[span] = made.transpose(1, 2).reshape(count * length, *found.shape[1:])
+    return found
+
+
+def flash(weight: Tensor, size: int) -> Attention | None:
+    """Flash attention over texts of different length, tried once against `by_length`; None where it fails."""
+    import torch
+
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:  # torch before 2.10
+        return None
+
+    def attend(projected: Tensor, batch: TokenBatch) -> Tensor:
+        packing = batch.packing
+        assert packing is not None
+        query, key, value = projected.unbind(1)
+        bounds, longest = packing.bounds, packing.longest
+        return varlen_attn(query, key, value, bounds, bounds, longest, longest)
+
+    try:
+        generator = torch.Generator(device=weight.device).manual_seed(0)
+        drawn = torch.randn((7, 3, 2, size), generator=generator, device=weight.device).to(weight.dtype)
+        texts = Tokens.of([[5] * 4, [5] * 3])
+        trial = packed(texts, np.arange(2), 0, lambda array: torch.from_numpy(array).to(weight.device))
+        with torch.inference_mode():
+            fits = torch.allclose(attend(drawn, trial), by_length(drawn, trial), atol=0.05)
+    except (RuntimeError, TypeError, ValueError, AssertionError):  # no such kernel for this GPU or head size
+        return None
+    return attend if fits else None
+
+
+def _after_attention(model: Any) -> Callable[..., Tensor]:
+    """The rest of a layer: project, add, normalise, widen, activate, narrow, add, normalise.
+
+    With METASSAY_COMPILE=1 compiled once for all layers and any number of tokens, which fuses sums, norms and
+    activations.
+    """
+    import torch
+    from torch.nn.functional import gelu, layer_norm, linear
+
+    epsilon = float(model.config.layer_norm_eps)
+    named = model.config.hidden_act
+    activate = gelu if named == "gelu" else model.encoder.layer[0].intermediate.intermediate_act_fn
+
+    def after(states: Tensor, attended: Tensor, *weights: Tensor) -> Tensor:
+        out_w, out_b, norm_w, norm_b, wide_w, wide_b, narrow_w, narrow_b, last_w, last_b = weights
+        shape = (states.shape[-1],)
+        between = layer_norm(linear(attended, out_w, out_b) + states, shape, norm_w, norm_b, epsilon)
+        wide = activate(linear(between, wide_w, wide_b))
+        return layer_norm(linear(wide, narrow_w, narrow_b) + between, shape, last_w, last_b, epsilon)
+
+    if os.environ.get("METASSAY_COMPILE") != "1":
+        return after
+    return _compiled(after, torch.compile(after, dynamic=True))
+
+
+def _compiled(plain: Callable[..., Tensor], compiled: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The compiled function; the plain one from the first time on that compiling fails."""
+    import torch
+
+    chosen = [compiled]
+
+    def run(*given: Tensor) -> Tensor:
+        try:
+            return chosen[0](*given)
+        except torch._dynamo.exc.TorchDynamoException as error:  # noqa: SLF001
+            warnings.warn(f"torch cannot compile the encoder here: {type(error).__name__}.", stacklevel=2)
+            chosen[0] = plain
+        return plain(*given)
+
+    return run
+
+
+def first_states(states: Tensor, batch: TokenBatch) -> Tensor:
+    """The state of each text's first token: [texts, hidden]."""
+    packing = batch.packing
+    assert packing is not None
+    return states[packing.bounds[:-1].long()]
+
+
+class EachLength:
+    """A `see` that hands each length's texts, as a rectangle, to a collector of their own."""
+
+    def __init__(self, batch: TokenBatch, collectors: Sequence[Any]) -> None:
+        self.spans = [span for _, span in batch.parts]
+        self.shapes = [part.ids.shape for part, _ in batch.parts]
+        self.collectors = collectors
+
+    def __call__(self, k: int, states: Tensor) -> None:
+        """Add hidden state k."""
+        for span, shape, collector in zip(self.spans, self.shapes, self.collectors):
+            collector(k, states[span].view(*shape, -1))
+
+    def result(self) -> Tensor:
+        """[texts, hidden] in float32, in the order of the batch."""
+        import torch
+
+        return torch.cat([collector.result() for collector in self.collectors])
