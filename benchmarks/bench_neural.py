@@ -338,6 +338,16 @@ def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: f
     )
     size = f"batches of {network.batches.budget:,} ({way})"
     print(f"    {len(texts):,} texts, {len(tokens.ids):,} tokens, {size}", flush=True)
+    if network.packed is not None:
+        usual, tried = network.batches.budget, {}
+        for budget in (32_768, 65_536, 262_144, 524_288):
+            network.batches.budget = budget
+            tried[budget], _ = run.clock(
+                lambda: network.batches.rows(tokens, network.pooled, pad=network.pad)
+            )
+        network.batches.budget = usual
+        shown = ", ".join(f"{budget:,}: {seconds:.2f} s" for budget, seconds in tried.items())
+        print(f"    encoding alone in other batches: {shown}", flush=True)
 
 
 def agreement(scores: np.ndarray, reference: np.ndarray) -> str:
@@ -490,9 +500,11 @@ def joint_loop(run: Run, name: str, inputs: Sequence, load: Callable[[str], obje
         full = network.batches.budget
 
         def loop(chosen: Sequence, network: object = network, full: int = full) -> np.ndarray:
-            network.batches.budget = 10**9  # whatever the 16 are, they are one batch
+            packs = network.batches.packs
+            network.batches.packs = False
+            network.batches.budget = 10**9  # whatever the 16 are, they are one padded batch
             parts = [network.score(chosen[start : start + 16]) for start in range(0, len(chosen), 16)]
-            network.batches.budget = full
+            network.batches.budget, network.batches.packs = full, packs
             return np.concatenate(parts)
 
         run.clock(lambda loop=loop: loop(sample[:64]))
