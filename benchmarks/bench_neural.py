@@ -1,6 +1,7 @@
 """Neural metrics on one device: ours beside the straightforward loop, random weights at real size, one run.
 
-    PYTHONPATH=src python benchmarks/bench_neural.py --device cuda [--only comet,unite] [--compile] [--small]
+    PYTHONPATH=src python benchmarks/bench_neural.py --device cuda [--only comet,unite] [--small]
+    PYTHONPATH=src python benchmarks/bench_neural.py --only comet --quick   (ours in bfloat16 alone)
 
 Needs torch, transformers and numpy alone. 1,000 items with 20 outputs and 4 worse copies of each, made up
 of a random vocabulary; XLM-R-large under COMET and UniTE, RoBERTa-large under BERTScore, RemBERT as in
@@ -145,12 +146,17 @@ class Clock:
             torch.cuda.synchronize()
 
 
-def peak(device: str, dtype: object, size: int) -> float:
-    """Floating-point operations a second of one large matrix product: the device's practical peak."""
+def peak(device: str, dtype: object, size: int, *, lasting: bool = False) -> float:
+    """Floating-point operations a second of one large matrix product: the device's practical peak.
+
+    `lasting`: for seconds on end, as a device runs that grows warm.
+    """
     import torch
 
     a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
     clock, times = Clock(device), 30 if device.startswith("cuda") else 2
+    if lasting and device.startswith("cuda"):
+        times = 2_000 if dtype == torch.bfloat16 else 150
     clock(lambda: [a @ b for _ in range(3)])
     seconds, _ = clock(lambda: [a @ b for _ in range(times)])
     return 2 * size**3 * times / seconds
@@ -279,8 +285,7 @@ def bench_comet(run: Run) -> None:
     run.encoder(config)
     comet_checkpoint(run.folder / "comet", config, "regression_metric")
     files = comet_files(str(run.folder / "comet"))
-    cases, sample = run.cases, run.sample(run.loop_rows)
-    texts = sorted({text for case in cases for text in case})
+    sample = run.sample(run.loop_rows)
     loop_rate, reference = None, None
     for dtype in ("float32", "bfloat16"):
         network = SeparateNetwork(files, dtype)
@@ -288,34 +293,71 @@ def bench_comet(run: Run) -> None:
         seconds, slow = run.clock(lambda network=network: Loop(network).comet(sample))
         tell(f"loop of 16, {dtype}", len(sample), seconds, None, f"{len(sample)} rows")
         loop_rate = loop_rate or len(sample) / seconds
-        run.clock(lambda network=network: network.score(cases[: run.warm]))
-        tokenising, tokens = run.clock(lambda network=network: network.tokenizer(texts))
-        seconds, scores = run.clock(lambda network=network: network.score(cases))
-        share = operations(config, tokens.lengths) / seconds / run.peaks[dtype]
-        before = operations(config, tokens.lengths) / max(seconds - tokenising, 1e-9) / run.peaks[dtype]
-        note = f"{len(texts):,} texts, {len(tokens.ids):,} tokens, batches of {network.batches.budget:,}; "
-        note += f"{share:.0%} of the {dtype} peak ({before:.0%} without {tokenising:.1f} s of tokenising)"
-        tell(f"comet {dtype}", len(cases), seconds, loop_rate, note)
         again = network.score(sample)
         difference = np.abs(again - slow).max()
         print(f"    loop and ours differ by at most {difference:.1e} (deviation of scores {slow.std():.2g})")
         if reference is None:
-            reference = scores
+            reference = again
         else:
-            print(
-                f"    {dtype} and float32: at most {np.abs(scores - reference).max():.1e}, Pearson "
-                f"{np.corrcoef(scores, reference)[0, 1]:.5f}"
-            )
+            print(f"    loop: {agreement(slow, reference)}\n    ours: {agreement(again, reference)}")
+        if not (run.quick and dtype == "float32"):
+            time_comet(run, network, config, dtype, loop_rate)
         del network
     if run.compile:
         os.environ["METASSAY_COMPILE"] = "1"
-        network = SeparateNetwork(files, "bfloat16")
-        first, _ = run.clock(lambda: network.score(cases[: run.warm]))
-        seconds, _ = run.clock(lambda: network.score(cases))
-        share = operations(config, tokens.lengths) / seconds / run.peaks["bfloat16"]
-        note = f"compiled: {share:.0%} of the peak, first call {first:.0f} s"
-        tell("comet bfloat16", len(cases), seconds, loop_rate, note)
+        time_comet(run, SeparateNetwork(files, "bfloat16"), config, "bfloat16", loop_rate)
         os.environ.pop("METASSAY_COMPILE")
+
+
+def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: float) -> None:
+    """All cases from end to end; then each part alone: finding distinct texts, tokenising, encoding."""
+    from metassay.metrics.neural.base import distinct
+
+    cases = run.cases
+    first, _ = run.clock(lambda: network.score(cases[: run.warm]))
+    network.score(cases[: run.warm])
+    seconds, _ = run.clock(lambda: network.score(cases))
+    sorting, (texts, _) = run.clock(lambda: distinct([text for column in zip(*cases) for text in column]))
+    tokenising, tokens = run.clock(lambda: network.tokenizer(texts))
+    encoding, _ = run.clock(lambda: network.batches.rows(tokens, network.pooled, pad=network.pad))
+    work = operations(config, tokens.lengths) / run.peaks[dtype]
+    lasting = operations(config, tokens.lengths) / run.lasting[dtype]
+    compiled = ", compiled" if os.environ.get("METASSAY_COMPILE") == "1" else ""
+    tell(
+        f"comet {dtype}",
+        len(cases),
+        seconds,
+        loop_rate,
+        f"{work / seconds:.0%} of the {dtype} peak{compiled}",
+    )
+    way = network.packed.attend.__name__ if network.packed is not None else "padded"
+    print(
+        f"    encoding alone {encoding:.2f} s: {work / encoding:.0%} of the peak, {lasting / encoding:.0%} "
+        f"of the lasting one; end to end {seconds:.2f} s; tokenising alone {tokenising:.2f} s, distinct "
+        f"texts {sorting:.2f} s; first call {first:.1f} s"
+    )
+    size = f"batches of {network.batches.budget:,} ({way})"
+    print(f"    {len(texts):,} texts, {len(tokens.ids):,} tokens, {size}", flush=True)
+    if network.packed is not None:
+        usual, tried = network.batches.budget, {}
+        for budget in (32_768, 65_536, 262_144, 524_288):
+            network.batches.budget = budget
+            tried[budget], _ = run.clock(
+                lambda: network.batches.rows(tokens, network.pooled, pad=network.pad)
+            )
+        network.batches.budget = usual
+        shown = ", ".join(f"{budget:,}: {seconds:.2f} s" for budget, seconds in tried.items())
+        print(f"    encoding alone in other batches: {shown}", flush=True)
+
+
+def agreement(scores: np.ndarray, reference: np.ndarray) -> str:
+    """How far scores in half precision are from those in float32."""
+    pearson = np.corrcoef(scores, reference)[0, 1]
+    apart = np.abs(scores - reference)
+    return (
+        f"from our float32 by at most {apart.max():.1e}, {apart.mean():.1e} on average (deviation of scores "
+        f"{reference.std():.2g}), Pearson {pearson:.5f}"
+    )
 
 
 def bench_unite(run: Run) -> None:
@@ -452,15 +494,17 @@ def bench_metricx(run: Run) -> None:
 def joint_loop(run: Run, name: str, inputs: Sequence, load: Callable[[str], object]) -> None:
     """Inputs read jointly: nothing is shared, so what is gained is gained by batching."""
     sample = list(inputs[: run.loop_rows // 2])
-    loop_rate = None
+    loop_rate, reference = None, None
     for dtype in ("float32", "bfloat16"):
         network = load(dtype)
         full = network.batches.budget
 
         def loop(chosen: Sequence, network: object = network, full: int = full) -> np.ndarray:
-            network.batches.budget = 10**9  # whatever the 16 are, they are one batch
+            packs = network.batches.packs
+            network.batches.packs = False
+            network.batches.budget = 10**9  # whatever the 16 are, they are one padded batch
             parts = [network.score(chosen[start : start + 16]) for start in range(0, len(chosen), 16)]
-            network.batches.budget = full
+            network.batches.budget, network.batches.packs = full, packs
             return np.concatenate(parts)
 
         run.clock(lambda loop=loop: loop(sample[:64]))
@@ -469,8 +513,13 @@ def joint_loop(run: Run, name: str, inputs: Sequence, load: Callable[[str], obje
         loop_rate = loop_rate or len(sample) / seconds
         run.clock(lambda network=network: network.score(sample[: run.warm]))
         seconds, _ = run.clock(lambda network=network: network.score(inputs))
-        difference = np.abs(network.score(sample) - slow).max()
+        again = network.score(sample)
+        difference = np.abs(again - slow).max()
         tell(f"{name} {dtype}", len(inputs), seconds, loop_rate, f"differs by at most {difference:.1e}")
+        if reference is None:
+            reference = again
+        else:
+            print(f"    loop: {agreement(slow, reference)}\n    ours: {agreement(again, reference)}")
         del network
 
 
@@ -481,7 +530,8 @@ class Run:
         import torch
 
         self.device, self.folder, self.small = options.device, folder, options.small
-        self.compile = options.compile
+        self.quick = options.quick
+        self.compile = not options.no_compile
         self.clock = Clock(self.device)
         self.items, self.systems, self.copies = (20, 3, 2) if self.small else (1000, 20, 4)
         self.loop_rows = 64 if self.small else 2048
@@ -489,7 +539,13 @@ class Run:
         self.warm = 100 if self.small else 4000
         size = 512 if self.small else 8192
         self.peaks = {name: peak(self.device, getattr(torch, name), size) for name in ("float32", "bfloat16")}
-        shown = ", ".join(f"{name} {value / 1e12:.1f}" for name, value in self.peaks.items())
+        self.lasting = {
+            name: peak(self.device, getattr(torch, name), size, lasting=True) for name in self.peaks
+        }
+        shown = ", ".join(
+            f"{name} {value / 1e12:.1f} (for seconds on end {self.lasting[name] / 1e12:.1f})"
+            for name, value in self.peaks.items()
+        )
         print(f"measured matrix-product peak, TFLOP/s at {size}: {shown}", flush=True)
         self.cases: list[Case] = []
 
@@ -524,7 +580,8 @@ def main() -> None:
     parser.add_argument("--device", default=None)
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--small", action="store_true", help="tiny models and data: does it run?")
-    parser.add_argument("--compile", action="store_true", help="COMET in bfloat16 with torch.compile, too")
+    parser.add_argument("--quick", action="store_true", help="COMET: time ours in bfloat16 alone")
+    parser.add_argument("--no-compile", action="store_true", help="COMET: not with torch.compile, too")
     options = parser.parse_args()
     try:
         import torch

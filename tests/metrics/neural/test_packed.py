@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import warnings
 
 import numpy as np
@@ -56,6 +58,56 @@ def test_packed_unified_scores_are_the_padded_ones(comet_folder, torch) -> None:
         packed = network.scores(cases, ("src", "ref", "all"))
     for name, scores in padded.items():
         assert packed[name] == pytest.approx(scores, abs=1e-5)
+
+
+def test_packed_bertscore_is_the_padded_one(encoder, torch, transformers, tmp_path) -> None:
+    from metassay.metrics.neural.bertscore import TokenVectors, matched
+
+    torch.manual_seed(0)
+    config = transformers.XLMRobertaConfig(
+        **json.loads((encoder / "config.json").read_text()), initializer_range=0.4
+    )
+    transformers.XLMRobertaModel(config).save_pretrained(tmp_path)
+    shutil.copy(encoder / "tokenizer.json", tmp_path)
+    pairs = list(zip(MORE, MORE[4:] + MORE[:4]))
+    network = TokenVectors(tmp_path, "tiny", 2, "float32")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Counted)
+        padded = matched(network, pairs, None, 0.0)
+        packs(network, torch)
+        packed = matched(network, pairs, None, 0.0)
+    assert padded.std() > 0.05
+    assert packed == pytest.approx(padded, abs=1e-5)
+
+
+def test_packed_bleurt_is_the_padded_one(encoder, torch, transformers, tmp_path) -> None:
+    from safetensors.torch import save_file
+
+    from metassay.metrics.neural.bleurt import BleurtNetwork
+
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 64, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    sizes |= {"intermediate_size": 32, "max_position_embeddings": 40, "type_vocab_size": 2}
+    config = transformers.RemBertConfig(
+        **sizes, input_embedding_size=8, initializer_range=0.4, pad_token_id=0
+    )
+    state = transformers.RemBertModel(config).state_dict()
+    tensors = {f"bleurt.{name}": tensor.contiguous() for name, tensor in state.items()}
+    tensors |= {"classifier.weight": torch.randn(1, 16), "classifier.bias": torch.zeros(1)}
+    save_file(tensors, tmp_path / "model.safetensors")
+    settings = {**sizes, "embedding_size": 8, "layer_norm_eps": 1e-12, "hidden_act": "gelu"}
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    text = (encoder / "tokenizer.json").read_text()
+    (tmp_path / "tokenizer.json").write_text(text.replace('"<s>"', '"[CLS]"').replace('"</s>"', '"[SEP]"'))
+    pairs = list(zip(MORE, MORE[4:] + MORE[:4]))
+    network = BleurtNetwork(tmp_path, "tiny", "float32", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Counted)
+        padded = network.score(pairs)
+        packs(network, torch)
+        packed = network.score(pairs)
+    assert padded.std() > 0.05
+    assert packed == pytest.approx(padded, abs=1e-5)
 
 
 @pytest.mark.parametrize("size", [1, 3])

@@ -116,8 +116,8 @@ def report_truncation(metric: str, truncated: int, limit: int) -> None:
 def distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
     """Each text once, in an order that depends on the texts alone, and where each one is."""
     ordered = sorted(set(texts))
-    place = {text: number for number, text in enumerate(ordered)}
-    return ordered, np.fromiter((place[text] for text in texts), np.int64, len(texts))
+    place = dict(zip(ordered, range(len(ordered))))
+    return ordered, np.fromiter(map(place.__getitem__, texts), np.int64, len(texts))
 
 
 def _cases(batch: Batch, needs: frozenset[str]) -> tuple[list[Case], NDArray[np.int64], NDArray[np.int64]]:

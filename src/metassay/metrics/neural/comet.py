@@ -34,15 +34,15 @@ class SeparateNetwork(CometNetwork):
 
     def vectors(self, texts: Sequence[str], metric: str = "comet") -> Tensor:
         """The pooled vector of each text, float32 on the device."""
-
-        def pooled(batch: TokenBatch) -> Tensor:
-            collect = self.mix.collector(batch, self.pad)
-            self.hidden(batch, collect)
-            return collect.result()
-
-        found, truncated = self.batches.text_rows(texts, self.tokenizer, pooled, pad=self.pad)
+        found, truncated = self.batches.text_rows(texts, self.tokenizer, self.pooled, pad=self.pad)
         report_truncation(metric, truncated, self.tokenizer.limit)
         return found
+
+    def pooled(self, batch: TokenBatch) -> Tensor:
+        """The pooled vector of each text of a batch."""
+        collect = self.mix.collector(batch, self.pad)
+        self.hidden(batch, collect)
+        return collect.result()
 
     def score(self, cases: Sequence[Case], metric: str = "comet") -> NDArray[np.float64]:
         """Scores of cases, from the vectors of their distinct texts; nothing is read back before the end."""

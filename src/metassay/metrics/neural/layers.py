@@ -18,7 +18,7 @@ from metassay.metrics.neural.checkpoints import (
     tokenizer_file,
 )
 from metassay.metrics.neural.encoder import Batches, load_encoder
-from metassay.metrics.neural.packed import EachLength, PackedEncoder
+from metassay.metrics.neural.packed import EachLength, PackedEncoder, PackedMix
 from metassay.metrics.neural.tokens import TokenBatch, Tokenizer
 
 if TYPE_CHECKING:
@@ -205,11 +205,16 @@ class LayerMix:
         gamma = float(state["layerwise_attention.gamma"])
         return cls(share.tolist(), gamma, bool(settings["layer_norm"]), pool)
 
-    def collector(self, batch: TokenBatch, pad: int, *, first: bool = False) -> Collector | EachLength:
+    def collector(
+        self, batch: TokenBatch, pad: int, *, first: bool = False
+    ) -> Collector | EachLength | PackedMix:
         """What gathers the mixture of one batch while the encoder runs."""
+        pool = "cls" if first else self.pool
+        if batch.parts and not self.normalise and pool != "max":
+            return PackedMix(self.weights, self.gamma, batch, pad, pool)
         if batch.parts:
             return EachLength(batch, [self.collector(part, pad, first=first) for part, _ in batch.parts])
-        return Collector(self, batch, pad, "cls" if first else self.pool)
+        return Collector(self, batch, pad, pool)
 
 
 @dataclass

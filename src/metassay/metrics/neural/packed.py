@@ -215,6 +215,49 @@ def first_states(states: Tensor, batch: TokenBatch) -> Tensor:
     return states[packing.bounds[:-1].long()]
 
 
+class PackedMix:
+    """γ · Σ w_k h_k of a packed batch, pooled to each text's mean or its first token, in float32.
+
+    One kernel for the texts of one length and one for the layer; no layer is kept.
+    """
+
+    def __init__(
+        self, weights: Sequence[float], gamma: float, batch: TokenBatch, pad: int, pool: str
+    ) -> None:
+        self.weights, self.gamma, self.batch, self.pool = weights, gamma, batch, pool
+        self.dropped = None if batch.solid else (batch.ids == pad)[:, None]
+        self.sums: Any = None
+        self.total: Any = None
+
+    def __call__(self, k: int, states: Tensor) -> None:
+        """Add hidden state k."""
+        if self.weights[k] == 0:
+            return
+        if self.total is None:
+            self.total = states.new_zeros((len(self.batch.texts), states.shape[1])).float()
+            self.sums = self.total.clone()
+        part = first_states(states, self.batch).float() if self.pool == "cls" else self._summed(states)
+        self.total.add_(part, alpha=self.weights[k])
+
+    def _summed(self, states: Tensor) -> Tensor:
+        """The sum over each text's tokens; a literal padding token adds nothing."""
+        import torch
+
+        kept = states if self.dropped is None else states.masked_fill(self.dropped, 0.0)
+        row = 0
+        for part, span in self.batch.parts:
+            rectangle = kept[span].view(*part.ids.shape, -1)
+            torch.sum(rectangle, 1, dtype=torch.float32, out=self.sums[row : row + len(rectangle)])
+            row += len(rectangle)
+        found: Tensor = self.sums
+        return found
+
+    def result(self) -> Tensor:
+        """[texts, hidden] in float32, in the order of the batch."""
+        mixed: Tensor = self.gamma * self.total
+        return mixed if self.pool == "cls" else mixed / self.batch.lengths[:, None]
+
+
 class EachLength:
     """A `see` that hands each length's texts, as a rectangle, to a collector of their own."""
 
