@@ -157,8 +157,9 @@ def peak(device: str, dtype: object, size: int, *, lasting: bool = False) -> flo
     clock, times = Clock(device), 30 if device.startswith("cuda") else 2
     if lasting and device.startswith("cuda"):
         times = 2_000 if dtype == torch.bfloat16 else 150
-    clock(lambda: [a @ b for _ in range(3)])
-    seconds, _ = clock(lambda: [a @ b for _ in range(times)])
+    product = torch.empty_like(a)
+    clock(lambda: [torch.matmul(a, b, out=product) for _ in range(3)])
+    seconds, _ = clock(lambda: [torch.matmul(a, b, out=product) for _ in range(times)])
     return 2 * size**3 * times / seconds
 
 
