@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from metassay.reporting.answer import answer, caveats
+from metassay.reporting.answer import answer
+from metassay.reporting.caveats import caveats
 from metassay.reporting.findings import find
 
 

@@ -80,7 +80,7 @@ def named(names: Sequence[str], kind: str, *, at_most: int = 4) -> Sentence:
 
 def listing(names: Sequence[str]) -> str:
     """`a, b and c`."""
-    return str(joined([Sentence((Span(name),)) for name in names]))
+    return str(joined([Sentence((Span(str(name)),)) for name in names]))
 
 
 def percent(share: float | None, *, digits: int = 0) -> str:

@@ -139,6 +139,7 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
         resamples=settings.resamples,
         permutations=settings.permutations,
         confounding=judged.judgements,
+        costs={metric.spec: metric.cost_class for metric in plan.metrics},
         sentinels=[metric.spec for metric in sentinels],
         metadata={context.name: context_metadata(data, context) for context in plan.contexts},
         minimum_items=settings.minimum_items,

@@ -104,6 +104,7 @@ class AssayResult(Result):
                 {"metric": m.spec, "signature": m.signature, "higher_is_better": m.higher_is_better}
                 for m in self.metrics
             ],
+            "price": {m.spec: list(m.price) for m in self.metrics if m.price is not None},
             "validity": self._validity(),
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
             "cluster": self.judged.unit.to_dict(),

@@ -33,7 +33,9 @@ CASES = [(0, "strict", False, "tau_ap_b"), (1, "half", False, "weighted_tau"), (
 def case(request):
     seed, ties, weighted, agreement = request.param
     pairs = random_pairs(seed, weighted=weighted)
-    result = assay(pairs, weighted=weighted, ties=ties, agreement=agreement, costs={"bleu": 1.0, "chrf": 2.0})
+    result = assay(
+        pairs, weighted=weighted, ties=ties, agreement=agreement, costs={"bleu": "cheap", "chrf": "tagger"}
+    )
     return pairs, result, 0.5 if ties == "half" else 0.0, AGREEMENT[agreement]
 
 
