@@ -90,7 +90,8 @@ def _one_opinion(value: Any, first: Mapping[str, str], key: str = "") -> Any:
     if isinstance(value, list | tuple):
         if key in _LISTS and all(isinstance(name, str) for name in value):
             return list(dict.fromkeys(first.get(name, name) for name in value))
-        return [_one_opinion(inner, first, key) for inner in value if not _repeated(inner, first)]
+        choices = key == "exceptions"  # one row for each context, not for each metric
+        return [_one_opinion(each, first, key) for each in value if choices or not _repeated(each, first)]
     return first.get(value, value) if key in _NAMES and isinstance(value, str) else value
 
 

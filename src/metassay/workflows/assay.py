@@ -56,7 +56,7 @@ def assay(
     """Measure how often each metric prefers an output over a worsened copy of it, per context.
 
     `contexts` are columns, crossings (`year+domain`), buckets (`mqm:250`) or functions from a row to a label.
-    `valid_pairs` drops rankings whose worse copy did not lose gain.
+    `valid_pairs` drops rankings whose worse copy did not lose gain, and is the default of that task.
     `weights` names a column of positive numbers, or is `density`: typical outputs of a context count more.
     `llm` says which language model to ask, for the perturbation of that name and for judges.
     With `pairs="human"` the pairs are two systems' outputs for an item, the better one by human score.
@@ -70,8 +70,12 @@ def assay(
         data = data.with_human(name)
     data = prepared(data, normalize=asked.normalize, keep_references=asked.keep_references)
     human = declared[0] if declared else None
+    perturbed = asked.pairs != "human"
     plan = Plan(
         asked,
+        valid_pairs=perturbed and data.kind.valid_pairs_only
+        if asked.valid_pairs is None
+        else asked.valid_pairs,
         metrics=chosen_metrics(
             data,
             asked.metrics,
@@ -175,7 +179,7 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
         llm=None if judged_by_model and plan.perturbations is None else how.llm,
         progress=lambda done, total: how.tell("perturbing", done, total),
     )
-    return checked(pairs, valid_only=settings.valid_pairs)
+    return checked(pairs, valid_only=plan.valid_pairs)
 
 
 def run_name(identity: Mapping[str, Any]) -> str:

@@ -44,6 +44,7 @@ class Plan:
     llm: Mapping[str, str | None] | None
     """Which language model was asked, and the prompt of one's own if there is one; never a key."""
     seed: int
+    valid_pairs: bool = False
 
     @property
     def notes(self) -> list[str]:
@@ -62,6 +63,7 @@ class Plan:
             "human": self.human,
             "llm": None if self.llm is None else dict(self.llm),
             "seed": self.seed,
+            "valid_pairs": self.valid_pairs,
         }
 
 
@@ -106,6 +108,7 @@ class AssayResult(Result):
             ],
             "price": {m.spec: list(m.price) for m in self.metrics if m.price is not None},
             "validity": self._validity(),
+            "valid_pairs_only": self.plan.valid_pairs,
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
             "cluster": self.judged.unit.to_dict(),
             "warnings": [*contextual["warnings"], *self._runs()],

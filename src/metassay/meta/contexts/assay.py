@@ -138,7 +138,7 @@ class ContextualResult:
         if evidence is None or not evidence.cost:
             return None
         cost = np.array([cost_rank(evidence.cost.get(metric)) for metric in evidence.metrics])
-        kept = pareto(evidence.accuracy[:, 0], cost)
+        kept = pareto(evidence.accuracy[:, 0], np.where(np.isinf(cost), np.nan, cost))
         return [metric for metric, keep in zip(evidence.metrics, kept) if keep]
 
 
