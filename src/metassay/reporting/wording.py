@@ -116,7 +116,7 @@ def count(number: float | None) -> str:
 
 def number(value: float | None, *, digits: int = 2) -> str:
     """A statistic with a true minus sign."""
-    return NOTHING if value is None else f"{value:.{digits}f}".replace("-", "−")
+    return NOTHING if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def probability(p: float | None) -> str:

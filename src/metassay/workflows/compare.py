@@ -10,9 +10,8 @@ import polars as pl
 
 from metassay.errors import InputError
 from metassay.meta.contexts.drift import compare_series
-from metassay.store.run import RunFolder
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.run_files import RESULT, run_folders
+from metassay.workflows.run_files import RESULT, assay_run, run_folders
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def compare(*runs: str | Path) -> CompareResult:
         raise InputError(
             "there is one run only.", remedy="Name two or more runs, or a folder that holds them."
         )
-    results = [RunFolder.existing(folder).read_json(RESULT) for folder in folders]
+    results = [assay_run(folder).read_json(RESULT) for folder in folders]
     tasks = sorted({result["task"] for result in results})
     if len(tasks) > 1:
         raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")

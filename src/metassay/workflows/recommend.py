@@ -12,9 +12,8 @@ import polars as pl
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.choice import GLOBAL, Evidence, stored_evidence
 from metassay.meta.contexts.tables import choice_entries
-from metassay.store.run import RunFolder
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.run_files import RESULT, TIMINGS
+from metassay.workflows.run_files import RESULT, TIMINGS, assay_run
 
 Criteria = Mapping[str, Mapping[str, float]]
 
@@ -81,7 +80,7 @@ def recommend(
     inside the group of metrics that may be the best, stability is preferred, then the class of cost, then
     the criteria.
     """
-    folder = RunFolder.existing(run)
+    folder = assay_run(run)
     result = folder.read_json(RESULT)
     columns = list(result["contexts"])
     if context is not None and context not in columns:
