@@ -218,6 +218,10 @@ def _clearly_better(findings: Findings, column: Column, old: Estimate) -> list[s
 def _range(estimates: list[Estimate]) -> Sentence:
     lowest = min(estimates, key=lambda estimate: estimate.accuracy or 0.0)
     highest = max(estimates, key=lambda estimate: estimate.accuracy or 0.0)
+    if len(estimates) == 1:
+        return sentence("at {low:figure} on {worst:context}", low=brief(lowest), worst=lowest.context)
+    if lowest.accuracy == highest.accuracy:
+        return sentence("at {low:figure} everywhere", low=percent(lowest.accuracy))
     return sentence(
         "from {low:figure} on {worst:context} to {high:figure} on {best:context}",
         low=brief(lowest),

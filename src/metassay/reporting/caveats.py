@@ -81,6 +81,15 @@ def _mislabelled(findings: Findings) -> list[Sentence]:
     fate = "they were dropped" if known else "errors on them are not the metrics’"
     text = "{share:figure} of the reordered lists did not lose gain, so their labels are wrong: {fate}."
     said = [sentence(text, share=percent(wrong / total, digits=1), fate=fate)]
+    circular = [name for name in findings.metrics if name.lower().startswith("ndcg")]
+    if known and circular:
+        text = (
+            "Which lists are worse was told by discounted gain, which is what {names} measure{s}: {they} "
+            "favoured."
+        )
+        one = len(circular) == 1
+        grammar = {"s": "s" if one else "", "they": "it is" if one else "they are"}
+        said.append(sentence(text, names=named(circular, "metric"), **grammar))
     for row in rows:
         if row.get("refused"):
             text = "{method} was refused: its copies gained as often as not ({better} gained, {worse} lost)."

@@ -276,7 +276,10 @@ def warnings_of(columns: Mapping[str, Column], ranked: NDArray[np.int64], minimu
                 f"{name}: fewer than {minimum_items} items in {_some(small)}, so nothing is claimed there."
             )
         if column.h1 is not None and column.large.sum() < 2:
-            warnings.append(f"{name}: fewer than two of its values are large enough, so H1 has no p.")
+            warnings.append(
+                f"{name}: fewer than two of its values are large enough, so H1 has no p."
+                " Group them into larger ones, or lower --min-items."
+            )
         elif column.h1 is not None and not column.h1.exchanges:
             warnings.append(
                 f"{name}: no two of its values hold two independent units each, so luck cannot be told from a"
