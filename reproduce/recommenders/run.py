@@ -109,7 +109,8 @@ def show(out: Path) -> None:
     from metassay.workflows.assay import assay
     from metassay.workflows.read import read
 
-    found = assay(read(out / "runs", qrels=out / "qrels.txt"), contexts=["system"]).to_dict()
+    runs = read(out / "runs", qrels=out / "qrels.txt")
+    found = assay(runs, contexts=["system"], valid_pairs=False).to_dict()
     tests = {row["metric"]: row for row in found["contexts"]["system"]["h1"]}
     print(*found["notes"], sep="\n")
     print(f"{'measure':22} accuracy  chi2 (dof)      p")

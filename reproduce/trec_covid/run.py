@@ -130,7 +130,13 @@ def strengths(dataset: Dataset) -> list[str]:
     ]
     for method in STRENGTHS:
         found = assay(
-            dataset, contexts=["system"], perturbations=method, metrics=SHOWN, resamples=100, permutations=99
+            dataset,
+            contexts=["system"],
+            perturbations=method,
+            metrics=SHOWN,
+            valid_pairs=False,
+            resamples=100,
+            permutations=99,
         ).to_dict()
         row = found["validity"][0]
         accuracy = {entry["metric"]: entry["accuracy"] for entry in found["global"]}

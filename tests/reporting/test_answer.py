@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from metassay.reporting.answer import answer, caveats
+from metassay.reporting.answer import answer, answer_lines
+from metassay.reporting.caveats import caveats
 from metassay.reporting.findings import find
 
 
@@ -135,3 +136,56 @@ def test_contexts_that_were_set_aside_are_not_told_of():
     assert "conversation" not in _said(_result(claims=claims))[1]
     claims = _claims(set_aside={"domain": ["conversation", "news"]})
     assert _said(_result(claims=claims))[1] == "Every domain is too small for a claim of its own."
+
+
+def test_what_a_reader_should_doubt_of_rankings_and_lost_methods():
+    rows = [
+        {"perturbation": "rank_swapping", "applied": 90, "worse": 70, "equal": 10, "better": 10},
+        {"perturbation": "shuffle", "applied": 10, "worse": 4, "equal": 0, "better": 6, "refused": 1},
+    ]
+    rows += [{"perturbation": f"m{n}", "applied": 0} for n in range(7)]
+    result = _result(validity=rows, valid_pairs_only=True)
+    assert _said(result, caveats) == [
+        "26.0 % of the reordered lists did not lose gain, so their labels are wrong: they were dropped.",
+        "shuffle was refused: its copies gained as often as not (6 gained, 4 lost).",
+        (
+            "7 of 9 ways of making outputs worse did not apply here (m0, m1, m2, m3, m4 and 2 more): "
+            "no metric was tried on their errors."
+        ),
+    ]
+    kept = _said(result | {"valid_pairs_only": False}, caveats)
+    assert kept[0].endswith("so their labels are wrong: errors on them are not the metrics’.")
+
+
+def test_ndcg_is_favoured_where_gain_decides_what_is_worse():
+    rows = [{"perturbation": "rank_swapping", "applied": 90, "worse": 70, "equal": 10, "better": 10}]
+    result = _result(validity=rows, valid_pairs_only=True)
+    result["global"].append(_row("ndcg", 0.88, 0.87, 0.89))
+    assert _said(result, caveats)[1].endswith("which is what nDCG measures: it is favoured.")
+
+
+def test_a_context_of_one_item_and_equal_accuracies():
+    result = _result(claims=_claims())
+    rows = result["contexts"]["domain"]["local_accuracy"]
+    rows.append(_row("chrf", 1.0, None, None, "tiny") | {"items": 1})
+    assert "tiny" not in " ".join(_said(result))
+    for row in rows:
+        row["accuracy"] = 0.9
+    assert _said(result)[1].endswith("it runs at 90 % everywhere.")
+
+
+def test_the_run_s_own_answer_decides():
+    """The cheaper metric was chosen, and on conversation the other one: every door reads that."""
+    settled = {
+        "metric": "comet",
+        "top_group": ["comet", "chrf"],
+        "exceptions": [{"column": "domain", "context": "news", "metric": "chrf"}],
+    }
+    said = _said(_result(answer=settled, claims=_claims()))
+    assert said[0].startswith("comet tells a better translation")
+    assert said[0].endswith("; chrF cannot be told apart from it.")
+    assert said[1].endswith("on news trust chrF, right in 91 % (90–92) against 87 % (86–88).")
+    assert answer_lines({"answer": settled}) == [
+        "Use comet; chrf cannot be told apart from it.",
+        "On news (domain) use chrf.",
+    ]

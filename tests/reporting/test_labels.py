@@ -107,3 +107,26 @@ def _renamed(value, names):
 def test_a_spec_inside_another_name_is_left_alone():
     rows = [{"metric": "bleu"}, {"metric": "bleu-refA", "sentence": "bleu-refA beats bleu, not bleurt."}]
     assert in_labels(rows)[1]["sentence"] == "bleu-refA beats BLEU, not bleurt."
+
+
+def test_metrics_that_decide_alike_stand_on_one_line():
+    rows = [{"metric": name, "accuracy": 0.7, "context": "news"} for name in ("wil", "wip", "cer")]
+    result = {
+        "global": rows,
+        "metrics": [{"metric": name, "signature": name} for name in ("wil", "wip", "cer")],
+        "phi": {"metrics": ["wil", "wip", "cer"], "matrix": [[1, 1, 0.2], [1, 1, 0.2], [0.2, 0.2, 1]]},
+        "recommendation": {"domain": {"news": {"choice": "wip", "top_group": ["wip", "wil", "cer"]}}},
+        "claims": {"lead": [{"context": "news", "better": "cer", "worse": name} for name in ("wil", "wip")]},
+        "trend": {"wil": 0.1, "wip": 0.1, "cer": 0.3},
+        "same_decisions": [["wil", "wip"]],
+    }
+    shown = in_labels(result)
+    assert [row["metric"] for row in shown["global"]] == ["WIL = WIP", "CER"]
+    assert [row["metric"] for row in shown["metrics"]] == ["WIL", "WIP", "CER"]
+    assert shown["phi"] == {"metrics": ["WIL = WIP", "CER"], "matrix": [[1, 0.2], [0.2, 1]]}
+    assert shown["recommendation"]["domain"]["news"] == {
+        "choice": "WIL = WIP",
+        "top_group": ["WIL = WIP", "CER"],
+    }
+    assert [row["worse"] for row in shown["claims"]["lead"]] == ["WIL = WIP"]
+    assert shown["trend"] == {"WIL = WIP": 0.1, "CER": 0.3}

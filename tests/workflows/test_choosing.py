@@ -30,16 +30,27 @@ def runs(tmp_path_factory):
 
 
 def test_a_recommendation_read_back_equals_the_one_in_the_result(runs) -> None:
-    """Without criteria and with one metric per top group, cost has nothing to decide."""
+    """Without criteria it is the same one, whatever the timings; cost is a class."""
     stored = json.loads((runs / "1" / "results" / "assay.json").read_text())
+    timings = runs / "1" / "timings.json"
+    kept = json.loads(timings.read_text())
     found = recommend(runs / "1").to_dict()
-    for column, entries in stored["recommendation"].items():
-        for context, entry in entries.items():
-            again = found["recommendation"][column][context]
-            assert again["metrics"] == entry["metrics"]
-            assert set(again["top_group"]) == set(entry["top_group"])
+    assert found["recommendation"] == stored["recommendation"]
+    assert found["answer"] == stored["answer"]
     assert set(found["cost"]) == {"bleu", "chrf", "length"}
-    assert "length" in found["pareto"]
+    assert found["cost_class"] == dict.fromkeys(("bleu", "chrf", "length"), "cheap")
+    turned = {name: 1 / (1e-9 + seconds) for name, seconds in kept["seconds_per_1000_outputs"].items()}
+    timings.write_text(json.dumps(kept | {"seconds_per_1000_outputs": turned}))
+    again = recommend(runs / "1").to_dict()
+    timings.write_text(json.dumps(kept))
+    assert {**again, "cost": found["cost"]} == found
+
+
+def test_a_criterion_of_the_user_chooses_anew(runs) -> None:
+    found = recommend(runs / "1", criteria={"licence": {"bleu": 1.0, "chrf": 2.0}}).to_dict()
+    assert found["answer"] is None
+    for entries in found["recommendation"].values():
+        assert all(entry["choice"] == entry["top_group"][0] for entry in entries.values())
 
 
 def test_criteria_and_contexts_are_checked(runs) -> None:

@@ -13,6 +13,10 @@ import pytest
 import metassay
 from metassay.cli import run as command_line
 from metassay.errors import InputError
+from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.ranking_pairs import gain_change
+from metassay.workflows.demo import read_sample
+from metassay.workflows.pairs import checked
 
 GOOD = "q1 Q0 a 1 3 bm25\nq1 Q0 b 2 2 bm25\nq1 Q0 c 3 1 bm25\nq2 Q0 a 1 3 bm25\n"
 OTHER = "q1 Q0 c 1 3 dense\nq1 Q0 a 2 2 dense\nq2 Q0 b 1 1 dense\n"
@@ -139,12 +143,14 @@ def test_pairs_that_did_not_get_worse_are_told_and_can_be_dropped(real_data):
         systems=["run1", "BBGhelani1", "udel_fang_run3"],
     )
     quick = {"metrics": "ndcg,recip_rank", "contexts": ["system"], "resamples": 50, "permutations": 49}
-    every = metassay.assay(data, **quick).to_dict()
+    every = metassay.assay(data, valid_pairs=False, **quick).to_dict()
+    assert not every["valid_pairs_only"]
     assert any("lost discounted gain" in note for note in every["notes"])
     validity = every["validity"]
     kinds = ("worse", "equal", "better")
     assert sum(row[kind] for row in validity for kind in kinds) == every["pairs"]
-    valid = metassay.assay(data, valid_pairs=True, **quick).to_dict()
+    valid = metassay.assay(data, **quick).to_dict()
+    assert valid["valid_pairs_only"]
     assert valid["pairs"] == sum(row["worse"] for row in validity)
     assert valid["global"][0] | {"accuracy": 1.0, "metric": "ndcg"} == valid["global"][0]
 
@@ -176,3 +182,36 @@ def test_a_run_from_standard_input_and_one_with_the_ending_of_a_table(folder, mo
     named = metassay.read(folder / "bm25.tsv", qrels=folder / "qrels.txt")
     assert piped.outputs.equals(named.outputs)
     assert piped.systems == ("bm25",)
+
+
+def test_a_method_whose_copies_gain_as_often_as_not_is_refused(tmp_path):
+    """Two lists with their only relevant document last: any copy gains, so nothing is made worse."""
+    (tmp_path / "run.txt").write_text(
+        "".join(f"{t} Q0 d{r} {r} {10 - r} last\n" for t in ("q1", "q2") for r in range(1, 6))
+    )
+    (tmp_path / "qrels.txt").write_text("q1 0 d5 1\nq2 0 d5 1\n")
+    data = metassay.read(tmp_path / "run.txt", qrels=tmp_path / "qrels.txt")
+    pairs = make_pairs(data, perturbations="shuffle", per_output=None, seed=0)
+    gained = gain_change(pairs.lists.take(pairs.rows), pairs.copies)
+    assert (gained.change >= 0).all()
+    with pytest.raises(InputError, match="no pair is valid"):
+        checked(pairs, valid_only=True)
+    assert len(checked(pairs, valid_only=False)) == len(pairs)
+
+
+def test_a_refused_method_is_named_and_its_pairs_are_gone():
+    """Of shuffle's pairs that lost gain all but a few are taken away: the rest gained as often as not."""
+    data = read_sample("ranking")
+    pairs = make_pairs(data, perturbations="rank_swapping,shuffle", per_output=None, seed=0)
+    found = gain_change(pairs.lists.take(pairs.rows), pairs.copies)
+    methods = pairs.frame["perturbation"].to_numpy()
+    bad = np.flatnonzero((methods == "shuffle") & (found.change < 0))[3:]
+    kept = np.ones(len(pairs), dtype=bool)
+    kept[bad] = False  # of shuffle three pairs that lost remain, among those that gained
+    lame = pairs.where(kept)
+    gained = int(((methods == "shuffle") & (found.change > 0)).sum())
+    assert gained >= 3
+    result = checked(lame, valid_only=True)
+    assert set(result.frame["perturbation"]) == {"rank_swapping"}
+    assert result.validity["shuffle"]["refused"] == 1
+    assert "refused" not in result.validity["rank_swapping"]

@@ -20,18 +20,27 @@ def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateS
     dataset = data.read()
     with progress(output) as show:
         result = aggregate(
-            dataset, **settings.to_dict(), seed=output.seed, workers=output.workers, progress=show
+            dataset,
+            **settings.to_dict(),
+            seed=output.seed,
+            workers=output.workers,
+            out=output.out,
+            progress=show,
         )
     if output.json:
         print(result.to_json())
         return
     _show(result.to_dict())
+    if output.out:
+        say(f"Report: {output.out}/report.html")
 
 
 def _show(found: dict[str, Any]) -> None:
     from metassay.reporting.labels import in_labels
+    from metassay.reporting.score_pages import aggregation_sentences
 
     found = in_labels(found)
+    say(*aggregation_sentences(found))
     print_table([_with_errors(row) for row in found["systems"]], title="System scores")
     print_table(found["between"], title="Pearson between aggregations, over all systems")
     print_table(found["downsampled"], title="Pearson after keeping few segments")

@@ -46,13 +46,16 @@ def run_assay(
 
 def show_assay(found: dict[str, Any], folder: Any) -> None:
     """The answer first, then the tables it rests on, then where to read more."""
-    from metassay.reporting.answer import answer, caveats
+    from metassay.reporting.answer import answer
+    from metassay.reporting.caveats import caveats, remarks
     from metassay.reporting.findings import find
-    from metassay.reporting.labels import in_labels
 
     findings = find(found)
-    found = in_labels(found)
-    say("", *map(str, answer(findings)), *map(str, caveats(findings)))
+    found = dict(findings.result)
+    say("", *map(str, answer(findings)))
+    doubts = [*map(str, caveats(findings)), *dict.fromkeys(found["warnings"])]
+    if doubts:
+        say("", "Before you rely on this:", *(f"- {doubt}" for doubt in doubts))
     names: tuple[str, ...] = ("metric", "accuracy", "low", "high", "ties", "pairs")
     rows = [{name: row[name] for name in names} for row in found["global"]]
     print_table(
@@ -66,6 +69,6 @@ def show_assay(found: dict[str, Any], folder: Any) -> None:
                 for row in part["h1"]
             ]
             print_table(rows, title=f"H1: accuracy changes between contexts of {column} (small p: it does)")
-    note([*found["notes"], *found["warnings"]])
+    note(remarks(findings))
     if folder is not None:
         say(f"Report: {folder / 'report.html'}")

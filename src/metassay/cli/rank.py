@@ -32,12 +32,17 @@ def run_rank(
         print(result.to_json())
         return
     _show(result.to_dict())
+    if output.out:
+        say(f"Report: {output.out}/report.html")
 
 
 def _show(found: dict[str, Any]) -> None:
     from metassay.reporting.labels import in_labels
+    from metassay.reporting.score_pages import best_sentence
 
     found = in_labels(found)
+    whole = [one for one in found["results"] if one["context"] == "global"] or found["results"]
+    say(*(best_sentence(one, found["human"]) for one in whole))
     for one in found["results"]:
         where = "" if one["context"] == "global" else f", {one['context']}"
         title = f"{one['meta']} with {found['human']}, {one['dataset']}{where}"

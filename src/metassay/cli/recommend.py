@@ -21,7 +21,8 @@ def run_recommend(
     ] = [],  # noqa: B006
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Which metric to use in each context: accuracy, then stability, measured cost and your own criteria."""
+    """Which metric to use in each context, and why; with --criterion by your own criteria too."""
+    from metassay.reporting.answer import answer_lines
     from metassay.reporting.labels import in_labels
     from metassay.workflows.recommend import recommend
 
@@ -30,6 +31,7 @@ def run_recommend(
         print(result.to_json())
         return
     found = in_labels(result.to_dict())
+    say(*answer_lines(found))
     for column, contexts in found["recommendation"].items():
         rows = [
             {
@@ -43,9 +45,13 @@ def run_recommend(
         print_table(rows, title=f"By {column}")
         robust = found["robust_choice"][column]
         if robust is not None:
-            say(f"Where the context is not known, {robust} holds up best when the mix of contexts shifts.")
+            say(f"Where the mix of {column} may change, {robust} holds up best.")
         print_table(found["robustness"][column])
-    cost = [{"metric": name, "seconds per 1000 outputs": seconds} for name, seconds in found["cost"].items()]
-    print_table(cost)
-    if found["pareto"]:
+    print_table(
+        [
+            {"metric": name, "cost": cost, "seconds per 1000 outputs": found["cost"].get(name)}
+            for name, cost in found["cost_class"].items()
+        ]
+    )
+    if found["pareto"] and len(set(found["cost_class"].values())) > 1:
         say(f"None is both more accurate and cheaper than: {', '.join(found['pareto'])}.")

@@ -136,7 +136,7 @@ def _buckets(
                 labels[row] = prefix + label
         where = f" of {name}" if len(names) > 1 else ""
         if len(made) < count:
-            notes.append(f"{column}{where}: {len(made)} buckets of {count} asked for, since scores tie.")
+            notes.append(f"{column}{where}: {len(made)} buckets instead of {count}, since scores tie.")
     return labels, tuple(notes)
 
 

@@ -19,6 +19,9 @@ from metassay.specs import format_spec
 
 Scores = NDArray[np.float64]
 T = TypeVar("T")
+COST_CLASSES = ("cheap", "tagger", "neural CPU", "neural GPU", "paid requests")
+"""What using a metric takes, cheapest first: arithmetic on words, a tagger, a network that a processor can
+carry, one that needs a graphics card, requests that somebody pays for."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +215,16 @@ class Metric(ABC):
         source = plugins.source_hash(self)
         parts += [f"source:{source}"] if source else []
         return "|".join([*parts, *([f"text:{self.text}"] if self.text else [])])
+
+    @property
+    def cost_class(self) -> str:
+        """One of `COST_CLASSES`: a fact about the metric, never a timing."""
+        return COST_CLASSES[0]
+
+    @property
+    def price(self) -> tuple[float, float] | None:
+        """Money for a million tokens asked and answered, where requests are paid and the price is known."""
+        return None
 
     @property
     def label(self) -> str:

@@ -107,6 +107,18 @@ class Judge(Metric):
         return self.mode == PAIRWISE
 
     @property
+    def cost_class(self) -> str:
+        """A model on this machine needs a graphics card; any other is paid by request."""
+        session = getattr(self, "_session", None)
+        return "neural GPU" if session is not None and session.asker.settings.local else "paid requests"
+
+    @property
+    def price(self) -> tuple[float, float] | None:
+        """What a million tokens asked and answered cost, where the user said so."""
+        session = getattr(self, "_session", None)
+        return None if session is None else session.asker.settings.price
+
+    @property
     def prompt_text(self) -> str:
         """The prompt, whole: part of the signature, and shown in reports."""
         if not self.prompt:

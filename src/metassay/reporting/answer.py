@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from metassay.reporting.findings import GLOBAL, Choice, Column, Estimate, Findings
 from metassay.reporting.wording import (
     Sentence,
@@ -27,13 +30,19 @@ def answer(findings: Findings) -> list[Sentence]:
     return [_verdict(findings, best), *places]
 
 
-def caveats(findings: Findings) -> list[Sentence]:
-    """What a careful reader must know before using the answer."""
-    best = findings.best
-    if best is None or best.accuracy is None:
+def answer_lines(recommended: Mapping[str, Any]) -> list[str]:
+    """The answer of a run as `recommend` has it, in labels: the metric to use, and every exception."""
+    settled = recommended.get("answer")
+    if not settled:
         return []
-    found = [_beaten_by_sentinel(findings, best), _confounded(findings, best), _single(findings)]
-    return [caveat for caveat in found if caveat is not None]
+    others = [name for name in settled["top_group"] if name != settled["metric"]]
+    alike = f"; {named(others, 'metric')} cannot be told apart from it" if others else ""
+    lines = [f"Use {settled['metric']}{alike}."]
+    lines += [
+        f"On {row['context']} ({row['column']}) use {row['metric']}." for row in settled["exceptions"][:5]
+    ]
+    more = len(settled["exceptions"]) - 5
+    return [*lines, f"{plural(more, 'more exception')} in the tables below."] if more > 0 else lines
 
 
 def tells(task: str) -> str:
@@ -88,6 +97,9 @@ def _verdict(findings: Findings, best: Estimate) -> Sentence:
 
 def _equals(findings: Findings, best: Estimate) -> list[str]:
     """The metrics that are not shown to be behind the best over all outputs, if the assay says so."""
+    settled = (findings.result.get("answer") or {}).get("top_group")
+    if settled is not None:
+        return [name for name in map(str, settled) if name != best.metric and name in findings.overall]
     ahead = findings.claimed("lead", column=None, better=best.metric)
     if ahead is not None:
         behind = {str(row["worse"]) for row in ahead}
@@ -116,6 +128,7 @@ def _where(findings: Findings, column: Column, best: str) -> Sentence | None:
             only=column.contexts[0],
         )
     aside = (findings.result.get("claims") or {}).get("set_aside", {}).get(column.name, ())
+    aside = {*aside, *(item.context for item in estimates if column.alone(item.context, best))}
     estimates = [item for item in estimates if item.context not in aside]
     if not estimates:
         return sentence(
@@ -157,6 +170,9 @@ def _changed(column: Column, estimates: list[Estimate], changes: list[tuple[Esti
 
 def _replacement(findings: Findings, column: Column, old: Estimate) -> tuple[Estimate, Estimate] | None:
     """The metric to use instead of `old` in its context, where `old` is not good enough there."""
+    if findings.exceptions is not None:
+        other = column.estimates.get((old.context, findings.exceptions.get((column.name, old.context), "")))
+        return None if other is None or other.accuracy is None else (old, other)
     choice = column.choices.get(old.context)
     leads = findings.claimed("lead", column=column.name, context=old.context, worse=old.metric)
     if leads is not None:
@@ -202,6 +218,10 @@ def _clearly_better(findings: Findings, column: Column, old: Estimate) -> list[s
 def _range(estimates: list[Estimate]) -> Sentence:
     lowest = min(estimates, key=lambda estimate: estimate.accuracy or 0.0)
     highest = max(estimates, key=lambda estimate: estimate.accuracy or 0.0)
+    if len(estimates) == 1:
+        return sentence("at {low:figure} on {worst:context}", low=brief(lowest), worst=lowest.context)
+    if lowest.accuracy == highest.accuracy:
+        return sentence("at {low:figure} everywhere", low=percent(lowest.accuracy))
     return sentence(
         "from {low:figure} on {worst:context} to {high:figure} on {best:context}",
         low=brief(lowest),
@@ -209,44 +229,3 @@ def _range(estimates: list[Estimate]) -> Sentence:
         high=brief(highest),
         best=highest.context,
     )
-
-
-def _beaten_by_sentinel(findings: Findings, best: Estimate) -> Sentence | None:
-    better = [
-        estimate
-        for name in sorted(findings.sentinels)
-        if (estimate := findings.overall[name]).accuracy is not None
-        and (estimate.accuracy or 0.0) >= (best.accuracy or 0.0)
-    ]
-    if not better:
-        return None
-    return sentence(
-        "{sentinel:metric}, which knows nothing of quality, is right in {share:figure}: the pairs give "
-        "themselves away, and no accuracy here should be trusted.",
-        sentinel=better[0].metric,
-        share=brief(better[0]),
-    )
-
-
-def _confounded(findings: Findings, best: Estimate) -> Sentence | None:
-    shown = findings.claimed("method")
-    rows = [row for row in findings.result.get("confounding") or () if row.get("flag")]
-    flagged = [
-        str(row["metric"])
-        for row in (rows if shown is None else shown)
-        if str(row["metric"]) not in findings.sentinels
-    ]
-    if not flagged:
-        return None
-    first = sorted(flagged, key=lambda name: name != best.metric)
-    return sentence(
-        "The accuracy of {metrics} depends on how the worse outputs were made: see {where:section}.",
-        metrics=named(first, "metric"),
-        where="accuracy by perturbation method",
-    )
-
-
-def _single(findings: Findings) -> Sentence | None:
-    if len(findings.metrics) > 1:
-        return None
-    return sentence("Only one metric was assayed: a choice needs at least two.")

@@ -72,6 +72,11 @@ class Column:
     choices: Mapping[str, Choice]
     raw: Mapping[str, Any]
 
+    def alone(self, context: str, metric: str) -> bool:
+        """Whether the context holds a single item, so that its accuracy says next to nothing."""
+        estimate = self.estimates.get((context, metric))
+        return estimate is not None and estimate.row.get("items") == 1
+
     def of(self, metric: str) -> list[Estimate]:
         """The metric's estimates that are defined, in the order of `contexts`."""
         found = (self.estimates.get((context, metric)) for context in self.contexts)
@@ -115,9 +120,20 @@ class Findings:
             return None
         return [row for row in claims[kind] if all(row.get(key) == value for key, value in where.items())]
 
+    @cached_property
+    def exceptions(self) -> dict[tuple[str, str], str] | None:
+        """By column and context the metric to use instead of the first; None where there is no answer."""
+        if not self.result.get("answer"):
+            return None
+        rows = _rows(self.result["answer"].get("exceptions"))
+        return {(str(row["column"]), str(row["context"])): str(row["metric"]) for row in rows}
+
     @property
     def best(self) -> Estimate | None:
-        """The best metric over all outputs, if any accuracy is defined."""
+        """The metric to use over all outputs: the run's choice, else the most accurate one, if any is."""
+        chosen = self.overall.get(_mapping(self.result.get("answer")).get("metric", ""))
+        if chosen is not None and chosen.accuracy is not None:
+            return chosen
         defined = (self.overall[name] for name in self.metrics)
         return next((estimate for estimate in defined if estimate.accuracy is not None), None)
 

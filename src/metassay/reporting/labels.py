@@ -1,9 +1,9 @@
-"""Results as people read them: metrics by their labels instead of their specs."""
+"""Results as people read them: metrics by their labels, and those that decide alike as one opinion."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 from metassay.metrics.registry import labels_of
@@ -17,11 +17,14 @@ _COMPARED = frozenset({"a", "b"})
 """Keys of two metrics that are compared; where the row is about one metric they are systems."""
 _CLAIMED = frozenset({"better", "worse"})
 """Keys of two metrics in a claim about a context; elsewhere they are systems."""
-_KEYED = frozenset({"trend", "cost"})
+_KEYED = frozenset({"trend", "trend_p", "cost", "cost_class", "price"})
 """Keys of mappings from metrics."""
 _SENTENCES = frozenset({"why", "sentence", "sentences", "x", "y"})
 _AS_ASKED = frozenset({"manifest", "notes", "warnings"})
 """Keys of what people may want to type again, where specs stay."""
+
+EQUAL = " = "
+"""Between the names of metrics that decided every pair alike."""
 
 
 class Label(str):
@@ -48,11 +51,56 @@ class Label(str):
 def in_labels(result: Content) -> Content:
     """A result (its JSON object, or a list of rows) with every metric under its label, in sentences too.
 
-    Two metrics of one result never share a label: those that would keep their specs.
+    Two metrics of one result never share a label: those that would keep their specs. Metrics that decided
+    every pair alike (`same_decisions`) stand on one line, under all their labels.
     """
-    labels = labels_of(sorted(set(_specs(result))))
-    shown: Content = _shown(result, {spec: Label(label, spec) for spec, label in labels.items()})
+    found = {spec: Label(label, spec) for spec, label in labels_of(sorted(set(_specs(result)))).items()}
+    groups = result.get("same_decisions") if isinstance(result, Mapping) else None
+    if not groups:
+        shown: Content = _shown(result, found)
+        return shown
+    first = {metric: group[0] for group in groups for metric in group}
+    together = {
+        group[0]: Label(_together([found.get(metric, metric) for metric in group]), EQUAL.join(group))
+        for group in groups
+    }
+    one: Content = _one_opinion(result, first)
+    shown = _shown(one, {**found, **together})
+    if isinstance(result, Mapping) and isinstance(shown, dict) and isinstance(result.get("metrics"), list):
+        shown["metrics"] = _shown(result["metrics"], found)  # each has a signature of its own
     return shown
+
+
+def _together(names: Sequence[str], at_most: int = 3) -> str:
+    """`WIL = WIP`; of many names the first, and how many more."""
+    more = [f"{len(names) - at_most + 1} more"] if len(names) > at_most else []
+    return EQUAL.join([*names[: at_most - 1], *more] if more else names)
+
+
+def _one_opinion(value: Any, first: Mapping[str, str], key: str = "") -> Any:
+    """A result in which the first of each group stands for all of it."""
+    if isinstance(value, Mapping):
+        if key in _KEYED:
+            return {name: inner for name, inner in value.items() if first.get(name, name) == name}
+        inside = {k: v if k in _AS_ASKED else _one_opinion(v, first, k) for k, v in value.items()}
+        if isinstance(value.get("matrix"), list) and isinstance(value.get("metrics"), list):
+            kept = [n for n, name in enumerate(value["metrics"]) if first.get(name, name) == name]
+            inside["matrix"] = [[value["matrix"][i][j] for j in kept] for i in kept]
+        return inside
+    if isinstance(value, list | tuple):
+        if key in _LISTS and all(isinstance(name, str) for name in value):
+            return list(dict.fromkeys(first.get(name, name) for name in value))
+        choices = key == "exceptions"  # one row for each context, not for each metric
+        return [_one_opinion(each, first, key) for each in value if choices or not _repeated(each, first)]
+    return first.get(value, value) if key in _NAMES and isinstance(value, str) else value
+
+
+def _repeated(row: Any, first: Mapping[str, str]) -> bool:
+    """Whether a row is about a metric for which another stands."""
+    if not isinstance(row, Mapping):
+        return False
+    names = [row.get("metric"), *((row.get("better"), row.get("worse")) if "context" in row else ())]
+    return any(isinstance(name, str) and first.get(name, name) != name for name in names)
 
 
 def _specs(value: Any) -> Iterator[str]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from metassay.reporting.answer import answer, caveats
+from metassay.reporting.answer import answer
+from metassay.reporting.caveats import caveats, remarks
 from metassay.reporting.charts.accuracy import accuracy_chart, outside_frame, slot
 from metassay.reporting.charts.heatmaps import agreement_chart
 from metassay.reporting.findings import Column, Findings, find
@@ -28,7 +29,7 @@ def summarize(result: Mapping[str, Any]) -> dict[str, Any]:
         "one": task.one if task else "output",
         "answer": answer(findings),
         "caveats": caveats(findings),
-        "warnings": [str(warning) for warning in result.get("warnings") or ()],
+        "warnings": list(dict.fromkeys(str(warning) for warning in result.get("warnings") or ())),
         "numbers": _numbers(findings),
         "metrics": [_metric(findings, name) for name in findings.ordered],
         "overall": accuracy.overall_grid(findings),
@@ -38,7 +39,7 @@ def summarize(result: Mapping[str, Any]) -> dict[str, Any]:
         "errors": choice.shared_errors(findings),
         "thrifty": choice.thrifty_sentence(findings),
         "examples": examples(findings),
-        "remarks": [str(remark) for remark in result.get("notes") or ()],
+        "remarks": remarks(findings),
         "unit": provenance.unit(result),
         "half_ties": provenance.setting(result, "ties") == "half",
         "left_out": provenance.left_out(result),

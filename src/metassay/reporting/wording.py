@@ -80,7 +80,7 @@ def named(names: Sequence[str], kind: str, *, at_most: int = 4) -> Sentence:
 
 def listing(names: Sequence[str]) -> str:
     """`a, b and c`."""
-    return str(joined([Sentence((Span(name),)) for name in names]))
+    return str(joined([Sentence((Span(str(name)),)) for name in names]))
 
 
 def percent(share: float | None, *, digits: int = 0) -> str:
@@ -116,7 +116,7 @@ def count(number: float | None) -> str:
 
 def number(value: float | None, *, digits: int = 2) -> str:
     """A statistic with a true minus sign."""
-    return NOTHING if value is None else f"{value:.{digits}f}".replace("-", "−")
+    return NOTHING if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def probability(p: float | None) -> str:

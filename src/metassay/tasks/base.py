@@ -78,6 +78,8 @@ class Task:
     """Whether a difference in case or punctuation between the two sides is an accident, not an error."""
     aligned: bool = False
     """Whether people compare its outputs word by word with the reference."""
+    valid_pairs_only: bool = False
+    """Whether it can be told which worse copies are worse, and pairs of the others are dropped by default."""
     prompt: str | None = None
     """What a language model is asked for a slightly worse output; None: it cannot be asked."""
 

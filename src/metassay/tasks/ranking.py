@@ -39,4 +39,5 @@ TASK = Task(
         *(f"{measure}_{k}" for measure in ("p", "recall", "ndcg_cut") for k in CUTS),
     ),
     perturbations=("rank_swapping", "shuffle"),
+    valid_pairs_only=True,
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -14,9 +16,11 @@ from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
 from metassay.meta.aggregation.scores import Resampling
 from metassay.metrics.base import StatisticsMetric
 from metassay.settings import takes
+from metassay.store.run import RunFolder
 from metassay.workflows.preparing import MetricChoice, as_dataset, chosen_metrics, prepared, scoring_rows
 from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
+from metassay.workflows.run_files import write_aggregation
 from metassay.workflows.settings import AggregateSettings
 from metassay.workflows.system_scores import cubes_of, row_statistics
 
@@ -52,22 +56,37 @@ def aggregate(
     *,
     seed: int = 0,
     workers: int | None = None,
+    out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> AggregateResult:
     """Aggregate segment scores into system scores in three ways, and compare these.
 
     `bootstrap` scores are means over `resamples` resamples of `size` segments; `repeats` is how often the
-    analyses on few segments are drawn. Metrics must have sufficient statistics.
+    analyses on few segments are drawn. Metrics must have sufficient statistics. `out` is a folder for the
+    result with its page.
     """
     data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
     if not data.kind.aggregated:
         raise InputError(f"aggregation compares scores of texts; this data is of the task {data.task}.")
     chosen = _with_statistics(data, data.kind.aggregated if asked.metrics is None else asked.metrics)
+    run = None if out is None else _open(out, data, asked, chosen, seed)
     with warnings_as_notes() as notes:
         statistics, segments = row_statistics(chosen, scoring_rows(data), workers=workers, progress=progress)
     resampling = Resampling(asked.resamples, asked.size, asked.repeats, seed=seed)
     found = aggregate_scores(cubes_of(data, statistics, segments), chosen, resampling)
-    return AggregateResult(found, (*data.notes, *notes))
+    result = AggregateResult(found, (*data.notes, *notes))
+    if run is not None:
+        write_aggregation(run, result.to_dict(), result.to_frame())
+    return result
+
+
+def _open(
+    out: str | Path, data: Dataset, asked: AggregateSettings, metrics: Sequence[StatisticsMetric], seed: int
+) -> RunFolder:
+    """The run folder of these settings on this data; another run's is refused."""
+    chosen = {"metrics": [metric.signature for metric in metrics], "seed": seed}
+    identity = {"configuration": asked.to_dict() | chosen, "input": data.content_hash}
+    return RunFolder.open(out, {"command": "aggregate", **identity})
 
 
 def _with_statistics(data: Dataset, metrics: MetricChoice) -> tuple[StatisticsMetric, ...]:

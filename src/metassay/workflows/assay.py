@@ -66,7 +66,7 @@ def assay(
     """Measure how often each metric prefers an output over a worsened copy of it, per context.
 
     `contexts` are columns, crossings (`year+domain`), buckets (`mqm:250`) or functions from a row to a label.
-    `valid_pairs` drops rankings whose worse copy did not lose gain.
+    `valid_pairs` drops rankings whose worse copy did not lose gain, and is the default of that task.
     `weights` names a column of positive numbers, or is `density`: typical outputs of a context count more.
     `llm` says which language model to ask, for the perturbation of that name and for judges.
     With `pairs="human"` the pairs are two systems' outputs for an item, the better one by human score.
@@ -82,8 +82,12 @@ def assay(
     data = prepared(data, normalize=asked.normalize, keep_references=keep_references)
     data = told_apart(data) if data.paired else data
     human = declared[0] if declared else None
+    perturbed = asked.pairs != "human"
     plan = Plan(
         asked,
+        valid_pairs=perturbed and data.kind.valid_pairs_only
+        if asked.valid_pairs is None
+        else asked.valid_pairs,
         metrics=_metrics(data, asked),
         contexts=_contexts(data, asked.contexts),
         perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
@@ -166,6 +170,7 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
         resamples=settings.resamples,
         permutations=settings.permutations,
         confounding=judged.judgements,
+        costs={metric.spec: metric.cost_class for metric in plan.metrics},
         sentinels=[metric.spec for metric in sentinels],
         metadata={context.name: context_metadata(data, context) for context in plan.contexts},
         minimum_items=settings.minimum_items,
@@ -223,7 +228,7 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
         llm=None if judged_by_model and plan.perturbations is None else how.llm,
         progress=lambda done, total: how.tell("perturbing", done, total),
     )
-    return checked(pairs, valid_only=settings.valid_pairs)
+    return checked(pairs, valid_only=plan.valid_pairs)
 
 
 def run_name(identity: Mapping[str, Any]) -> str:

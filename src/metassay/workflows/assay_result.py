@@ -44,6 +44,7 @@ class Plan:
     llm: Mapping[str, str | None] | None
     """Which language model was asked, and the prompt of one's own if there is one; never a key."""
     seed: int
+    valid_pairs: bool = False
 
     @property
     def notes(self) -> list[str]:
@@ -64,6 +65,7 @@ class Plan:
             "human": self.human,
             "llm": None if self.llm is None else dict(self.llm),
             "seed": self.seed,
+            "valid_pairs": self.valid_pairs,
         }
 
 
@@ -106,7 +108,9 @@ class AssayResult(Result):
                 {"metric": m.spec, "signature": m.signature, "higher_is_better": m.higher_is_better}
                 for m in self.metrics
             ],
+            "price": {m.spec: list(m.price) for m in self.metrics if m.price is not None},
             "validity": self._validity(),
+            "valid_pairs_only": self.plan.valid_pairs,
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
             "cluster": self.judged.unit.to_dict(),
             "warnings": [*contextual["warnings"], *self._runs()],

@@ -10,9 +10,8 @@ import polars as pl
 
 from metassay.errors import InputError
 from metassay.meta.contexts.drift import compare_series
-from metassay.store.run import RunFolder
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.run_files import RESULT, run_folders
+from metassay.workflows.run_files import RESULT, assay_run, run_folders
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def compare(*runs: str | Path) -> CompareResult:
         raise InputError(
             "there is one run only.", remedy="Name two or more runs, or a folder that holds them."
         )
-    opened = [RunFolder.existing(folder) for folder in folders]
+    opened = [assay_run(folder) for folder in folders]
     results = [run.read_checked(RESULT, "assay") for run in opened]
     tasks = sorted({result["task"] for result in results})
     if len(tasks) > 1:

@@ -105,7 +105,8 @@ def _hopeless(outputs: pl.DataFrame) -> list[str]:
 def checked(pairs: Pairs, *, valid_only: bool) -> Pairs:
     """The pairs with a note on how many copies lost gain, and `validity` by method; for texts, as they are.
 
-    With `valid_only` the pairs whose copy did not lose gain are dropped: their label is wrong.
+    With `valid_only` the pairs whose copy did not lose gain are dropped: their label is wrong. A method whose
+    copies gain as often as they lose makes nothing worse: then it is refused, all its pairs dropped.
     """
     if not isinstance(pairs, RankedPairs):
         if valid_only:
@@ -114,10 +115,20 @@ def checked(pairs: Pairs, *, valid_only: bool) -> Pairs:
     found = gain_change(pairs.lists.take(pairs.rows), pairs.copies)
     methods = pairs.frame["perturbation"].to_numpy()
     validity = {name: found.take(methods == name).counts() for name in pairs.counts}
+    refused = [
+        name for name, count in validity.items() if valid_only and count["better"] >= max(count["worse"], 1)
+    ]
+    for name in refused:
+        validity[name]["refused"] = 1
     noted = replace(pairs, notes=(*pairs.notes, _note(found, valid_only=valid_only)), validity=validity)
-    if valid_only and not found.worse.any():
-        raise InputError("no reordered list lost gain, so no pair is valid.")
-    return noted.where(found.worse) if valid_only else noted
+    kept = found.worse & ~np.isin(methods.astype(str), refused)
+    if valid_only and not kept.any():
+        gained = f" {', '.join(refused)}: copies gained as often as they lost." if refused else ""
+        raise InputError(
+            f"no reordered list lost gain, so no pair is valid.{gained}",
+            remedy="--all-pairs keeps every pair, whatever its label is worth.",
+        )
+    return noted.where(kept) if valid_only else noted
 
 
 def _note(found: GainChange, *, valid_only: bool) -> str:
@@ -128,7 +139,7 @@ def _note(found: GainChange, *, valid_only: bool) -> str:
     fate = (
         "The last two are dropped."
         if valid_only
-        else "Their labels are wrong: --valid-pairs drops the last two."
+        else "The labels of the last two are wrong: without --all-pairs they are dropped."
     )
     return (
         f"Of {total} reordered lists {shares[-1]} lost discounted gain "

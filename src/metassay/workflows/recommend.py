@@ -7,51 +7,45 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.contexts.choice import Evidence, robust_choice, stored_evidence
-from metassay.meta.contexts.choice import recommend as recommended
-from metassay.meta.contexts.robustness import pareto
-from metassay.store.run import RunFolder
+from metassay.meta.contexts.choice import GLOBAL, Evidence, stored_evidence
+from metassay.meta.contexts.tables import choice_entries
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.run_files import RESULT, TIMINGS
+from metassay.workflows.run_files import RESULT, TIMINGS, assay_run
 
 Criteria = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
 class RecommendResult(Result):
-    """A choice for every context of every column, and what it rests on."""
+    """A choice for every context of every column, and what it rests on.
 
+    `entries` is the recommendation that the run left, or one made anew with the user's criteria.
+    """
+
+    answer: Mapping[str, Any] | None
+    entries: Mapping[str, Mapping[str, Any]]
     evidence: Mapping[str, Evidence]
-    cost: Mapping[str, float]
     robustness: Mapping[str, list[dict[str, Any]]]
-    shared_errors: Mapping[str, Any]
+    costs: Costs
+    rest: Mapping[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of `metassay recommend`."""
         return {
             "schema_version": SCHEMA_VERSION,
-            "recommendation": {
-                column: {
-                    context: {
-                        "metrics": list(entry.metrics),
-                        "top_group": list(entry.top_group),
-                        "behind": list(entry.behind),
-                        "choice": entry.choice,
-                        "why": entry.why,
-                    }
-                    for context, entry in recommended(evidence).items()
-                }
-                for column, evidence in self.evidence.items()
+            "answer": self.answer,
+            "recommendation": {column: dict(entries) for column, entries in self.entries.items()},
+            "robust_choice": {
+                column: entries[GLOBAL].get("robust_choice") for column, entries in self.entries.items()
             },
-            "robust_choice": {column: robust_choice(evidence) for column, evidence in self.evidence.items()},
             "robustness": dict(self.robustness),
-            "cost": dict(self.cost),
-            "pareto": self._pareto(),
-            "shared_errors": dict(self.shared_errors),
+            "cost_class": dict(self.costs.classes),
+            "price": dict(self.costs.prices),
+            "cost": dict(self.costs.seconds),
+            **self.rest,
         }
 
     def to_frame(self) -> pl.DataFrame:
@@ -64,23 +58,29 @@ class RecommendResult(Result):
         ]
         return pl.DataFrame(rows, schema=dict.fromkeys(("column", "context", "choice", "why"), pl.String))
 
-    def _pareto(self) -> list[str]:
-        """The metrics that no other beats in both accuracy and cost."""
-        evidence = next(iter(self.evidence.values()))
-        cost = np.array([self.cost.get(metric, np.nan) for metric in evidence.metrics])
-        kept = pareto(evidence.accuracy[:, 0], cost)
-        return [metric for metric, keep in zip(evidence.metrics, kept) if keep]
+
+@dataclass(frozen=True)
+class Costs:
+    """Of each metric its class of cost, its price where requests are paid, and seconds per 1,000 outputs.
+
+    Seconds are for information: nothing is decided by them.
+    """
+
+    classes: Mapping[str, str]
+    prices: Mapping[str, list[float]]
+    seconds: Mapping[str, float]
 
 
 def recommend(
     run: str | Path, *, context: str | None = None, criteria: Criteria | None = None
 ) -> RecommendResult:
-    """Choose a metric per context from a finished assay.
+    """The metric to use in each context of a finished assay: what its report says, with the reasons.
 
-    Inside the group of metrics that may be the best, stability is preferred, then measured cost, then
-    `criteria`: numbers per metric, higher is better, in order of importance.
+    With `criteria` (numbers per metric, higher is better, in order of importance) the choice is made anew:
+    inside the group of metrics that may be the best, stability is preferred, then the class of cost, then
+    the criteria.
     """
-    folder = RunFolder.existing(run)
+    folder = assay_run(run)
     result = folder.read_checked(RESULT, "assay")
     columns = list(result["contexts"])
     if context is not None and context not in columns:
@@ -92,14 +92,24 @@ def recommend(
             raise InputError(f"criterion {name} names {unknown[0]}, which was not assayed.")
     chosen = columns if context is None else [context]
     with folder.understood():
-        cost = {
-            metric: float(s) for metric, s in folder.read_json(TIMINGS)["seconds_per_1000_outputs"].items()
-        }
+        evidence = {column: stored_evidence(result, column, criteria=criteria) for column in chosen}
+        stored = {column: result["recommendation"][column] for column in chosen}
+        seconds = folder.read_json(TIMINGS)["seconds_per_1000_outputs"]
         made = RecommendResult(
-            {column: stored_evidence(result, column, cost=cost, criteria=criteria) for column in chosen},
-            {metric: seconds for metric, seconds in cost.items() if metric in known},
+            None if criteria else result.get("answer"),
+            {column: choice_entries(evidence[column]) for column in chosen} if criteria else stored,
+            evidence,
             {column: result["contexts"][column]["robustness"] for column in chosen},
-            result["phi"],
+            Costs(
+                result.get("cost_class") or {},
+                result.get("price") or {},
+                {metric: taken for metric, taken in seconds.items() if metric in known},
+            ),
+            {
+                "pareto": result["pareto"],
+                "same_decisions": result.get("same_decisions") or [],
+                "shared_errors": result["phi"],
+            },
         )
         made.to_dict()  # so that what does not fit together is found here
         return made

@@ -12,6 +12,7 @@ import polars as pl
 
 from metassay.data.cube import Cube
 from metassay.data.readers.files import checked_path
+from metassay.errors import InputError, Place
 from metassay.reporting.charts.against_people import (
     comparisons_chart,
     curves_chart,
@@ -22,6 +23,7 @@ from metassay.reporting.charts.against_people import (
 from metassay.reporting.charts.theme import Spec, drawn
 from metassay.reporting.labels import in_labels
 from metassay.reporting.pages import render_dependence
+from metassay.reporting.score_pages import render_aggregation, render_ranking
 from metassay.store.run import MANIFEST, RunFolder
 from metassay.workflows.preparing import versions
 
@@ -48,6 +50,25 @@ def run_folders(runs: Sequence[str | Path]) -> list[Path]:
     if len(runs) == 1 and not (Path(runs[0]) / MANIFEST).is_file() and Path(runs[0]).is_dir():
         return sorted(path.parent for path in Path(runs[0]).glob(f"*/{MANIFEST}"))
     return [Path(run) for run in runs]
+
+
+def command_of(run: RunFolder) -> str:
+    """The verb that made a run."""
+    return str(run.identity.get("command") or "assay")
+
+
+def assay_run(path: str | Path) -> RunFolder:
+    """A run folder that an assay left; of any other run it is said what it is."""
+    run = RunFolder.existing(path)
+    if command_of(run) != "assay":
+        page = run.path / REPORT
+        seen = f"Its page is {page}." if page.is_file() else f"Its results are in {run.path / 'results'}."
+        raise InputError(
+            f"this is a run of `metassay {command_of(run)}`, not of an assay.",
+            place=Place(file=str(path)),
+            remedy=f"{seen} An assay is made with: metassay assay DATA --out FOLDER",
+        )
+    return run
 
 
 def write_run(run: RunFolder, result: AssayResult) -> None:
@@ -111,7 +132,7 @@ def file_name(text: str) -> str:
 
 
 def write_ranking(run: RunFolder, result: Mapping[str, Any], frame: pl.DataFrame) -> None:
-    """Leave `results/rank.{json,csv}`, `results/comparisons.csv`, one CSV per analysis, and the charts."""
+    """Leave `report.html`, `results/rank.{json,csv}`, `results/comparisons.csv`, analyses and charts."""
     run.write_json("results/rank.json", result)
     run.write_text("results/rank.csv", frame.write_csv())
     compared = [
@@ -128,6 +149,19 @@ def write_ranking(run: RunFolder, result: Mapping[str, Any], frame: pl.DataFrame
         run.write_text(f"{place}.svg", drawn(ranking_chart(one)))
         if one["comparisons"]:
             run.write_text(f"{place}-comparisons.svg", drawn(comparisons_chart(one)))
+    run.write_text(REPORT, render_ranking(result))
+    run.write_manifest({"state": "finished", "versions": versions()})
+
+
+def write_aggregation(run: RunFolder, result: Mapping[str, Any], frame: pl.DataFrame) -> None:
+    """Leave `report.html`, `results/aggregate.json`, its system scores and its tables as CSV."""
+    run.write_json("results/aggregate.json", result)
+    run.write_text("results/aggregate.csv", frame.write_csv())
+    for name in ("between", "downsampled", "human"):
+        if result[name]:
+            table = pl.DataFrame(result[name], infer_schema_length=None)
+            run.write_text(f"results/aggregate-{name}.csv", table.write_csv())
+    run.write_text(REPORT, render_aggregation(result))
     run.write_manifest({"state": "finished", "versions": versions()})
 
 

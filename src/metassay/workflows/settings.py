@@ -174,9 +174,13 @@ class AssaySettings(Settings):
     strict_resources: Annotated[bool, option("A missing dictionary is an error.", "--strict-resources")] = (
         False
     )
-    valid_pairs: Annotated[bool, option("Rankings: drop copies that did not lose gain.", "--valid-pairs")] = (
-        False
-    )
+    valid_pairs: Annotated[
+        bool | None,
+        option(
+            "Rankings: drop copies that did not lose gain (the default there), or not.",
+            "--valid-pairs/--all-pairs",
+        ),
+    ] = None
     resamples: Annotated[int, option("Bootstrap resamples.", least=1)] = 1000
     permutations: Annotated[int, option("Permutations of H1.", least=1)] = 999
     minimum_items: Annotated[

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metassay.meta.contexts.choice import recommend, robust_choice, table_evidence
+from metassay.meta.contexts.choice import Settled, first_choice, recommend, robust_choice, table_evidence
 
 METRICS, CONTEXTS = ("A", "B", "C"), ("X", "Y", "Z")
 TOY = np.array([[0.9, 0.9, 0.3], [0.7, 0.7, 0.7], [0.3, 0.3, 0.9]])  # Deviyani and Diaz (2025), table 1
@@ -34,13 +34,13 @@ def test_metrics_are_ordered_by_accuracy():
 
 def test_cost_decides_between_equally_stable_metrics():
     accuracy = np.array([[0.8, 0.7], [0.8, 0.7]])
-    evidence = table_evidence("PQ", "XY", accuracy, cost={"P": 9.0, "Q": 0.1})
+    evidence = table_evidence("PQ", "XY", accuracy, cost={"P": "neural CPU", "Q": "cheap"})
     assert recommend(evidence)["X"].top_group == ("Q", "P")
     assert "because it costs less" in recommend(evidence)["X"].why
 
 
 def test_stability_comes_before_cost():
-    evidence = table_evidence("AB", "XYZ", TOY[:2], cost={"A": 0.1, "B": 9.0})
+    evidence = table_evidence("AB", "XYZ", TOY[:2], cost={"A": "cheap", "B": "paid requests"})
     assert recommend(evidence)["global"].choice == "B"
 
 
@@ -65,10 +65,42 @@ def test_the_sentence_names_the_metric_the_context_and_the_number():
 
 
 def test_the_sentence_names_a_difference_in_cost():
-    evidence = table_evidence(METRICS, CONTEXTS, TOY, cost={"C": 40.0, "B": 1.0})
-    assert recommend(evidence)["Z"].why.endswith("B follows with 70 % and costs 1/40 as much.")
-    evidence = table_evidence(METRICS, CONTEXTS, TOY, cost={"C": 1.0, "B": 3.0})
-    assert recommend(evidence)["Z"].why.endswith("B follows with 70 % and costs 3 times as much.")
+    evidence = table_evidence(METRICS, CONTEXTS, TOY, cost={"C": "neural GPU", "B": "cheap"})
+    assert recommend(evidence)["Z"].why.endswith(
+        "B follows with 70 % and costs less (cheap against neural GPU)."
+    )
+    evidence = table_evidence(METRICS, CONTEXTS, TOY, cost={"C": "cheap", "B": "tagger"})
+    assert recommend(evidence)["Z"].why.endswith("B follows with 70 % and costs more (tagger against cheap).")
+    evidence = table_evidence(METRICS, CONTEXTS, TOY, cost={"C": "cheap", "B": "cheap"})
+    assert recommend(evidence)["Z"].why.endswith("B follows with 70 %.")
+
+
+def test_a_settled_choice_holds_but_where_another_is_shown_to_be_ahead():
+    evidence = table_evidence(METRICS, CONTEXTS, TOY)
+    found = recommend(replace(evidence, settled=Settled("A", {"Z": ["B", "C"]}, frozenset({"Y"}))))
+    assert [found[name].choice for name in ("global", *CONTEXTS)] == ["A", "A", "A", "C"]
+    assert found["X"].why.endswith("and none is shown to be more accurate here.")
+    assert found["Y"].why.endswith("too few items are here for another.")
+    assert found["Z"].why.endswith("ahead here of A, the choice over all contexts: 30 %.")
+
+
+def test_metrics_that_decide_alike_are_one_opinion():
+    evidence = replace(
+        table_evidence("PQR", "XY", np.array([[0.8, 0.7], [0.8, 0.7], [0.8, 0.7]])), same=[("P", "Q")]
+    )
+    why = recommend(evidence)["X"].why
+    assert "R may be as accurate; P is preferred" in why
+    assert "Q" not in why
+    alone = replace(evidence, top=np.array([[True] * 3, [True] * 3, [False] * 3]))
+    assert "It is the only metric in the top group; R follows" in recommend(alone)["X"].why
+
+
+def test_the_first_choice_is_the_cheapest_of_those_that_may_be_best():
+    top, behind = np.array([True, True, False]), np.zeros(3, dtype=bool)
+    accuracy = np.array([0.8, 0.81, 0.7])
+    assert first_choice(accuracy, top, behind, np.zeros(3)) == 1
+    assert first_choice(accuracy, top, behind, np.array([0.0, 3.0, 0.0])) == 0
+    assert first_choice(accuracy, top, np.array([True, False, False]), np.array([0.0, 3.0, 0.0])) == 1
 
 
 def test_accuracy_decides_inside_the_top_group_where_it_is_clear():

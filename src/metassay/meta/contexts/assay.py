@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,21 +12,29 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.accuracy import sort_pairs, whole
-from metassay.meta.contexts.choice import GLOBAL, PAIRS, Evidence
+from metassay.meta.contexts.choice import GLOBAL, PAIRS, Evidence, cost_rank
 from metassay.meta.contexts.column import Column, Method, Whole, study_column, study_whole
 from metassay.meta.contexts.confounding import Confounding, confounding
-from metassay.meta.contexts.judgements import Contexts, Judgements, phi_coefficients, single_valued
+from metassay.meta.contexts.judgements import (
+    Contexts,
+    Judgements,
+    phi_coefficients,
+    same_decisions,
+    single_valued,
+)
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, enclosing
 from metassay.meta.contexts.robustness import net_spread, pareto, robust_accuracy
 from metassay.meta.contexts.tables import (
     Row,
     accuracy_rows,
+    answer_entry,
     choice_entries,
     claim_entry,
     h2_entry,
     method_mix,
     prediction,
     robustness_rows,
+    settled,
     trend_entry,
     trend_p_entry,
     warnings_of,
@@ -55,6 +63,7 @@ class ContextualResult:
     metadata: Mapping[str, Metadata]
     warnings: tuple[str, ...]
     pairs_from: str = ""
+    same_decisions: tuple[tuple[str, ...], ...] = ()
 
     def to_dict(self) -> Row:
         """`contexts`, `global`, `confounding`, `recommendation` and more, ready for JSON."""
@@ -67,15 +76,23 @@ class ContextualResult:
         confounded = self.confounding.rows()
         for row, entry in enumerate(confounded):
             entry["sentinel"] = row in sentinels
+        claims = claim_entry(self.columns, self.whole, self._predictions, self.confounding, names)
+        first = names[self.whole.first]
+        recommendation = {
+            name: choice_entries(replace(evidence, settled=settled(claims, name, first)))
+            for name, evidence in self.evidence.items()
+        }
+        accurate = [name for name, row in zip(names, self._whole(self.ranked)) if row["accuracy"] is not None]
         details: Row = plain(
             {
                 "confounding": confounded,
-                "recommendation": {
-                    name: choice_entries(evidence) for name, evidence in self.evidence.items()
-                },
+                "answer": answer_entry(recommendation, claims, first, accurate) if accurate else None,
+                "recommendation": recommendation,
+                "cost_class": dict(next(iter(self.evidence.values())).cost) if self.evidence else {},
+                "same_decisions": self.same_decisions,
                 "pareto": self._pareto(),
                 "phi": {"metrics": [self.metrics[m] for m in self.ranked], "matrix": self.phi},
-                "claims": claim_entry(self.columns, self.whole, self._predictions, self.confounding, names),
+                "claims": claims,
                 "pairs_from": self.pairs_from,
                 "warnings": self.warnings,
             }
@@ -120,8 +137,8 @@ class ContextualResult:
         evidence = next(iter(self.evidence.values()), None)
         if evidence is None or not evidence.cost:
             return None
-        cost = np.array([evidence.cost.get(metric, np.nan) for metric in evidence.metrics])
-        kept = pareto(evidence.accuracy[:, 0], cost)
+        cost = np.array([cost_rank(evidence.cost.get(metric)) for metric in evidence.metrics])
+        kept = pareto(evidence.accuracy[:, 0], np.where(np.isinf(cost), np.nan, cost))
         return [metric for metric, keep in zip(evidence.metrics, kept) if keep]
 
 
@@ -135,7 +152,7 @@ def assay_pairs(
     resamples: int = 1000,
     permutations: int = 999,
     confounding: Judgements | None = None,
-    costs: Mapping[str, float] | None = None,
+    costs: Mapping[str, str] | None = None,
     criteria: Mapping[str, Mapping[str, float]] | None = None,
     sentinels: Collection[str] = (),
     metadata: Mapping[str, Metadata] | None = None,
@@ -147,7 +164,7 @@ def assay_pairs(
     """Local accuracy, both hypotheses, confounding and a recommendation for every column of contexts.
 
     `confounding`: judgements with all applicable methods of every output, with the same metrics and codes of
-    outputs; else `judgements` serve. `costs` (seconds per 1,000 outputs) and `criteria` (numbers per metric,
+    outputs; else `judgements` serve. `costs` (classes of `COST_CLASSES`) and `criteria` (numbers per metric,
     higher is better) only order a top group. `sentinels` are metrics that check the assay: reported, but
     neither ranked nor recommended. `metadata` says more about the contexts of a column, {column: {field:
     values in the order of the contexts}}; columns that enclose its contexts are added. Contexts below
@@ -158,15 +175,23 @@ def assay_pairs(
     _check(judgements, contexts, agreement, sentinels)
     ranked = _competing(judgements, sentinels)
     method = Method(
-        ties, agreement, permutations, workers, ranked, *_resampling(seed, resamples), minimum_items
+        ties,
+        agreement,
+        permutations,
+        workers,
+        ranked,
+        *_resampling(seed, resamples),
+        minimum_items,
+        np.array([cost_rank((costs or {}).get(judgements.metrics[m])) for m in ranked]),
     )
     pairs, columns = sort_pairs(judgements, [each.occupied() for each in contexts])
     with threadpool_limits(1):  # one thread per context instead: the same bytes on any number of workers
         overall, found = _study(pairs, columns, method, seed)
         confounded = _confounding(confounding, pairs, columns, method, random.named(seed, "combinations"))
+    same = same_decisions(pairs.select(ranked))
     evidence = {
         name: _evidence(
-            pairs.metrics, overall, column, method, radius, costs or {}, criteria or {}, pairs_from
+            pairs.metrics, overall, column, method, radius, costs or {}, criteria or {}, pairs_from, same
         )
         for name, column in found.items()
     }
@@ -182,6 +207,7 @@ def assay_pairs(
         metadata=_metadata(contexts, columns, metadata or {}),
         warnings=tuple(warnings_of(found, ranked, minimum_items)),
         pairs_from=pairs_from,
+        same_decisions=same,
     )
 
 
@@ -264,9 +290,10 @@ def _evidence(
     column: Column,
     method: Method,
     radius: float,
-    costs: Mapping[str, float],
+    costs: Mapping[str, str],
     criteria: Mapping[str, Mapping[str, float]],
     pairs_from: str,
+    same: Sequence[Sequence[str]],
 ) -> Evidence:
     ranked, estimates = method.ranked, column.estimates
     findings = [overall.finding, *column.findings]
@@ -288,4 +315,5 @@ def _evidence(
         cost=costs,
         criteria=criteria,
         pairs=PAIRS.get(pairs_from, "pairs"),
+        same=same,
     )

@@ -1,4 +1,8 @@
-"""Choosing a metric: the most accurate ones in a context, and among them the most stable and the cheapest."""
+"""Choosing a metric: one for all contexts, another only where it is shown to be more accurate.
+
+Without such a settled choice (a table of accuracies, a user's own criteria) each context has its own: among
+the most accurate metrics there the most stable, then the cheapest.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.robustness import net_spread, robust_accuracy
+from metassay.metrics.base import COST_CLASSES
 from metassay.stats.arrays import FloatArray
 
 GLOBAL = "global"
@@ -24,14 +29,28 @@ STABILITY_STEP = 0.01
 
 
 @dataclass(frozen=True)
+class Settled:
+    """The one choice of a run: `first` everywhere, but where others are shown to be `ahead` of it.
+
+    `aside` are the contexts that are too small for a choice of their own.
+    """
+
+    first: str
+    ahead: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    aside: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What a choice rests on: accuracies [metrics, contexts], the whole ("global") first.
 
     `top` marks the metrics that may be the best in a context, `behind` those that are clearly less accurate
     there than another of them; `spread` is how much a metric's true accuracy
     varies between contexts; `robust` and `worst_case` are its accuracy under the least favourable mix of
-    contexts and in the least favourable one. `cost` is in seconds per 1,000 outputs; `criteria` are the
-    user's own, higher is better, in order of importance. `pairs` says what the pairs are, in words.
+    contexts and in the least favourable one. `cost` is the class of each metric (`COST_CLASSES`); `criteria`
+    are the user's own, higher is better, in order of importance. `pairs` says what the pairs are, in words.
+    `same` are groups of metrics that decided every pair alike, which are one opinion. `settled` is the choice
+    of the run, where there is one.
     """
 
     metrics: tuple[str, ...]
@@ -44,9 +63,11 @@ class Evidence:
     spread: FloatArray
     robust: FloatArray
     worst_case: FloatArray
-    cost: Mapping[str, float] = field(default_factory=dict)
+    cost: Mapping[str, str] = field(default_factory=dict)
     criteria: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     pairs: str = "pairs"
+    same: Sequence[Sequence[str]] = ()
+    settled: Settled | None = None
 
 
 @dataclass(frozen=True)
@@ -56,20 +77,34 @@ class Recommendation:
     metrics: tuple[str, ...]
     top_group: tuple[str, ...]
     behind: tuple[str, ...]
+    choice: str | None
     why: str
 
-    @property
-    def choice(self) -> str | None:
-        """The metric to use: first of the top group."""
-        return self.top_group[0] if self.top_group else None
+
+def cost_rank(cost: str | None) -> float:
+    """The place of a class of cost, 0 the cheapest; infinity where it is not known."""
+    return COST_CLASSES.index(cost) if cost in COST_CLASSES else np.inf
+
+
+def first_choice(
+    accuracy: FloatArray, top: NDArray[np.bool_], behind: NDArray[np.bool_], cost: FloatArray
+) -> int:
+    """The metric to use over all contexts: of those that may be best the cheapest, then the most accurate.
+
+    Those `behind` another of them come last. `cost` are places of classes, so that only classes break ties.
+    """
+    known = np.nan_to_num(np.round(accuracy, 12), nan=-1).tolist()
+    rows = range(len(known))
+    return min(rows, key=lambda row: (not top[row], bool(behind[row]), cost[row], -known[row], row))
 
 
 def recommend(evidence: Evidence) -> dict[str, Recommendation]:
     """A recommendation for every context.
 
     `metrics` are ordered by accuracy, equal ones by preference: stability (standard deviation between
-    contexts, to the nearest hundredth), cost, the user's criteria, robust accuracy. In `top_group` accuracy
-    decides where it is clear (those `behind` come last), preference where it is not.
+    contexts, to the nearest hundredth), class of cost, the user's criteria, robust accuracy. In `top_group`
+    accuracy decides where it is clear (those `behind` come last), preference where it is not. The choice is
+    the settled one, which then comes first in its top groups; else the first of the top group.
     """
     preference = _preference(evidence)
     return {name: _for_context(evidence, column, preference) for column, name in enumerate(evidence.contexts)}
@@ -80,7 +115,7 @@ def table_evidence(
     contexts: Sequence[str],
     accuracy: FloatArray,
     shares: FloatArray | None = None,
-    **preferences: Mapping[str, float] | Mapping[str, Mapping[str, float]],
+    **preferences: Mapping[str, str] | Mapping[str, Mapping[str, float]],
 ) -> Evidence:
     """Evidence from accuracies that are known exactly, [metrics, contexts]; the whole is their mean.
 
@@ -109,7 +144,6 @@ def stored_evidence(
     result: Mapping[str, Any],
     column: str,
     *,
-    cost: Mapping[str, float] | None = None,
     criteria: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Evidence:
     """Evidence from a stored result (`ContextualResult.to_dict`), for preferences to be weighed later."""
@@ -139,9 +173,10 @@ def stored_evidence(
         spread=per_metric("stability"),
         robust=per_metric("robust_accuracy"),
         worst_case=per_metric("worst_case"),
-        cost=cost or {},
+        cost=result.get("cost_class") or {},
         criteria=criteria or {},
         pairs=PAIRS.get(result.get("pairs_from", ""), "pairs"),
+        same=result.get("same_decisions") or (),
     )
 
 
@@ -161,7 +196,7 @@ def _preference(evidence: Evidence) -> list[tuple[float, ...]]:
     return [
         (
             _or_last(spread[row]),
-            evidence.cost.get(metric, np.inf),
+            cost_rank(evidence.cost.get(metric)),
             *(-criterion.get(metric, -np.inf) for criterion in criteria),
             _or_last(-robust[row]),
         )
@@ -173,67 +208,120 @@ def _for_context(evidence: Evidence, column: int, preference: list[tuple[float, 
     accuracy = np.round(evidence.accuracy[:, column], 12).tolist()
     rows = range(len(evidence.metrics))
     by_accuracy = sorted(rows, key=lambda row: (_or_last(-accuracy[row]), preference[row], row))
+    settled = _settled(evidence, column, by_accuracy)
     top = sorted(
         (row for row in rows if evidence.top[row, column]),
-        key=lambda row: (evidence.behind[row, column], preference[row], -accuracy[row], row),
+        key=lambda row: (row != settled, evidence.behind[row, column], preference[row], -accuracy[row], row),
     )
+    choice = settled if settled is not None else next(iter(top), None)
     return Recommendation(
         metrics=tuple(evidence.metrics[row] for row in by_accuracy),
         top_group=tuple(evidence.metrics[row] for row in top),
         behind=tuple(evidence.metrics[row] for row in top if evidence.behind[row, column]),
-        why=_why(evidence, column, by_accuracy, top),
+        choice=None if choice is None else evidence.metrics[choice],
+        why="No metric scored any pair here."
+        if choice is None
+        else f"{_right_in(evidence, column, choice)} {_why(evidence, column, choice, by_accuracy, top)}",
     )
 
 
-def _why(evidence: Evidence, column: int, by_accuracy: list[int], top: list[int]) -> str:
-    """One or two sentences with the numbers the choice rests on."""
-    if not top:
-        return "No metric scored any pair here."
-    choice, leader = top[0], by_accuracy[0]
+def _settled(evidence: Evidence, column: int, by_accuracy: list[int]) -> int | None:
+    """The settled choice of a context: the most accurate of those ahead of the first, else the first.
+
+    None where nothing is settled, or the first scored no pair.
+    """
+    if evidence.settled is None:
+        return None
+    ahead = evidence.settled.ahead.get(evidence.contexts[column], ())
+    wanted = [row for row in by_accuracy if evidence.metrics[row] in ahead]
+    wanted += [row for row in by_accuracy if evidence.metrics[row] == evidence.settled.first]
+    return next((row for row in wanted if not np.isnan(evidence.accuracy[row, column])), None)
+
+
+def _right_in(evidence: Evidence, column: int, choice: int) -> str:
     context = evidence.contexts[column]
     place = "over all contexts" if context == GLOBAL else f"on {context}"
-    name = evidence.metrics[choice]
-    sentence = (
-        f"{name} tells a better output from a worse one in {_percent(evidence.accuracy[choice, column])} % "
-        f"of {evidence.pairs} {place}{_interval(evidence, choice, column)}."
+    return (
+        f"{evidence.metrics[choice]} tells a better output from a worse one in "
+        f"{_percent(evidence.accuracy[choice, column])} % of {evidence.pairs} {place}"
+        f"{_interval(evidence, choice, column)}."
     )
-    if len(top) == 1:
-        return (
-            f"{sentence} It is the only metric in the top group{_runner_up(evidence, column, by_accuracy)}."
-        )
-    others = _listed([evidence.metrics[row] for row in top if row != choice])
-    reason = _reason(evidence, column, choice, top)
-    ahead = "" if choice == leader else f", though {evidence.metrics[leader]} has the higher estimate"
-    return f"{sentence} {others} may be as accurate; {name} is preferred {reason}{ahead}."
 
 
-def _runner_up(evidence: Evidence, column: int, by_accuracy: list[int]) -> str:
-    """Who follows, how far behind, and at what price."""
-    if len(by_accuracy) < 2 or np.isnan(evidence.accuracy[by_accuracy[1], column]):
+def _why(evidence: Evidence, column: int, choice: int, by_accuracy: list[int], top: list[int]) -> str:
+    """A sentence on what the choice rests on."""
+    settled, context = evidence.settled, evidence.contexts[column]
+    name = evidence.metrics[choice]
+    if settled is not None and context != GLOBAL:
+        return _why_here(evidence, column, name)
+    others = _distinct(evidence, choice, top)
+    if not others:
+        return f"It is the only metric in the top group{_runner_up(evidence, column, choice, by_accuracy)}."
+    leader = by_accuracy[0]
+    reason = _reason(evidence, column, choice, others)
+    higher = evidence.accuracy[leader, column] > evidence.accuracy[choice, column]
+    ahead = f", though {evidence.metrics[leader]} has the higher estimate" if higher else ""
+    listed = _listed([evidence.metrics[row] for row in others])
+    return f"{listed} may be as accurate; {name} is preferred {reason}{ahead}."
+
+
+def _why_here(evidence: Evidence, column: int, name: str) -> str:
+    """Why the choice of the run holds in a context, or not."""
+    settled, context = evidence.settled, evidence.contexts[column]
+    if settled is None:
         return ""
-    choice, second = (evidence.metrics[row] for row in by_accuracy[:2])
-    follows = f"; {second} follows with {_percent(evidence.accuracy[by_accuracy[1], column])} %"
-    ratio = evidence.cost.get(choice, np.nan) / (evidence.cost.get(second, np.nan) or np.nan)
-    if np.isnan(ratio) or 0.5 < ratio < 2:
+    first = evidence.metrics.index(settled.first)
+    if np.isnan(evidence.accuracy[first, column]):
+        return f"{settled.first}, the choice over all contexts, scored no pair here."
+    if name != settled.first:
+        share = f"{_percent(evidence.accuracy[first, column])} %{_interval(evidence, first, column)}"
+        return f"It is shown to be ahead here of {settled.first}, the choice over all contexts: {share}."
+    if context in settled.aside:
+        return "It is the choice over all contexts; too few items are here for another."
+    return "It is the choice over all contexts, and none is shown to be more accurate here."
+
+
+def _distinct(evidence: Evidence, choice: int, rows: list[int]) -> list[int]:
+    """The other rows, one for each opinion: none that decided every pair as the choice did."""
+    opinion = {metric: group[0] for group in evidence.same for metric in group}
+    seen = {opinion.get(evidence.metrics[choice], evidence.metrics[choice])}
+    kept = []
+    for row in rows:
+        name = opinion.get(evidence.metrics[row], evidence.metrics[row])
+        if name not in seen:
+            kept.append(row)
+        seen.add(name)
+    return kept
+
+
+def _runner_up(evidence: Evidence, column: int, choice: int, by_accuracy: list[int]) -> str:
+    """Who follows, how far behind, and at what price."""
+    others = _distinct(evidence, choice, by_accuracy)
+    if not others or np.isnan(evidence.accuracy[others[0], column]):
+        return ""
+    second = evidence.metrics[others[0]]
+    follows = f"; {second} follows with {_percent(evidence.accuracy[others[0], column])} %"
+    own, other = evidence.cost.get(evidence.metrics[choice]), evidence.cost.get(second)
+    if own == other or np.isinf([cost_rank(own), cost_rank(other)]).any():
         return follows
-    return f"{follows} and costs {_times(1 / ratio)} as much"
+    more = "more" if cost_rank(other) > cost_rank(own) else "less"
+    return f"{follows} and costs {more} ({other} against {own})"
 
 
-def _times(ratio: float) -> str:
-    return f"{ratio:.0f} times" if ratio >= 2 else f"1/{1 / ratio:.0f}"
-
-
-def _reason(evidence: Evidence, column: int, choice: int, top: list[int]) -> str:
-    """The first preference in which the choice is ahead of some member of the top group, accuracy first."""
-    rest = [row for row in top if row != choice and not evidence.behind[row, column]]
+def _reason(evidence: Evidence, column: int, choice: int, others: list[int]) -> str:
+    """The first preference in which the choice is ahead of some other of the top group, accuracy first."""
+    rest = [row for row in others if not evidence.behind[row, column]]
     if not rest:
         return "because the others are behind when two at a time are compared"
     spread = _steps(evidence.spread)
-    if any(spread[row] > spread[choice] for row in rest):
+    if evidence.settled is None and any(spread[row] > spread[choice] for row in rest):
         return "because its accuracy varies less between contexts"
-    cost = [evidence.cost.get(metric, np.inf) for metric in evidence.metrics]
+    cost = [cost_rank(evidence.cost.get(metric)) for metric in evidence.metrics]
     if any(cost[row] > cost[choice] for row in rest):
         return "because it costs less"
+    if evidence.settled is not None:
+        equal = all(evidence.accuracy[row, column] == evidence.accuracy[choice, column] for row in rest)
+        return "because it was named first" if equal else "for its higher estimate"
     for name, criterion in evidence.criteria.items():
         values = [criterion.get(metric, -np.inf) for metric in evidence.metrics]
         if any(values[row] < values[choice] for row in rest):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import Tally, ratio, tally
+from metassay.meta.contexts.choice import first_choice
 from metassay.meta.contexts.claims import Leads, context_leads
 from metassay.meta.contexts.h1 import AccuracyChange, accuracy_change, cross_methods
 from metassay.meta.contexts.h2 import (
@@ -39,6 +40,8 @@ class Method:
     halves: ClusterHalves
     signs: ClusterHalves
     minimum_items: int = 1
+    cost: FloatArray | None = None
+    """The place of each ranked metric's class of cost; None where none is known."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +85,19 @@ class ContextFinding:
 
 @dataclass(frozen=True)
 class Whole:
-    """The context of all pairs, with its resamples [metrics, resamples]."""
+    """The context of all pairs, its resamples [metrics, resamples], and the place of the first choice."""
 
     estimates: Estimates
     standardised: FloatArray
     resamples: FloatArray
     finding: ContextFinding
+    first: int
+
+    def expected(self, ranked: LongArray) -> FloatArray:
+        """Accuracies in the order that a context may contradict: nobody is before the first choice."""
+        order = np.round(self.estimates.accuracy[ranked, 0], 12)
+        order[self.first] = np.nanmax(order) if not np.isnan(order).all() else np.nan
+        return np.asarray(order)
 
 
 @dataclass(frozen=True)
@@ -113,8 +123,11 @@ def study_whole(judgements: Judgements, contexts: Contexts, method: Method) -> W
     estimates = Estimates.of(tally(judgements, contexts, ties=method.ties))
     by_method = tally(judgements, cross_methods(judgements, contexts), ties=method.ties)
     resamples = _resample(estimates.tally, 0, method)
-    finding = _study(estimates, 0, resamples, (estimates, resamples), method, keep=True)
-    return Whole(estimates, standardised(by_method, judgements, 1), resamples, finding)
+    finding = _study(estimates, 0, resamples, (estimates, resamples, None), method, keep=True)
+    behind, cost = finding.leads.behind(finding.top) & finding.top, method.cost
+    cost = np.zeros(len(method.ranked)) if cost is None else cost
+    first = first_choice(estimates.accuracy[method.ranked, 0], finding.top, behind, cost)
+    return Whole(estimates, standardised(by_method, judgements, 1), resamples, finding, first)
 
 
 def study_column(
@@ -133,7 +146,7 @@ def study_column(
 
     def study(context: int) -> ContextFinding:
         resamples = _resample(estimates.tally, context, method)
-        overall = whole.estimates, whole.resamples
+        overall = whole.estimates, whole.resamples, whole.expected(method.ranked)
         return _study(estimates, context, resamples, overall, method, keep=keep)
 
     with ThreadPoolExecutor(method.workers) as pool:
@@ -205,14 +218,16 @@ def _study(
     estimates: Estimates,
     context: int,
     resamples: FloatArray,
-    overall: tuple[Estimates, FloatArray],
+    overall: tuple[Estimates, FloatArray, FloatArray | None],
     method: Method,
     *,
     keep: bool,
 ) -> ContextFinding:
-    """Intervals, top group and order of one context; `overall` is the whole's estimates and resamples."""
-    ranked, whole, whole_resamples = method.ranked, *overall
-    against = None if whole is estimates else np.round(whole.accuracy[ranked, 0], 12)
+    """Intervals, top group and order of one context; `overall` is the whole's estimates and resamples.
+
+    Its last part is the order that leads may contradict, None for the whole itself.
+    """
+    ranked, whole, whole_resamples, against = method.ranked, *overall
     accuracy, clusters = estimates.accuracy[:, context], estimates.clusters[:, context]
     low, high = cluster_interval(estimates.of_context(context), resamples)
     drawn = resamples[ranked]

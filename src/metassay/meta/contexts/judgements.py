@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,3 +181,12 @@ def phi_coefficients(judgements: Judgements) -> FloatArray:
     phi = np.full((count, count), np.nan)
     np.divide(covariance, spread, out=phi, where=spread > 0)
     return phi
+
+
+def same_decisions(judgements: Judgements) -> tuple[tuple[str, ...], ...]:
+    """Groups of metrics that decided every pair alike, such as `wil` and `wip`: one opinion each."""
+    groups: dict[bytes, list[str]] = {}
+    for metric, outcome in zip(judgements.metrics, judgements.outcome):
+        key = blake2b(np.ascontiguousarray(outcome).tobytes(), digest_size=16).digest()
+        groups.setdefault(key, []).append(metric)
+    return tuple(tuple(group) for group in groups.values() if len(group) > 1)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.choice import GLOBAL, Evidence, recommend, robust_choice
+from metassay.meta.contexts.choice import GLOBAL, Evidence, Settled, recommend, robust_choice
 from metassay.meta.contexts.claims import LEAD, Family, Leads, claims_made, holm_family, lead_p_values
 from metassay.meta.contexts.column import Column, ContextFinding, Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
@@ -166,7 +166,7 @@ def claim_entry(
     ]
     methods = [({"metric": metric}, confounded.p[m]) for metric, m in zip(metrics, ranked)]
     families = [
-        _leading(several, whole, metrics, ranked),
+        _leading(several, whole, metrics),
         Family(
             "vary",
             [row for rows, _ in varying for row in rows],
@@ -188,39 +188,59 @@ def _varying(name: str, column: Column, metrics: Sequence[str], columns: int) ->
     return [{"column": name, "metric": metric} for metric in metrics], np.minimum(p * columns, 1)
 
 
-def _leading(
-    columns: Mapping[str, Column], whole: Whole, metrics: Sequence[str], ranked: Sequence[int]
-) -> Family:
+def _leading(columns: Mapping[str, Column], whole: Whole, metrics: Sequence[str]) -> Family:
     """Leads over all outputs, and in a context those that contradict them."""
     places: list[tuple[str | None, str, Leads]] = [(None, GLOBAL, whole.finding.leads)]
     for name, column in columns.items():
         found = zip(column.contexts.values, column.findings, column.large)
         places += [(name, value, finding.leads) for value, finding, large in found if large]
-    accuracy = whole.estimates.accuracy[ranked, 0]
-    best = int(np.argmax(np.nan_to_num(np.round(accuracy, 12), nan=-1)))
     rows: list[Row] = []
     p_values: list[float] = []
     for (of, context, _), p in zip(places, lead_p_values([leads for *_, leads in places])):
-        for i, j in _shown(p, best, everywhere=of is None):
+        for i, j in _shown(p, whole.first, everywhere=of is None):
             rows.append({"column": of, "context": context, "better": metrics[i], "worse": metrics[j]})
             p_values.append(float(p[i, j]))
     return Family(LEAD, rows, np.array(p_values))
 
 
-def _shown(p: FloatArray, best: int, *, everywhere: bool) -> list[tuple[int, int]]:
-    """Leads worth a row: of the best metric over all outputs; elsewhere over it, and the clearest."""
+def _shown(p: FloatArray, first: int, *, everywhere: bool) -> list[tuple[int, int]]:
+    """Leads worth a row: of the first choice over all outputs; elsewhere over it, and the clearest."""
     if np.isnan(p).all():
         return []
     if everywhere:
-        return [(best, j) for j in range(len(p)) if not np.isnan(p[best, j])]
+        return [(first, j) for j in range(len(p)) if not np.isnan(p[first, j])]
     clearest = np.unravel_index(np.nanargmin(p), p.shape)
-    over = [(i, best) for i in range(len(p)) if not np.isnan(p[i, best])]
+    over = [(i, first) for i in range(len(p)) if not np.isnan(p[i, first])]
     return list(dict.fromkeys([(int(clearest[0]), int(clearest[1])), *over]))
 
 
 def method_mix(column: Column, methods: Sequence[str]) -> Row:
     """The share of every method among the pairs of each context."""
     return {value: dict(zip(methods, column.mix[c])) for c, value in enumerate(column.contexts.values)}
+
+
+def settled(claims: Row, column: str, first: str) -> Settled:
+    """The choice of the run as one column has it: the first metric, and those shown to be ahead of it."""
+    ahead: dict[str, list[str]] = {}
+    for row in claims[LEAD]:
+        if row["column"] == column and row["worse"] == first:
+            ahead.setdefault(row["context"], []).append(row["better"])
+    return Settled(first, ahead, frozenset(claims["set_aside"].get(column, ())))
+
+
+def answer_entry(recommendation: Mapping[str, Row], claims: Row, first: str, metrics: Sequence[str]) -> Row:
+    """The answer of the run: the first metric, those not shown to be behind it, where another is ahead."""
+    behind = {row["worse"] for row in claims[LEAD] if row["column"] is None and row["better"] == first}
+    return {
+        "metric": first,
+        "top_group": [first, *(metric for metric in metrics if metric not in {first, *behind})],
+        "exceptions": [
+            {"column": column, "context": context, "metric": entry["choice"]}
+            for column, entries in recommendation.items()
+            for context, entry in entries.items()
+            if entry["choice"] not in {first, None}
+        ],
+    }
 
 
 def choice_entries(evidence: Evidence) -> Row:
@@ -255,8 +275,17 @@ def warnings_of(columns: Mapping[str, Column], ranked: NDArray[np.int64], minimu
             warnings.append(
                 f"{name}: fewer than {minimum_items} items in {_some(small)}, so nothing is claimed there."
             )
-        if column.h1 is not None and not column.h1.exchanges:
-            warnings.append(f"{name}: no two contexts hold units enough to exchange, so H1 cannot be tested.")
+        if column.h1 is not None and column.large.sum() < 2:
+            warnings.append(
+                f"{name}: fewer than two of its values are large enough, so H1 has no p."
+                " Group them into larger ones, or lower --min-items."
+            )
+        elif column.h1 is not None and not column.h1.exchanges:
+            warnings.append(
+                f"{name}: no two of its values hold two independent units each, so luck cannot be told from a"
+                " difference and H1 has no p. Compare values that several units share (a group, a site), or"
+                " name a smaller unit with --cluster."
+            )
         elif column.h1 is not None and column.h1.movable < _FEW_MOVABLE:
             share = f"{100 * column.h1.movable:.0f} %"
             warnings.append(f"{name}: only {share} of its outputs could change places in the test of H1.")

@@ -51,6 +51,12 @@ class NeuralMetric(Metric):
         raise NotImplementedError
 
     @property
+    def cost_class(self) -> str:
+        """Models of three billion parameters and more (XL, XXL) need a graphics card."""
+        large = {"xl", "xxl"} & set(self.model.lower().replace("_", "-").split("-"))
+        return "neural GPU" if large else "neural CPU"
+
+    @property
     def sharing(self) -> Hashable:
         """Metrics with equal values here score the same cases in one pass and differ only in `part`."""
         return self

@@ -78,7 +78,12 @@ def spread_sentence(findings: Findings, column: Column) -> Sentence | None:
     """Of the metrics whose accuracy is shown to differ, which differs most, and where it is high and low."""
     shown = findings.claimed("vary", column=column.name)
     names = findings.metrics if shown is None else [str(row["metric"]) for row in shown]
-    estimates = {name: column.of(name) for name in names if len(column.of(name)) > 1}
+    aside = (findings.result.get("claims") or {}).get("set_aside", {}).get(column.name, ())
+    found = {
+        name: [each for each in column.of(name) if each.context not in aside and each.row.get("items") != 1]
+        for name in names
+    }
+    estimates = {name: several for name, several in found.items() if len(several) > 1}
     if not estimates:
         return None
     ends = {name: (min(found, key=_accuracy), max(found, key=_accuracy)) for name, found in estimates.items()}

@@ -59,14 +59,19 @@ def robust_sentence(column: Column) -> Sentence | None:
     if choice is None or choice.robust not in rows or len(column.contexts) < 2:
         return None
     row = rows[choice.robust]
-    return sentence(
-        "If one metric must serve every {column:column}, take {metric:metric}: at worst, on {worst:context}, "
-        "it is right in at least {share:figure}.",
+    opening = sentence(
+        "Where the mix of {column:column} may change, {metric:metric} holds up best",
         column=column.name,
         metric=choice.robust,
-        worst=row.get("worst_context"),
-        share=percent(row.get("worst_case")),
     )
+    worst, share = row.get("worst_context"), row.get("worst_case")
+    if worst is not None and share is not None:
+        pattern = "{opening}: at worst, on {worst:context}, it is right in at least {share:figure}."
+        return sentence(pattern, opening=opening, worst=worst, share=percent(share))
+    if row.get("robust_accuracy") is not None:
+        pattern = "{opening}: it stays right in {share:figure}."
+        return sentence(pattern, opening=opening, share=percent(row["robust_accuracy"]))
+    return sentence("{opening}.", opening=opening)
 
 
 def shared_errors(findings: Findings) -> Spec | None:
@@ -87,7 +92,8 @@ def shared_errors(findings: Findings) -> Spec | None:
 def thrifty_sentence(findings: Findings) -> Sentence | None:
     """The metrics that no other beats in both accuracy and cost."""
     kept = [str(name) for name in findings.result.get("pareto") or ()]
-    if not kept:
+    classes = findings.result.get("cost_class")
+    if not kept or (classes is not None and len(set(classes.values())) < 2):
         return None
     return sentence(
         "No metric is both more accurate and cheaper than {names}.", names=named(kept, "metric", at_most=8)

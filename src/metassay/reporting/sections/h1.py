@@ -43,10 +43,18 @@ def h1_sentence(findings: Findings, column: Column) -> Sentence:
     differing = [row for row, verdict in zip(tested, verdicts) if verdict == "yes"]
     if not tested:
         return sentence("There is nothing to test: {column:column} has one value only.", column=column.name)
+    aside = (findings.result.get("claims") or {}).get("set_aside", {}).get(column.name, ())
+    if not any(verdicts) and len(column.contexts) - len(aside) < 2:
+        return sentence(
+            "Whether accuracy differs by {column:column} cannot be tested: fewer than two of its values are "
+            "large enough.",
+            column=column.name,
+        )
     if not any(verdicts):
         return sentence(
             "Whether accuracy differs by {column:column} cannot be tested: too few of its values hold two "
-            "independent units.",
+            "independent units. Compare values that several units share, or name a smaller unit with "
+            "--cluster.",
             column=column.name,
         )
     if not differing:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from metassay.reporting.tables import Field, Grid, grid
-from metassay.reporting.wording import count, listing
+from metassay.reporting.wording import count, named
 
 SIGNATURE_FIELDS = (
     Field("metric", "metric", "name"),
@@ -23,7 +23,7 @@ def left_out(result: Mapping[str, Any]) -> list[dict[str, str]]:
         {
             "reason": str(reason),
             "count": count(counts[reason]) if counts.get(reason) is not None else "",
-            "names": listing([str(name) for name in names.get(reason) or ()]),
+            "names": str(named([str(name) for name in names.get(reason) or ()], "", at_most=5)),
         }
         for reason in dict.fromkeys([*counts, *names])
         if counts.get(reason) or names.get(reason)

@@ -1,0 +1,223 @@
+"""The pages of `rank` and `aggregate`: sentences first, then charts and tables, in a file without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from metassay.reporting.charts.against_people import comparisons_chart, ranking_chart
+from metassay.reporting.charts.heatmaps import matrix_chart
+from metassay.reporting.charts.theme import Spec, data_uri, drawn
+from metassay.reporting.labels import in_labels
+from metassay.reporting.pages import plain_style, policy, templates
+from metassay.reporting.wording import NOTHING, count, named, number, plural
+
+Row = Mapping[str, Any]
+SIGNIFICANT = 0.05
+WIDTH = 720
+RANKING_CAPTION = "Agreement with people, best first, with 95 % intervals; a line where a cluster begins."
+MATRIX_CAPTION = "One-sided p-values, the better metric in the row; filled where p ≤ .05."
+BETWEEN_CAPTION = "Pearson correlation of system scores between aggregations, over all systems."
+AGGREGATIONS = {
+    "corpus": "the corpus score",
+    "segment": "the mean of segment scores",
+    "bootstrap": "the mean over resamples",
+}
+EXPLANATION = (
+    "Each system has three scores: one from the summed statistics (corpus), the mean of the segment scores"
+    " (segment, m-), and the mean of corpus scores over resamples (bootstrap, x-)."
+)
+ROWS_SHOWN = 500
+
+
+def render_ranking(result: Row) -> str:
+    """The page of a `rank` result (its JSON object)."""
+    result = in_labels(result)
+    rankings: Sequence[Row] = result["results"]
+    whole = [one for one in rankings if one["context"] == "global"] or rankings
+    parts = [_ranking_part(one, result["human"]) for one in rankings]
+    analyses = [(str(name), rows) for name, rows in (result.get("analysis") or {}).items()]
+    averages = [(f"Average of {mean['meta']}", mean["metrics"]) for mean in result.get("average") or ()]
+    more = [_table(name, rows) for name, rows in (*averages, *analyses) if rows]
+    if more:
+        parts.append({"name": "Averages and analyses", "sentences": [], "figures": [], "tables": more})
+    return _page(
+        "Which metric agrees best with people?",
+        [best_sentence(one, result["human"]) for one in whole],
+        [doubt for one in whole for doubt in ranking_doubts(one)],
+        parts,
+        result["notes"],
+    )
+
+
+def best_sentence(one: Row, human: str) -> str:
+    """Who agrees best with people in one ranking, and who cannot be told apart from it."""
+    place = f"{one['dataset']}" + ("" if one["context"] == "global" else f", {one['context']}")
+    metrics = [row for row in one["metrics"] if not row["baseline"] and row["value"] is not None]
+    if not metrics:
+        return f"No metric has a defined {one['meta']} with {human} on {place}."
+    best = max(metrics, key=lambda row: float(row["value"]))
+    whom = f"on these {count(one['systems'])} systems of {place}"
+    opening = f"{best['metric']} agrees best with people ({human}) {whom}: {_value(one, best)}"
+    rivals = [row["metric"] for row in metrics if row is not best]
+    if not rivals:
+        return f"{opening}. It is the only metric."
+    if not one["comparisons"]:
+        return f"{opening}. Whether it is ahead of the others was not tested."
+    behind = {row["b"] for row in one["comparisons"] if row["a"] == best["metric"] and _significant(row)}
+    alike = [name for name in rivals if name not in behind]
+    if alike:
+        return f"{opening}. {named(alike, '')} cannot be told apart from it."
+    return f"{opening}, ahead of all others (one-sided p ≤ .05)."
+
+
+def _significant(row: Row) -> bool:
+    """Whether a comparison is significant, for systems like these where that was tested too."""
+    p = row.get("p_systems", row.get("p"))
+    return p is not None and p <= SIGNIFICANT
+
+
+def ranking_doubts(one: Row) -> list[str]:
+    """What weakens a ranking: a baseline that does as well, segments that were dropped."""
+    metrics = [row for row in one["metrics"] if not row["baseline"] and row["value"] is not None]
+    top = max((float(row["value"]) for row in metrics), default=None)
+    place = one["dataset"] + ("" if one["context"] == "global" else f", {one['context']}")
+    found = [
+        f"{place}: {row['metric']}, a baseline that knows nothing of quality, has {_value(one, row)}, as much"
+        " as the best metric."
+        for row in one["metrics"]
+        if row["baseline"] and row["value"] is not None and top is not None and row["value"] >= top
+    ]
+    if one["dropped_segments"]:
+        found.append(f"{place}: {plural(one['dropped_segments'], 'segment')} without all scores left out.")
+    return found
+
+
+def _value(one: Row, row: Row) -> str:
+    shown = f"{one['meta']} {number(row['value'], digits=3)}"
+    if row.get("low") is None or row.get("high") is None:
+        return shown
+    return f"{shown} (95 % interval {number(row['low'], digits=3)}–{number(row['high'], digits=3)})"
+
+
+def _ranking_part(one: Row, human: str) -> dict[str, Any]:
+    where = "" if one["context"] == "global" else f", {one['context']}"
+    name = f"{one['dataset']}{where}: {one['meta']} with {human}"
+    figures = [_figure(ranking_chart(one), f"ranking of metrics, {name}", RANKING_CAPTION)]
+    sentences = [f"{plural(one['systems'], 'system')}, {plural(one['segments'], 'segment')}."]
+    tables = [_table("Numbers", one["metrics"], shown=True)]
+    if one["comparisons"]:
+        significant = sum(_significant(row) for row in one["comparisons"])
+        whom = f" for {one['answers_for']}" if one.get("answers_for") else ""
+        sentences.append(
+            f"{count(significant)} of {plural(len(one['comparisons']), 'comparison')} "
+            f"{'is' if significant == 1 else 'are'} significant{whom} (one-sided p ≤ .05)."
+        )
+        figures.append(_figure(comparisons_chart(one), f"comparisons of metrics, {name}", MATRIX_CAPTION))
+        tables.append(_table("Comparisons", one["comparisons"]))
+    return {"name": name, "sentences": sentences, "figures": figures, "tables": tables}
+
+
+def render_aggregation(result: Row) -> str:
+    """The page of an `aggregate` result (its JSON object)."""
+    result = in_labels(result)
+    figures = [_figure(chart, "correlations", BETWEEN_CAPTION)] if (chart := _between(result)) else []
+    systems = [
+        {name: value for name, value in row.items() if name != "standard_errors"}
+        | {f"± {name}": error for name, error in (row.get("standard_errors") or {}).items()}
+        for row in result["systems"]
+    ]
+    tables = [
+        ("System scores; after ±, the standard error over resampled segments", systems),
+        ("Pearson between aggregations, over all systems", result["between"]),
+        ("Pearson after keeping few segments", result["downsampled"]),
+        ("Pearson of system scores with people", result["human"]),
+    ]
+    shown = [_table(name, rows, shown=n == 0) for n, (name, rows) in enumerate(tables) if rows]
+    part = {
+        "name": "Three aggregations of every system",
+        "sentences": [EXPLANATION],
+        "figures": figures,
+        "tables": shown,
+    }
+    title = "Corpus scores or means of segments?"
+    return _page(title, aggregation_sentences(result), [], [part], result["notes"])
+
+
+def aggregation_sentences(result: Row) -> list[str]:
+    """Where the aggregations differ most, and which follows people best; nothing of it is tested."""
+    between = [row for row in result["between"] if row["pearson"] is not None]
+    said = []
+    if between:
+        least = min(between, key=lambda row: float(row["pearson"]))
+        said.append(
+            f"Over all systems {least['x']} and {least['y']} agree least: Pearson {number(least['pearson'])}."
+        )
+    means = [row for row in result["human"] if row["group"] == "mean"] or result["human"]
+    known = [row for row in means if row["pearson"] is not None]
+    if known:
+        best = max(known, key=lambda row: float(row["pearson"]))
+        kind = AGGREGATIONS.get(best["aggregation"], best["aggregation"])
+        said.append(
+            f"With people ({best['human']}) {kind} of {best['metric']} correlates highest: Pearson "
+            f"{number(best['pearson'])} over {plural(best['systems'], 'system')}. Whether it is ahead of the "
+            "others was not tested."
+        )
+    return said or ["No correlation is defined: it takes at least two systems that differ."]
+
+
+def _between(result: Row) -> Spec | None:
+    rows = [row for row in result["between"] if row["pearson"] is not None]
+    names = list(dict.fromkeys(name for row in rows for name in (row["x"], row["y"])))
+    if len(names) < 3:
+        return None
+    cells = [{"row": name, "column": name, "value": 1.0} for name in names]
+    for row in rows:
+        value = round(float(row["pearson"]), 4)
+        cells += [{"row": a, "column": b, "value": value} for a, b in _both(row["x"], row["y"])]
+    return matrix_chart("Correlation between aggregations.", names, cells, ())
+
+
+def _both(one: str, other: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (one, other), (other, one)
+
+
+def _figure(spec: Spec, alt: str, caption: str) -> dict[str, str]:
+    return {"source": data_uri(drawn(spec, width=WIDTH)), "alt": alt, "caption": caption}
+
+
+def _table(caption: str, rows: Sequence[Row], *, shown: bool = False) -> dict[str, Any]:
+    fields = list(dict.fromkeys(key for row in rows for key in row))
+    cells = [[_cell(row.get(field)) for field in fields] for row in rows[:ROWS_SHOWN]]
+    left = len(rows) - ROWS_SHOWN
+    more = f" (the first {count(ROWS_SHOWN)} of {count(len(rows))} rows)" if left > 0 else ""
+    headings = [field.replace("_", " ") for field in fields]
+    return {"caption": f"{caption}{more}", "fields": headings, "rows": cells, "open": shown}
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return count(value)
+    return number(value, digits=3) if isinstance(value, float) else str(value)
+
+
+def _page(
+    title: str, lead: Sequence[str], doubts: Sequence[str], parts: Sequence[Row], notes: Sequence[str]
+) -> str:
+    style = plain_style()
+    page = templates().get_template("scores.html.j2")
+    return page.render(
+        policy=policy(style),
+        style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
+        title=title,
+        lead=lead,
+        doubts=doubts,
+        parts=parts,
+        notes=list(dict.fromkeys(notes)),
+    )

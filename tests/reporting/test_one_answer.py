@@ -1,0 +1,160 @@
+"""Report, `recommend` and terminal say the same of a run: samples, and 200 random small results."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metassay.cli.assay import show_assay
+from metassay.cli.printing import cell
+from metassay.meta.contexts.assay import assay_pairs
+from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.metrics.base import COST_CLASSES
+from metassay.reporting.answer import answer_lines
+from metassay.reporting.findings import find
+from metassay.reporting.labels import in_labels
+from metassay.reporting.summarize import summarize
+from metassay.reporting.wording import NOTHING, Sentence
+from metassay.store.run import RunFolder
+from metassay.workflows.demo import demo
+from metassay.workflows.recommend import recommend
+
+NAMES = ("bleu", "chrf", "ter", "wil", "wip", "meteor")
+DANGLING = re.compile(r"[,;:] ?[.;]|\( ?\)|\bat least ?[.,]|\bin ?[.,;]|  |\.\.$|\bNone\b|\bnan\b")
+SAID = {"answer", "caveats", "warnings", "remarks", "sentences", "agreement_sentences"}
+
+
+def random_result(seed: int) -> dict[str, Any]:
+    """An assay of random judgements: few items, gaps, metrics that agree, contexts of one item."""
+    rng = np.random.default_rng(seed)
+    clear = seed % 4 == 0  # items enough, and metrics different enough, to show that one is ahead
+    items, per_item = 150 if clear else int(rng.integers(1, 60)), int(rng.integers(1, 4))
+    item = np.repeat(np.arange(items), per_item)
+    output = np.arange(len(item))
+    metrics = (*NAMES[: int(rng.integers(1, len(NAMES) + 1))], "length")
+    columns = {
+        "system": output % per_item,
+        "domain": rng.integers(0, 3 if clear else rng.integers(1, 9), items)[item],
+        "speaker": item % max(1, items // 2),
+    }
+    skill = (
+        rng.choice([0.1, 0.9], (len(metrics), 10)) if clear else rng.uniform(0.1, 0.95, (len(metrics), 10))
+    )
+    right = rng.random((len(metrics), len(item))) < skill[:, columns["domain"]]
+    outcome = np.where(right, 1, rng.choice([-1, 0], (len(metrics), len(item))))
+    outcome[rng.random(outcome.shape) < rng.choice([0, 0, 0.1, 0.6])] = -2
+    if "wip" in metrics:
+        outcome[metrics.index("wip")] = outcome[metrics.index("wil")]
+    cluster = columns["speaker"] if rng.random() < 0.5 else item
+    judgements = Judgements(
+        metrics, ("removal", "swap"), outcome, item, output, cluster, rng.integers(0, 2, len(item))
+    )
+    contexts = [
+        Contexts(name, tuple(f"{name[0]}{value}" for value in range(int(codes.max()) + 1)), codes)
+        for name, codes in columns.items()
+    ]
+    found = assay_pairs(
+        judgements,
+        contexts,
+        seed=seed,
+        resamples=200,
+        permutations=19,
+        costs={name: COST_CLASSES[rng.integers(0, 3)] for name in metrics if name != "length"},
+        sentinels=["length"],
+        minimum_items=int(rng.choice([1, 5, 20])),
+        pairs_from="rule",
+    ).to_dict()
+    counts = {"items": items, "outputs": len(output), "pairs": len(item)}
+    validity = [{"perturbation": "removal", "applied": 5}, {"perturbation": "synonym", "applied": 0}]
+    return {"schema_version": 1, "task": "mt", **counts, **found, "notes": ["a", "a"], "validity": validity}
+
+
+def stored(result: dict[str, Any], folder) -> RunFolder:
+    run = RunFolder.open(folder, {"command": "assay"})
+    run.write_json("results/assay.json", result)
+    run.write_json("timings.json", {"seconds_per_1000_outputs": {}})
+    run.write_manifest({"state": "finished"})
+    return run
+
+
+def sentences(value: Any, key: str = "") -> Iterator[str]:
+    """Everything that is said on a page."""
+    if isinstance(value, Sentence):
+        yield str(value)
+    elif isinstance(value, str) and key in SAID:
+        yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from sentences(inner, name)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from sentences(inner, key)
+
+
+def check(result: dict[str, Any], folder, capsys) -> int:
+    """All doors against each other; the number of contexts where another metric is shown to be ahead."""
+    page, findings = summarize(result), find(result)
+    recommended = in_labels(recommend(folder).to_dict())
+    capsys.readouterr()
+    show_assay(result, None)
+    terminal = capsys.readouterr()
+    lines = answer_lines(recommended)
+    whys = [e["why"] for part in recommended["recommendation"].values() for e in part.values()]
+    for said in (*sentences(page), *lines, *whys, *terminal.err.splitlines()):
+        assert NOTHING not in said, said
+        assert not DANGLING.search(said), said
+    said = [str(each) for each in page["answer"]]
+    assert terminal.out.splitlines()[1 : 1 + len(said)] == said
+    doubts = [*map(str, page["caveats"]), *page["warnings"]]
+    assert all(f"- {doubt}" in terminal.out for doubt in doubts)
+    assert terminal.err.count("Note: ") == len(page["remarks"]) == len(set(page["remarks"]))
+    if findings.best is None:
+        assert lines == []
+        return 0
+    first = findings.best.metric
+    assert first not in findings.sentinels
+    assert said[0].startswith(f"{first} tells a better ")
+    assert re.fullmatch(rf"Use {re.escape(first)}(;.*)?\.", lines[0])
+    exceptions, shown_ahead = {}, 0
+    for column, entries in recommended["recommendation"].items():
+        assert entries["global"]["choice"] == first
+        others = {c: e["choice"] for c, e in entries.items() if e["choice"] not in {first, None}}
+        exceptions |= {(column, context): metric for context, metric in others.items()}
+    assert exceptions == findings.exceptions
+    for column, part in zip(findings.columns, page["columns"]):
+        where = next((text for text in said if f"y {column.name} nothing speaks" in text), "")
+        own = {c: m for (name, c), m in exceptions.items() if name == column.name}
+        scored = {c for c in own if column.estimates[c, first].accuracy is not None}
+        assert len(re.findall(r" trust ", where)) == min(2, len(scored))
+        shown_ahead += len(scored)
+        for context, metric in re.findall(r"on (\S+) trust (.+?), right", where):
+            assert own[context] == metric
+        for shown, row in zip(part["h1"].rows if part["h1"] else (), column.h1, strict=True):
+            assert shown["corrected"] == row["p_permutation_holm"]
+            assert cell(row["p_permutation_holm"]) in terminal.out
+    return shown_ahead
+
+
+def test_random_results_contradict_themselves_nowhere(tmp_path, capsys):
+    ahead, untested, alike = 0, 0, 0
+    for seed in range(200):
+        result = json.loads(json.dumps(random_result(seed), allow_nan=False))
+        stored(result, tmp_path / str(seed))
+        ahead += check(result, tmp_path / str(seed), capsys)
+        alike += bool(result["same_decisions"])
+        h1 = [part["h1"] or [] for part in result["contexts"].values()]
+        untested += any(row["p_permutation"] is None for rows in h1 for row in rows)
+    assert ahead >= 10
+    assert untested >= 20
+    assert alike >= 20
+
+
+@pytest.mark.parametrize("task", ["mt", "asr", "text", "ranking"])
+def test_the_samples_contradict_themselves_nowhere(task, tmp_path, capsys):
+    result = demo(task=task, out=tmp_path / task)
+    check(json.loads(result.to_json()), tmp_path / task, capsys)

@@ -1,0 +1,120 @@
+"""The pages of `rank` and `aggregate`: what they claim, hostile names, and runs of other verbs."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+import pytest
+
+from metassay.cli import run as command
+from metassay.errors import InputError
+from metassay.reporting.score_pages import (
+    aggregation_sentences,
+    best_sentence,
+    ranking_doubts,
+    render_aggregation,
+    render_ranking,
+)
+from metassay.sample import sample_path
+from metassay.workflows.compare import compare
+from metassay.workflows.recommend import recommend
+from metassay.workflows.report import report
+
+ATTACK = "<script>alert(1)</script>"
+
+
+def ranking(p, values=(0.8, 0.7, 0.6), baseline=0.5, name=str):
+    names = [name(each) for each in ("A", "B", "C")]
+    rows = [
+        {"metric": metric, "value": value, "low": None, "high": None, "rank": n + 1, "baseline": False}
+        for n, (metric, value) in enumerate(zip(names, values))
+    ]
+    rows.append({**rows[0], "metric": name("zero"), "value": baseline, "rank": None, "baseline": True})
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    return {
+        "dataset": name("en-de"),
+        "meta": "spa",
+        "context": "global",
+        "systems": 9,
+        "segments": 100,
+        "dropped_segments": 2,
+        "answers_for": "these systems",
+        "metrics": rows,
+        "comparisons": [{"a": names[i], "b": names[j], "p": each} for (i, j), each in zip(pairs, p)],
+    }
+
+
+def test_the_best_is_ahead_only_of_those_it_was_shown_to_beat():
+    """A beats B (p .01) but not C (.2), though C comes last: C is named."""
+    opening = "A agrees best with people (mqm) on these 9 systems of en-de: spa 0.800"
+    assert best_sentence(ranking((0.01, 0.2, 0.5)), "mqm") == f"{opening}. C cannot be told apart from it."
+    ahead = best_sentence(ranking((0.01, 0.02, 0.5)), "mqm")
+    assert ahead == f"{opening}, ahead of all others (one-sided p ≤ .05)."
+    untested = ranking(()) | {"comparisons": []}
+    assert best_sentence(untested, "mqm").endswith("Whether it is ahead of the others was not tested.")
+    undefined = ranking((1, 1, 1), values=(None, None, None))
+    assert best_sentence(undefined, "mqm") == "No metric has a defined spa with mqm on en-de."
+
+
+def test_a_baseline_that_does_as_well_is_a_doubt():
+    dropped = "en-de: 2 segments without all scores left out."
+    assert ranking_doubts(ranking((1, 1, 1))) == [dropped]
+    first, second = ranking_doubts(ranking((1, 1, 1), baseline=0.9))
+    assert "zero, a baseline that knows nothing of quality, has spa 0.900" in first
+    assert second == dropped
+
+
+def test_hostile_names_are_text():
+    one = ranking((0.01, 0.2, 0.5), name=lambda text: f"{ATTACK}{text}")
+    page = render_ranking({"human": ATTACK, "results": [one], "average": [], "notes": [ATTACK]})
+    scores = {"corpus": 1.0, "segment": 2.0, "bootstrap": 1.0}
+    system = {"group": ATTACK, "system": ATTACK, "metric": ATTACK, **scores, "standard_errors": scores}
+    between = [{"x": f"{ATTACK}{n}", "y": ATTACK, "groups": 3, "pearson": 0.5} for n in range(3)]
+    human = [{"human": ATTACK, "metric": ATTACK, "aggregation": ATTACK, "group": "mean", "systems": 3}]
+    other = render_aggregation(
+        {
+            "systems": [system],
+            "between": between,
+            "downsampled": [],
+            "human": [{**human[0], "pearson": 0.1}],
+            "notes": [ATTACK],
+        }
+    )
+    for html in (page, other):
+        assert "<script" not in html
+        assert "script-src" not in html
+        assert "&lt;script&gt;alert(1)" in html
+
+
+def test_without_correlations_nothing_is_claimed():
+    empty = {"between": [{"x": "a", "y": "b", "pearson": None}], "human": []}
+    assert aggregation_sentences(empty) == [
+        "No correlation is defined: it takes at least two systems that differ."
+    ]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder, data = tmp_path_factory.mktemp("runs"), str(sample_path("mt"))
+    quick = ["--metrics", "bleu,chrf"]
+    assert command(["rank", data, *quick, "--out", str(folder / "rank"), "--quiet"]) == 0
+    assert command(["aggregate", data, *quick, "--out", str(folder / "aggregate"), "--quiet"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("verb", ["rank", "aggregate"])
+def test_a_run_leaves_a_page_that_can_be_made_again(runs, verb):
+    before = (runs / verb / "report.html").read_bytes()
+    assert b"data:image/svg+xml" in before
+    assert report(runs / verb).read_bytes() == before
+    assert pl.read_csv(runs / verb / "results" / f"{verb}.csv").height > 1
+
+
+@pytest.mark.parametrize("verb", ["rank", "aggregate"])
+def test_other_verbs_say_what_the_run_is(runs, verb):
+    said = rf"this is a run of `metassay {verb}`, not of an assay.\n.*{re.escape(verb)}/report.html"
+    with pytest.raises(InputError, match=said):
+        recommend(runs / verb)
+    with pytest.raises(InputError, match=said):
+        compare(runs / verb, runs / verb)
