@@ -70,13 +70,14 @@ def test_the_forecast_is_what_happens(data: metassay.Dataset) -> None:
 
 @pytest.mark.parametrize("language", ["zh", "ja"])
 def test_texts_without_spaces_are_assayed_and_ranked_by_default(tmp_path: Path, language: str) -> None:
-    data = metassay.read(table(tmp_path, language))
+    path = table(tmp_path, language)
+    data = metassay.read(path)
     rows = {row["perturbation"]: row for row in metassay.check(data).to_dict()["perturbations"]}
     assert all(rows[name]["applies"] for name in ("removal", "insertion", "swapping"))
     assert f"does not know the language {language}" in rows["pronoun"]["why"]
     assay = metassay.assay(data, resamples=50, permutations=49).to_dict()
     assert assay
-    assert metassay.rank(data, metrics="bleu,chrf").to_dict()
+    assert metassay.rank(path, metrics="chrf,ter").to_dict()
 
 
 def test_a_large_data_set_is_tried_in_part() -> None:

@@ -29,6 +29,7 @@ _NEEDS = {
     "ru": ("Russian thesaurus", "pymorphy3"),
 }
 _NEIGHBOUR = re.compile(r"\s+([^\W\d_]+)")
+_CLAUSE = re.compile(r"[^.,;:!?()\[\]\"„“”»«–—\n]{1,200}")
 _BEFORE = re.compile(r"([^\W\d_]+)\s+$")
 _LANGUAGES = {"en": english, "de": german, "ru": russian}
 
@@ -125,7 +126,8 @@ def _options(text: str, term: re.Match[str], language: str) -> tuple[str, ...]:
     elif word not in german.FORMAL and starts_sentence(text, start):
         word = word.lower()
     lists = _LANGUAGES[language]
-    row = lists.pronoun_class(previous, word, following)
+    clause = _CLAUSE.match(text, start)
+    row = lists.pronoun_class(previous, word, following, clause[0] if clause else "")
     others = lists.PRONOUNS[row] if row >= 0 else ()
     barred = lists.NEVER_CHOSEN | (lists.ADDRESS if word in lists.ADDRESS else frozenset())
     return tuple(o for o in others if _plain(o) != _plain(word) and o not in barred)

@@ -34,7 +34,7 @@ _BEFORE_OBJECT = _LISTS.words("before_object")
 _AFTER_OBJECT = _LISTS.words("after_object")
 
 
-def pronoun_class(previous: str, pronoun: str, following: str) -> int:
+def pronoun_class(previous: str, pronoun: str, following: str, rest: str) -> int:  # noqa: ARG001
     """Which row of `PRONOUNS` a pronoun belongs to here (all in lower case; `following` is "" at a stop)."""
     if following in {"was", "am"}:
         return 6 if following == "was" and pronoun in PRONOUNS[6] else -1
