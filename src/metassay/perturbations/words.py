@@ -54,7 +54,7 @@ class AnyLanguageEdit(WordEdit):
         """`apply` on texts with spaces, in compiled code."""
 
 
-def _words(view: View[str]) -> tuple[list[Span], bool]:
+def words_of(view: View[str]) -> tuple[list[Span], bool]:
     """The words of an output, and whether it is written with spaces."""
     if written_without_spaces(view.output, view.language):
         return segmented(view.output, view.language), False
@@ -74,7 +74,7 @@ class Removal(AnyLanguageEdit):
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output without the words drawn."""
-        spans, spaced = _words(view)
+        spans, spaced = words_of(view)
         count = self.words_to_drop(len(spans))
         if count == 0:
             return None
@@ -112,7 +112,7 @@ class Insertion(AnyLanguageEdit):
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with the words drawn put in."""
         text, words = view.output, view.collected[self.name]
-        spans, spaced = _words(view)
+        spans, spaced = words_of(view)
         if not spans or not words:
             return None
         places = [(start, start) for start, _ in spans]
@@ -147,7 +147,7 @@ class Swapping(AnyLanguageEdit):
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with the words drawn exchanged; no word is moved twice."""
-        spans, _ = _words(view)
+        spans, _ = words_of(view)
         words = [view.output[start:end] for start, end in spans]
         free = list(range(len(words)))
         for _ in range(self.strength):

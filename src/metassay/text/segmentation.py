@@ -12,6 +12,7 @@ import functools
 import logging
 import re
 import unicodedata
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -88,7 +89,9 @@ def pieces(text: str) -> list[Span]:
 def _segmenter(language: str | None) -> Segmenter | None:
     """What an installed package offers for a language; None where our own rule is all there is."""
     if language in {"zh", "yue"} and has_package("jieba"):
-        import jieba
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it imports what setuptools is about to drop
+            import jieba
 
         jieba.setLogLevel(logging.ERROR)
         cut: Segmenter = jieba.cut
