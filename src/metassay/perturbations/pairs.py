@@ -107,7 +107,7 @@ def make_pairs(
 ) -> Pairs:
     """Perturbs every output of a data set with the methods of its task.
 
-    `perturbations` names the methods (default: all rule-based ones of the task), `per_output` how many each
+    `perturbations` names the methods (default: those of the task not on request), `per_output` how many each
     output keeps (None: all that apply). A method that lacks its dictionary does not apply and is noted, or
     with `strict_resources` is an error. `llm` says which language model to ask, and puts `llm` among the
     methods where none is named. The same seed gives the same pairs whatever the order of the rows,

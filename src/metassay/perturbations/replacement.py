@@ -40,9 +40,11 @@ class Synonym(WordEdit):
 
     English WordNet, German OpenThesaurus, Russian thesaurus. A word "has" a synonym only if its part of
     speech is beyond doubt and the synonym can be inflected like it; names and function words have none.
+    On request: of 40 English copies that were read 23 are worse, the others are as good.
     """
 
     name: ClassVar[str] = "synonym"
+    default: ClassVar[bool] = False
     languages: ClassVar[frozenset[str] | None] = frozenset(_FINDERS)
     summary: ClassVar[str] = "replaces the first word that has a synonym (en, de, ru)"
 
