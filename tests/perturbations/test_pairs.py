@@ -2,14 +2,18 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import polars as pl
 import pytest
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
+from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.pairs import make_pairs
+from metassay.stats.random import Stream
 
 BASIC = ["removal", "insertion", "swapping"]
 TEXTS = [
@@ -101,11 +105,21 @@ def test_the_papers_preprocessing_touches_both_members_or_one() -> None:
         make_pairs(data, preprocess="papr")
 
 
-def test_languages_without_spaces_are_noted_once() -> None:
-    pairs = make_pairs(dataset(lp="en-zh"), perturbations=BASIC)
+@dataclass(frozen=True)
+class Foreign(Perturbation[str]):
+    """A stranger's edit of words between spaces."""
+
+    name: ClassVar[str] = "foreign"
+
+    def apply(self, view: View[str], stream: Stream) -> str | None:
+        return " ".join(view.output.split()[:-1]) if stream.below(1) == 0 else None
+
+
+def test_edits_between_spaces_are_left_out_where_there_are_none_and_noted_once() -> None:
+    pairs = make_pairs(dataset(lp="en-zh"), perturbations=[Foreign()])
     assert len(pairs) == 0
     assert [note for note in pairs.notes if "without spaces" in note] == list(pairs.notes)
-    assert len(pairs.notes) == 3
+    assert len(pairs.notes) == 1
 
 
 def test_words_need_no_language() -> None:
@@ -164,7 +178,7 @@ def test_an_unknown_language_is_an_error_only_for_methods_that_were_named() -> N
         make_pairs(dataset(lp=None), perturbations=["pronoun"])
     pairs = make_pairs(dataset(lp=None))
     assert {"removal", "insertion", "swapping"} == set(pairs.frame["perturbation"])
-    assert sum("--language" in note for note in pairs.notes) == 5
+    assert sum("--language" in note for note in pairs.notes) == 4
 
 
 def test_other_languages_are_noted() -> None:

@@ -42,9 +42,17 @@ def _show(found: dict[str, Any]) -> None:
         ("metrics", ", ".join(row["metric"] for row in in_labels(found["metrics"]))),
     ]
     print_table([{"what": name, "found": value} for name, value in rows])
+    if found["perturbations"]:
+        print_table([_foretold(row) for row in found["perturbations"]])
     estimate = found["estimate"]
     if estimate["seconds"] is not None:
         say(
             f"An assay would score {estimate['rows']} texts per metric: about {estimate['seconds']:g} s here."
         )
     note(found["notes"])
+
+
+def _foretold(row: dict[str, Any]) -> dict[str, str]:
+    """One line: to how many outputs a perturbation will apply, or why to none."""
+    outputs = f"{row['outputs']} of {row['tried']}"
+    return {"perturbation": row["perturbation"], "applies to": outputs, "why not to others": row["why"] or ""}

@@ -55,7 +55,7 @@ class Perturbation(ABC, Generic[T]):
     tasks: ClassVar[frozenset[str]] = frozenset()
     """Names of tasks that it is made for and that do not name it themselves, as a plug-in says it."""
     languages: ClassVar[frozenset[str] | None] = None
-    """The target languages it knows; None for all that are written with spaces (rankings: all)."""
+    """The target languages it knows; None for all, or by words for all that are written with spaces."""
     by_words: ClassVar[bool] = True
     """Whether it edits words between spaces, and so has nothing to do in languages without them."""
     needs: ClassVar[frozenset[str]] = frozenset()

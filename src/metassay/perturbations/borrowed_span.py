@@ -11,6 +11,7 @@ from rapidfuzz.distance import Levenshtein
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
 from metassay.stats.random import Stream
+from metassay.text.segmentation import pieces, written_without_spaces
 from metassay.text.words import Span, replace_spans
 
 _RUN = re.compile(r"\S+")
@@ -26,6 +27,7 @@ class BorrowedSpan(Perturbation[str]):
     """
 
     name: ClassVar[str] = "borrowed_span"
+    by_words: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"rivals"})
     default: ClassVar[bool] = False
     summary: ClassVar[str] = "takes a span from a worse output of the same item (needs human scores)"
@@ -41,21 +43,25 @@ class BorrowedSpan(Perturbation[str]):
         for i in stream.sample(len(view.rivals), len(view.rivals)):
             options = [
                 (span, text)
-                for span, text in _differences(view.output, view.rivals[i])
-                if self._is_short(text)
+                for span, text in _differences(view.output, view.rivals[i], view.language)
+                if len(_runs(text, view.language)) <= self.longest
             ]
             if options:
                 return replace_spans(view.output, [stream.choice(options)])
         return None
 
-    def _is_short(self, text: str) -> bool:
-        return len(text.split()) <= self.longest
+
+def _runs(text: str, language: str | None) -> list[Span]:
+    """What stands between spaces or, where a text has none, its words and signs."""
+    if written_without_spaces(text, language):
+        return pieces(text)
+    return [match.span() for match in _RUN.finditer(text)]
 
 
-def _differences(text: str, other: str) -> list[tuple[Span, str]]:
+def _differences(text: str, other: str, language: str | None) -> list[tuple[Span, str]]:
     """Every span of a text where another has other words, with these words; both sides have at least one."""
-    here, there = list(_RUN.finditer(text)), list(_RUN.finditer(other))
-    operations = Levenshtein.opcodes([run[0] for run in here], [run[0] for run in there])
+    here, there = _runs(text, language), _runs(other, language)
+    operations = Levenshtein.opcodes([text[a:b] for a, b in here], [other[a:b] for a, b in there])
     blocks: list[list[int]] = []
     open_block = False
     for operation in operations:
@@ -67,7 +73,7 @@ def _differences(text: str, other: str) -> list[tuple[Span, str]]:
         blocks[-1][1], blocks[-1][3] = operation.src_end, operation.dest_end
         open_block = True
     return [
-        ((here[a].start(), here[b - 1].end()), other[there[c].start() : there[d - 1].end()])
+        ((here[a][0], here[b - 1][1]), other[there[c][0] : there[d - 1][1]])
         for a, b, c, d in blocks
         if a < b and c < d
     ]

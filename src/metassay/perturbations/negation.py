@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,40 +14,40 @@ from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
-from metassay.text.analysers import tagged
+from metassay.text.analysers import known_lemma, tagged
 from metassay.text.words import Span, replace_spans, starts_sentence, terms, with_case_of
 
-_NEGATIONS = {"en": "not", "de": "nicht", "ru": "не"}
+Edit = tuple[Span, str]
 
 
 @dataclass(frozen=True)
 class Negation(WordEdit):
     """Puts a "not" before a random verb or adjective, or after an auxiliary.
 
-    English: after an auxiliary where there is one, else by part of speech before an adjective or a non-finite
-    verb, else before any verb. German "nicht" and Russian "не" from word lists (and, for Russian verbs,
+    English: after an auxiliary where there is one, else with do-support before a finite verb ("did not say").
+    German "nicht" and Russian "не" from word lists (and, for Russian verbs,
     endings).
     """
 
     name: ClassVar[str] = "negation"
-    languages: ClassVar[frozenset[str] | None] = frozenset(_NEGATIONS)
+    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"})
     summary: ClassVar[str] = "negates a random verb or adjective (en, de, ru)"
 
     def missing(self, language: str) -> str | None:
-        """English needs a tagger."""
-        return resources.missing("HanTa", language="en") if language == "en" else None
+        """English needs a tagger, and base forms."""
+        return resources.missing("HanTa", "simplemma", language="en") if language == "en" else None
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with "not" put in at the places drawn."""
-        places = _PLACES[view.language or ""](view.output)
-        if len(places) < self.strength:
+        edits = _EDITS[view.language or ""](view.output)
+        if len(edits) < self.strength:
             return None
-        drawn = [places[i] for i in sorted(stream.sample(len(places), self.strength))]
-        word = _NEGATIONS[view.language or ""]
-        return replace_spans(view.output, [_insertion(view.output, place, word) for place in drawn])
+        return replace_spans(
+            view.output, [edits[i] for i in sorted(stream.sample(len(edits), self.strength))]
+        )
 
 
-def _insertion(text: str, place: int, word: str) -> tuple[tuple[int, int], str]:
+def _insertion(text: str, place: int, word: str) -> Edit:
     """The edit that puts a word in before the word that starts at a place, or after the one that ends."""
     if place == len(text) or not text[place].isalnum():
         return (place, place), f" {word}"
@@ -56,8 +57,8 @@ def _insertion(text: str, place: int, word: str) -> tuple[tuple[int, int], str]:
     return (place, place), f"{word} "
 
 
-def _english(text: str) -> list[int]:
-    """Places for "not": after auxiliaries; else before adjectives and non-finite verbs; else before verbs."""
+def _english(text: str) -> list[Edit]:
+    """A "not" after auxiliaries; where there is none, with do-support for a finite verb: "did not say"."""
     words = terms(text)
     lower = [word[0].lower() for word in words]
     after = []
@@ -67,8 +68,37 @@ def _english(text: str) -> list[int]:
             continue
         has_subject = i > 0 and lower[i - 1] in english.INVERTED
         inverted = not has_subject and lower[i + 1 : i + 2] and lower[i + 1] in english.INVERTED
+        if not inverted and not _is_auxiliary(text, words, lower, i):
+            continue
         after.append(words[i + 1 if inverted else i].end())
-    return after or _by_part_of_speech(text)
+    return [_insertion(text, place, "not") for place in after] or _with_do(text)
+
+
+def _is_auxiliary(text: str, words: list[re.Match[str]], lower: list[str], i: int) -> bool:
+    """Whether a verb goes with "not" here: not "have audiences", "my will", nor "Can Andy …?"."""
+    if i + 1 == len(words) or starts_sentence(text, words[i].start()):
+        return False
+    following = lower[i + 1]
+    if following == "only" or (i > 0 and lower[i - 1] in _BEFORE_NOUN):
+        return False
+    if lower[i] in {"have", "has", "had"}:
+        after = lower[i + 2] if following in _ADVERBS and i + 2 < len(words) else following
+        return after.endswith(("ed", "en", "wn", "ught")) or after in _PARTICIPLES
+    if lower[i] in {"do", "does", "did"}:
+        return following not in english.FUNCTION_WORDS and not following.endswith(("s", "ing", "ed", "ly"))
+    return True
+
+
+_BEFORE_NOUN = frozenset(
+    ("my", "your", "his", "her", "its", "our", "their", "the", "a", "free", "good", "of")
+)
+_ADVERBS = frozenset(
+    ("also", "already", "always", "just", "recently", "now", "long", "since", "once", "even")
+)
+_PARTICIPLES = frozenset(
+    ("made", "had", "put", "set", "held", "led", "become", "come", "gone", "done", "said", "lost", "won")
+) | frozenset(("got", "met", "told", "sent", "built", "left", "kept", "read", "cut", "hit", "begun", "paid"))
+_SUBJECTS = frozenset(("PNP", "NP0", "NN0", "NN1", "NN2", "NP", "NN", "NNS", "DT0"))
 
 
 def _may_be_negated(lower: list[str], i: int) -> bool:
@@ -79,15 +109,21 @@ def _may_be_negated(lower: list[str], i: int) -> bool:
     return not chained and {"not", "no", "never"}.isdisjoint(lower[i + 1 : i + 3])
 
 
-def _by_part_of_speech(text: str) -> list[int]:
+def _with_do(text: str) -> list[Edit]:
+    """Finite verbs after a subject, each as "did not", "does not" and its base form."""
     tokens = tagged(text, "en")
-    inside = [
-        token
-        for token, before in zip(tokens, [None, *tokens])
-        if (before is None or before.tag != "XX0") and not text[: token.start][-1:].isalnum()
-    ]
-    loose = [t.start for t in inside if t.tag in {"AJ0", "VVG", "VVN", "VVI"}]
-    return loose or [t.start for t in inside if t.tag in {"VVB", "VVD", "VVZ"}]
+    edits = []
+    for before, token in itertools.pairwise(tokens):
+        do = _DO.get(token.tag)
+        base = known_lemma(token.text, "en") if do and before.tag in _SUBJECTS else None
+        if base is None or (do == "does not" and base == token.text) or base in english.AUXILIARIES:
+            continue
+        if text[before.end : token.start] == " ":
+            edits.append(((token.start, token.end), f"{do} {base}"))
+    return edits
+
+
+_DO = {"VVD": "did not", "VVZ": "does not"}
 
 
 def _german(text: str) -> list[int]:
@@ -145,7 +181,15 @@ def _russian(text: str) -> list[int]:
     ]
 
 
-_PLACES: dict[str, Callable[[str], list[int]]] = {"en": _english, "de": _german, "ru": _russian}
+def _at_places(find: Callable[[str], list[int]], word: str) -> Callable[[str], list[Edit]]:
+    return lambda text: [_insertion(text, place, word) for place in find(text)]
+
+
+_EDITS: dict[str, Callable[[str], list[Edit]]] = {
+    "en": _english,
+    "de": _at_places(_german, "nicht"),
+    "ru": _at_places(_russian, "не"),
+}
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -17,7 +18,7 @@ from metassay.perturbations.base import Perturbation
 from metassay.perturbations.llm import LlmRewriting
 from metassay.perturbations.ranking import Reordering
 from metassay.perturbations.registry import default_perturbations, parse_perturbations
-from metassay.perturbations.views import Views, check_preprocessing, make_views
+from metassay.perturbations.views import Views, base_languages, check_preprocessing, make_views
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import named_keys
 from metassay.tasks.base import OutputKind, Task
@@ -26,6 +27,8 @@ from metassay.text.words import WITHOUT_SPACES
 Progress = Callable[[int, int], None]
 PER_OUTPUT = 4
 """Methods per output, as in Deviyani and Diaz (2025), section 4.2."""
+TRIED = 5000
+"""On about so many outputs of a larger data set a forecast tries every method: taggers take their time."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ def make_pairs(
 ) -> Pairs:
     """Perturbs every output of a data set with the methods of its task.
 
-    `perturbations` names the methods (default: all rule-based ones of the task), `per_output` how many each
+    `perturbations` names the methods (default: those of the task not on request), `per_output` how many each
     output keeps (None: all that apply). A method that lacks its dictionary does not apply and is noted, or
     with `strict_resources` is an error. `llm` says which language model to ask, and puts `llm` among the
     methods where none is named. The same seed gives the same pairs whatever the order of the rows,
@@ -133,6 +136,50 @@ def make_pairs(
         progress(len(methods), len(methods))
     pairs = _assemble(dataset, views, columns, preprocess, tuple(notes)).sample(per_output)
     return replace(pairs, usage={m.spec: usage for m in methods if (usage := m.usage()) is not None})
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a perturbation of the defaults will do with a data set."""
+
+    perturbation: str
+    outputs: int
+    """To how many of the outputs tried it applies."""
+    tried: int
+    """All outputs, or of a large data set those of items evenly spread over it."""
+    why: str | None
+    """Why it leaves outputs of a language, or all outputs, as they are; None where neither is the case."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """One row of `check`."""
+        applies = self.outputs > 0
+        return {"perturbation": self.perturbation, "applies": applies, "outputs": self.outputs} | {
+            "tried": self.tried,
+            "why": self.why,
+        }
+
+
+def foretell(dataset: Dataset, *, most: int = TRIED, seed: int = 0, workers: int = 1) -> list[Forecast]:
+    """What `make_pairs` will do by default, found by doing it on all outputs, or on about `most` of them."""
+    methods = default_perturbations(dataset.kind)
+    if not methods or not len(dataset):
+        return []
+    step = -(-len(dataset) // most)
+    kept = dataset.items[::step]
+    tried = dataset if step == 1 else dataset.where(dataset.outputs["item"].is_in(kept), reason="not tried")
+    counts = make_pairs(tried, per_output=None, seed=seed, workers=workers).counts
+    languages = {} if dataset.kind.ranked else Counter(base_languages(dataset))
+    return [_forecast(method, counts[method.spec], len(tried), languages) for method in methods]
+
+
+def _forecast(
+    method: Perturbation[Any], count: PerturbationCount, tried: int, languages: Mapping[str | None, int]
+) -> Forecast:
+    known = sorted(languages, key=lambda name: name or "")
+    reasons = [why for name in known if (why := _obstacle(method, name, named=False, strict=False))]
+    if not reasons and not count.applied:
+        reasons = [f"{method.spec} finds nothing to change"]
+    return Forecast(method.spec, count.applied, tried, "; ".join(reasons) or None)
 
 
 def _methods(

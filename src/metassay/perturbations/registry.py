@@ -23,6 +23,7 @@ MODULES = (
     "borrowed_span",
     "ranking",
     "sentences",
+    "facts",
 )
 """The modules of this package that define perturbations; each lists its classes in `PERTURBATIONS`."""
 

@@ -1,15 +1,23 @@
-"""Edits of whole sentences, for long texts: one goes, two change places, one comes twice, one is foreign."""
+"""Edits of whole sentences, for long texts: one goes, two change places, one comes twice, one is foreign.
+
+And of clauses, for all texts: one goes.
+"""
 
 from __future__ import annotations
 
+import functools
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from metassay.perturbations.base import Perturbation, View
+from metassay.perturbations.facts import Exchange, Options
+from metassay.perturbations.words import words_of
 from metassay.stats.random import Stream
 from metassay.text.tokens import token_spans
+from metassay.text.word_lists import WordLists
 from metassay.text.words import Span, replace_spans, sentence_spans, without
 
 FOREIGN = 20_000
@@ -116,4 +124,48 @@ def _words(text: str) -> set[str]:
     return {text[start:end].lower() for start, end in token_spans(text)}
 
 
-PERTURBATIONS = (SentenceRemoval, SentenceSwapping, SentenceRepetition, SentenceBorrowing)
+_CLAUSE = re.compile(
+    r"(?:[,;]\s|[，、；،؛]\s?)((?:[^,;.!?，、；。！？،؛\n]|[.,](?=\d))+)(?=[,;.!?](?:[\s\"”“’»)]|$)|[，；。！？،؛]|$)"
+)
+_PAIRED = re.compile(r"[\"“”„«»()\[\]「」『』（）]")
+SHORTEST = 3
+"""Words of a clause, and of what must stay."""
+
+
+@dataclass(frozen=True)
+class ClauseRemoval(Exchange):
+    """Drops a random clause of at least three words that begins after a comma and ends before a mark.
+
+    In English, German and Russian only one that a conjunction, a relative pronoun or the like opens, so that
+    the main clause stays.
+    """
+
+    name: ClassVar[str] = "clause_removal"
+    by_words: ClassVar[bool] = False
+    summary: ClassVar[str] = "drops a clause between commas"
+
+    def found(self, view: View[str]) -> list[Options]:
+        """Every such clause with the comma before it; none that a quotation or a bracket enters or leaves."""
+        text = view.output
+        spans, openers = words_of(view)[0], _openers(view.language)
+        found: list[Options] = []
+        for match in _CLAUSE.finditer(text):
+            inside = sum(match.start() <= start < match.end() for start, _ in spans)
+            opened = openers is None or (match[1].split() or [""])[0].lower() in openers
+            stays = len(spans) - inside >= SHORTEST and not _PAIRED.search(match[1])
+            if opened and stays and inside >= SHORTEST:
+                found.append((match.span(), ("",)))
+        return found
+
+
+@functools.cache
+def _openers(language: str | None) -> frozenset[str] | None:
+    known = language in {"en", "de", "ru"}
+    return (
+        WordLists("metassay.perturbations.languages", language or "").words("clause_openers")
+        if known
+        else None
+    )
+
+
+PERTURBATIONS = (SentenceRemoval, SentenceSwapping, SentenceRepetition, SentenceBorrowing, ClauseRemoval)

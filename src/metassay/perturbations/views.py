@@ -73,7 +73,9 @@ def make_views(
     position: dict[tuple[str, Output, str | None], int] = {}
     views: list[View[Output]] = []
     row = np.empty(len(dataset), np.int64)
-    for i, (item, output, language) in enumerate(zip(dataset.outputs["item"], outputs, _languages(dataset))):
+    for i, (item, output, language) in enumerate(
+        zip(dataset.outputs["item"], outputs, base_languages(dataset))
+    ):
         identity = (item, output, language)
         if identity not in position:
             position[identity] = len(views)
@@ -99,7 +101,7 @@ def _output(value: Any, preprocess: str) -> Output:
     return prepared(value or "", preprocess) if isinstance(value, str | None) else tuple(value)
 
 
-def _languages(dataset: Dataset) -> list[str | None]:
+def base_languages(dataset: Dataset) -> list[str | None]:
     """The language of each row without its region: en-GB is en."""
     return [tag and tag.replace("_", "-").partition("-")[0].lower() for tag in dataset.languages]
 
@@ -120,7 +122,7 @@ def _collect(
         return {}
     texts: defaultdict[str | None, set[str]] = defaultdict(set)
     references = _column(dataset, "references")
-    for language, output, own in zip(_languages(dataset), outputs, references):
+    for language, output, own in zip(base_languages(dataset), outputs, references):
         texts[language].add(output)
         texts[language].update(prepared(text, preprocess) for text in own or ())
     collected: dict[str | None, dict[str, Any]] = {}

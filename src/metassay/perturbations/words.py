@@ -1,7 +1,12 @@
-"""Edits of whole words that need no knowledge of the language: removal, insertion, swapping."""
+"""Edits of whole words that need no knowledge of the language: removal, insertion, swapping.
+
+Words stand between spaces. In languages written without them, and in texts of unknown language whose script
+is, they are found by segmentation, and an edit leaves no space behind.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,7 +15,8 @@ from metassay.errors import InputError
 from metassay.perturbations import word_kernels
 from metassay.perturbations.base import Perturbation, View
 from metassay.stats.random import Keys, Stream
-from metassay.text.words import replace_spans, without, word_list, word_spans
+from metassay.text.segmentation import cut_out, put_in, segmented, words_to_insert, written_without_spaces
+from metassay.text.words import Span, replace_spans, without, word_spans
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,38 @@ class WordEdit(Perturbation[str]):
 
 
 @dataclass(frozen=True)
-class Removal(WordEdit):
+class AnyLanguageEdit(WordEdit):
+    """A word edit for every language and script, compiled for texts with spaces."""
+
+    by_words: ClassVar[bool] = False
+
+    def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+        """The same, in compiled code but for texts without spaces; views share what was collected."""
+        rest = [i for i, view in enumerate(views) if written_without_spaces(view.output, view.language)]
+        if not rest:
+            return self.compiled(views, keys)
+        worse: list[str | None] = [None] * len(views)
+        for i in rest:
+            worse[i] = self.apply(views[i], Stream(int(keys[i])))
+        spaced = sorted(set(range(len(views))).difference(rest))
+        for i, text in zip(spaced, self.compiled([views[i] for i in spaced], keys[spaced])):
+            worse[i] = text
+        return worse
+
+    @abstractmethod
+    def compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+        """`apply` on texts with spaces, in compiled code."""
+
+
+def words_of(view: View[str]) -> tuple[list[Span], bool]:
+    """The words of an output, and whether it is written with spaces."""
+    if written_without_spaces(view.output, view.language):
+        return segmented(view.output, view.language), False
+    return word_spans(view.output), True
+
+
+@dataclass(frozen=True)
+class Removal(AnyLanguageEdit):
     """Drops one random word. At least one word must stay, so outputs of a single word are left alone."""
 
     name: ClassVar[str] = "removal"
@@ -37,13 +74,14 @@ class Removal(WordEdit):
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output without the words drawn."""
-        spans = word_spans(view.output)
+        spans, spaced = words_of(view)
         count = self.words_to_drop(len(spans))
         if count == 0:
             return None
-        return without(view.output, [spans[i] for i in sorted(stream.sample(len(spans), count))])
+        cut = without if spaced else cut_out
+        return cut(view.output, [spans[i] for i in sorted(stream.sample(len(spans), count))])
 
-    def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+    def compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
         """The same, in compiled code."""
         return word_kernels.remove([view.output for view in views], keys, self.words_to_drop)
 
@@ -62,7 +100,7 @@ class RemovalShare(Removal):
 
 
 @dataclass(frozen=True)
-class Insertion(WordEdit):
+class Insertion(AnyLanguageEdit):
     """Inserts a random word of the language, taken from the data set's own texts, at a random place.
 
     Places are before each word, and the end when the text does not close with punctuation.
@@ -74,7 +112,7 @@ class Insertion(WordEdit):
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with the words drawn put in."""
         text, words = view.output, view.collected[self.name]
-        spans = word_spans(text)
+        spans, spaced = words_of(view)
         if not spans or not words:
             return None
         places = [(start, start) for start, _ in spans]
@@ -82,11 +120,13 @@ class Insertion(WordEdit):
             places.append((len(text), len(text)))
         drawn = [(stream.below(len(places)), stream.choice(words)) for _ in range(self.strength)]
         drawn.sort(key=lambda pair: pair[0])
+        if not spaced:
+            return replace_spans(text, [(places[i], put_in(text, places[i][0], word)) for i, word in drawn])
         return replace_spans(
             text, [(places[i], f"{word} " if i < len(spans) else f" {word}") for i, word in drawn]
         )
 
-    def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+    def compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
         """The same, in compiled code, for views that share one word list."""
         if not views:
             return []
@@ -95,11 +135,11 @@ class Insertion(WordEdit):
 
     def collect(self, texts: Sequence[str], language: str | None, workers: int = 1) -> Any:  # noqa: ARG002
         """The words of the data set in this language."""
-        return word_list(texts, language)
+        return words_to_insert(texts, language)
 
 
 @dataclass(frozen=True)
-class Swapping(WordEdit):
+class Swapping(AnyLanguageEdit):
     """Exchanges two random words that differ, each with the punctuation attached to it."""
 
     name: ClassVar[str] = "swapping"
@@ -107,7 +147,7 @@ class Swapping(WordEdit):
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with the words drawn exchanged; no word is moved twice."""
-        spans = word_spans(view.output)
+        spans, _ = words_of(view)
         words = [view.output[start:end] for start, end in spans]
         free = list(range(len(words)))
         for _ in range(self.strength):
@@ -122,7 +162,7 @@ class Swapping(WordEdit):
             free = [i for i in free if i not in {first, second}]
         return replace_spans(view.output, zip(spans, words))
 
-    def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+    def compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
         """The same, in compiled code."""
         return word_kernels.swap([view.output for view in views], keys, self.strength)
 

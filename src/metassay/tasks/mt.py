@@ -38,6 +38,7 @@ TASK = Task(
     perturbations=(
         *("removal", "insertion", "swapping", "removal_20"),
         *("synonym", "pronoun", "entity", "negation", "negation_removal", "llm", "borrowed_span"),
+        *("number", "date", "unit", "gender", "antonym", "clause_removal", "untranslated"),
     ),
     prompt=PROMPT,
 )

@@ -136,6 +136,8 @@ def known_resources() -> tuple[Resource, ...]:
         _package("HanTa", "de", "entity", "HanTa", "de"),
         _package("natasha", "ru", "entity", "natasha", "ru"),
         _package("pymorphy3", "ru", "synonym, entity", "pymorphy3", "ru"),
+        _package("jieba", "zh", "words (better)", "jieba", "zh"),
+        _package("fugashi", "ja", "words (better)", "fugashi", "ja"),
         *(_spacy(language) for language in ("en", "de", "ru")),
     )
 

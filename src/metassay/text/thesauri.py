@@ -66,14 +66,24 @@ class WordNet:
         """The words of a synset as the database orders and spells them; phrases have `_` for spaces."""
         key = (pos, offset)
         if key not in self._synsets:
-            if pos not in self._data:
-                self._data[pos] = (self._folder / f"data.{_FILES[pos]}").read_bytes()
-            data = self._data[pos]
-            fields = data[offset : data.index(b"|", offset)].split()
+            fields = self._fields(pos, offset)
             words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
             # Adjectives can carry a marker of position, as in `galore(ip)`.
             self._synsets[key] = tuple(word.decode().partition("(")[0] for word in words)
         return self._synsets[key]
+
+    def antonyms(self, lemma: str, pos: str, offset: int) -> tuple[str, ...]:
+        """The words of opposite meaning that a synset names for one of its words."""
+        place = next((i for i, word in enumerate(self.synset(pos, offset), 1) if word.lower() == lemma), 0)
+        fields = self._fields(pos, offset)
+        start = 5 + 2 * int(fields[3], 16)
+        pointers = (fields[i : i + 4] for i in range(start, start + 4 * int(fields[start - 1]), 4))
+        found = []
+        for symbol, target, kind, ends in pointers:
+            if symbol == b"!" and int(ends, 16) >> 8 == place:  # one byte for each end
+                words = self.synset("a" if kind == b"s" else kind.decode(), int(target))
+                found.append(words[(int(ends, 16) & 255) - 1])
+        return tuple(found)
 
     def lemmas(self, form: str, pos: str) -> list[str]:
         """Base forms that a lower-case word form may have and that the database knows (morphy)."""
@@ -99,6 +109,13 @@ class WordNet:
             key = (lemma, _SENSE_TYPES[rest[0]])
             counts[key] = counts.get(key, 0) + int(count)
         return counts
+
+    def _fields(self, pos: str, offset: int) -> list[bytes]:
+        """The fields of a synset's line, without its gloss."""
+        if pos not in self._data:
+            self._data[pos] = (self._folder / f"data.{_FILES[pos]}").read_bytes()
+        data = self._data[pos]
+        return data[offset : data.index(b"|", offset)].split()
 
     def _lines(self, name: str) -> list[str]:
         return (self._folder / name).read_text(encoding="utf-8").splitlines()

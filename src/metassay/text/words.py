@@ -13,7 +13,7 @@ _EDGE = re.compile(r"^[\W_]+|[\W_]+$")
 _PLAIN = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 
 WITHOUT_SPACES = frozenset({"zh", "ja", "th", "lo", "km", "my", "bo", "dz", "yue"})
-"""Languages written without spaces between words, where edits of single words do not apply."""
+"""Languages written without spaces between words."""
 
 _SPACELESS = re.compile("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """Letters of Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese."""
@@ -39,7 +39,8 @@ _LONGEST = 8
 
 def is_spaceless(text: str) -> bool:
     """Whether most letters of a text belong to scripts that are written without spaces between words."""
-    return 2 * len(_SPACELESS.findall(text)) > sum(map(str.isalpha, text))
+    found = len(_SPACELESS.findall(text))
+    return found > 0 and 2 * found > sum(map(str.isalpha, text))
 
 
 def word_spans(text: str) -> list[Span]:

@@ -1,4 +1,4 @@
-"""`check`: what was recognised, left out and missing, and what an assay would cost."""
+"""`check`: what was recognised, left out and missing, what will be made worse, what an assay would cost."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.preparation import own_references
 from metassay.engine.local import default_workers, measured_cost
 from metassay.metrics.base import Metric
+from metassay.perturbations.pairs import foretell
 from metassay.perturbations.registry import default_perturbations
 from metassay.settings import takes
 from metassay.workflows.preparing import (
@@ -56,8 +57,10 @@ def check(
     chosen = chosen_metrics(data, asked.metrics, normalisation(data, asked.normalize))
     counts = Counter(outputs["system"])
     languages = Counter(language or "unknown" for language in data.languages)
+    kept = prepared(data, normalize=asked.normalize, keep_references=False)
     with warnings_as_notes() as warned:
-        estimate = _estimate(data, chosen, asked.normalize, default_workers(workers))
+        estimate = _estimate(kept, chosen, default_workers(workers))
+    forecast = foretell(kept, workers=default_workers(workers))
     return CheckResult({
         "schema_version": SCHEMA_VERSION,
         "task": data.task,
@@ -75,6 +78,7 @@ def check(
         "left_out": dict(data.left_out),
         "normalize": normalisation(data, asked.normalize),
         "metrics": [_described(metric) for metric in chosen],
+        "perturbations": [row.to_dict() for row in forecast],
         "estimate": estimate,
         "notes": [*data.notes, *unknown_language(data), *warned],
     })  # fmt: skip
@@ -101,12 +105,9 @@ def _empty(outputs: pl.Series) -> int:
     return int((outputs.str.strip_chars() == "").sum())
 
 
-def _estimate(
-    data: Dataset, metrics: Sequence[Metric], normalize: str | None, workers: int
-) -> dict[str, Any]:
+def _estimate(kept: Dataset, metrics: Sequence[Metric], workers: int) -> dict[str, Any]:
     """Seconds that scoring would take: outputs and worse copies, from a sample of outputs scored now."""
-    kept = prepared(data, normalize=normalize, keep_references=False)
-    texts = len(kept) * (1 + len(default_perturbations(data.kind)))
+    texts = len(kept) * (1 + len(default_perturbations(kept.kind)))
     cost = measured_cost(metrics, scoring_rows(kept))
     seconds = {metric: round(per_1000 * texts / 1000, 3) for metric, per_1000 in cost.items()}
     return {"rows": texts, "metrics": seconds, "seconds": round(sum(seconds.values()) / workers, 1)}

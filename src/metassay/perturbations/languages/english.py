@@ -34,7 +34,7 @@ _BEFORE_OBJECT = _LISTS.words("before_object")
 _AFTER_OBJECT = _LISTS.words("after_object")
 
 
-def pronoun_class(previous: str, pronoun: str, following: str) -> int:
+def pronoun_class(previous: str, pronoun: str, following: str, rest: str) -> int:  # noqa: ARG001
     """Which row of `PRONOUNS` a pronoun belongs to here (all in lower case; `following` is "" at a stop)."""
     if following in {"was", "am"}:
         return 6 if following == "was" and pronoun in PRONOUNS[6] else -1
@@ -96,7 +96,15 @@ class Entry:
 
 def synonyms(previous: str, form: str, following: str) -> tuple[str, ...]:
     """Synonyms that fit between two neighbours (all in lower case); none for a word inside a phrase."""
-    entry = _entry(form)
+    return _fitting(_entry(form), previous, form, following)
+
+
+def antonyms(previous: str, form: str, following: str) -> tuple[str, ...]:
+    """Words of opposite meaning that fit between two neighbours."""
+    return _fitting(_opposites(form), previous, form, following)
+
+
+def _fitting(entry: Entry | None, previous: str, form: str, following: str) -> tuple[str, ...]:
     if (
         entry is None
         or (entry.pos == "v" and following in PARTICLES)
@@ -131,6 +139,31 @@ def _is_phrase(entry: Entry, previous: str, following: str) -> bool:
 
 @functools.cache
 def _entry(form: str) -> Entry | None:
+    reading = _reading(form)
+    if reading is None:
+        return None
+    found = _synonyms(_database(), reading[1], reading[0], form)
+    return Entry(*reading, found) if found else None
+
+
+@functools.cache
+def _opposites(form: str) -> Entry | None:
+    """The same for words of opposite meaning in the first sense."""
+    reading = _reading(form)
+    if reading is None:
+        return None
+    pos, lemma = reading
+    wordnet = _database()
+    words = wordnet.antonyms(lemma, pos, wordnet.senses(lemma, pos)[0])
+    plain = (word for word in words if word.isalpha() and word.islower() and word not in FUNCTION_WORDS)
+    inflected = (_inflect(word, lemma, form, pos) for word in plain)
+    found = tuple(word for word in inflected if word is not None and word != form)
+    return Entry(pos, lemma, found) if found else None
+
+
+@functools.cache
+def _reading(form: str) -> tuple[str, str] | None:
+    """Part of speech and base form of a word, where they are beyond doubt."""
     if form in FUNCTION_WORDS or len(form) < 3 or not form.isalpha():
         return None
     wordnet = _database()
@@ -142,8 +175,7 @@ def _entry(form: str) -> Entry | None:
     total = sum(weights.values())
     if weights[pos, lemma] < DOMINANT * total or (total == 0 and len(readings) > 1):
         return None
-    found = _synonyms(wordnet, lemma, pos, form)
-    return Entry(pos, lemma, found) if found else None
+    return pos, lemma
 
 
 def _synonyms(wordnet: WordNet, lemma: str, pos: str, form: str) -> tuple[str, ...]:

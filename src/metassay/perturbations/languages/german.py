@@ -46,25 +46,70 @@ ADDRESS = _LISTS.words("address")
 FORMAL = _LISTS.words("formal")
 """Pronouns of address, which keep their capital inside a sentence."""
 
-_ROWS = {"ich": 1, "wir": 2, "uns": 3, "euch": 3}
+_ACCUSATIVE = frozenset(("für", "gegen", "ohne", "um", "durch"))
+_DATIVE = frozenset(("mit", "von", "bei", "zu", "aus", "nach", "seit", "außer", "gegenüber"))
+_VERB_LAST = frozenset(
+    ("dass", "wenn", "weil", "ob", "als", "da", "indem", "falls", "bevor", "nachdem", "während", "damit")
+) | frozenset(("obwohl", "bis", "sobald", "solange", "seit", "sofern", "was", "wo", "wie", "warum", "wer"))
+"""After these the finite verb comes last."""
+_SINGULAR = frozenset(
+    ("ist", "war", "hat", "wird", "wurde", "kann", "soll", "will", "muss", "darf", "mag", "möchte", "weiß")
+) | frozenset(("sei", "wäre", "hätte", "würde", "könnte", "müsste", "dürfte", "sah", "kam", "ging", "gab"))
+_SPOKEN_OF = {"ich": frozenset(("mir", "mich")), "wir": frozenset(("uns",)), "Sie": frozenset(("sich",))}
+"""Words that go back to the subject and would have to change with it."""
 
 
-def pronoun_class(previous: str, pronoun: str, following: str) -> int:
-    """Which row of `PRONOUNS` a pronoun belongs to; "sein" and "ihr" only where a noun follows.
+def pronoun_class(previous: str, pronoun: str, following: str, rest: str) -> int:
+    """Which row of `PRONOUNS` a pronoun belongs to, −1 where case or verb leave room for none.
 
-    With "ich habe" no other pronoun agrees, with "ich hatte" er and sie do.
+    A subject changes only with others of its number, and only where the finite verb is found: beside it, or
+    last in the clause (`rest` is the clause from the pronoun on). "ich" needs a verb that er and sie take,
+    too; "es" often stands for nothing and is left alone. "uns" and "euch" show their case after a
+    preposition, "sein" and "ihr" are possessive where a noun follows, and "ich meine" is a verb.
     """
     if pronoun in {"sein", "ihr", "Ihr"}:
         return 5 if following[:1].isupper() else -1
-    if pronoun == "Sie":
-        return 2
-    if pronoun == "ich" and any(_is_first_person(word) for word in (previous, following)):
+    if pronoun in {"meine", "deine", "seine"} and "ich" in {previous, following.lower()}:
         return -1
-    return _ROWS.get(pronoun, next((row for row, words in enumerate(PRONOUNS) if pronoun in words), -1))
+    if pronoun in {"uns", "euch"}:
+        return 3 if previous in _ACCUSATIVE else 4 if previous in _DATIVE else -1
+    if pronoun in {"ich", "er", "sie", "es", "wir", "Sie"}:
+        return _subject_class(previous, pronoun, following, rest.split())
+    return next((row for row, words in enumerate(PRONOUNS) if pronoun in words), -1)
 
 
-def _is_first_person(verb: str) -> bool:
-    return verb == "bin" or (verb.endswith("e") and not verb.endswith("te"))
+def _subject_class(previous: str, pronoun: str, following: str, rest: list[str]) -> int:
+    number = _number(_finite_verb(previous, pronoun, following, rest))
+    if pronoun == "es" or not _SPOKEN_OF.get(pronoun, frozenset()).isdisjoint(rest):
+        return -1
+    if pronoun in {"wir", "Sie"}:
+        return 2 if number == "plural" else -1
+    if pronoun == "sie" and number == "plural":
+        return -1 if "sich" in rest else 2
+    return -1 if number != "singular" else 1 if pronoun == "ich" else 0
+
+
+def _finite_verb(previous: str, pronoun: str, following: str, rest: list[str]) -> str:
+    """The verb that a subject goes with; nothing where it is not found or sie may be an object."""
+    if previous in _VERB_LAST:
+        return rest[-1] if len(rest) > 1 else ""
+    if pronoun != "sie" and _number(previous):
+        return previous
+    return following if previous in {"", "und", "aber", "oder", "denn", "doch"} else ""
+
+
+def _number(verb: str) -> str:
+    """What a finite verb says of its subject: `plural`, `singular` where ich, er and sie agree; else nothing.
+
+    Of er alone (-t) is `singular`, too, since er is then no ich; first persons (-e) agree with no other.
+    """
+    if verb in _SINGULAR:
+        return "singular"
+    if verb != verb.lower() or len(verb) < 3 or (verb in FUNCTION_WORDS and verb not in AUXILIARIES):
+        return ""
+    if verb == "sind" or verb.endswith(("en", "ern", "eln")):
+        return "plural"
+    return "singular" if verb.endswith("te") or (verb.endswith("t") and not verb.endswith("st")) else ""
 
 
 NEGATION_REMOVAL = (

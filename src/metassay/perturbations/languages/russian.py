@@ -33,7 +33,7 @@ _THIRD_PERSON = ("ет", "ит", "ёт", "ется", "ится", "ётся")
 _MASCULINE, _FEMININE, _PLURAL = ("л", "лся"), ("ла", "лась"), ("ли", "лись", "ны", "ты")
 
 
-def pronoun_class(previous: str, pronoun: str, following: str) -> int:
+def pronoun_class(previous: str, pronoun: str, following: str, rest: str) -> int:  # noqa: ARG001
     """Which row of `PRONOUNS` a pronoun belongs to.
 
     A subject changes only with others that the verb after it agrees with: past tenses show gender and number,
@@ -58,18 +58,36 @@ def _subject_class(pronoun: str, following: str) -> int:
 
 
 NEGATION_REMOVAL = (
-    (r"\b(?:не (?:только|менее|более|раз|зря|просто)|тем не менее|чуть не|ни|никто не)\b", None),
+    (r"\b(?:не (?:только|менее|более|раз|зря|просто|могли? бы)|тем не менее|чуть не)\b", None),
     (r"\bпока\b[^.!?]{0,60}?\bне\b", None),
     (r"\bникогда (?:([\w-]+) )?не ", r"всегда \1 "),
     (r"\bничего (?:([\w-]+) )?не ", r"всё \1 "),
-    (r"(?:^|(?<=[.,;!?]))[^.,;!?]*\b(?:ник(?:то|ого|ому|ем|ак\w+)|ни(?:что|чего|чем)?)\b[^.,;!?]*", None),
+    (
+        r"(?:^|(?<=[.,;!?]))[^.,;!?]*\b(?:ник(?!огда)\w+|ни(?:что|чего|чем|где|чей|чья|чуть)?)\b[^.,;!?]*",
+        None,
+    ),
+    # What is denied stands in the genitive, and would have to change.
+    (
+        (
+            r"\bне (?:было|будет|бывает|хвата\w+|хватит|осталось|оказалось|существует|видно|требуется)\b"
+            r"(?! [\w-]+(?:но|то|на|ны|ть|ться|ен)\b)"
+        ),
+        None,
+    ),
+    (r"\b(?:этого|того|такого|чего|котор(?:ого|ых)) (?:[\w-]+ )?не\b", None),
+    (
+        (
+            r"\bне (?:име|получ|зна|вид|облада|оказ|прин|вызыва|нашл|нашёл|даёт|дает|дал)\w* "
+            r"(?:[\w-]+ )?[\w-]+(?:ого|его|ия|ья|ости|ства|ов|ев|[бвгдзклмнпрст]а|[нлр]ы|[кг]и)\b"
+        ),
+        None,
+    ),
     (r"\bнельзя\b", "можно"),
     (r"\bневозможно\b", "возможно"),
-    (r"\bнет (?=\w)", "есть "),
-    (r"\bне ", ""),
+    (r"\bне (?!\w+[,:] а\b)", ""),
 )
 """Negations and what stands in their place; None protects a phrase that looks like one and is not."""
-NEGATION_SIGNS = r"\b(?:не|нет|нельзя|невозможно|никогда|ничего)\b"
+NEGATION_SIGNS = r"\b(?:не|нельзя|невозможно|никогда|ничего)\b"
 
 NEGATABLE_WORDS = _LISTS.words("negatable_words")
 """Common verbs, modals and predicates."""

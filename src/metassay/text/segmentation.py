@@ -1,0 +1,153 @@
+"""Words of texts that are written without spaces between them, and edits that add no space.
+
+Chinese words are jieba's where it is installed, Japanese ones those of fugashi or else janome. Without them,
+and in Thai, Lao, Khmer, Burmese and Tibetan, a rule of our own cuts where the script changes: one or two Han
+characters (frequent function words of one character stand alone), a run of Hiragana or of Katakana, up to
+three letters with the signs around them, a Tibetan syllable, a word or number of any other script.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import re
+import unicodedata
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from metassay.text.resources import has_package
+from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless, word_list
+
+Segmenter = Callable[[str], Iterable[str]]
+
+_ALONE = "的了是在和与不我你他她它这那就也都很有到说要会着把被让给从对而"
+"""Chinese words of one character that are parts of longer words less often than not."""
+_HAN = "々〇\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_HIRAGANA, _KATAKANA = "\u3041-\u309f", "\u30a1-\u30ffｦ-ﾟ"
+_TIBETAN = "\u0f20-\u0f33\u0f40-\u0fbc"
+_BEFORE = "\u0e40-\u0e44\u0ec0-\u0ec4"
+"""Thai and Lao vowels that are written before their consonant."""
+_STACKERS = "\u1039\u17d2"
+"""What puts the next Burmese or Khmer consonant under the one before."""
+
+
+def _of_kind(*kinds: str) -> str:
+    """The letters or signs of Thai, Lao, Burmese and Khmer, as a class of a regular expression."""
+    blocks = (range(0x0E00, 0x0F00), range(0x1000, 0x10A0), range(0x1780, 0x1800))
+    return "".join(chr(c) for block in blocks for c in block if unicodedata.category(chr(c)) in kinds)
+
+
+_BOUND = "ะาำๅະາຳ"
+"""Letters by their category, but vowels that stand after a consonant."""
+_SIGNS = _of_kind("Mn", "Mc") + _BOUND
+_BASES = "".join(c for c in _of_kind("Lo", "Nd") if c not in _BOUND and not re.match(f"[{_BEFORE}]", c))
+_CLUSTER = f"[{_BEFORE}]?[{_BASES}][{_SIGNS}]*(?:(?<=[{_STACKERS}])[{_BASES}][{_SIGNS}]*)*"
+_UNSPACED = f"{_HAN}{_HIRAGANA}{_KATAKANA}{_TIBETAN}{_BEFORE}{_SIGNS}{_BASES}"
+_OTHER = rf"(?:(?![{_UNSPACED}])[^\W_])+"
+_WORD = re.compile(
+    rf"[{_ALONE}]|(?:(?![{_ALONE}])[{_HAN}]){{1,2}}|[{_HIRAGANA}]+|[{_KATAKANA}]+|[{_TIBETAN}]+[་]?"
+    rf"|(?:{_CLUSTER}){{1,3}}|{_OTHER}(?:[-'’.,]{_OTHER})*"
+)
+_APART = re.compile(rf"(?![{_UNSPACED}])[^\W_]")
+"""A character that needs a space to be kept from a word beside it."""
+_PIECE = re.compile(rf"{_WORD.pattern}|\S")
+
+
+def written_without_spaces(text: str, language: str | None) -> bool:
+    """Whether words are not parted by spaces: by the language or, where that is unknown, by the script."""
+    if language is not None:
+        return language.partition("-")[0] in WITHOUT_SPACES
+    return not text.isascii() and is_spaceless(text)
+
+
+def segmented(text: str, language: str | None) -> list[Span]:
+    """Start and end of every word of a text without spaces; punctuation belongs to none.
+
+    >>> text = "我们用Python写代码。"
+    >>> [text[start:end] for start, end in segmented(text, None)]
+    ['我', '们用', 'Python', '写代', '码']
+    """
+    segmenter = _segmenter(language)
+    if segmenter is None:
+        return [match.span() for match in _WORD.finditer(text)]
+    spans, place = [], 0
+    for word in segmenter(text):
+        start = text.index(word, place)
+        place = start + len(word)
+        if any(map(str.isalnum, word)):
+            spans.append((start, place))
+    return spans
+
+
+def pieces(text: str) -> list[Span]:
+    """Start and end of everything but space: words by our rule, and every other sign alone."""
+    return [match.span() for match in _PIECE.finditer(text)]
+
+
+@functools.cache
+def _segmenter(language: str | None) -> Segmenter | None:
+    """What an installed package offers for a language; None where our own rule is all there is."""
+    if language in {"zh", "yue"} and has_package("jieba"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it imports what setuptools is about to drop
+            import jieba
+
+        jieba.setLogLevel(logging.ERROR)
+        cut: Segmenter = jieba.cut
+        return cut
+    if language == "ja" and has_package("fugashi") and has_package("unidic_lite"):
+        from fugashi import Tagger
+
+        tagger: Any = Tagger()
+        return lambda text: (word.surface for word in tagger(text))
+    if language == "ja" and has_package("janome"):
+        from janome.tokenizer import Tokenizer
+
+        tokenizer: Any = Tokenizer()
+        return lambda text: tokenizer.tokenize(text, wakati=True)
+    return None
+
+
+def cut_out(text: str, spans: Sequence[Span]) -> str:
+    """The text without these words (in order); of the spaces around one, those after it go.
+
+    >>> cut_out("我用 iPhone 手机", [(3, 9)]), cut_out("我用 iPhone 手机", [(1, 2)])
+    ('我用 手机', '我 iPhone 手机')
+    """
+    kept, done = "", 0
+    for start, end in spans:
+        kept += text[done:start]
+        done = end
+        if not kept or kept[-1].isspace():
+            while text[done : done + 1].isspace():
+                done += 1
+    return kept + text[done:] if text[done:] else kept.rstrip()
+
+
+def put_in(text: str, place: int, word: str) -> str:
+    """What is written at a place so that a word stands there: spaced from what would else run into it.
+
+    >>> put_in("我用手机", 1, "iPhone"), put_in("用iPhone", 1, "new")
+    ('iPhone', 'new ')
+    """
+    before = place > 0 and _APART.match(text[place - 1]) and _APART.match(word)
+    after = _APART.match(text[place : place + 1]) and _APART.match(word[-1])
+    return f"{' ' if before else ''}{word}{' ' if after else ''}"
+
+
+def words_to_insert(texts: Iterable[str], language: str | None) -> list[str]:
+    """The distinct words of a collection, sorted: by spaces where a text has them, else segmented.
+
+    Of the words of other scripts inside a text without spaces, names and numbers for the most part, none is
+    taken; where more than one character is known of any, single ones are left out.
+    """
+    spaced, unspaced = [], set[str]()
+    for text in texts:
+        if written_without_spaces(text, language):
+            unspaced.update(text[start:end] for start, end in segmented(text, language))
+        else:
+            spaced.append(text)
+    own = {word for word in unspaced if not any(map(_APART.match, word))}
+    long = {word for word in own if len(word) > 1}
+    return sorted({*word_list(spaced, language), *(long or own or unspaced)})
