@@ -10,13 +10,16 @@ import dataclasses
 import functools
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from metassay.errors import InputError, UnknownName
+from metassay.specs import split_list
 
 R = TypeVar("R")
+Named = str | Sequence[str]
+"""Names in one comma-separated text, or several."""
 _LARGEST = 10_000_000
 _LARGEST_SEED = 2**63 - 1
 _MOST_WORKERS = 4096
@@ -135,3 +138,36 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
     return field.default
+
+
+def comma_list(text: str | None) -> list[str] | None:
+    """Parts between commas, those in parentheses left whole; None where the option was not used."""
+    return None if text is None else split_list(text)
+
+
+def assignments(texts: Sequence[str]) -> dict[str, str]:
+    """`["item=seg_id"]` as a dict."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise InputError(f"{text!r} is not NAME=VALUE.")
+        found[name.strip()] = value
+    return found
+
+
+def accepted_values(texts: Sequence[str]) -> dict[str, list[str]]:
+    """`["domain=news", "domain=social"]` as one list of accepted values per column."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        for name, value in assignments([text]).items():
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def names_of(texts: Named | None) -> tuple[str, ...]:
+    """Names from a comma-separated text or a list of such; commas in parentheses do not split."""
+    if texts is None:
+        return ()
+    parts = [texts] if isinstance(texts, str) else texts
+    return tuple(name for part in parts for name in split_list(part))

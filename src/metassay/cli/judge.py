@@ -9,7 +9,7 @@ import typer
 from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, say
 from metassay.errors import InputError
-from metassay.workflows.settings import names_of
+from metassay.settings import names_of
 
 SHOWN = (
     *("judge", "pairs", "accuracy", "low", "high", "base_rate", "both_orders_same", "position_bias"),

@@ -180,9 +180,8 @@ def cubes(
 ) -> list[Cube]:
     """One cube per data set (year, language pair, test set) in a frame of outputs; sorted by name.
 
-    `human` names further columns that hold human scores, `metrics` columns that are metrics although their
-    name is that of a human criterion. Rows that are repeated to the byte are dropped with a note. Systems
-    whose output is the reference itself are left out and named, unless `keep_references`.
+    `human` names further human scores, `metrics` metrics that are called like a human criterion. Rows repeated
+    to the byte are dropped with a note. Systems whose output is the reference itself are left out.
     """
     frame, copies = without_copies(frame)
     wide = widened(frame, file)
@@ -302,10 +301,8 @@ def _labels(
 ) -> dict[str, tuple[str | None, ...]]:
     """Metadata with one value for each value of `key`, in the order of `names`."""
     plain = [name for name in described if not part.schema[name].is_nested()]
-    if not plain:
-        return {}
-    counts = part.group_by(key).agg(pl.col(plain).n_unique())
-    kept = [name for name in plain if (counts[name] == 1).all()]
+    counts = part.group_by(key).agg(pl.col(plain).n_unique()) if plain else None
+    kept = [name for name in plain if counts is not None and (counts[name] == 1).all()]
     if not kept:
         return {}
     values = part.group_by(key).agg(pl.col(kept).first().cast(pl.String))

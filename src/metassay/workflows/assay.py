@@ -20,7 +20,7 @@ from metassay.metrics.given import GivenScores, directed, distinct_texts, given_
 from metassay.metrics.judge import Judge, connect_judges
 from metassay.metrics.registry import parse_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
-from metassay.settings import takes
+from metassay.settings import names_of, takes
 from metassay.specs import single_parts
 from metassay.store.run import RunFolder
 from metassay.workflows.assay_result import AssayResult, Plan
@@ -45,7 +45,7 @@ from metassay.workflows.preparing import (
 from metassay.workflows.read import Source, read
 from metassay.workflows.results import warnings_as_notes
 from metassay.workflows.run_files import write_run
-from metassay.workflows.settings import GIVEN, HUMAN, PERTURBED, AssaySettings, names_a_source, names_of
+from metassay.workflows.settings import GIVEN, HUMAN, PERTURBED, AssaySettings, names_a_source
 
 ContextRequest = str | RowLabel
 AUTOMATIC = "metassay-run-<hash>"

@@ -16,10 +16,11 @@ from metassay.engine.local import score_rows
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metric
+from metassay.settings import Named, names_of
 from metassay.specs import single_parts
 from metassay.workflows.preparing import chosen_metrics, normalisation, prepared, scoring_rows
 from metassay.workflows.read import read
-from metassay.workflows.settings import Compared, Named, ScoreReading, names_of
+from metassay.workflows.settings import Compared, ScoreReading
 
 Source = Any
 """Whatever `read` takes, tables of scores alone, a folder of mt-metrics-eval, or cubes."""

@@ -15,12 +15,12 @@ from metassay.errors import InputError
 from metassay.meta.dependence.assembly import depend_on_systems
 from metassay.meta.dependence.outputs import outputs_of
 from metassay.meta.dependence.results import DependenceReport
-from metassay.settings import takes
+from metassay.settings import names_of, takes
 from metassay.workflows.cubes import Source, read_scores
 from metassay.workflows.depend_panel import PANEL, panel_reports
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.run_files import open_score_run, write_dependence
-from metassay.workflows.settings import DependSettings, ScoreReading, names_of
+from metassay.workflows.settings import DependSettings, ScoreReading
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from metassay.errors import UnknownName
 from metassay.meta.people.averages import averages
 from metassay.meta.people.meta_metrics import Procedure
 from metassay.meta.people.ranking import Ranking, rank_cubes
-from metassay.settings import takes
+from metassay.settings import names_of, takes
 from metassay.store.run import RunFolder
 from metassay.workflows.cubes import Source, read_scores
 from metassay.workflows.rank_analyses import ANALYSES, analyse
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.run_files import open_score_run, write_ranking
-from metassay.workflows.settings import RankSettings, ScoreReading, names_of
+from metassay.workflows.settings import RankSettings, ScoreReading
 
 MISSING = ("complete", "pairwise")
 _CAUTIOUS = "The bootstrap test is cautious: at a level of 5 % it tells equally good metrics apart in 1 %."

@@ -1,7 +1,6 @@
 """The settings of every verb that measures something: what decides its results, but the data.
 
-Each field is an option of the command line and a keyword of the Python function at once. Nothing heavy is
-imported here, since the command line reads these classes before it knows which command is meant.
+Each field is an option and a keyword at once. Nothing heavy is imported: the command line reads it first.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from metassay.errors import InputError, UnknownName
-from metassay.settings import Settings, option
+from metassay.errors import UnknownName
+from metassay.settings import Named, Settings, accepted_values, assignments, comma_list, option
 from metassay.specs import split_list
 
 PERTURBED, HUMAN, GIVEN = "perturbed", "human", "given"
@@ -20,32 +19,6 @@ PERTURBED, HUMAN, GIVEN = "perturbed", "human", "given"
 DATA, TESTS, SCORES, PAIRS = "Data", "Tests", "Scores", "Pairs"
 MetricChoice = Any
 """Specs as one text or several, `Metric` objects, functions, or any mixture; None for the task's own."""
-Named = str | Sequence[str]
-
-
-def comma_list(text: str | None) -> list[str] | None:
-    """Parts between commas, those in parentheses left whole; None where the option was not used."""
-    return None if text is None else split_list(text)
-
-
-def assignments(texts: Sequence[str]) -> dict[str, str]:
-    """`["item=seg_id"]` as a dict."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name or not value:
-            raise InputError(f"{text!r} is not NAME=VALUE.")
-        found[name.strip()] = value
-    return found
-
-
-def accepted_values(texts: Sequence[str]) -> dict[str, list[str]]:
-    """`["domain=news", "domain=social"]` as one list of accepted values per column."""
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        for name, value in assignments([text]).items():
-            found.setdefault(name, []).append(value)
-    return found
 
 
 def names_a_source(pairs: Any) -> bool:
@@ -64,14 +37,6 @@ def _several(
     return option(
         text, flag, kind=list[str], metavar=metavar, parse=lambda v: (parse or list)(v) if v else None, **more
     )
-
-
-def names_of(texts: Named | None) -> tuple[str, ...]:
-    """Names from a comma-separated text or a list of such; commas in parentheses do not split."""
-    if texts is None:
-        return ()
-    parts = [texts] if isinstance(texts, str) else texts
-    return tuple(name for part in parts for name in split_list(part))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,46 +136,6 @@ def table_evidence(
         robust=robust_accuracy(accuracy, weights),
         worst_case=accuracy.min(axis=1),
         **preferences,  # type: ignore[arg-type]
-    )
-
-
-def stored_evidence(
-    result: Mapping[str, Any],
-    column: str,
-    *,
-    criteria: Mapping[str, Mapping[str, float]] | None = None,
-) -> Evidence:
-    """Evidence from a stored result (`ContextualResult.to_dict`), for preferences to be weighed later."""
-    metrics = tuple(row["metric"] for row in result[GLOBAL])
-    part = result["contexts"][column]
-    contexts = (GLOBAL, *dict.fromkeys(row["context"] for row in part["local_accuracy"]))
-    rows = {(row.get("context", GLOBAL), row["metric"]): row for row in part["local_accuracy"]}
-    rows |= {(GLOBAL, row["metric"]): row for row in result[GLOBAL]}
-    robustness = {row["metric"]: row for row in part["robustness"]}
-    tops = {context: result["recommendation"][column][context]["top_group"] for context in contexts}
-
-    def table(name: str) -> NDArray[np.float64]:
-        return np.array([[_number(rows[c, m][name]) for c in contexts] for m in metrics])
-
-    def per_metric(name: str) -> NDArray[np.float64]:
-        return np.array([_number(robustness.get(metric, {}).get(name)) for metric in metrics])
-
-    behind = {context: result["recommendation"][column][context].get("behind", ()) for context in contexts}
-    return Evidence(
-        metrics=metrics,
-        contexts=contexts,
-        accuracy=table("accuracy"),
-        low=table("low"),
-        high=table("high"),
-        top=np.array([[metric in tops[context] for context in contexts] for metric in metrics]),
-        behind=np.array([[metric in behind[context] for context in contexts] for metric in metrics]),
-        spread=per_metric("stability"),
-        robust=per_metric("robust_accuracy"),
-        worst_case=per_metric("worst_case"),
-        cost=result.get("cost_class") or {},
-        criteria=criteria or {},
-        pairs=PAIRS.get(result.get("pairs_from", ""), "pairs"),
-        same=result.get("same_decisions") or (),
     )
 
 
@@ -350,7 +309,3 @@ def _steps(spread: FloatArray) -> FloatArray:
 
 def _or_last(value: float) -> float:
     return float("inf") if np.isnan(value) else float(value)
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value

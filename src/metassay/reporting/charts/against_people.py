@@ -100,11 +100,8 @@ def _kinds_of_systems(ranking: Mapping[str, Any]) -> list[Spec]:
     """p-values for these systems and for systems like these, where there are both."""
     if not any("p_systems" in pair for pair in ranking["comparisons"]):
         return []
-    titles = {"p_inputs": "p, these systems", "p_systems": "p, systems like these"}
-    return [
-        {"field": name, "type": "quantitative", "format": ".3f", "title": title}
-        for name, title in titles.items()
-    ]
+    named = (("p_inputs", "p, these systems"), ("p_systems", "p, systems like these"))
+    return [{"field": n, "type": "quantitative", "format": ".3f", "title": title} for n, title in named]
 
 
 def _first_of_clusters(rows: list[Any]) -> list[str]:
