@@ -16,6 +16,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.llm.asking import LlmSettings
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.judge import Judge, connect_judges
+from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import takes
 from metassay.specs import single_parts
@@ -145,6 +146,7 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
         confounding=judged.judgements,
         costs={metric.spec: metric.cost_class for metric in plan.metrics},
         sentinels=[metric.spec for metric in sentinels],
+        uninformed=[metric.spec for metric in plan.metrics if isinstance(metric, tuple(SENTINELS))],
         metadata={context.name: context_metadata(data, context) for context in plan.contexts},
         minimum_items=settings.minimum_items,
         workers=how.workers,

@@ -87,15 +87,25 @@ def cost_rank(cost: str | None) -> float:
 
 
 def first_choice(
-    accuracy: FloatArray, top: NDArray[np.bool_], behind: NDArray[np.bool_], cost: FloatArray
+    accuracy: FloatArray,
+    top: NDArray[np.bool_],
+    behind: NDArray[np.bool_],
+    cost: FloatArray,
+    uninformed: NDArray[np.bool_] | None = None,
 ) -> int:
     """The metric to use over all contexts: of those that may be best the cheapest, then the most accurate.
 
-    Those `behind` another of them come last. `cost` are places of classes, so that only classes break ties.
+    Those `behind` another of them come last, and before nobody those `uninformed` of quality. `cost` are
+    places of classes, so that only classes break ties.
     """
     known = np.nan_to_num(np.round(accuracy, 12), nan=-1).tolist()
-    rows = range(len(known))
-    return min(rows, key=lambda row: (not top[row], bool(behind[row]), cost[row], -known[row], row))
+    last = np.zeros(len(known), dtype=np.bool_) if uninformed is None else uninformed
+
+    def rank(row: int) -> tuple[bool, bool, bool, float, float, int]:
+        price = float(cost[row]) if top[row] else 0.0
+        return bool(last[row]), not top[row], bool(behind[row]), price, -known[row], row
+
+    return min(range(len(known)), key=rank)
 
 
 def recommend(evidence: Evidence) -> dict[str, Recommendation]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -219,11 +219,11 @@ def method_mix(column: Column, methods: Sequence[str]) -> Row:
     return {value: dict(zip(methods, column.mix[c])) for c, value in enumerate(column.contexts.values)}
 
 
-def settled(claims: Row, column: str, first: str) -> Settled:
+def settled(claims: Row, column: str, first: str, uninformed: Collection[str] = ()) -> Settled:
     """The choice of the run as one column has it: the first metric, and those shown to be ahead of it."""
     ahead: dict[str, list[str]] = {}
     for row in claims[LEAD]:
-        if row["column"] == column and row["worse"] == first:
+        if row["column"] == column and row["worse"] == first and row["better"] not in uninformed:
             ahead.setdefault(row["context"], []).append(row["better"])
     return Settled(first, ahead, frozenset(claims["set_aside"].get(column, ())))
 
