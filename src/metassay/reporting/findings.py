@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from metassay.meta.contexts.choice import PAIRS
+from metassay.meta.contexts.evidence import PAIRS
 from metassay.meta.contexts.trend import position
 from metassay.reporting.labels import in_labels
 

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.contexts.choice import GLOBAL, Evidence, stored_evidence
+from metassay.meta.contexts.evidence import GLOBAL, Evidence, stored_evidence
 from metassay.meta.contexts.tables import choice_entries
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.run_files import RESULT, TIMINGS, assay_run

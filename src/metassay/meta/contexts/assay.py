@@ -12,9 +12,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.accuracy import sort_pairs, whole
-from metassay.meta.contexts.choice import GLOBAL, PAIRS, Evidence, cost_rank
 from metassay.meta.contexts.column import Column, Method, Whole, study_column, study_whole
 from metassay.meta.contexts.confounding import Confounding, confounding
+from metassay.meta.contexts.evidence import GLOBAL, PAIRS, Evidence, cost_rank
 from metassay.meta.contexts.judgements import (
     Contexts,
     Judgements,
@@ -23,7 +23,7 @@ from metassay.meta.contexts.judgements import (
     single_valued,
 )
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, enclosing
-from metassay.meta.contexts.robustness import net_spread, pareto, robust_accuracy
+from metassay.meta.contexts.robustness import net_spread, robust_accuracy
 from metassay.meta.contexts.tables import (
     Row,
     accuracy_rows,
@@ -32,6 +32,7 @@ from metassay.meta.contexts.tables import (
     claim_entry,
     h2_entry,
     method_mix,
+    pareto_entry,
     prediction,
     robustness_rows,
     settled,
@@ -95,7 +96,7 @@ class ContextualResult:
                 "recommendation": recommendation,
                 "cost_class": dict(next(iter(self.evidence.values())).cost) if self.evidence else {},
                 "same_decisions": self.same_decisions,
-                "pareto": self._pareto(),
+                "pareto": pareto_entry(next(iter(self.evidence.values()), None)),
                 "phi": {"metrics": [self.metrics[m] for m in self.ranked], "matrix": self.phi},
                 "claims": claims,
                 "pairs_from": self.pairs_from,
@@ -136,15 +137,6 @@ class ContextualResult:
             **details,
             "sentinels": accuracy_rows(self.metrics, sentinels, *accuracies),
         }
-
-    def _pareto(self) -> list[str] | None:
-        """The metrics that no other beats in both accuracy and cost; None without costs."""
-        evidence = next(iter(self.evidence.values()), None)
-        if evidence is None or not evidence.cost:
-            return None
-        cost = np.array([cost_rank(evidence.cost.get(metric)) for metric in evidence.metrics])
-        kept = pareto(evidence.accuracy[:, 0], np.where(np.isinf(cost), np.nan, cost))
-        return [metric for metric, keep in zip(evidence.metrics, kept) if keep]
 
 
 def assay_pairs(

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.choice import GLOBAL, Evidence, Settled, recommend, robust_choice
+from metassay.meta.contexts.choice import recommend, robust_choice
 from metassay.meta.contexts.claims import LEAD, Family, Leads, claims_made, holm_family, lead_p_values
 from metassay.meta.contexts.column import Column, ContextFinding, Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
+from metassay.meta.contexts.evidence import GLOBAL, Evidence, Settled, cost_rank
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, predict_agreement
+from metassay.meta.contexts.robustness import pareto
 from metassay.meta.contexts.trend import trend_p_values, trends
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import holm
@@ -241,6 +243,15 @@ def answer_entry(recommendation: Mapping[str, Row], claims: Row, first: str, met
             if entry["choice"] not in {first, None}
         ],
     }
+
+
+def pareto_entry(evidence: Evidence | None) -> list[str] | None:
+    """The metrics that no other beats in both accuracy and class of cost; None without costs."""
+    if evidence is None or not evidence.cost:
+        return None
+    cost = np.array([cost_rank(evidence.cost.get(metric)) for metric in evidence.metrics])
+    kept = pareto(evidence.accuracy[:, 0], np.where(np.isinf(cost), np.nan, cost))
+    return [metric for metric, keep in zip(evidence.metrics, kept) if keep]
 
 
 def choice_entries(evidence: Evidence) -> Row:
