@@ -83,7 +83,7 @@ def test_large_numbers_sort_as_numbers() -> None:
 
 def test_a_note_says_when_fewer_buckets_came_out(data) -> None:
     assert make_context(data, "length:3").notes == ()
-    assert make_context(data, "mqm:4").notes == ("mqm: 3 buckets of 4 asked for, since scores tie.",)
+    assert make_context(data, "mqm:4").notes == ("mqm: 3 buckets instead of 4, since scores tie.",)
 
 
 def test_ranges_and_functions(data) -> None:

@@ -93,3 +93,16 @@ def test_a_report_is_made_again_with_the_same_bytes(runs) -> None:
     before = (runs / "1" / "report.html").read_bytes()
     (runs / "1" / "report.html").unlink()
     assert report(runs / "1").read_bytes() == before
+
+
+def test_what_knows_nothing_of_quality_never_comes_first(runs) -> None:
+    """With words removed and nothing else, length is always right: a doubt, not an answer."""
+    stored = json.loads((runs / "3" / "results" / "assay.json").read_text())
+    accuracy = {row["metric"]: row["accuracy"] for row in stored["global"]}
+    assert accuracy["length"] == 1 > max(accuracy["bleu"], accuracy["chrf"])
+    assert stored["answer"]["metric"] != "length"
+    assert "length" not in stored["answer"]["top_group"]
+    entries = [entry for part in stored["recommendation"].values() for entry in part.values()]
+    assert "length" not in {entry["choice"] for entry in entries}
+    page = report(runs / "3").read_text()
+    assert "which knows nothing of quality, is right in" in page

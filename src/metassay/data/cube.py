@@ -180,8 +180,8 @@ def cubes(
 ) -> list[Cube]:
     """One cube per data set (year, language pair, test set) in a frame of outputs; sorted by name.
 
-    `human` names further human scores, `metrics` metrics that are called like a human criterion. Rows repeated
-    to the byte are dropped with a note. Systems whose output is the reference itself are left out.
+    `human` names further human scores, `metrics` metrics called like a human criterion. Rows repeated to the
+    byte are dropped with a note. Systems whose output is the reference itself are left out.
     """
     frame, copies = without_copies(frame)
     wide = widened(frame, file)

@@ -76,7 +76,8 @@ def brief(estimate: Estimate) -> str:
 
 def _verdict(findings: Findings, best: Estimate) -> Sentence:
     equals = _equals(findings, best)
-    rivals = [name for name in findings.metrics if name not in {best.metric, *equals}]
+    aside = {best.metric, *equals, *findings.uninformed}
+    rivals = [name for name in findings.metrics if name not in aside]
     runner_up = findings.overall[rivals[0]] if rivals else None
     opening = sentence(
         "{best:metric} {tells} in {share}",

@@ -38,7 +38,7 @@ def remarks(findings: Findings) -> list[str]:
 def _beaten_by_sentinel(findings: Findings, best: Estimate) -> Sentence | None:
     better = [
         estimate
-        for name in sorted(findings.sentinels)
+        for name in sorted(findings.uninformed - {best.metric})
         if (estimate := findings.overall[name]).accuracy is not None
         and (estimate.accuracy or 0.0) >= (best.accuracy or 0.0)
     ]

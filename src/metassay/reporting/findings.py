@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from metassay.meta.contexts.choice import PAIRS
+from metassay.meta.contexts.evidence import PAIRS
 from metassay.meta.contexts.trend import position
 from metassay.reporting.labels import in_labels
 
@@ -108,6 +108,12 @@ class Findings:
 
         return tuple(sorted(self.overall, key=rank))
 
+    @cached_property
+    def uninformed(self) -> frozenset[str]:
+        """Everything that knows nothing of quality: the sentinels, and those asked for as metrics."""
+        named = {name for name in self.overall if str(getattr(name, "spec", name)).split("(")[0] in SENTINELS}
+        return frozenset({*self.sentinels, *named})
+
     @property
     def pairs(self) -> str:
         """What the pairs are: `pairs made worse by rule`, `pairs judged by people`."""
@@ -134,7 +140,8 @@ class Findings:
         chosen = self.overall.get(_mapping(self.result.get("answer")).get("metric", ""))
         if chosen is not None and chosen.accuracy is not None:
             return chosen
-        defined = (self.overall[name] for name in self.metrics)
+        ordered = sorted(self.metrics, key=lambda name: name in self.uninformed)
+        defined = (self.overall[name] for name in ordered)
         return next((estimate for estimate in defined if estimate.accuracy is not None), None)
 
 

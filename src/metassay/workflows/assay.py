@@ -19,6 +19,7 @@ from metassay.metrics.base import Metric
 from metassay.metrics.given import GivenScores, directed, distinct_texts, given_metrics
 from metassay.metrics.judge import Judge, connect_judges
 from metassay.metrics.registry import parse_metrics
+from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import names_of, takes
 from metassay.specs import single_parts
@@ -172,6 +173,7 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
         confounding=judged.judgements,
         costs={metric.spec: metric.cost_class for metric in plan.metrics},
         sentinels=[metric.spec for metric in sentinels],
+        uninformed=[metric.spec for metric in plan.metrics if isinstance(metric, tuple(SENTINELS))],
         metadata={context.name: context_metadata(data, context) for context in plan.contexts},
         minimum_items=settings.minimum_items,
         workers=how.workers,

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.contexts.choice import GLOBAL, PAIRS, Evidence
+from metassay.meta.contexts.evidence import GLOBAL, Evidence, stored_evidence
 from metassay.meta.contexts.tables import choice_entries
-from metassay.stats.arrays import FloatArray
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.run_files import RESULT, TIMINGS, assay_run
 
@@ -115,47 +113,3 @@ def recommend(
         )
         made.to_dict()  # so that what does not fit together is found here
         return made
-
-
-def stored_evidence(
-    result: Mapping[str, Any],
-    column: str,
-    *,
-    criteria: Mapping[str, Mapping[str, float]] | None = None,
-) -> Evidence:
-    """Evidence from a stored result (`ContextualResult.to_dict`), for preferences to be weighed later."""
-    metrics = tuple(row["metric"] for row in result[GLOBAL])
-    part = result["contexts"][column]
-    contexts = (GLOBAL, *dict.fromkeys(row["context"] for row in part["local_accuracy"]))
-    rows = {(row.get("context", GLOBAL), row["metric"]): row for row in part["local_accuracy"]}
-    rows |= {(GLOBAL, row["metric"]): row for row in result[GLOBAL]}
-    robustness = {row["metric"]: row for row in part["robustness"]}
-    tops = {context: result["recommendation"][column][context]["top_group"] for context in contexts}
-
-    def table(name: str) -> FloatArray:
-        return np.array([[_number(rows[c, m][name]) for c in contexts] for m in metrics])
-
-    def per_metric(name: str) -> FloatArray:
-        return np.array([_number(robustness.get(metric, {}).get(name)) for metric in metrics])
-
-    behind = {context: result["recommendation"][column][context].get("behind", ()) for context in contexts}
-    return Evidence(
-        metrics=metrics,
-        contexts=contexts,
-        accuracy=table("accuracy"),
-        low=table("low"),
-        high=table("high"),
-        top=np.array([[metric in tops[context] for context in contexts] for metric in metrics]),
-        behind=np.array([[metric in behind[context] for context in contexts] for metric in metrics]),
-        spread=per_metric("stability"),
-        robust=per_metric("robust_accuracy"),
-        worst_case=per_metric("worst_case"),
-        cost=result.get("cost_class") or {},
-        criteria=criteria or {},
-        pairs=PAIRS.get(result.get("pairs_from", ""), "pairs"),
-        same=result.get("same_decisions") or (),
-    )
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value

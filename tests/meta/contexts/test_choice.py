@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metassay.meta.contexts.choice import Settled, first_choice, recommend, robust_choice, table_evidence
+from metassay.meta.contexts.choice import first_choice, recommend, robust_choice
+from metassay.meta.contexts.evidence import Settled, table_evidence
 
 METRICS, CONTEXTS = ("A", "B", "C"), ("X", "Y", "Z")
 TOY = np.array([[0.9, 0.9, 0.3], [0.7, 0.7, 0.7], [0.3, 0.3, 0.9]])  # Deviyani and Diaz (2025), table 1

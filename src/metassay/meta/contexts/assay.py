@@ -12,9 +12,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.accuracy import sort_pairs, whole
-from metassay.meta.contexts.choice import GLOBAL, PAIRS, Evidence, cost_rank
 from metassay.meta.contexts.column import Column, Method, Whole, study_column, study_whole
 from metassay.meta.contexts.confounding import Confounding, confounding
+from metassay.meta.contexts.evidence import GLOBAL, PAIRS, Evidence, cost_rank
 from metassay.meta.contexts.judgements import (
     Contexts,
     Judgements,
@@ -23,7 +23,7 @@ from metassay.meta.contexts.judgements import (
     single_valued,
 )
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, enclosing
-from metassay.meta.contexts.robustness import net_spread, pareto, robust_accuracy
+from metassay.meta.contexts.robustness import net_spread, robust_accuracy
 from metassay.meta.contexts.tables import (
     Row,
     accuracy_rows,
@@ -32,6 +32,7 @@ from metassay.meta.contexts.tables import (
     claim_entry,
     h2_entry,
     method_mix,
+    pareto_entry,
     prediction,
     robustness_rows,
     settled,
@@ -64,6 +65,7 @@ class ContextualResult:
     warnings: tuple[str, ...]
     pairs_from: str = ""
     same_decisions: tuple[tuple[str, ...], ...] = ()
+    uninformed: frozenset[str] = frozenset()
 
     def to_dict(self) -> Row:
         """`contexts`, `global`, `confounding`, `recommendation` and more, ready for JSON."""
@@ -79,10 +81,14 @@ class ContextualResult:
         claims = claim_entry(self.columns, self.whole, self._predictions, self.confounding, names)
         first = names[self.whole.first]
         recommendation = {
-            name: choice_entries(replace(evidence, settled=settled(claims, name, first)))
+            name: choice_entries(replace(evidence, settled=settled(claims, name, first, self.uninformed)))
             for name, evidence in self.evidence.items()
         }
-        accurate = [name for name, row in zip(names, self._whole(self.ranked)) if row["accuracy"] is not None]
+        accurate = [
+            name
+            for name, row in zip(names, self._whole(self.ranked))
+            if row["accuracy"] is not None and name not in self.uninformed - {first}
+        ]
         details: Row = plain(
             {
                 "confounding": confounded,
@@ -90,7 +96,7 @@ class ContextualResult:
                 "recommendation": recommendation,
                 "cost_class": dict(next(iter(self.evidence.values())).cost) if self.evidence else {},
                 "same_decisions": self.same_decisions,
-                "pareto": self._pareto(),
+                "pareto": pareto_entry(next(iter(self.evidence.values()), None)),
                 "phi": {"metrics": [self.metrics[m] for m in self.ranked], "matrix": self.phi},
                 "claims": claims,
                 "pairs_from": self.pairs_from,
@@ -132,15 +138,6 @@ class ContextualResult:
             "sentinels": accuracy_rows(self.metrics, sentinels, *accuracies),
         }
 
-    def _pareto(self) -> list[str] | None:
-        """The metrics that no other beats in both accuracy and cost; None without costs."""
-        evidence = next(iter(self.evidence.values()), None)
-        if evidence is None or not evidence.cost:
-            return None
-        cost = np.array([cost_rank(evidence.cost.get(metric)) for metric in evidence.metrics])
-        kept = pareto(evidence.accuracy[:, 0], np.where(np.isinf(cost), np.nan, cost))
-        return [metric for metric, keep in zip(evidence.metrics, kept) if keep]
-
 
 def assay_pairs(
     judgements: Judgements,
@@ -155,6 +152,7 @@ def assay_pairs(
     costs: Mapping[str, str] | None = None,
     criteria: Mapping[str, Mapping[str, float]] | None = None,
     sentinels: Collection[str] = (),
+    uninformed: Collection[str] = (),
     metadata: Mapping[str, Metadata] | None = None,
     minimum_items: int = 20,
     radius: float = 0.1,
@@ -166,7 +164,8 @@ def assay_pairs(
     `confounding`: judgements with all applicable methods of every output, with the same metrics and codes of
     outputs; else `judgements` serve. `costs` (classes of `COST_CLASSES`) and `criteria` (numbers per metric,
     higher is better) only order a top group. `sentinels` are metrics that check the assay: reported, but
-    neither ranked nor recommended. `metadata` says more about the contexts of a column, {column: {field:
+    neither ranked nor recommended; `uninformed` ones are ranked, as was asked, but never the first choice.
+    `metadata` says more about the contexts of a column, {column: {field:
     values in the order of the contexts}}; columns that enclose its contexts are added. Contexts below
     `minimum_items` are named and take no part in claims or in the test of H1. `radius` bounds the shift of
     the mix of contexts in the robust accuracy. `pairs_from` says where the pairs come from: rule, model or
@@ -183,6 +182,7 @@ def assay_pairs(
         *_resampling(seed, resamples),
         minimum_items,
         np.array([cost_rank((costs or {}).get(judgements.metrics[m])) for m in ranked]),
+        np.array([judgements.metrics[m] in uninformed for m in ranked], dtype=np.bool_),
     )
     pairs, columns = sort_pairs(judgements, [each.occupied() for each in contexts])
     with threadpool_limits(1):  # one thread per context instead: the same bytes on any number of workers
@@ -208,6 +208,7 @@ def assay_pairs(
         warnings=tuple(warnings_of(found, ranked, minimum_items)),
         pairs_from=pairs_from,
         same_decisions=same,
+        uninformed=frozenset(uninformed),
     )
 
 

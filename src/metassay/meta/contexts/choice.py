@@ -6,67 +6,16 @@ the most accurate metrics there the most stable, then the cheapest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.robustness import net_spread, robust_accuracy
-from metassay.metrics.base import COST_CLASSES
+from metassay.meta.contexts.evidence import GLOBAL, Evidence, cost_rank
 from metassay.stats.arrays import FloatArray
 
-GLOBAL = "global"
-PAIRS = {
-    "rule": "pairs made worse by rule",
-    "model": "pairs made worse by rule or by a language model",
-    "people": "pairs judged by people",
-}
-"""What the pairs of an assay are, by where they come from."""
 STABILITY_STEP = 0.01
 """Spreads between contexts that differ by less are equally stable."""
-
-
-@dataclass(frozen=True)
-class Settled:
-    """The one choice of a run: `first` everywhere, but where others are shown to be `ahead` of it.
-
-    `aside` are the contexts that are too small for a choice of their own.
-    """
-
-    first: str
-    ahead: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    aside: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What a choice rests on: accuracies [metrics, contexts], the whole ("global") first.
-
-    `top` marks the metrics that may be the best in a context, `behind` those that are clearly less accurate
-    there than another of them; `spread` is how much a metric's true accuracy
-    varies between contexts; `robust` and `worst_case` are its accuracy under the least favourable mix of
-    contexts and in the least favourable one. `cost` is the class of each metric (`COST_CLASSES`); `criteria`
-    are the user's own, higher is better, in order of importance. `pairs` says what the pairs are, in words.
-    `same` are groups of metrics that decided every pair alike, which are one opinion. `settled` is the choice
-    of the run, where there is one.
-    """
-
-    metrics: tuple[str, ...]
-    contexts: tuple[str, ...]
-    accuracy: FloatArray
-    low: FloatArray
-    high: FloatArray
-    top: NDArray[np.bool_]
-    behind: NDArray[np.bool_]
-    spread: FloatArray
-    robust: FloatArray
-    worst_case: FloatArray
-    cost: Mapping[str, str] = field(default_factory=dict)
-    criteria: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    pairs: str = "pairs"
-    same: Sequence[Sequence[str]] = ()
-    settled: Settled | None = None
 
 
 @dataclass(frozen=True)
@@ -80,21 +29,26 @@ class Recommendation:
     why: str
 
 
-def cost_rank(cost: str | None) -> float:
-    """The place of a class of cost, 0 the cheapest; infinity where it is not known."""
-    return COST_CLASSES.index(cost) if cost in COST_CLASSES else np.inf
-
-
 def first_choice(
-    accuracy: FloatArray, top: NDArray[np.bool_], behind: NDArray[np.bool_], cost: FloatArray
+    accuracy: FloatArray,
+    top: NDArray[np.bool_],
+    behind: NDArray[np.bool_],
+    cost: FloatArray,
+    uninformed: NDArray[np.bool_] | None = None,
 ) -> int:
     """The metric to use over all contexts: of those that may be best the cheapest, then the most accurate.
 
-    Those `behind` another of them come last. `cost` are places of classes, so that only classes break ties.
+    Those `behind` another of them come last, and before nobody those `uninformed` of quality. `cost` are
+    places of classes, so that only classes break ties.
     """
     known = np.nan_to_num(np.round(accuracy, 12), nan=-1).tolist()
-    rows = range(len(known))
-    return min(rows, key=lambda row: (not top[row], bool(behind[row]), cost[row], -known[row], row))
+    last = np.zeros(len(known), dtype=np.bool_) if uninformed is None else uninformed
+
+    def rank(row: int) -> tuple[bool, bool, bool, float, float, int]:
+        price = float(cost[row]) if top[row] else 0.0
+        return bool(last[row]), not top[row], bool(behind[row]), price, -known[row], row
+
+    return min(range(len(known)), key=rank)
 
 
 def recommend(evidence: Evidence) -> dict[str, Recommendation]:
@@ -107,36 +61,6 @@ def recommend(evidence: Evidence) -> dict[str, Recommendation]:
     """
     preference = _preference(evidence)
     return {name: _for_context(evidence, column, preference) for column, name in enumerate(evidence.contexts)}
-
-
-def table_evidence(
-    metrics: Sequence[str],
-    contexts: Sequence[str],
-    accuracy: FloatArray,
-    shares: FloatArray | None = None,
-    **preferences: Mapping[str, str] | Mapping[str, Mapping[str, float]],
-) -> Evidence:
-    """Evidence from accuracies that are known exactly, [metrics, contexts]; the whole is their mean.
-
-    `shares` weighs the contexts; `preferences` are `cost` and `criteria`.
-    """
-    accuracy = np.asarray(accuracy, dtype=np.float64)
-    weights = np.full(len(contexts), 1.0) if shares is None else np.asarray(shares, dtype=np.float64)
-    overall = np.round(accuracy @ (weights / weights.sum()), 12)
-    table = np.column_stack([overall, accuracy])
-    return Evidence(
-        metrics=tuple(metrics),
-        contexts=(GLOBAL, *contexts),
-        accuracy=table,
-        low=table,
-        high=table,
-        top=table >= table.max(axis=0),
-        behind=np.zeros(table.shape, dtype=np.bool_),
-        spread=net_spread(accuracy, np.zeros_like(accuracy)),
-        robust=robust_accuracy(accuracy, weights),
-        worst_case=accuracy.min(axis=1),
-        **preferences,  # type: ignore[arg-type]
-    )
 
 
 def robust_choice(evidence: Evidence) -> str | None:

@@ -42,6 +42,8 @@ class Method:
     minimum_items: int = 1
     cost: FloatArray | None = None
     """The place of each ranked metric's class of cost; None where none is known."""
+    uninformed: NDArray[np.bool_] | None = None
+    """The ranked metrics that know nothing of quality, and are never the first choice."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,8 @@ def study_whole(judgements: Judgements, contexts: Contexts, method: Method) -> W
     finding = _study(estimates, 0, resamples, (estimates, resamples, None), method, keep=True)
     behind, cost = finding.leads.behind(finding.top) & finding.top, method.cost
     cost = np.zeros(len(method.ranked)) if cost is None else cost
-    first = first_choice(estimates.accuracy[method.ranked, 0], finding.top, behind, cost)
+    accuracy = estimates.accuracy[method.ranked, 0]
+    first = first_choice(accuracy, finding.top, behind, cost, method.uninformed)
     return Whole(estimates, standardised(by_method, judgements, 1), resamples, finding, first)
 
 

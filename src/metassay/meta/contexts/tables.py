@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.choice import GLOBAL, Evidence, Settled, recommend, robust_choice
+from metassay.meta.contexts.choice import recommend, robust_choice
 from metassay.meta.contexts.claims import LEAD, Family, Leads, claims_made, holm_family, lead_p_values
 from metassay.meta.contexts.column import Column, ContextFinding, Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
+from metassay.meta.contexts.evidence import GLOBAL, Evidence, Settled, cost_rank
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, predict_agreement
+from metassay.meta.contexts.robustness import pareto
 from metassay.meta.contexts.trend import trend_p_values, trends
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import holm
@@ -219,11 +221,11 @@ def method_mix(column: Column, methods: Sequence[str]) -> Row:
     return {value: dict(zip(methods, column.mix[c])) for c, value in enumerate(column.contexts.values)}
 
 
-def settled(claims: Row, column: str, first: str) -> Settled:
+def settled(claims: Row, column: str, first: str, uninformed: Collection[str] = ()) -> Settled:
     """The choice of the run as one column has it: the first metric, and those shown to be ahead of it."""
     ahead: dict[str, list[str]] = {}
     for row in claims[LEAD]:
-        if row["column"] == column and row["worse"] == first:
+        if row["column"] == column and row["worse"] == first and row["better"] not in uninformed:
             ahead.setdefault(row["context"], []).append(row["better"])
     return Settled(first, ahead, frozenset(claims["set_aside"].get(column, ())))
 
@@ -241,6 +243,15 @@ def answer_entry(recommendation: Mapping[str, Row], claims: Row, first: str, met
             if entry["choice"] not in {first, None}
         ],
     }
+
+
+def pareto_entry(evidence: Evidence | None) -> list[str] | None:
+    """The metrics that no other beats in both accuracy and class of cost; None without costs."""
+    if evidence is None or not evidence.cost:
+        return None
+    cost = np.array([cost_rank(evidence.cost.get(metric)) for metric in evidence.metrics])
+    kept = pareto(evidence.accuracy[:, 0], np.where(np.isinf(cost), np.nan, cost))
+    return [metric for metric, keep in zip(evidence.metrics, kept) if keep]
 
 
 def choice_entries(evidence: Evidence) -> Row:
