@@ -43,9 +43,9 @@ def test_the_best_metric_with_its_interval_and_where_it_changes():
     assert _said(_result()) == [
         (
             "chrF tells a better translation from a worse one in 89 % of pairs (95 % interval 88–90), "
-            "ahead of comet with 87 % (86–88)."
+            "ahead of COMET with 87 % (86–88)."
         ),
-        "By domain nothing speaks against it in 1 of 2; on conversation trust comet, right in 88 % (86–90) against 78 % (75–80).",
+        "By domain nothing speaks against it in 1 of 2; on conversation trust COMET, right in 88 % (86–90) against 78 % (75–80).",
     ]
 
 
@@ -55,7 +55,7 @@ def test_the_recommendation_decides_where_there_is_one():
     assert _said(result) == [
         (
             "chrF tells a better translation from a worse one in 89 % of pairs (95 % interval 88–90); "
-            "comet cannot be told apart from it."
+            "COMET cannot be told apart from it."
         ),
         (
             "It stays in the top group for every domain, from 78 % (75–80) on conversation "
@@ -87,7 +87,7 @@ def test_confounded_metrics_are_named_best_first_and_sentinels_are_not():
     flags = [{"metric": name, "flag": True} for name in ("comet", "chrf", "length")]
     assert _said(_result(confounding=flags), caveats) == [
         (
-            "The accuracy of chrF and comet depends on how the worse outputs were made: see "
+            "The accuracy of chrF and COMET depends on how the worse outputs were made: see "
             "accuracy by perturbation method."
         )
     ]
@@ -108,7 +108,7 @@ def test_only_what_holds_for_the_whole_report_is_claimed():
     assert _said(_result(claims=_claims(), pairs_from="rule")) == [
         (
             "chrF tells a better translation from a worse one in 89 % of pairs made worse by rule "
-            "(95 % interval 88–90); comet cannot be told apart from it."
+            "(95 % interval 88–90); COMET cannot be told apart from it."
         ),
         (
             "For no domain is another metric shown to be more accurate; it runs from 78 % (75–80) on "
@@ -122,10 +122,10 @@ def test_a_claim_is_made_of_the_context_it_is_about():
     assert _said(_result(claims=_claims(*leads), pairs_from="people")) == [
         (
             "chrF tells a better translation from a worse one in 89 % of pairs judged by people "
-            "(95 % interval 88–90), ahead of comet with 87 % (86–88)."
+            "(95 % interval 88–90), ahead of COMET with 87 % (86–88)."
         ),
         (
-            "By domain nothing speaks against it in 1 of 2; on conversation trust comet, right in "
+            "By domain nothing speaks against it in 1 of 2; on conversation trust COMET, right in "
             "88 % (86–90) against 78 % (75–80)."
         ),
     ]
@@ -182,7 +182,7 @@ def test_the_run_s_own_answer_decides():
         "exceptions": [{"column": "domain", "context": "news", "metric": "chrf"}],
     }
     said = _said(_result(answer=settled, claims=_claims()))
-    assert said[0].startswith("comet tells a better translation")
+    assert said[0].startswith("COMET tells a better translation")
     assert said[0].endswith("; chrF cannot be told apart from it.")
     assert said[1].endswith("on news trust chrF, right in 91 % (90–92) against 87 % (86–88).")
     assert answer_lines({"answer": settled}) == [

@@ -71,7 +71,9 @@ def random_result(seed: int) -> dict[str, Any]:
     ).to_dict()
     counts = {"items": items, "outputs": len(output), "pairs": len(item)}
     validity = [{"perturbation": "removal", "applied": 5}, {"perturbation": "synonym", "applied": 0}]
-    return {"schema_version": 1, "task": "mt", **counts, **found, "notes": ["a", "a"], "validity": validity}
+    rest: dict[str, Any] = {"left_out": {}, "perturbations": {"removal": 5}, "metrics": []}
+    head = {"schema_version": 1, "task": "mt", **counts}
+    return head | rest | found | {"notes": ["a", "a"], "validity": validity}
 
 
 def stored(result: dict[str, Any], folder) -> RunFolder:

@@ -9,6 +9,7 @@ import polars as pl
 
 from metassay.data.columns import KEY_PREFIXES
 from metassay.data.dataset import Dataset
+from metassay.errors import InputError
 from metassay.text.normalize import differs_in_style, normalize
 
 SHARE = 0.99
@@ -21,6 +22,11 @@ def own_references(dataset: Dataset) -> tuple[str, ...]:
     return tuple(sorted(_rows(dataset)["name"].unique()))
 
 
+def only_references(dataset: Dataset) -> bool:
+    """Whether every output is the reference itself."""
+    return _rows(dataset).height == len(dataset)
+
+
 def without_own_references(dataset: Dataset) -> Dataset:
     """The data set without systems that are their own reference, each named in a note.
 
@@ -30,6 +36,11 @@ def without_own_references(dataset: Dataset) -> Dataset:
     rows = _rows(dataset)
     if rows.is_empty():
         return dataset
+    if only_references(dataset):
+        raise InputError(
+            "every output is the reference itself, so there is nothing to compare.",
+            remedy="Keep such systems with --keep-references.",
+        )
     names = tuple(sorted(rows["name"].unique()))
     gone = pl.Series([False] * len(dataset)).scatter(rows["row"], True)
     kept = replace(dataset.where(~gone, reason=REASON), own_references=names)

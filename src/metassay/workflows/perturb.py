@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.dataset import Dataset
+from metassay.data.preparation import only_references
 from metassay.engine.local import Progress, default_workers
 from metassay.llm.asking import LlmSettings, read_prices
 from metassay.llm.prompts import read_prompt
@@ -135,7 +136,9 @@ def perturb(
     if run is not None:
         run.write_frame("pairs.parquet", pairs.frame)
         if not data.kind.ranked:
-            assayed = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=False)
+            source = as_dataset(dataset)
+            whole = asked.keep_references and only_references(source)  # no assay could leave them out
+            assayed = prepared(source, normalize=asked.normalize, keep_references=whole)
             texts = scored_texts(assayed, every if len(assayed) == len(data) else make(assayed))
             run.write_text(TEXTS, distinct_texts(texts).write_ndjson())
         run.write_json("resources.json", dict(pairs.resources))

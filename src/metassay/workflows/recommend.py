@@ -103,7 +103,7 @@ def recommend(
             Costs(
                 result.get("cost_class") or {},
                 result.get("price") or {},
-                {metric: taken for metric, taken in seconds.items() if metric in known},
+                {metric: float(taken) for metric, taken in seconds.items() if metric in known},
             ),
             {
                 "pareto": result["pareto"],
