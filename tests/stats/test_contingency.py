@@ -97,3 +97,9 @@ def test_one_stratum_is_the_chi_square_but_for_the_finite_correction():
 def test_no_variation_in_any_stratum():
     test = cochran_mantel_haenszel(np.array([[4.0, 5.0]]), np.array([[4.0, 5.0]]))
     assert (test.statistic, test.dof, test.p) == (0.0, 1, 1.0)
+
+
+def test_groups_that_share_no_stratum_cannot_be_compared():
+    test = cochran_mantel_haenszel(np.diag([4.0, 9.0, 2.0]), np.diag([10.0, 10.0, 10.0]))
+    assert test.dof == 0
+    assert np.isnan(test.p)

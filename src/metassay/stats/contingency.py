@@ -55,7 +55,8 @@ def cochran_mantel_haenszel(right: FloatArray, total: FloatArray) -> TableTest:
 
     The generalised statistic g' V⁻ g (Landis, Heyman and Koch, 1978), g the sum over strata of observed less
     expected right ones, V its hypergeometric covariance, dof the rank of V (groups - 1, unless no stratum
-    links some groups). V is diagonal less one rank per stratum, so the cost is linear in groups.
+    links some groups). V is diagonal less one rank per stratum, so the cost is linear in groups. Where every
+    stratum holds one group alone, nothing can be told within strata: dof 0, p NaN.
     """
     strata = total.sum(axis=1)
     shares = np.divide(right.sum(axis=1), strata, out=np.zeros_like(strata), where=strata > 0)
@@ -76,4 +77,4 @@ def cochran_mantel_haenszel(right: FloatArray, total: FloatArray) -> TableTest:
     projected = vectors[:, kept].T @ (lowering @ (gap / diagonal))
     statistic = float((gap**2 / diagonal).sum() + (projected**2 / values[kept]).sum())
     dof = int(active.sum() - (~kept).sum())
-    return TableTest(statistic, dof, float(chdtrc(dof, statistic)) if dof > 0 else 1.0)
+    return TableTest(statistic, dof, float(chdtrc(dof, statistic)) if dof > 0 else float("nan"))
