@@ -15,6 +15,7 @@ from metassay.reporting.score_pages import (
     ranking_doubts,
     render_aggregation,
     render_ranking,
+    significance_sentence,
 )
 from metassay.sample import sample_path
 from metassay.workflows.compare import compare
@@ -118,3 +119,14 @@ def test_other_verbs_say_what_the_run_is(runs, verb):
         recommend(runs / verb)
     with pytest.raises(InputError, match=said):
         compare(runs / verb, runs / verb)
+
+
+def test_the_test_that_was_asked_for_decides_and_both_are_counted() -> None:
+    """Ahead on these systems and not on systems like them: the sentence is about these."""
+    one = ranking((0.01, 0.01, 0.5)) | {"answers_for": "these systems"}
+    for row in one["comparisons"]:
+        row |= {"p_inputs": row["p"], "p_systems": 0.9}
+    assert "cannot be told apart" not in best_sentence(one, "mqm")
+    assert significance_sentence(one) == (
+        "2 of 3 comparisons are significant for these systems, 0 for systems like these (one-sided p ≤ .05)."
+    )

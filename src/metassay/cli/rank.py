@@ -38,7 +38,7 @@ def run_rank(
 
 def _show(found: dict[str, Any]) -> None:
     from metassay.reporting.labels import in_labels
-    from metassay.reporting.score_pages import best_sentence
+    from metassay.reporting.score_pages import best_sentence, significance_sentence
 
     found = in_labels(found)
     whole = [one for one in found["results"] if one["context"] == "global"] or found["results"]
@@ -50,29 +50,13 @@ def _show(found: dict[str, Any]) -> None:
         say(f"{title}: {one['systems']} systems, {one['segments']} segments{dropped}.")
         print_table([_row(row) for row in one["metrics"]])
         if one["comparisons"]:
-            say(_significant(one))
+            say(significance_sentence(one))
     for mean in found["average"]:
         say(f"Average of {mean['meta']} over {', '.join(mean['datasets'])}.")
         print_table(mean["metrics"])
     for name, rows in found.get("analysis", {}).items():
         print_table(rows, title=name)
     note(found["notes"])
-
-
-def _significant(one: dict[str, Any]) -> str:
-    """How many comparisons are significant, for whom; for both kinds of systems where both were tested."""
-    rows = one["comparisons"]
-
-    def count(key: str) -> int:
-        return sum(row[key] is not None and row[key] <= 0.05 for row in rows)
-
-    if "p_systems" not in rows[0]:
-        whom = f" for {one['answers_for']}" if one["answers_for"] else ""
-        return f"{count('p')} of {len(rows)} comparisons are significant{whom} (one-sided p ≤ .05)."
-    return (
-        f"{count('p_inputs')} of {len(rows)} comparisons are significant for these systems, "
-        f"{count('p_systems')} for systems like these (one-sided p ≤ .05)."
-    )
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:

@@ -68,15 +68,35 @@ def best_sentence(one: Row, human: str) -> str:
         return f"{opening}. Whether it is ahead of the others was not tested."
     behind = {row["b"] for row in one["comparisons"] if row["a"] == best["metric"] and _significant(row)}
     alike = [name for name in rivals if name not in behind]
+    beyond = " for systems like these" if one.get("answers_for") == "systems like these" else ""
     if alike:
-        return f"{opening}. {named(alike, '')} cannot be told apart from it."
-    return f"{opening}, ahead of all others (one-sided p ≤ .05)."
+        return f"{opening}. {named(alike, '')} cannot be told apart from it{beyond}."
+    return f"{opening}, ahead of all others{beyond} (one-sided p ≤ .05)."
 
 
-def _significant(row: Row) -> bool:
-    """Whether a comparison is significant, for systems like these where that was tested too."""
-    p = row.get("p_systems", row.get("p"))
+def _significant(row: Row, test: str = "p") -> bool:
+    """Whether a comparison is significant by the test that was asked for, or by the one named."""
+    p = row.get(test)
     return p is not None and p <= SIGNIFICANT
+
+
+def significance_sentence(one: Row) -> str:
+    """How many comparisons are significant, for whom; for both kinds of systems where both were tested."""
+    rows = one["comparisons"]
+
+    def found(test: str) -> int:
+        return sum(_significant(row, test) for row in rows)
+
+    of = f"of {plural(len(rows), 'comparison')}"
+    if "p_systems" not in rows[0]:
+        whom = f" for {one['answers_for']}" if one.get("answers_for") else ""
+        number_found = found("p")
+        verb = "is" if number_found == 1 else "are"
+        return f"{count(number_found)} {of} {verb} significant{whom} (one-sided p ≤ .05)."
+    return (
+        f"{count(found('p_inputs'))} {of} are significant for these systems, "
+        f"{count(found('p_systems'))} for systems like these (one-sided p ≤ .05)."
+    )
 
 
 def ranking_doubts(one: Row) -> list[str]:
@@ -109,12 +129,7 @@ def _ranking_part(one: Row, human: str) -> dict[str, Any]:
     sentences = [f"{plural(one['systems'], 'system')}, {plural(one['segments'], 'segment')}."]
     tables = [_table("Numbers", one["metrics"], shown=True)]
     if one["comparisons"]:
-        significant = sum(_significant(row) for row in one["comparisons"])
-        whom = f" for {one['answers_for']}" if one.get("answers_for") else ""
-        sentences.append(
-            f"{count(significant)} of {plural(len(one['comparisons']), 'comparison')} "
-            f"{'is' if significant == 1 else 'are'} significant{whom} (one-sided p ≤ .05)."
-        )
+        sentences.append(significance_sentence(one))
         figures.append(_figure(comparisons_chart(one), f"comparisons of metrics, {name}", MATRIX_CAPTION))
         tables.append(_table("Comparisons", one["comparisons"]))
     return {"name": name, "sentences": sentences, "figures": figures, "tables": tables}
