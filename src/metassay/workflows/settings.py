@@ -278,14 +278,6 @@ class RankSettings(Compared):
     cluster: Annotated[
         str | None, option("Permute and resample these (doc_id) instead of segments.", panel=TESTS)
     ] = None
-    metrics: Annotated[
-        MetricChoice,
-        option(
-            "Only these, comma-separated; ours are computed where there are texts.",
-            kind=str | None,
-            panel=SCORES,
-        ),
-    ] = None
     minimum_segments: Annotated[
         int, option("Contexts with fewer segments are set aside.", "--min-segments", panel=TESTS, least=0)
     ] = 20
