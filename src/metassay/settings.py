@@ -10,11 +10,12 @@ import dataclasses
 import functools
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from metassay.errors import InputError, UnknownName
+from metassay.specs import split_list
 
 R = TypeVar("R")
 
@@ -38,6 +39,40 @@ class Option:
 def option(text: str, *flags: str, **more: Any) -> Option:
     """An option with its help text and, where it is not the field's name, its flags."""
     return Option(text, flags, **more)
+
+
+def comma_list(text: str | None) -> list[str] | None:
+    """Parts between commas, those in parentheses left whole; None where the option was not used."""
+    return None if text is None else split_list(text)
+
+
+def assignments(texts: Sequence[str]) -> dict[str, str]:
+    """`["item=seg_id"]` as a dict."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise InputError(f"{text!r} is not NAME=VALUE.")
+        found[name.strip()] = value
+    return found
+
+
+def accepted_values(texts: Sequence[str]) -> dict[str, list[str]]:
+    """`["domain=news", "domain=social"]` as one list of accepted values per column."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        for name, value in assignments([text]).items():
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def several(
+    text: str, flag: str, metavar: str, parse: Callable[[Any], Any] | None = None, **more: Any
+) -> Any:
+    """An option that may be given several times; None where it never was."""
+    return option(
+        text, flag, kind=list[str], metavar=metavar, parse=lambda v: (parse or list)(v) if v else None, **more
+    )
 
 
 class Settings:

@@ -25,13 +25,14 @@ def run_assay(
 
     dataset = data.read()
     with progress(output) as show:
+        llm = model.settings()
         result = assay(
             dataset,
             **settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)},
             seed=output.seed,
             workers=output.workers,
             out=output.out or (None if output.json else AUTOMATIC),
-            llm=model.settings(),
+            llm=llm,
             progress=show,
         )
     if output.json:

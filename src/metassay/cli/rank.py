@@ -72,4 +72,4 @@ def _significant(one: dict[str, Any]) -> str:
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     shown = {name: value for name, value in row.items() if name != "baseline"}
-    return shown | {"metric": f"{row['metric']} (baseline)" if row["baseline"] else row["metric"]}
+    return shown | {"metric": row["metric"] + (" (baseline)" if row["baseline"] else "")}

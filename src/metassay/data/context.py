@@ -58,6 +58,18 @@ def make_context(dataset: Dataset, wanted: str | RowLabel) -> Context:
     return Context(context.name, context.values, context.codes, (*notes, *context.notes))
 
 
+def make_contexts(data: Dataset, wanted: Sequence[str | RowLabel] | None) -> tuple[Context, ...]:
+    """Those asked for, or the default ones; one at least must vary."""
+    made = tuple(make_context(data, context) for context in wanted or default_contexts(data))
+    if not any(context.varies for context in made):
+        names = ", ".join(context.name for context in made)
+        raise InputError(
+            f"no requested context varies ({names}), so there is nothing to compare.",
+            remedy=f"Columns that could serve: {', '.join(('system', *data.metadata))}.",
+        )
+    return made
+
+
 def default_contexts(dataset: Dataset) -> tuple[str, ...]:
     """`system`, and `domain` where the data has it."""
     return ("system", "domain") if "domain" in dataset.metadata else ("system",)

@@ -122,9 +122,9 @@ class Findings:
         return next((estimate for estimate in defined if estimate.accuracy is not None), None)
 
 
-def find(result: Mapping[str, Any]) -> Findings:
+def find(result: Mapping[str, Any], labels: Mapping[str, str] | None = None) -> Findings:
     """Read an assay's JSON object, metrics by their labels; unknown keys are left in `Findings.result`."""
-    result = in_labels(result)
+    result = in_labels(result, labels)
     rows = [*_rows(result.get("global")), *_rows(result.get("sentinels"))]
     overall = {str(row["metric"]): _estimate(row, GLOBAL) for row in rows}
     sentinels = _sentinels(result, overall)

@@ -17,14 +17,14 @@ from metassay.reporting.tables import Grid, plain_grids
 from metassay.reporting.wording import Sentence
 
 
-def render(result: Mapping[str, Any]) -> str:
+def render(result: Mapping[str, Any], labels: Mapping[str, str] | None = None) -> str:
     """The report of an assay (its JSON object, with optional keys) as one HTML file.
 
     Optional keys: `title`, `metrics`, `examples`, `validity`, `warnings`, `named_left_out`, `manifest`.
     Every text from the result is escaped, charts run without `eval`, and the page's policy allows
     exactly the styles and scripts it was made with, by their hashes.
     """
-    summary = summarize(result)
+    summary = summarize(result, labels)
     style = templates().get_template("report.css.j2").render(tokens=TOKENS, category=CATEGORY).strip()
     program = (files("metassay.reporting") / "templates" / "report.js").read_text("utf-8").strip()
     vega = _vega() if _has_charts(summary) else ""

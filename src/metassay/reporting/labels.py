@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
-from metassay.metrics.registry import labels_of
+from metassay.metrics.registry import AS_ASKED, labels_in
 
 Labels = Mapping[str, "Label"]
 Content = TypeVar("Content")
 _NAMES = frozenset({"metric", "metrics", "choice", "robust_choice", "top_group", "behind", "pareto", "by"})
 """Keys under which results name a metric, a list of them, or one for each column."""
-_LISTS = ("metrics", "top_group", "behind", "pareto")
 _COMPARED = frozenset({"a", "b"})
 """Keys of two metrics that are compared; where the row is about one metric they are systems."""
 _CLAIMED = frozenset({"better", "worse"})
@@ -20,8 +19,6 @@ _CLAIMED = frozenset({"better", "worse"})
 _KEYED = frozenset({"trend", "cost"})
 """Keys of mappings from metrics."""
 _SENTENCES = frozenset({"why", "sentence", "sentences", "x", "y"})
-_AS_ASKED = frozenset({"manifest", "notes", "warnings"})
-"""Keys of what people may want to type again, where specs stay."""
 
 
 class Label(str):
@@ -45,27 +42,15 @@ class Label(str):
         return self
 
 
-def in_labels(result: Content) -> Content:
+def in_labels(result: Content, labels: Mapping[str, str] | None = None) -> Content:
     """A result (its JSON object, or a list of rows) with every metric under its label, in sentences too.
 
-    Two metrics of one result never share a label: those that would keep their specs.
+    Two metrics of one result never share a label: those that would keep their specs. `labels` are those of
+    `labels_in`, where they are known.
     """
-    labels = labels_of(sorted(set(_specs(result))))
+    labels = labels_in(result) if labels is None else labels
     shown: Content = _shown(result, {spec: Label(label, spec) for spec, label in labels.items()})
     return shown
-
-
-def _specs(value: Any) -> Iterator[str]:
-    """Every metric that rows are about."""
-    if isinstance(value, Mapping):
-        lists = [value[key] for key in _LISTS if isinstance(value.get(key), list | tuple)]
-        for name in (value.get("metric"), *(name for names in lists for name in names)):
-            if isinstance(name, str):
-                yield name
-        value = [inner for key, inner in value.items() if key not in _AS_ASKED]
-    if isinstance(value, list | tuple):
-        for inner in value:
-            yield from _specs(inner)
 
 
 def _shown(value: Any, labels: Labels) -> Any:
@@ -80,7 +65,7 @@ def _shown(value: Any, labels: Labels) -> Any:
 
 def _entry(key: str, value: Any, labels: Labels, names: frozenset[str]) -> Any:
     """The value of a key in labels."""
-    if key in _AS_ASKED:
+    if key in AS_ASKED:
         return value
     if key in _KEYED and isinstance(value, Mapping):
         return {labels.get(name, name): inner for name, inner in value.items()}

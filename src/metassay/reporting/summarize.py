@@ -18,9 +18,9 @@ DEFAULT_TITLE = "Which metric can you trust, here?"
 CHARTED_UP_TO = 150
 
 
-def summarize(result: Mapping[str, Any]) -> dict[str, Any]:
+def summarize(result: Mapping[str, Any], labels: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The report's content, top to bottom, independent of HTML."""
-    findings = find(result)
+    findings = find(result, labels)
     task = about(findings.task)
     return {
         "title": str(result.get("title") or DEFAULT_TITLE),

@@ -8,13 +8,15 @@ from typing import Any
 import polars as pl
 
 from metassay.data.dataset import Dataset
+from metassay.data.preparation import prepared
 from metassay.engine.local import Progress
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
 from metassay.meta.aggregation.scores import Resampling
 from metassay.metrics.base import StatisticsMetric
+from metassay.metrics.registry import MetricChoice, chosen_metrics
 from metassay.settings import takes
-from metassay.workflows.preparing import MetricChoice, as_dataset, chosen_metrics, prepared, scoring_rows
+from metassay.workflows.preparing import as_dataset, scoring_rows
 from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import AggregateSettings

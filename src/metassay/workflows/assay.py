@@ -6,31 +6,29 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from metassay.data.context import Context, RowLabel, default_contexts, make_context
+from metassay.data.context import RowLabel, make_contexts
 from metassay.data.dataset import Dataset
+from metassay.data.preparation import Unit, clusters, normalisation, prepared
 from metassay.engine.local import Progress, default_workers
-from metassay.errors import InputError, UnknownName
+from metassay.errors import UnknownName
 from metassay.llm.asking import LlmSettings
 from metassay.meta.contexts.assay import assay_pairs
+from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge, connect_judges
+from metassay.metrics.registry import chosen_metrics, sentinels_beside
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import takes
 from metassay.specs import single_parts
-from metassay.store.run import RunFolder
+from metassay.store.run import RunFolder, ScoreParts
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs
 from metassay.workflows.pairs import checked, context_metadata, human_column, human_pairs, output_weights
 from metassay.workflows.perturb import described, with_cache
-from metassay.workflows.preparing import (
-    as_dataset,
-    chosen_metrics,
-    normalisation,
-    prepared,
-    sentinels_beside,
-)
+from metassay.workflows.preparing import as_dataset
 from metassay.workflows.read import Source
 from metassay.workflows.results import warnings_as_notes
 from metassay.workflows.run_files import write_run
@@ -69,6 +67,8 @@ def assay(
     for name in declared:
         data = data.with_human(name)
     data = prepared(data, normalize=asked.normalize, keep_references=asked.keep_references)
+    contexts, content = make_contexts(data, asked.contexts), data.content_hash
+    unit = clusters(data, asked.cluster)
     human = declared[0] if declared else None
     plan = Plan(
         asked,
@@ -78,18 +78,20 @@ def assay(
             normalisation(data, asked.normalize),
             "none" if asked.pairs == "human" else asked.preprocess,
         ),
-        contexts=_contexts(data, asked.contexts),
+        contexts=contexts,
         perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
         normalize=normalisation(data, asked.normalize),
         human=human_column(data, human) if asked.pairs == "human" else human,
         llm=described(llm),
         seed=seed,
     )
-    identity = {"command": "assay", "configuration": plan.to_dict(), "input": data.content_hash}
+    identity = {"command": "assay", "configuration": plan.to_dict(), "input": content}
     run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
-    how = _How(default_workers(workers), run, progress, with_cache(llm, run))
+    parts = None if run is None else run.parts
+    kept = None if llm is None else with_cache(llm, run)
+    how = _How(default_workers(workers), run, parts, progress, kept)
     plan = replace(plan, metrics=connect_judges(plan.metrics, how.llm))
-    result = _carry_out(data, plan, how)
+    result = _carry_out(data, plan, unit, sentinels_beside(plan.metrics), how)
     if run is not None:
         write_run(run, result)
     return result
@@ -101,6 +103,7 @@ class _How:
 
     workers: int
     run: RunFolder | None
+    parts: ScoreParts | None
     progress: Progress | None
     llm: LlmSettings | None
 
@@ -109,30 +112,31 @@ class _How:
             self.progress(stage, done, total)
 
 
-def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
+def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], how: _How) -> AssayResult:
     """Make worse, score, judge."""
     settings = plan.asked
     every = _pairs(data, plan, how)
     sample = every if settings.pairs == "human" else every.sample(settings.per_output)
-    sentinels = sentinels_beside(plan.metrics)
     with warnings_as_notes() as notes:
         judged = judge_pairs(
             data,
             every,
             (*plan.metrics, *sentinels),
-            cluster=settings.cluster,
+            unit=unit,
             weights=output_weights(data, settings.weights, plan.contexts),
             workers=how.workers,
-            parts=None if how.run is None else how.run.parts,
-            progress=how.tell,
+            parts=how.parts,
+            progress=how.progress,
         )
-    of_metrics = [note for metric in plan.metrics for note in metric.notes()]
-    judged = replace(judged, notes=(*judged.notes, *notes, *of_metrics))
+    judged = replace(judged, notes=(*judged.notes, *notes, *judged.of_metrics))
     kept = judged.chosen(sample)
     how.tell("judging", 0, 1)
+    contexts = [judged.in_context(context, kept) for context in plan.contexts]
+    metadata = {context.name: context_metadata(data, context) for context in plan.contexts}
+    source = _source(settings, sample)
     contextual = assay_pairs(
         judged.judgements.take(kept),
-        [judged.in_context(context, kept) for context in plan.contexts],
+        contexts,
         ties=settings.ties,
         agreement=settings.agreement,
         seed=plan.seed,
@@ -140,10 +144,10 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
         permutations=settings.permutations,
         confounding=judged.judgements,
         sentinels=[metric.spec for metric in sentinels],
-        metadata={context.name: context_metadata(data, context) for context in plan.contexts},
+        metadata=metadata,
         minimum_items=settings.minimum_items,
         workers=how.workers,
-        pairs_from=_source(settings, sample),
+        pairs_from=source,
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
@@ -172,8 +176,10 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
         workers=how.workers,
         strict_resources=settings.strict_resources,
         llm=None if judged_by_model and plan.perturbations is None else how.llm,
-        progress=lambda done, total: how.tell("perturbing", done, total),
+        progress=None if how.progress is None else partial(how.progress, "perturbing"),
     )
+    if not settings.valid_pairs and not data.kind.ranked:
+        return pairs
     return checked(pairs, valid_only=settings.valid_pairs)
 
 
@@ -181,14 +187,3 @@ def run_name(identity: Mapping[str, Any]) -> str:
     """The folder that a run leaves when none was named: the same for the same data and settings."""
     text = json.dumps(identity, sort_keys=True)
     return AUTOMATIC.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
-
-
-def _contexts(data: Dataset, wanted: Sequence[ContextRequest] | None) -> tuple[Context, ...]:
-    made = tuple(make_context(data, context) for context in wanted or default_contexts(data))
-    if not any(context.varies for context in made):
-        names = ", ".join(context.name for context in made)
-        raise InputError(
-            f"no requested context varies ({names}), so there is nothing to compare.",
-            remedy=f"Columns that could serve: {', '.join(('system', *data.metadata))}.",
-        )
-    return made

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from metassay.data.cube import Cube
+from metassay.data.score_files import Scores
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
-from metassay.meta.dependence.assembly import depend_on_systems
-from metassay.meta.dependence.outputs import outputs_of
+from metassay.meta.dependence.assembly import depend_on_all
 from metassay.meta.dependence.results import DependenceReport
+from metassay.metrics.registry import labels_in
+from metassay.reporting.pages import dependence_files
 from metassay.settings import takes
+from metassay.store.run import RunFolder
 from metassay.workflows.cubes import Source, read_scores
 from metassay.workflows.depend_panel import PANEL, panel_reports
 from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.run_files import open_score_run, write_dependence
 from metassay.workflows.settings import DependSettings, ScoreReading, names_of
 
 
@@ -91,9 +92,7 @@ def depend(
     also = () if asked.weight is None else (asked.weight,)
     scores = read_scores(data, asked, reading, also=also, rated=not asked.panel)
     human = PANEL if asked.panel else scores.human
-    cubes = [cube for cube in scores.cubes if asked.panel or human in cube.human]
-    if not cubes:
-        raise InputError(f"no data set has the human score {human}.")
+    scores = scores if asked.panel else scores.with_human(human)
     grouping: dict[str, Any] = {
         "by": asked.by,
         "metrics": scores.metrics,
@@ -108,29 +107,30 @@ def depend(
         "analysis": asked.analysis,
     }
     named = {"human": human, "lower_is_better": names_of(asked.lower_is_better)}
-    run = None if out is None else open_score_run(out, "depend", cubes, named | grouping | options)
+    identity = {
+        "command": "depend",
+        "configuration": named | grouping | options,
+        "inputs": dict(scores.hashes),
+    }
+    threads = default_workers(workers)
+    run = None if out is None else RunFolder.open(out, identity)
     if asked.panel:
-        reports = panel_reports(cubes, grouping, progress, options)
+        reports = panel_reports(scores.cubes, grouping, progress, options)
     else:
-        reports = {
-            cube.dataset: depend_on_systems(
-                outputs_of(cube, human, **grouping),
-                workers=default_workers(workers),
-                progress=progress,
-                **options,
-            )
-            for cube in cubes
-        }
-    result = DependResult(human, asked.by, reports, _notes(scores.notes, cubes, reports))
+        drawn = run is not None
+        reports = depend_on_all(
+            scores.cubes, human, grouping, workers=threads, progress=progress, drawn=drawn, **options
+        )
+    result = DependResult(human, asked.by, reports, _notes(scores, reports))
     if run is not None:
-        drawn = {} if asked.panel else reports  # the charts speak of people
-        write_dependence(run, result.to_dict(), result.to_frame(), drawn)
+        speaking = {} if asked.panel else reports  # the charts speak of people
+        curves = {dataset: report.curves() for dataset, report in speaking.items()}
+        found = result.to_dict()
+        run.finish(dependence_files(found, result.to_frame(), curves, labels_in(found)))
     return result
 
 
-def _notes(
-    notes: Sequence[str], cubes: Sequence[Cube], reports: Mapping[str, DependenceReport]
-) -> tuple[str, ...]:
+def _notes(scores: Scores, reports: Mapping[str, DependenceReport]) -> tuple[str, ...]:
     left = [
         f"{dataset}: {metric} is left out: {reason}."
         for dataset, report in reports.items()
@@ -143,4 +143,6 @@ def _notes(
             for entry in report.metrics
             if (missing := sorted(everyone - set(entry.cells.names)))
         ]
-    return tuple(dict.fromkeys([*notes, *(note for cube in cubes for note in cube.notes), *left]))
+    return tuple(
+        dict.fromkeys([*scores.notes, *(note for cube in scores.cubes for note in cube.notes), *left])
+    )

@@ -9,13 +9,14 @@ from typing import Any
 import polars as pl
 
 from metassay.data.dataset import Dataset
+from metassay.data.preparation import normalisation, prepared
 from metassay.engine.local import Progress, default_workers
 from metassay.llm.asking import LlmSettings, read_prices
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import takes
 from metassay.specs import single_parts
-from metassay.store.run import RunFolder
-from metassay.workflows.preparing import as_dataset, normalisation, prepared, versions
+from metassay.store.run import RunFolder, versions
+from metassay.workflows.preparing import as_dataset
 from metassay.workflows.read import Source
 from metassay.workflows.results import SCHEMA_VERSION, Result
 from metassay.workflows.settings import PerturbSettings

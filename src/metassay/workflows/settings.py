@@ -6,52 +6,17 @@ imported here, since the command line reads these classes before it knows which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from metassay.errors import InputError
-from metassay.settings import Settings, option
+from metassay.settings import Settings, accepted_values, assignments, comma_list, option, several
 from metassay.specs import split_list
 
 DATA, TESTS, SCORES, PAIRS = "Data", "Tests", "Scores", "Pairs"
 MetricChoice = Any
 """Specs as one text or several, `Metric` objects, functions, or any mixture; None for the task's own."""
 Named = str | Sequence[str]
-
-
-def comma_list(text: str | None) -> list[str] | None:
-    """Parts between commas, those in parentheses left whole; None where the option was not used."""
-    return None if text is None else split_list(text)
-
-
-def assignments(texts: Sequence[str]) -> dict[str, str]:
-    """`["item=seg_id"]` as a dict."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name or not value:
-            raise InputError(f"{text!r} is not NAME=VALUE.")
-        found[name.strip()] = value
-    return found
-
-
-def accepted_values(texts: Sequence[str]) -> dict[str, list[str]]:
-    """`["domain=news", "domain=social"]` as one list of accepted values per column."""
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        for name, value in assignments([text]).items():
-            found.setdefault(name, []).append(value)
-    return found
-
-
-def _several(
-    text: str, flag: str, metavar: str, parse: Callable[[Any], Any] | None = None, **more: Any
-) -> Any:
-    """An option that may be given several times; None where it never was."""
-    return option(
-        text, flag, kind=list[str], metavar=metavar, parse=lambda v: (parse or list)(v) if v else None, **more
-    )
 
 
 def names_of(texts: Named | None) -> tuple[str, ...]:
@@ -71,11 +36,11 @@ class Reading(Settings):
     )
     columns: Annotated[
         Mapping[str, str] | None,
-        _several("ROLE=COLUMN, such as item=seg_id.", "--column", "ROLE=COLUMN", assignments, panel=DATA),
+        several("ROLE=COLUMN, such as item=seg_id.", "--column", "ROLE=COLUMN", assignments, panel=DATA),
     ] = None
     where: Annotated[
         Mapping[str, Named] | None,
-        _several("Keep rows with this value.", "--where", "COLUMN=VALUE", accepted_values, panel=DATA),
+        several("Keep rows with this value.", "--where", "COLUMN=VALUE", accepted_values, panel=DATA),
     ] = None
     systems: Annotated[
         Sequence[str] | None,
@@ -85,7 +50,7 @@ class Reading(Settings):
         Sequence[str] | None,
         option("Without these, comma-separated.", kind=str | None, parse=comma_list, panel=DATA),
     ] = None
-    join: Annotated[Any, _several("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA)] = None
+    join: Annotated[Any, several("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA)] = None
     quoting: Annotated[str, option("minimal or none (CSV, TSV).", panel=DATA)] = "minimal"
     language: Annotated[str | None, option("Target language, such as en.", panel=DATA)] = None
 
@@ -145,7 +110,7 @@ class AssaySettings(Settings):
         MetricChoice, option("Comma-separated; default those of the task.", kind=str | None)
     ] = None
     contexts: Annotated[
-        Any, _several("A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT")
+        Any, several("A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT")
     ] = None
     perturbations: Annotated[Any, option("Comma-separated; default those of the task.", kind=str | None)] = (
         None
@@ -281,9 +246,9 @@ class RankSettings(Compared):
             "perm-inputs, perm-systems, perm-both, cells, bootstrap, williams (Pearson) or none.", panel=TESTS
         ),
     ] = "perm-inputs"
-    context: Annotated[
-        Any, _several("Also rank within each value of this column.", "--context", "COLUMN")
-    ] = None
+    context: Annotated[Any, several("Also rank within each value of this column.", "--context", "COLUMN")] = (
+        None
+    )
     method: Annotated[str, option("p-values inside SPA: normal, permutation or mtme.", panel=TESTS)] = (
         "normal"
     )
@@ -318,7 +283,7 @@ class DependSettings(Compared):
 
     by: Annotated[str, option("Group outputs by this column.", metavar="COLUMN")] = "system"
     context: Annotated[
-        Any, _several("Also within each value of this column; default domain.", "--context", "COLUMN")
+        Any, several("Also within each value of this column; default domain.", "--context", "COLUMN")
     ] = None
     cluster: Annotated[
         str | None, option("Resample these (doc_id) instead of segments.", metavar="COLUMN")

@@ -10,7 +10,6 @@ import numpy as np
 from metassay.meta.dependence.cells import Cells
 from metassay.meta.dependence.fits import (
     constant_sysdep,
-    draw_counts,
     expected_deviations,
     measure,
     split_deviations,
@@ -18,6 +17,7 @@ from metassay.meta.dependence.fits import (
 )
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import NUMBERS_OF_SYSTEMS, SAMPLE_SIZES, beside
+from metassay.stats.resampling import draw_counts
 
 BOOTSTRAPS = (50, 100, 200, 500)
 SHARES = (0.1, 0.25, 0.5, 1.0)

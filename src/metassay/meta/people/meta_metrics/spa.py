@@ -16,16 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, Procedure, Resampled, Swapped
+from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, Procedure, Resampled
 from metassay.meta.people.meta_metrics.pa import complete_segments, mean_over_pairs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import from_seed
 from metassay.stats.sign_flip import (
+    agreement,
     corpus_p_values,
     flip_p_values,
     mtme_p_values,
@@ -33,8 +35,10 @@ from metassay.stats.sign_flip import (
     normal_p_values,
     random_flips,
     upper_tail,
+    weighted_p_values,
 )
 from metassay.stats.swapped_preferences import any_swaps, flipped_swaps, segment_swaps
+from metassay.stats.swaps import Swapped
 
 METHODS = ("normal", "permutation", "mtme")
 
@@ -59,16 +63,11 @@ class SoftPairwiseAccuracy(MetaMetric):
 
     def resampled(self, judged: Judged) -> Resampled:
         """Weighted sums of the differences between systems and of their squares make the p-values."""
-        human, metrics = judged.per_unit(judged.human), judged.per_unit(judged.metrics)
-        first, second = np.triu_indices(len(human), 1)
+        scores = np.concatenate([judged.per_unit(judged.human)[None], judged.per_unit(judged.metrics)])
 
         def values(weights: FloatArray) -> FloatArray:
-            def p_values(scores: FloatArray) -> FloatArray:
-                differences = scores[first] - scores[second]
-                return upper_tail(weights @ differences.T, weights @ (differences * differences).T)
-
-            p_human = p_values(human)
-            return np.stack([agreement(p_human, p_values(metric)) for metric in metrics])
+            p = weighted_p_values(scores, weights)
+            return agreement(p[0], p[1:])
 
         return values
 
@@ -83,13 +82,13 @@ class SoftPairwiseAccuracy(MetaMetric):
         if procedure.method == "normal":
             p_human = preferences(people)
             function = segment_swaps if procedure.test == "perm-inputs" else any_swaps
-            return lambda swaps: function(p_human, scores, swaps)
+            return partial(function, p_human, scores)
         p_human = preferences(
             people, method="permutation", permutations=procedure.permutations, seed=procedure.seed
         )
         flips = random_flips(from_seed(procedure.seed), procedure.permutations, people.shape[1])
         as_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
-        return lambda swaps: flipped_swaps(p_human, scores, swaps, as_numbers)
+        return partial(flipped_swaps, p_human, scores, flips=as_numbers)
 
     def on_subsets(self, judged: Judged, chosen: NDArray[np.int64]) -> FloatArray:
         """Dropping systems changes no p-value: means over fewer pairs."""
@@ -151,9 +150,3 @@ def preferences(
     if method == "mtme":
         return mtme_p_values(scores, permutations)
     raise UnknownName("method", method, METHODS)
-
-
-def agreement(p_human: FloatArray, p_metric: FloatArray) -> FloatArray:
-    """`mean over pairs of 1 - |p^h - p^m|`, over the last axis."""
-    agreed: FloatArray = 1.0 - np.abs(p_human - p_metric).mean(axis=-1)
-    return agreed
