@@ -45,7 +45,7 @@ def show_assay(found: dict[str, Any], folder: Any) -> None:
     """The answer first, then the tables it rests on, then where to read more."""
     from metassay.reporting.answer import answer, caveats
     from metassay.reporting.findings import find
-    from metassay.reporting.labels import in_labels
+    from metassay.reporting.wording import in_labels
 
     findings = find(found)
     found = in_labels(found)

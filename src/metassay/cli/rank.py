@@ -35,7 +35,7 @@ def run_rank(
 
 
 def _show(found: dict[str, Any]) -> None:
-    from metassay.reporting.labels import in_labels
+    from metassay.reporting.wording import in_labels
 
     found = in_labels(found)
     for one in found["results"]:

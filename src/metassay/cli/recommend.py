@@ -22,7 +22,7 @@ def run_recommend(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Which metric to use in each context: accuracy, then stability, measured cost and your own criteria."""
-    from metassay.reporting.labels import in_labels
+    from metassay.reporting.wording import in_labels
     from metassay.workflows.recommend import recommend
 
     result = recommend(run, context=context, criteria=criteria(criterion))

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from metassay.data.assemble import join_columns
-from metassay.data.columns import KEY_PREFIXES, item_names, score_columns
-from metassay.data.cube import Cube, cubes, widened, without_copies
+from metassay.data.columns import KEY_PREFIXES, item_names, score_columns, without_copies
+from metassay.data.cube import Cube, cubes, widened
 from metassay.data.dataset import Dataset
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
 from metassay.errors import InputError, Place, UnknownName

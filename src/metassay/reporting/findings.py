@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from metassay.meta.contexts.choice import PAIRS
-from metassay.meta.contexts.trend import position
-from metassay.reporting.labels import in_labels
+from metassay.meta.contexts.claims import position
+from metassay.reporting.wording import in_labels
 
 SENTINELS = frozenset({"length", "random", "constant", "random_per_system"})
 GLOBAL = "global"

@@ -9,7 +9,6 @@ import base64
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -26,9 +25,8 @@ from metassay.reporting.charts.against_people import (
     rank_flow_chart,
     ranking_chart,
 )
-from metassay.reporting.charts.theme import FONT, SLOTS, TOKENS, Spec, data_uri, drawn
-from metassay.reporting.labels import in_labels
-from metassay.reporting.wording import about, count, number, percent, probability
+from metassay.reporting.charts.theme import FONT, SLOTS, TOKENS, Spec, data_uri, drawn, file_name
+from metassay.reporting.wording import about, count, in_labels, number, percent, probability
 from metassay.stats.multiplicity import holm
 
 DEPENDENCE_WIDTH = 720
@@ -159,11 +157,6 @@ def _row(run: Mapping[str, Any], link: str | None) -> dict[str, Any]:
         "numbers": ["" if number is None else count(number) for number in numbers],
         "answer": run["answer"] or NO_ACCURACY.get(run["state"], ""),
     }
-
-
-def file_name(text: str) -> str:
-    """A text that people chose as the name of a file."""
-    return re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"
 
 
 def ranking_files(

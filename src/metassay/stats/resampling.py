@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, map_blocks
 from metassay.stats.random import RESAMPLED_UNITS, branch, from_seed
-from metassay.stats.threads import map_blocks
 
 FromStatistics = Callable[[FloatArray], FloatArray]
 """Scores from sums of statistics: [..., s] to [...]."""

@@ -28,9 +28,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import BoolArray, FloatArray, SingleArray
+from metassay.stats.arrays import BoolArray, FloatArray, SingleArray, map_blocks
 from metassay.stats.random import branch
-from metassay.stats.threads import map_blocks
 
 SWAPS = ("perm-inputs", "perm-systems", "perm-both", "cells")
 

@@ -30,8 +30,7 @@ from metassay.workflows.pairs import checked, context_metadata, human_column, hu
 from metassay.workflows.perturb import described, with_cache
 from metassay.workflows.preparing import as_dataset
 from metassay.workflows.read import Source
-from metassay.workflows.results import warnings_as_notes
-from metassay.workflows.run_files import write_run
+from metassay.workflows.run_files import warnings_as_notes, write_run
 from metassay.workflows.settings import AssaySettings, names_of
 
 ContextRequest = str | RowLabel

@@ -26,7 +26,7 @@ from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import versions
 from metassay.workflows.judging import JudgedPairs, wrong_pairs
 from metassay.workflows.preparing import scoring_rows
-from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
+from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import AssaySettings
 
 _RUNS = 0.01  # chance of a warning of runs where there are none

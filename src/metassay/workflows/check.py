@@ -14,11 +14,11 @@ from metassay.data.preparation import normalisation, own_references, prepared, u
 from metassay.engine.local import default_workers, measured_cost
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import chosen_metrics
-from metassay.perturbations.registry import default_perturbations
+from metassay.perturbations.base import default_perturbations
 from metassay.settings import takes
 from metassay.workflows.preparing import as_dataset, scoring_rows
 from metassay.workflows.read import Source
-from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
+from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import CheckSettings
 
 

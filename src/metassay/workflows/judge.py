@@ -35,8 +35,7 @@ from metassay.workflows.judge_asking import ask_judge, chosen_judge, money
 from metassay.workflows.judge_tables import Docket, read_verdict_frames
 from metassay.workflows.perturb import with_cache
 from metassay.workflows.read import Paths
-from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.run_files import VERDICTS
+from metassay.workflows.run_files import SCHEMA_VERSION, VERDICTS, Result
 
 RESAMPLES = 1000
 PEOPLE, PANEL = "people", "panel"

@@ -1,4 +1,7 @@
-"""`overview`: many runs at a glance, for `metassay serve`."""
+"""`overview`: many runs at a glance, for `metassay serve`.
+
+`report`: the report of a run, made again from what the run left.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,17 @@ from metassay.errors import InputError, Place
 from metassay.meta.contexts.drift import compare_series
 from metassay.reporting.answer import answer
 from metassay.reporting.findings import find
+from metassay.reporting.html import render
 from metassay.store.run import RunFolder, read_manifest
-from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.run_files import REPORT, RESULT, run_folders
+from metassay.workflows.run_files import (
+    EXAMPLES,
+    REPORT,
+    RESULT,
+    SCHEMA_VERSION,
+    Result,
+    report_content,
+    run_folders,
+)
 
 
 @dataclass(frozen=True)
@@ -93,3 +104,15 @@ def _comparisons(
             for before, after, change in zip(own, own[1:], changes)
         ]
     return found
+
+
+def report(run: str | Path) -> Path:
+    """Write `report.html` of a finished run anew and return its path."""
+    folder = RunFolder.existing(run)
+    folder.write_text(REPORT, render(run_content(folder)))
+    return folder.path / REPORT
+
+
+def run_content(folder: RunFolder) -> dict[str, Any]:
+    """Everything that a finished run says."""
+    return report_content(folder.read_json(RESULT), folder.read_json(EXAMPLES), read_manifest(folder.path))

@@ -18,7 +18,7 @@ from metassay.specs import single_parts
 from metassay.store.run import RunFolder, versions
 from metassay.workflows.preparing import as_dataset
 from metassay.workflows.read import Source
-from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.run_files import SCHEMA_VERSION, Result
 from metassay.workflows.settings import PerturbSettings
 
 ANSWERS = "llm-answers.jsonl"

@@ -21,7 +21,7 @@ from metassay.settings import takes
 from metassay.store.run import RunFolder
 from metassay.workflows.cubes import Source, read_scores
 from metassay.workflows.rank_analyses import ANALYSES, analyse
-from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.run_files import SCHEMA_VERSION, Result
 from metassay.workflows.settings import RankSettings, ScoreReading, names_of
 
 MISSING = ("complete", "pairwise")

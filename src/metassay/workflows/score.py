@@ -19,12 +19,12 @@ from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.aggregation.scores import Resampling, bootstrap_means, corpus_scores
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.metrics.registry import chosen_metrics
-from metassay.reporting.labels import in_labels
 from metassay.reporting.tables import to_text
+from metassay.reporting.wording import in_labels
 from metassay.settings import takes
 from metassay.workflows.preparing import as_dataset, scoring_rows
 from metassay.workflows.read import Source
-from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
+from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import ScoreSettings
 from metassay.workflows.system_scores import TESTS, comparisons, cubes_of, row_statistics
 

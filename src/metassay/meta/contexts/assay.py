@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.contexts.accuracy import sort_pairs, whole
+from metassay.meta.contexts.accuracy import net_spread, pareto, robust_accuracy, sort_pairs, whole
 from metassay.meta.contexts.choice import GLOBAL, PAIRS, Evidence
 from metassay.meta.contexts.column import Column, Method, Whole, study_column, study_whole
 from metassay.meta.contexts.confounding import Confounding, confounding
 from metassay.meta.contexts.judgements import Contexts, Judgements, phi_coefficients, single_valued
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, enclosing
-from metassay.meta.contexts.robustness import net_spread, pareto, robust_accuracy
 from metassay.meta.contexts.tables import (
     Row,
     accuracy_rows,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from metassay.data.cube import Cube
 from metassay.errors import InputError
 from metassay.meta.dependence.cells import Cells
-from metassay.meta.dependence.curves import deviations_by_estimator
+from metassay.meta.dependence.curves import deviations_by_estimator, sensitivities
 from metassay.meta.dependence.fits import (
     Difference,
     compare_dependence,
@@ -35,7 +35,6 @@ from metassay.meta.dependence.results import (
     rankings,
     sorted_by_sysdep,
 )
-from metassay.meta.dependence.sensitivity import sensitivities
 from metassay.stats.isotonic import Counts
 from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE, beside
 from metassay.stats.resampling import draw_counts

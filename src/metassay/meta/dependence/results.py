@@ -12,10 +12,9 @@ import polars as pl
 
 from metassay.errors import UnknownName
 from metassay.meta.dependence.cells import Cells
-from metassay.meta.dependence.curves import Curves, curves
+from metassay.meta.dependence.curves import Curves, Sensitivity, curves
 from metassay.meta.dependence.fits import Difference, Split, SystemDependence, spread
 from metassay.meta.dependence.nulls import pooled_pearson
-from metassay.meta.dependence.sensitivity import Sensitivity
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure
 from metassay.meta.people.rated import Rated
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, map_blocks
 from metassay.stats.random import PAIRWISE_DELETION, SEGMENT_SUBSETS, branch
 from metassay.stats.resampling import bootstrap, subset_blocks
-from metassay.stats.threads import map_blocks
 
 CLOSED_FORM = 0.003
 """SPA is drawn where its closed form is off by more per pair of systems: twice the noise of 1,000 draws."""

@@ -20,6 +20,8 @@ from metassay.meta.people.meta_metrics import Judged
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import NOISE_METRIC, branch
 
+GLOBAL = "global"
+"""The context of all segments."""
 CONSTANT, RANDOM = "constant", "random"
 BASELINES = (CONSTANT, RANDOM)
 

@@ -28,7 +28,7 @@ from metassay.meta.people.meta_metrics.base import (
     mean_where_defined,
     resampled_items,
 )
-from metassay.meta.people.meta_metrics.pa import complete_segments
+from metassay.meta.people.meta_metrics.spa import complete_segments
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import from_seed
 from metassay.stats.swaps import calibrated_differences, right_pairs, swapped_draws, swapped_ties
