@@ -66,6 +66,15 @@ def check_common(*, seed: Any = None, workers: Any = None) -> None:
         check_number("workers", workers, 1, _MOST_WORKERS)
 
 
+def several(
+    text: str, flag: str, metavar: str, parse: Callable[[Any], Any] | None = None, **more: Any
+) -> Any:
+    """An option that may be given several times; None where it never was."""
+    return option(
+        text, flag, kind=list[str], metavar=metavar, parse=lambda v: (parse or list)(v) if v else None, **more
+    )
+
+
 class Settings:
     """Base of the settings of a verb: a frozen dataclass whose fields are annotated with an `Option`."""
 

@@ -15,7 +15,7 @@ the mean of corpus scores over resamples. After ±, the standard error over resa
 
 def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateSettings) -> None:
     """Corpus scores or means of segments? Three aggregations of every system, compared, also with people."""
-    from metassay.workflows.aggregate import aggregate
+    from metassay.workflows.system_scores import aggregate
 
     dataset = data.read()
     with progress(output) as show:
@@ -36,8 +36,8 @@ def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateS
 
 
 def _show(found: dict[str, Any]) -> None:
-    from metassay.reporting.labels import in_labels
     from metassay.reporting.score_pages import aggregation_sentences
+    from metassay.reporting.wording import in_labels
 
     found = in_labels(found)
     say(*aggregation_sentences(found))

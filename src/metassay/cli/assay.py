@@ -29,13 +29,14 @@ def run_assay(
     dataset = data.read(pairs=brought)
     asked = settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)}
     with progress(output) as show:
+        llm = model.settings()
         result = assay(
             dataset,
             **asked | ({} if brought is None else {"pairs": PERTURBED}),
             seed=output.seed,
             workers=output.workers,
             out=output.out or (None if output.json else AUTOMATIC),
-            llm=model.settings(),
+            llm=llm,
             progress=show,
         )
     if output.json:

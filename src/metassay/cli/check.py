@@ -21,7 +21,7 @@ def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings)
 
 
 def _show(found: dict[str, Any]) -> None:
-    from metassay.reporting.labels import in_labels
+    from metassay.reporting.wording import in_labels
 
     systems = len(found["systems"])
     say(f"Task {found['task']}: {found['outputs']} outputs of {systems} systems for {found['items']} items.")

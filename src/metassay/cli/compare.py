@@ -23,7 +23,7 @@ def run_compare(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """What changed between runs by more than chance: accuracies, orders of metrics, recommendations."""
-    from metassay.workflows.compare import compare
+    from metassay.workflows.recommend import compare
 
     if fail_on not in (None, "change"):
         raise InputError(f"--fail-on {fail_on!r} is not known.", remedy="Known: change.")
@@ -37,7 +37,7 @@ def run_compare(
 
 
 def _show(found: dict[str, object]) -> None:
-    from metassay.reporting.labels import in_labels
+    from metassay.reporting.wording import in_labels
 
     comparisons = in_labels(found["comparisons"])
     assert isinstance(comparisons, list)

@@ -48,7 +48,7 @@ def run_depend(
 
 
 def _show(found: dict[str, Any], *, panel: bool) -> None:
-    from metassay.reporting.labels import in_labels
+    from metassay.reporting.wording import in_labels
 
     found = in_labels(found)
     for dataset in dict.fromkeys(entry["dataset"] for entry in found["metrics"]):

@@ -37,8 +37,8 @@ def run_rank(
 
 
 def _show(found: dict[str, Any]) -> None:
-    from metassay.reporting.labels import in_labels
     from metassay.reporting.score_pages import best_sentence, significance_sentence
+    from metassay.reporting.wording import in_labels
 
     found = in_labels(found)
     whole = [one for one in found["results"] if one["context"] == "global"] or found["results"]
@@ -61,4 +61,4 @@ def _show(found: dict[str, Any]) -> None:
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     shown = {name: value for name, value in row.items() if name != "baseline"}
-    return shown | {"metric": f"{row['metric']} (baseline)" if row["baseline"] else row["metric"]}
+    return shown | {"metric": row["metric"] + (" (baseline)" if row["baseline"] else "")}

@@ -23,7 +23,7 @@ def run_recommend(
 ) -> None:
     """Which metric to use in each context, and why; with --criterion by your own criteria too."""
     from metassay.reporting.answer import answer_lines
-    from metassay.reporting.labels import in_labels
+    from metassay.reporting.wording import in_labels
     from metassay.workflows.recommend import recommend
 
     result = recommend(run, context=context, criteria=criteria(criterion))

@@ -31,7 +31,7 @@ def run_score(
     ] = "table",
 ) -> None:
     """Metrics per segment and per system, and tests between systems."""
-    from metassay.reporting.labels import in_labels
+    from metassay.reporting.wording import in_labels
     from metassay.workflows.preparing import named_metrics
     from metassay.workflows.score import score
 

@@ -5,13 +5,13 @@ Each field is an option and a keyword at once. Nothing heavy is imported: the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from metassay.errors import UnknownName
-from metassay.settings import Named, Settings, accepted_values, assignments, comma_list, option
+from metassay.settings import Named, Settings, accepted_values, assignments, comma_list, option, several
 from metassay.specs import split_list
 
 PERTURBED, HUMAN, GIVEN = "perturbed", "human", "given"
@@ -30,15 +30,6 @@ def names_a_source(pairs: Any) -> bool:
     return pairs not in {PERTURBED, HUMAN}
 
 
-def _several(
-    text: str, flag: str, metavar: str, parse: Callable[[Any], Any] | None = None, **more: Any
-) -> Any:
-    """An option that may be given several times; None where it never was."""
-    return option(
-        text, flag, kind=list[str], metavar=metavar, parse=lambda v: (parse or list)(v) if v else None, **more
-    )
-
-
 @dataclass(frozen=True)
 class Reading(Settings):
     """How any data is read."""
@@ -48,11 +39,11 @@ class Reading(Settings):
     )
     columns: Annotated[
         Mapping[str, str] | None,
-        _several("ROLE=COLUMN, such as item=seg_id.", "--column", "ROLE=COLUMN", assignments, panel=DATA),
+        several("ROLE=COLUMN, such as item=seg_id.", "--column", "ROLE=COLUMN", assignments, panel=DATA),
     ] = None
     where: Annotated[
         Mapping[str, Named] | None,
-        _several("Keep rows with this value.", "--where", "COLUMN=VALUE", accepted_values, panel=DATA),
+        several("Keep rows with this value.", "--where", "COLUMN=VALUE", accepted_values, panel=DATA),
     ] = None
     systems: Annotated[
         Sequence[str] | None,
@@ -62,7 +53,7 @@ class Reading(Settings):
         Sequence[str] | None,
         option("Without these, comma-separated.", kind=str | None, parse=comma_list, panel=DATA),
     ] = None
-    join: Annotated[Any, _several("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA)] = None
+    join: Annotated[Any, several("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA)] = None
     quoting: Annotated[str, option("minimal or none (CSV, TSV).", panel=DATA)] = "minimal"
     language: Annotated[str | None, option("Target language, such as en.", panel=DATA)] = None
 
@@ -122,7 +113,7 @@ class AssaySettings(Settings):
         MetricChoice, option("Comma-separated; default those of the task.", kind=str | None)
     ] = None
     contexts: Annotated[
-        Any, _several("A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT")
+        Any, several("A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT")
     ] = None
     perturbations: Annotated[Any, option("Comma-separated; default those of the task.", kind=str | None)] = (
         None
@@ -155,7 +146,7 @@ class AssaySettings(Settings):
     pairs: Annotated[
         Any, option("perturbed, human (from human scores), or a file with item, output, worse.", kind=str)
     ] = PERTURBED
-    scores: Annotated[Any, _several("Scores made elsewhere; repeatable.", "--scores", "FILE")] = None
+    scores: Annotated[Any, several("Scores made elsewhere; repeatable.", "--scores", "FILE")] = None
     lower_is_better: Annotated[Named, option("Metrics from outside: lower is better.", kind=str)] = ""
     higher_is_better: Annotated[Named, option("Metrics from outside: higher is better.", kind=str)] = ""
     human: Annotated[str | None, option("The human score, where there are several.")] = None
@@ -267,9 +258,9 @@ class RankSettings(Compared):
             "perm-inputs, perm-systems, perm-both, cells, bootstrap, williams (Pearson) or none.", panel=TESTS
         ),
     ] = "perm-inputs"
-    context: Annotated[
-        Any, _several("Also rank within each value of this column.", "--context", "COLUMN")
-    ] = None
+    context: Annotated[Any, several("Also rank within each value of this column.", "--context", "COLUMN")] = (
+        None
+    )
     method: Annotated[str, option("p-values inside SPA: normal, permutation or mtme.", panel=TESTS)] = (
         "normal"
     )
@@ -296,7 +287,7 @@ class DependSettings(Compared):
 
     by: Annotated[str, option("Group outputs by this column.", metavar="COLUMN")] = "system"
     context: Annotated[
-        Any, _several("Also within each value of this column; default domain.", "--context", "COLUMN")
+        Any, several("Also within each value of this column; default domain.", "--context", "COLUMN")
     ] = None
     cluster: Annotated[
         str | None, option("Resample these (doc_id) instead of segments.", metavar="COLUMN")
