@@ -20,7 +20,7 @@ from metassay.reporting.charts.heatmaps import agreement_chart
 from metassay.reporting.charts.theme import CATEGORY, TOKENS, config
 from metassay.reporting.findings import Column, Findings, find
 from metassay.reporting.pages import policy, templates
-from metassay.reporting.sections import accuracy, choice, h1, h2, methods, provenance
+from metassay.reporting.sections import accuracy, choice, h1, h2, methods
 from metassay.reporting.sections.examples import examples
 from metassay.reporting.tables import Grid, plain_grids
 from metassay.reporting.wording import Sentence, about, count, in_labels, listing, plural
@@ -50,12 +50,12 @@ def summarize(result: Mapping[str, Any], labels: Mapping[str, str] | None = None
         "thrifty": choice.thrifty_sentence(findings),
         "examples": examples(findings),
         "remarks": remarks(findings),
-        "unit": provenance.unit(result),
-        "half_ties": provenance.setting(result, "ties") == "half",
-        "left_out": provenance.left_out(result),
-        "signatures": provenance.signature_grid(findings.result),
-        "manifest": provenance.flat(result.get("manifest") or {}),
-        "program_name": provenance.program(result),
+        "unit": methods.unit(result),
+        "half_ties": methods.setting(result, "ties") == "half",
+        "left_out": methods.left_out(result),
+        "signatures": methods.signature_grid(findings.result),
+        "manifest": methods.flat(result.get("manifest") or {}),
+        "program_name": methods.program(result),
     }
 
 

@@ -38,8 +38,7 @@ from metassay.workflows.pairs import (
     told_apart,
 )
 from metassay.workflows.perturb import described, with_cache
-from metassay.workflows.preparing import as_dataset
-from metassay.workflows.read import Source, read
+from metassay.workflows.read import Source, as_dataset, read
 from metassay.workflows.run_files import warnings_as_notes, write_run
 from metassay.workflows.settings import GIVEN, HUMAN, PERTURBED, AssaySettings, names_a_source
 

@@ -25,7 +25,7 @@ from metassay.perturbations.pairs import Pairs
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import versions
 from metassay.workflows.judging import JudgedPairs, wrong_pairs
-from metassay.workflows.preparing import scoring_rows
+from metassay.workflows.read import scoring_rows
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import AssaySettings
 

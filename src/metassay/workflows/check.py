@@ -17,8 +17,7 @@ from metassay.metrics.registry import chosen_metrics
 from metassay.perturbations.base import default_perturbations
 from metassay.perturbations.pairs import foretell
 from metassay.settings import takes
-from metassay.workflows.preparing import as_dataset, scoring_rows
-from metassay.workflows.read import Source
+from metassay.workflows.read import Source, as_dataset, scoring_rows
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import CheckSettings
 

@@ -18,8 +18,7 @@ from metassay.errors import UnknownName
 from metassay.metrics.registry import chosen_metrics, directions
 from metassay.settings import names_of
 from metassay.specs import single_parts
-from metassay.workflows.preparing import scoring_rows
-from metassay.workflows.read import read
+from metassay.workflows.read import read, scoring_rows
 from metassay.workflows.settings import Compared, ScoreReading
 
 Source = Any

@@ -22,7 +22,7 @@ from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
-from metassay.workflows.preparing import scoring_rows
+from metassay.workflows.read import scoring_rows
 
 KEY = ["item", "system"]
 PER_METRIC = 4

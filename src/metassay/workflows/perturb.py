@@ -20,8 +20,7 @@ from metassay.settings import takes
 from metassay.specs import single_parts
 from metassay.store.run import RunFolder, versions
 from metassay.workflows.judging import scored_texts
-from metassay.workflows.preparing import as_dataset
-from metassay.workflows.read import Source
+from metassay.workflows.read import Source, as_dataset
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
 from metassay.workflows.settings import PerturbSettings
 

@@ -34,8 +34,7 @@ from metassay.metrics.registry import parse_metrics
 from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.correlation import system_agreement
 from metassay.stats.random import name_number
-from metassay.workflows.preparing import scoring_rows
-from metassay.workflows.read import Paths, read
+from metassay.workflows.read import Paths, read, scoring_rows
 
 DEFAULT = ("bleu", "chrf")
 Rows = list[dict[str, Any]]

@@ -25,8 +25,7 @@ from metassay.reporting.tables import to_text
 from metassay.reporting.wording import in_labels
 from metassay.settings import takes
 from metassay.store.run import write_bytes
-from metassay.workflows.preparing import as_dataset, scoring_rows
-from metassay.workflows.read import Source
+from metassay.workflows.read import Source, as_dataset, scoring_rows
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import ScoreSettings
 from metassay.workflows.system_scores import TESTS, comparisons, cubes_of, row_statistics

@@ -36,8 +36,7 @@ from metassay.stats.resampling import (
     paired_bootstrap,
 )
 from metassay.store.run import RunFolder
-from metassay.workflows.preparing import as_dataset, groups, scoring_rows
-from metassay.workflows.read import Source
+from metassay.workflows.read import Source, as_dataset, groups, scoring_rows
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import AggregateSettings
 

@@ -10,8 +10,7 @@ import pytest
 from metassay.data.assemble import RawTable
 from metassay.data.assemble_rankings import UNANSWERED, UNKNOWN_TOPIC, assemble_rankings
 from metassay.data.readers import qrels, trec
-from metassay.data.readers.judgements import is_rating_log, read_judgements, read_ratings
-from metassay.data.readers.qrels import read_qrels
+from metassay.data.readers.judgements import is_rating_log, read_judgements, read_qrels, read_ratings
 from metassay.data.readers.trec import read_run
 from metassay.errors import InputError
 
