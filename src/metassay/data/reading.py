@@ -12,10 +12,11 @@ import polars as pl
 from metassay.data.assemble import assemble, join_columns
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
-from metassay.data.readers.judgements import THRESHOLD, read_judgements
+from metassay.data.readers.judgements import read_judgements
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
 from metassay.data.readers.transcripts import read_parallel, read_transcripts
 from metassay.errors import InputError, Place, UnknownName
+from metassay.settings import ReadSettings, names_of, takes
 from metassay.tasks import asr
 from metassay.tasks.base import Evidence, Task
 from metassay.tasks.registry import find_task, guess_task
@@ -28,24 +29,8 @@ SPOKEN = frozenset({"utt_id", "utterance", "speaker_id", "speaker"})
 """Columns that data of speech often has, and other data may have too."""
 
 
-def read(
-    source: Source,
-    *,
-    task: str | Task | None = None,
-    columns: Mapping[str, str] | None = None,
-    where: Where | None = None,
-    references: str = "per-item",
-    systems: Sequence[str] | None = None,
-    exclude_systems: Sequence[str] | None = None,
-    join: Paths | None = None,
-    quoting: str = "minimal",
-    language: str | None = None,
-    qrels: str | os.PathLike[str] | None = None,
-    complete: bool = True,
-    relevant_from: float = THRESHOLD,
-    human: str | None = None,
-    pairs: bool = False,
-) -> Dataset:
+@takes(ReadSettings)
+def read(source: Source, asked: ReadSettings, *, pairs: bool = False) -> Dataset:
     """Read outputs: CSV, TSV, JSON lines, Parquet, also compressed, or `-`; runs; a frame; a list of dicts.
 
     `columns` maps a role to a column (`{"item": "seg_id"}`); `where` keeps rows with the given values;
@@ -58,27 +43,28 @@ def read(
     """
     if isinstance(source, Dataset):
         return source
-    how = How(quoting=quoting, task=None if task is None else find_task(task).name)
-    tables, notes = _joined(raw_tables(source, how), join, how)
-    kind, guess = _task(tables, task, language=language, judged=qrels is not None)
-    named = dict(columns or {}) | ({} if human is None else {"human": human})
+    how = How(quoting=asked.quoting, task=None if asked.task is None else find_task(asked.task).name)
+    tables, notes = _joined(raw_tables(source, how), asked.join, how)
+    kind, guess = _task(tables, asked.task, language=asked.language, judged=asked.qrels is not None)
+    declared = ",".join(names_of(asked.human))
+    named = dict(asked.columns or {}) | ({"human": declared} if declared else {})
     if kind.ranked and pairs:
         raise InputError("pairs of rankings are not read; pairs of texts are.", place=Place(tables[0].file))
     if kind.ranked:
-        judged = _judgements(qrels, tables[0].file, relevant_from)
-        dataset = assemble_rankings(tables, judged, task=kind, columns=columns, complete=complete)
+        judged = _judgements(asked.qrels, tables[0].file, asked.relevant_from)
+        dataset = assemble_rankings(tables, judged, task=kind, columns=asked.columns, complete=asked.complete)
     else:
         dataset = assemble(
             tables,
             task=kind,
             columns=named,
-            references="per-output" if pairs else references,  # a pair is whole by itself
-            language=language,
+            references="per-output" if pairs else asked.references,  # a pair is whole by itself
+            language=asked.language,
             paired=pairs,
         )
-    files = _named_files(source, join, qrels)
+    files = _named_files(source, asked.join, asked.qrels)
     dataset = replace(dataset, guess=guess, files=files).with_notes(*dict.fromkeys(notes))
-    return _select(dataset, where, systems, exclude_systems)
+    return _select(dataset, asked.where, asked.systems, asked.exclude_systems)
 
 
 def read_plain(

@@ -5,18 +5,18 @@ Each field is an option and a keyword at once. Nothing heavy is imported: the co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from metassay.errors import UnknownName
-from metassay.settings import Named, Settings, accepted_values, assignments, comma_list, option, several
+from metassay.settings import DATA, Named, Reading, Settings, option, several
 from metassay.specs import split_list
 
 PERTURBED, HUMAN, GIVEN = "perturbed", "human", "given"
 """Where pairs come from."""
-DATA, TESTS, SCORES, PAIRS = "Data", "Tests", "Scores", "Pairs"
+TESTS, SCORES, PAIRS = "Tests", "Scores", "Pairs"
 MetricChoice = Any
 """Specs as one text or several, `Metric` objects, functions, or any mixture; None for the task's own."""
 
@@ -28,58 +28,6 @@ def names_a_source(pairs: Any) -> bool:
     if pairs not in {PERTURBED, HUMAN} and not Path(pairs).exists():
         raise UnknownName("kind or file of pairs", pairs, (PERTURBED, HUMAN))
     return pairs not in {PERTURBED, HUMAN}
-
-
-@dataclass(frozen=True)
-class Reading(Settings):
-    """How any data is read."""
-
-    task: Annotated[Any, option("mt, asr, ranking, text …; else guessed.", kind=str | None, panel=DATA)] = (
-        None
-    )
-    columns: Annotated[
-        Mapping[str, str] | None,
-        several("ROLE=COLUMN, such as item=seg_id.", "--column", "ROLE=COLUMN", assignments, panel=DATA),
-    ] = None
-    where: Annotated[
-        Mapping[str, Named] | None,
-        several("Keep rows with this value.", "--where", "COLUMN=VALUE", accepted_values, panel=DATA),
-    ] = None
-    systems: Annotated[
-        Sequence[str] | None,
-        option("Only these, comma-separated.", kind=str | None, parse=comma_list, panel=DATA),
-    ] = None
-    exclude_systems: Annotated[
-        Sequence[str] | None,
-        option("Without these, comma-separated.", kind=str | None, parse=comma_list, panel=DATA),
-    ] = None
-    join: Annotated[Any, several("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA)] = None
-    quoting: Annotated[str, option("minimal or none (CSV, TSV).", panel=DATA)] = "minimal"
-    language: Annotated[str | None, option("Target language, such as en.", panel=DATA)] = None
-
-
-@dataclass(frozen=True)
-class ReadSettings(Reading):
-    """How outputs are read."""
-
-    references: Annotated[str, option("per-item, or per-output where rows may differ.", panel=DATA)] = (
-        "per-item"
-    )
-    qrels: Annotated[
-        Any, option("Rankings: judgements, or a log of ratings.", kind=str | None, panel=DATA)
-    ] = None
-    complete: Annotated[
-        bool,
-        option(
-            "Rankings: judged topics without a list count as 0, or are left out.",
-            "--complete/--incomplete",
-            panel=DATA,
-        ),
-    ] = True
-    relevant_from: Annotated[float, option("Ratings: relevant from here on.", panel=DATA)] = 4.0
-    human: Annotated[
-        Named | None, option("Columns of human scores, comma-separated.", kind=str | None, panel=DATA)
-    ] = None
 
 
 @dataclass(frozen=True)
