@@ -35,6 +35,8 @@ from metassay.workflows.pairs import (
     human_column,
     human_pairs,
     output_weights,
+    people_column,
+    people_side,
     told_apart,
 )
 from metassay.workflows.perturb import described, with_cache
@@ -79,6 +81,8 @@ def assay(
     contexts, content = make_contexts(data, asked.contexts), data.content_hash
     unit = clusters(data, asked.cluster)
     human = declared[0] if declared else None
+    heard, unheard = people_column(data, asked, human)
+    data = data.with_notes(*unheard)
     perturbed = asked.pairs != "human"
     plan = Plan(
         asked,
@@ -89,7 +93,8 @@ def assay(
         contexts=contexts,
         perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
         normalize=normalisation(data, asked.normalize),
-        human=human_column(data, human) if asked.pairs == "human" else human,
+        human=human_column(data, human) if asked.pairs == "human" else heard or human,
+        heard=heard,
         llm=described(llm),
         seed=seed,
     )
@@ -144,14 +149,17 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
     settings = plan.asked
     every = _pairs(data, plan, how)
     sample = every.sample(settings.per_output) if settings.pairs == PERTURBED else every
-    metrics = _with_scores(data, every, plan.metrics)
+    metrics = (*_with_scores(data, every, plan.metrics), *sentinels)
+    weights = output_weights(data, settings.weights, plan.contexts)
+    heard = plan.heard
     with warnings_as_notes() as notes:
         judged = judge_pairs(
             data,
             every,
-            (*metrics, *sentinels),
+            metrics,
             unit=unit,
-            weights=output_weights(data, settings.weights, plan.contexts),
+            weights=weights,
+            also=None if heard is None else data.outputs[heard].is_not_null().arg_true().to_numpy(),
             workers=how.workers,
             parts=how.parts,
             progress=how.progress,
@@ -161,6 +169,9 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
     how.tell("judging", 0, 1)
     contexts = [judged.in_context(context, kept) for context in plan.contexts]
     metadata = {context.name: context_metadata(data, context) for context in plan.contexts}
+    people = None if heard is None else people_side(data, heard, judged, metrics, plan.contexts, weights)
+    if heard is not None and people is None:
+        judged = replace(judged, notes=(*judged.notes, f"{heard} tells no two outputs of an item apart."))
     source = _made_by(settings, sample)
     contextual = assay_pairs(
         judged.judgements.take(kept),
@@ -178,6 +189,7 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
         minimum_items=settings.minimum_items,
         workers=how.workers,
         pairs_from=source,
+        people=people,
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path

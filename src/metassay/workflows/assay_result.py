@@ -46,6 +46,8 @@ class Plan:
     """Which language model was asked, and the prompt of one's own if there is one; never a key."""
     seed: int
     valid_pairs: bool = False
+    heard: str | None = None
+    """The human score by which people's own pairs are judged beside those that were made."""
 
     @property
     def notes(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,8 @@ class JudgedPairs:
     """What judges that compare two outputs said in either order; None where there are none."""
     of_metrics: tuple[str, ...] = ()
     """What a reader of the metrics' scores must know."""
+    outputs: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    """Scores of the outputs, [metrics, outputs]; NaN where one was not scored. Empty for rankings."""
 
     def chosen(self, sample: Pairs) -> NDArray[np.bool_]:
         """Which of the pairs are in a sample of them."""
@@ -76,16 +78,22 @@ def judge_pairs(
     workers: int | None = None,
     parts: Parts | None = None,
     progress: Progress | None = None,
+    also: NDArray[np.int64] | None = None,
 ) -> JudgedPairs:
-    """Score every output that has pairs, and every worse copy, with every metric."""
+    """Score every output that has pairs, and every worse copy, with every metric.
+
+    `also` are rows of further outputs to score.
+    """
     rows = _rows(dataset, pairs)
+    also = np.empty(0, dtype=np.int64) if also is None else also
+    outputs = np.empty((0, 0))
     names = tuple(metric.spec for metric in metrics)
     verdicts: list[pl.DataFrame] = []
     if isinstance(pairs, RankedPairs):
         scored, better, worse = _score_ranked(dataset, pairs, metrics, workers)
     else:
-        scored, better, worse = _score_texts(
-            dataset, pairs, rows, metrics, workers, parts, progress, verdicts
+        scored, better, worse, outputs = _score_texts(
+            dataset, pairs, (rows, also), metrics, workers, parts, progress, verdicts
         )
     of_metrics = [note for metric in metrics for note in metric.notes()]
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
@@ -103,29 +111,32 @@ def judge_pairs(
     )
     said = pl.concat(verdicts) if verdicts else None
     found = JudgedPairs(pairs, rows, better, worse, judgements, scored.seconds, unit, unit.notes, said)
-    return replace(found, of_metrics=tuple(of_metrics))
+    return replace(found, of_metrics=tuple(of_metrics), outputs=outputs)
 
 
 def _score_texts(
     dataset: Dataset,
     pairs: Pairs,
-    rows: NDArray[np.int64],
+    places: tuple[NDArray[np.int64], NDArray[np.int64]],
     metrics: Sequence[Metric],
     workers: int | None,
     parts: Parts | None,
     progress: Progress | None,
     verdicts: list[pl.DataFrame],
-) -> tuple[Scored, NDArray[np.float64], NDArray[np.float64]]:
-    """Scores of both sides, each output scored once: [metrics, pairs], higher is better.
+) -> tuple[Scored, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Scores of both sides, each output scored once: [metrics, pairs], and of outputs; higher is better.
 
-    Judges that compare two outputs leave what they said in `verdicts`; their score of a side is its verdict.
+    `places` are the rows of the pairs' outputs, and of further ones. Judges that compare two outputs leave
+    what they said in `verdicts`; their score of a side is its verdict.
     """
-    scored_rows, position = np.unique(rows, return_inverse=True)
-    both = _both_sides(dataset, pairs, rows)
+    rows, also = places
+    scored_rows = np.union1d(rows, also)
+    both = _both_sides(dataset, pairs, rows, also)
     copies = both.frame[len(scored_rows) :]
     single = [metric for metric in metrics if not _compares(metric)]
     scored = score_rows(single, both, workers=workers, parts=parts, progress=progress)
     better, worse = np.empty((len(metrics), len(rows))), np.empty((len(metrics), len(rows)))
+    outputs = np.full((len(metrics), len(dataset)), np.nan)
     seconds = dict(scored.seconds)
     firsts = scoring_rows(dataset).frame[rows].with_columns(pairs.frame["output"])
     for place, metric in enumerate(metrics):
@@ -137,20 +148,22 @@ def _score_texts(
             seconds[metric.spec] = time.perf_counter() - started
         else:
             scores = metric.oriented(scored.scores[metric.spec])
-            better[place], worse[place] = scores[: len(scored_rows)][position], scores[len(scored_rows) :]
-    return replace(scored, seconds=seconds), better, worse
+            outputs[place, scored_rows] = scores[: len(scored_rows)]
+            better[place], worse[place] = outputs[place, rows], scores[len(scored_rows) :]
+    return replace(scored, seconds=seconds), better, worse, outputs
 
 
 def scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
     """What metrics may read of every text that the pairs ask them to score."""
-    return _both_sides(dataset, pairs, _rows(dataset, pairs)).frame
+    return _both_sides(dataset, pairs, _rows(dataset, pairs), np.empty(0, dtype=np.int64)).frame
 
 
-def _both_sides(dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64]) -> Rows:
-    """Every output that has pairs, once, and then the worse side of each pair."""
-    scored_rows, position = np.unique(rows, return_inverse=True)
+def _both_sides(dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64], also: NDArray[np.int64]) -> Rows:
+    """Every output that has pairs, and those in `also`, once, and then the worse side of each pair."""
+    scored_rows = np.union1d(rows, also)
     base = scoring_rows(dataset)
-    outputs = base.frame[scored_rows].with_columns(_first_output(pairs, position, len(scored_rows)))
+    outputs = base.frame[scored_rows]
+    outputs = outputs.with_columns(_as_scored(outputs["output"], pairs, np.searchsorted(scored_rows, rows)))
     copies = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
     if "worse_system" in pairs.frame.columns:
         copies = copies.with_columns(pairs.frame["worse_system"].alias("system"))
@@ -215,11 +228,10 @@ def _rows(dataset: Dataset, pairs: Pairs) -> NDArray[np.int64]:
     return joined["row"].cast(pl.Int64).to_numpy()
 
 
-def _first_output(pairs: Pairs, position: NDArray[np.int64], count: int) -> pl.Series:
-    """The text of each output as it is scored: after preprocessing."""
-    first = np.zeros(count, dtype=np.int64)
-    first[position[::-1]] = np.arange(len(position))[::-1]
-    return pairs.frame["output"][first].alias("output")
+def _as_scored(texts: pl.Series, pairs: Pairs, position: NDArray[np.int64]) -> pl.Series:
+    """The text of each output as it is scored: after preprocessing, where it has a pair at `position`."""
+    known, first = np.unique(position, return_index=True)
+    return texts.scatter(known, pairs.frame["output"][first]).alias("output")
 
 
 def wrong_pairs(dataset: Dataset, metrics: tuple[Metric, ...], judged: JudgedPairs) -> list[dict[str, Any]]:

@@ -26,12 +26,15 @@ PAIRS = {
 class Settled:
     """The one choice of a run: `first` everywhere, but where others are shown to be `ahead` of it.
 
-    `aside` are the contexts that are too small for a choice of their own.
+    `aside` are the contexts that are too small for a choice of their own. Where people are followed, `why`
+    says so, and `top_group` are the metrics that people do not put behind it.
     """
 
     first: str
     ahead: Mapping[str, Sequence[str]] = field(default_factory=dict)
     aside: frozenset[str] = frozenset()
+    why: str = ""
+    top_group: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
