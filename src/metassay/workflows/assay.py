@@ -23,6 +23,7 @@ from metassay.metrics.judge import Judge, connect_judges
 from metassay.metrics.registry import chosen_metrics, parse_metrics, sentinels_beside
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.perturbations.validity import label_error
 from metassay.settings import names_of, takes
 from metassay.specs import single_parts
 from metassay.store.run import RunFolder, ScoreParts
@@ -104,7 +105,8 @@ def assay(
     kept = None if llm is None else with_cache(llm, run)
     how = _How(default_workers(workers), run, parts, progress, kept)
     plan = replace(plan, metrics=connect_judges(plan.metrics, how.llm))
-    result = _carry_out(data, plan, unit, sentinels_beside(plan.metrics), how)
+    costs = {metric.spec: metric.cost_class for metric in plan.metrics}
+    result = _carry_out(data, plan, unit, (sentinels_beside(plan.metrics), costs), how)
     if run is not None:
         write_run(run, result)
     return result
@@ -148,6 +150,10 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
     """Make worse, score, judge."""
     settings = plan.asked
     every = _pairs(data, plan, how)
+    labels = {}
+    for method in every.counts if settings.pairs == PERTURBED and not data.kind.ranked else ():
+        for language in sorted(set(data.languages), key=str):
+            labels[method, language] = label_error(method, language)
     sample = every.sample(settings.per_output) if settings.pairs == PERTURBED else every
     metrics = (*_with_scores(data, every, plan.metrics), *sentinels)
     weights = output_weights(data, settings.weights, plan.contexts)
@@ -193,7 +199,7 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
-    return AssayResult(data, plan, sample, judged, contextual, folder)
+    return AssayResult(data, plan, sample, judged, contextual, folder, labels)
 
 
 def _metrics(data: Dataset, asked: AssaySettings) -> tuple[Metric, ...]:

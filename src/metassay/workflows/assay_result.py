@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,13 @@ from metassay.data.preparation import REASON, neighbours
 from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.judgements import RIGHT
-from metassay.meta.contexts.validity import Validity, perturbation_validity
+from metassay.meta.contexts.validity import Corrected, Validity, corrected_accuracy, perturbation_validity
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
+from metassay.perturbations.validity import LabelError
+from metassay.stats.arrays import plain
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import versions
 from metassay.workflows.judging import JudgedPairs, wrong_pairs
@@ -82,6 +84,8 @@ class AssayResult(Result):
     judged: JudgedPairs
     contextual: ContextualResult
     folder: Path | None = None
+    labels: Mapping[tuple[str, str | None], LabelError | None] = field(default_factory=dict)
+    """What hand-read pairs say of each method in each language; None where none were read."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -98,6 +102,10 @@ class AssayResult(Result):
         counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
         validity = perturbation_validity(self.pairs, self.dataset)
         contextual = self.contextual.to_dict()
+        corrected = self._corrected()
+        nothing = dict.fromkeys(("accuracy_corrected", "corrected_low", "corrected_high", "label_error"))
+        for m, row in enumerate(contextual["global"]):
+            row.update(nothing if corrected is None else plain(corrected.row(m)))
         return {
             "schema_version": SCHEMA_VERSION,
             "task": self.dataset.task,
@@ -114,11 +122,33 @@ class AssayResult(Result):
             ],
             "price": {m.spec: list(m.price) for m in self.metrics if m.price is not None},
             "validity": self._validity(validity),
+            "label_errors": [_label_row(*key, found) for key, found in self.labels.items() if found],
             "valid_pairs_only": self.plan.valid_pairs,
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
             "cluster": {"column": self.judged.unit.column, "why": self.judged.unit.why},
             "warnings": [*contextual["warnings"], *self._runs()],
         }
+
+    def _corrected(self) -> Corrected | None:
+        """Accuracies corrected for label error; None where pairs of some method and language were not read."""
+        kept = self.judged.chosen(self.pairs)
+        judgements = self.judged.judgements.take(kept).select(np.array(self.contextual.ranked))
+        languages = sorted(set(self.dataset.languages), key=str)
+        place = {language: n for n, language in enumerate(languages)}
+        spoken = np.array([place[language] for language in self.dataset.languages])[judgements.output]
+        found, stratum = np.unique(judgements.method * len(languages) + spoken, return_inverse=True)
+        keys = [(judgements.methods[n // len(languages)], languages[n % len(languages)]) for n in found]
+        read = [error for key in keys if (error := self.labels.get(key)) is not None]
+        if len(read) < len(keys):
+            return None
+        return corrected_accuracy(
+            judgements,
+            stratum.astype(np.int32),
+            [(error.read, error.not_worse) for error in read],
+            ties=self.plan.asked.ties,
+            resamples=self.plan.asked.resamples,
+            seed=self.plan.seed,
+        )
 
     def _runs(self) -> list[str]:
         """A warning where no unit is named and neighbouring items are alike, as parts of a document are."""
@@ -188,3 +218,16 @@ class AssayResult(Result):
                 "left_out": dict(self.dataset.left_out),
             },
         }
+
+
+def _label_row(method: str, language: str | None, found: LabelError) -> dict[str, Any]:
+    low, high = found.interval
+    return {
+        "perturbation": method,
+        "language": language,
+        "read": found.read,
+        "not_worse": found.not_worse,
+        "rate": found.rate,
+        "low": low,
+        "high": high,
+    }

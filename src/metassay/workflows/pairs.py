@@ -90,7 +90,7 @@ def people_column(dataset: Dataset, asked: AssaySettings, named: str | None) -> 
 
     The one named, or the only one beside those of single raters (`mqm:rater1`).
     """
-    if asked.pairs != PERTURBED or not dataset.human or not dataset.kind.text:
+    if asked.pairs != PERTURBED or not dataset.human or dataset.kind.ranked:
         return None, []
     if asked.preprocess != "none":
         return None, ["People judged the texts as they are, not preprocessed: pairs of theirs are not used."]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metassay.reporting.answer import brief
-from metassay.reporting.findings import Column, Estimate, Findings
+from metassay.reporting.findings import Column, Estimate, Findings, brief
 from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import Sentence, joined, number, sentence
 
