@@ -15,6 +15,7 @@ from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
 from metassay.text.analysers import known_lemma, tagged
+from metassay.text.word_lists import WordLists
 from metassay.text.words import Span, replace_spans, starts_sentence, terms, with_case_of
 
 Edit = tuple[Span, str]
@@ -39,7 +40,8 @@ class Negation(WordEdit):
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with "not" put in at the places drawn."""
-        edits = _EDITS[view.language or ""](view.output)
+        text = view.output
+        edits = [edit for edit in _EDITS[view.language or ""](text) if not _in_question(text, edit[0][0])]
         if len(edits) < self.strength:
             return None
         return replace_spans(
@@ -60,7 +62,7 @@ def _insertion(text: str, place: int, word: str) -> Edit:
 def _english(text: str) -> list[Edit]:
     """A "not" after auxiliaries; where there is none, with do-support for a finite verb: "did not say"."""
     words = terms(text)
-    lower = [word[0].lower() for word in words]
+    lower = [word[0].lower().replace("’", "'") for word in words]
     after = []
     for i, word in enumerate(words):
         is_name = word[0] != lower[i] and not starts_sentence(text, word.start())  # the month of May
@@ -126,54 +128,12 @@ def _with_do(text: str) -> list[Edit]:
 _DO = {"VVD": "did not", "VVZ": "does not"}
 
 
-def _german(text: str) -> list[int]:
-    """Places for "nicht": after finite verbs and the pronouns that follow; before predicative adjectives.
-
-    A verb at the end of its clause has "nicht" before the word in front of it: "dass er nicht krank ist".
-    """
-    words = terms(text)
-    lower = [word[0].lower() for word in words]
-    places = []
-    for i, word in enumerate(words):
-        is_noun = word[0] != lower[i] and not starts_sentence(text, word.start())
-        if is_noun or not german.NEGATED.isdisjoint(lower[max(i - 2, 0) : i + 4]):
-            continue
-        after = words[i + 1] if i + 1 < len(words) else None
-        infinite = after and lower[i + 1] in german.AUXILIARIES and text[word.end() : after.start()] == " "
-        if not infinite and (lower[i] in german.AUXILIARIES or lower[i] in german.VERBS):
-            place = _after_german_verb(text, words, lower, i)
-            if place is not None and (text[place - 1].isspace() or text[place - 1].isalnum()):
-                places.append(place)
-        elif lower[i] in german.ADJECTIVES and i > 0:
-            places.append(word.start())
-    return sorted(set(places))
-
-
-def _after_german_verb(text: str, words: list[re.Match[str]], lower: list[str], i: int) -> int | None:
-    end = words[i].end()
-    if not text[end : end + 2].strip(" ").isalnum() or lower[i + 1 : i + 2] in (["und"], ["oder"]):
-        chained = lower[i - 1] in {"zu", "sein", "werden"}
-        if i < 2 or (not chained and lower[i - 1] in german.AUXILIARIES | german.VERBS):
-            return None
-        if lower[i - 1] in german.INVERTED | {"und", "oder"}:
-            return words[i].start()
-        if lower[i] not in german.AUXILIARIES and words[i - 1][0] != lower[i - 1]:
-            return end  # "Anna sagte nicht, …": a noun right before the verb is its subject
-        return words[i - 2 if chained else i - 1].start()
-    last = i
-    while lower[last + 1 : last + 2] and lower[last + 1] in german.INVERTED:
-        if text[words[last].end() : words[last + 1].start()] != " ":
-            break
-        last += 1
-    return words[last].end()
-
-
-def _russian(text: str) -> list[int]:
-    """Places for "не": before verbs and predicates."""
+def _russian(text: str) -> list[Edit]:
+    """A "не" before verbs and predicates."""
     words = terms(text)
     lower = [word[0].lower() for word in words]
     return [
-        word.start()
+        _insertion(text, word.start(), "не")
         for i, word in enumerate(words)
         if russian.is_negatable(lower[i])
         and lower[max(i - 1, 0)] not in {"не", "ни"}
@@ -181,15 +141,18 @@ def _russian(text: str) -> list[int]:
     ]
 
 
-def _at_places(find: Callable[[str], list[int]], word: str) -> Callable[[str], list[Edit]]:
-    return lambda text: [_insertion(text, place, word) for place in find(text)]
-
-
 _EDITS: dict[str, Callable[[str], list[Edit]]] = {
     "en": _english,
-    "de": _at_places(_german, "nicht"),
-    "ru": _at_places(_russian, "не"),
+    "de": german.negations,
+    "ru": _russian,
 }
+_STOP = re.compile(r"[.!?…]+(?=[\s\"“”’»)]|$)|\n")
+
+
+def _in_question(text: str, place: int) -> bool:
+    """Whether the sentence around a place is a question: with "not" it often asks the same."""
+    stop = _STOP.search(text, place)
+    return stop is not None and "?" in stop[0]
 
 
 @dataclass(frozen=True)
@@ -220,36 +183,39 @@ def _negations(text: str, language: str) -> Iterator[tuple[Span, str]]:
     for pattern, replacement in rules:
         for match in pattern.finditer(text):
             if all(match.end() <= start or end <= match.start() for (start, end), _ in taken):
-                new = None if replacement is None else match.expand(replacement).replace("  ", " ")
+                new = None if replacement is None else _written(match.expand(replacement))
                 taken.append((match.span(), new))
     for span, new in sorted(taken, key=lambda edit: edit[0]):
-        if new is not None:
+        if new is not None and not _in_question(text, span[0]):
             yield _tidied(text, span, new)
+
+
+def _written(replacement: str) -> str:
+    """A replacement without the sign for nothing."""
+    return re.sub(r"  +", " ", replacement).strip().replace("∅", "")
 
 
 def _tidied(text: str, span: Span, new: str) -> tuple[Span, str]:
     """The edit with the casing of what it replaces; what moves to the start of the text gets its capital."""
     start, end = span
     old = text[start:end]
-    if not old[:1].isupper():
+    if not old[:1].isupper() or not (new.strip() or starts_sentence(text, start)):
         return span, new
     if new.strip():
         return span, with_case_of(old[:1], new) if not old.isupper() else new.upper()
     return (start, end + 1), text[end : end + 1].upper()
 
 
-_WRITTEN = {
-    "en": (english.NEGATION_SIGNS, english.NEGATION_REMOVAL),
-    "de": (german.NEGATION_SIGNS, german.NEGATION_REMOVAL),
-    "ru": (russian.NEGATION_SIGNS, russian.NEGATION_REMOVAL),
-}
-
-
 @functools.cache
 def _rules(language: str) -> tuple[re.Pattern[str], tuple[tuple[re.Pattern[str], str | None], ...]]:
-    signs, rules = _WRITTEN[language]
-    compiled = ((re.compile(pattern, re.IGNORECASE), new) for pattern, new in rules)
-    return re.compile(signs, re.IGNORECASE), tuple(compiled)
+    """What every negation of a language holds, and the rules that take one out: of `None` protects."""
+    lists = WordLists("metassay.perturbations.languages", language)
+    rules = (
+        (re.compile(row[0], re.IGNORECASE), row[1] if len(row) > 1 else None)
+        for row in lists.rows("negation_removal")
+    )
+    signs = "|".join(lists.lines("negation_signs"))
+    return re.compile(signs, re.IGNORECASE), tuple(rules)
 
 
 PERTURBATIONS = (Negation, NegationRemoval)
