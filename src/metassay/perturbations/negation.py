@@ -15,10 +15,19 @@ from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
 from metassay.text.analysers import known_lemma, tagged
-from metassay.text.word_lists import WordLists
-from metassay.text.words import Span, replace_spans, starts_sentence, terms, with_case_of
+from metassay.text.words import (
+    WITHOUT_SPACES,
+    Span,
+    WordLists,
+    folders_with,
+    replace_spans,
+    starts_sentence,
+    terms,
+    with_case_of,
+)
 
 Edit = tuple[Span, str]
+_PACKS = "metassay.perturbations.languages"
 
 
 @dataclass(frozen=True)
@@ -26,13 +35,16 @@ class Negation(WordEdit):
     """Puts a "not" before a random verb or adjective, or after an auxiliary.
 
     English: after an auxiliary where there is one, else with do-support before a finite verb ("did not say").
-    German "nicht" and Russian "не" from word lists (and, for Russian verbs,
-    endings).
+    German "nicht" where the parts of the clause leave room for it, and "kein" for "ein"; Russian "не" from
+    word lists and endings of verbs; all other languages by the rules in their pack (`negation.tsv`). Nowhere
+    in questions.
     """
 
     name: ClassVar[str] = "negation"
-    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"})
-    summary: ClassVar[str] = "negates a random verb or adjective (en, de, ru)"
+    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"}) | folders_with(
+        _PACKS, "negation.tsv"
+    )
+    summary: ClassVar[str] = "negates a random verb or adjective"
 
     def missing(self, language: str) -> str | None:
         """English needs a tagger, and base forms."""
@@ -40,8 +52,10 @@ class Negation(WordEdit):
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with "not" put in at the places drawn."""
-        text = view.output
-        edits = [edit for edit in _EDITS[view.language or ""](text) if not _in_question(text, edit[0][0])]
+        text, language = view.output, view.language or ""
+        find = _EDITS.get(language)
+        found = _by_rules(text, language) if find is None else find(text)
+        edits = [edit for edit in found if not _in_question(text, edit[0][0])]
         if len(edits) < self.strength:
             return None
         return replace_spans(
@@ -146,13 +160,43 @@ _EDITS: dict[str, Callable[[str], list[Edit]]] = {
     "de": german.negations,
     "ru": _russian,
 }
-_STOP = re.compile(r"[.!?…]+(?=[\s\"“”’»)]|$)|\n")
+_STOP = re.compile(r"[.!?…]+(?=[\s\"“”’»)]|$)|[。！？\n]")
+_CLAUSE = re.compile(r"[^.,;:!?()\n。，、；：！？「」（）]+")
+
+
+def _by_rules(text: str, language: str) -> list[Edit]:
+    """What the rules of a pack put in, in clauses without a negation; earlier rules win."""
+    negated = _words_of(language)
+    edits: list[tuple[Span, str | None]] = []
+    for clause in _CLAUSE.finditer(text):
+        if negated.search(clause[0]):
+            continue
+        for pattern, replacement in _compiled(language, "negation"):
+            for match in pattern.finditer(text, *clause.span()):
+                if all(match.end() <= start or end <= match.start() for (start, end), _ in edits):
+                    edits.append((match.span(), None if replacement is None else match.expand(replacement)))
+    return [(span, _with_capital(text, span, new)) for span, new in sorted(edits) if new is not None]
+
+
+def _with_capital(text: str, span: Span, new: str) -> str:
+    """What takes the place of the first words of a sentence begins with the capital that they had."""
+    old = text[span[0] : span[1]]
+    if not old[:1].isupper() or new.startswith(old[:1]):
+        return new
+    return new[:1].upper() + new[1:].replace(old[:1], old[:1].lower(), 1)
+
+
+@functools.cache
+def _words_of(language: str) -> re.Pattern[str]:
+    """Any word of `negated.txt`; in scripts without spaces wherever it stands."""
+    words = "|".join(sorted(WordLists(_PACKS, language).words("negated")))
+    return re.compile(words if language in WITHOUT_SPACES else rf"\b(?:{words})\b", re.IGNORECASE)
 
 
 def _in_question(text: str, place: int) -> bool:
     """Whether the sentence around a place is a question: with "not" it often asks the same."""
     stop = _STOP.search(text, place)
-    return stop is not None and "?" in stop[0]
+    return stop is not None and not {"?", "？"}.isdisjoint(stop[0])
 
 
 @dataclass(frozen=True)
@@ -160,13 +204,12 @@ class NegationRemoval(WordEdit):
     """Removes a random negation (did not, never, no …) or turns it positive (nothing: everything)."""
 
     name: ClassVar[str] = "negation_removal"
-    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"})
-    summary: ClassVar[str] = "removes a negation or turns it positive (en, de, ru)"
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "negation_removal.tsv")
+    summary: ClassVar[str] = "removes a negation or turns it positive"
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with the negations drawn removed."""
-        signs, _ = _rules(view.language or "")
-        if signs.search(view.output) is None:
+        if _signs(view.language or "").search(view.output) is None:
             return None
         found = list(_negations(view.output, view.language or ""))
         if len(found) < self.strength:
@@ -178,9 +221,8 @@ class NegationRemoval(WordEdit):
 
 def _negations(text: str, language: str) -> Iterator[tuple[Span, str]]:
     """Where a negation stands and what takes its place; earlier rules win, places in order."""
-    _, rules = _rules(language)
     taken: list[tuple[Span, str | None]] = []
-    for pattern, replacement in rules:
+    for pattern, replacement in _compiled(language, "negation_removal"):
         for match in pattern.finditer(text):
             if all(match.end() <= start or end <= match.start() for (start, end), _ in taken):
                 new = None if replacement is None else _written(match.expand(replacement))
@@ -207,15 +249,16 @@ def _tidied(text: str, span: Span, new: str) -> tuple[Span, str]:
 
 
 @functools.cache
-def _rules(language: str) -> tuple[re.Pattern[str], tuple[tuple[re.Pattern[str], str | None], ...]]:
-    """What every negation of a language holds, and the rules that take one out: of `None` protects."""
-    lists = WordLists("metassay.perturbations.languages", language)
-    rules = (
-        (re.compile(row[0], re.IGNORECASE), row[1] if len(row) > 1 else None)
-        for row in lists.rows("negation_removal")
-    )
-    signs = "|".join(lists.lines("negation_signs"))
-    return re.compile(signs, re.IGNORECASE), tuple(rules)
+def _signs(language: str) -> re.Pattern[str]:
+    """What every negation of a language holds."""
+    return re.compile("|".join(WordLists(_PACKS, language).lines("negation_signs")), re.IGNORECASE)
+
+
+@functools.cache
+def _compiled(language: str, name: str) -> tuple[tuple[re.Pattern[str], str | None], ...]:
+    """The rules of a list; one without a replacement protects."""
+    rows = WordLists(_PACKS, language).rows(name)
+    return tuple((re.compile(row[0], re.IGNORECASE), row[1] if len(row) > 1 else None) for row in rows)
 
 
 PERTURBATIONS = (Negation, NegationRemoval)

@@ -17,7 +17,7 @@ from metassay.perturbations.facts import Exchange, Options
 from metassay.perturbations.words import words_of
 from metassay.stats.random import Stream
 from metassay.text.tokens import token_spans
-from metassay.text.words import Span, WordLists, replace_spans, sentence_spans, without
+from metassay.text.words import Span, WordLists, folders_with, replace_spans, sentence_spans, without
 
 FOREIGN = 20_000
 """So many sentences of the data set are kept to borrow from."""
@@ -135,8 +135,8 @@ SHORTEST = 3
 class ClauseRemoval(Exchange):
     """Drops a random clause of at least three words that begins after a comma and ends before a mark.
 
-    In English, German and Russian only one that a conjunction, a relative pronoun or the like opens, so that
-    the main clause stays.
+    In languages whose pack lists them only one that a conjunction, a relative pronoun or the like opens, so
+    that the main clause stays.
     """
 
     name: ClassVar[str] = "clause_removal"
@@ -159,12 +159,11 @@ class ClauseRemoval(Exchange):
 
 @functools.cache
 def _openers(language: str | None) -> frozenset[str] | None:
-    known = language in {"en", "de", "ru"}
-    return (
-        WordLists("metassay.perturbations.languages", language or "").words("clause_openers")
-        if known
-        else None
-    )
+    """What opens a clause that can go; None where the pack of a language, or the pack itself, is missing."""
+    package = "metassay.perturbations.languages"
+    if language not in folders_with(package, "clause_openers.txt"):
+        return None
+    return WordLists(package, language or "").words("clause_openers")
 
 
 PERTURBATIONS = (SentenceRemoval, SentenceSwapping, SentenceRepetition, SentenceBorrowing, ClauseRemoval)

@@ -18,7 +18,7 @@ from statistics import NormalDist
 from metassay.specs import parse_spec
 
 COLUMNS = ("method", "original", "changed", "first", "second", "first_grammatical", "second_grammatical")
-"""One row a pair: verdicts are `worse`, `equal` or `better`, grammaticality of the changed text `yes` or `no`."""
+"""One row a pair: verdicts are `worse`, `equal` or `better`, grammaticality `yes` or `no`."""
 
 
 @dataclass(frozen=True)
