@@ -11,8 +11,8 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.base import known_perturbations, made_for
+from metassay.perturbations.pairs import make_pairs
 from metassay.tasks.registry import find_task
 
 TEXTS = Path(__file__).parent / "texts"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from metassay.perturbations.base import View
-from metassay.perturbations.languages import english, german, russian
+from metassay.perturbations.languages import english, german_clauses, russian
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
@@ -44,6 +44,7 @@ class Negation(WordEdit):
     languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"}) | folders_with(
         _PACKS, "negation.tsv"
     )
+    tagged: ClassVar[frozenset[str]] = frozenset({"en"})
     summary: ClassVar[str] = "negates a random verb or adjective"
 
     def missing(self, language: str) -> str | None:
@@ -157,7 +158,7 @@ def _russian(text: str) -> list[Edit]:
 
 _EDITS: dict[str, Callable[[str], list[Edit]]] = {
     "en": _english,
-    "de": german.negations,
+    "de": german_clauses.negations,
     "ru": _russian,
 }
 _STOP = re.compile(r"[.!?…]+(?=[\s\"“”’»)]|$)|[。！？\n]")
