@@ -18,9 +18,6 @@ from metassay.tasks.registry import find_task
 TEXTS = Path(__file__).parent / "texts"
 NOT_DRAWN = frozenset({"llm", "borrowed_span", "untranslated", "removal_20"})
 """What needs a model, human scores or a source, or is another method over and over."""
-ROUNDS = 3
-"""A text gives a method so many pairs at most, each different."""
-
 Pair = tuple[str, str, str]
 """Method, original, changed."""
 
@@ -38,12 +35,14 @@ def methods() -> dict[str, bool]:
     return {name: default for name, default in found.items() if name not in NOT_DRAWN}
 
 
-def draw(texts: Sequence[str], language: str, wanted: dict[str, int], seed: int) -> list[Pair]:
+def draw(
+    texts: Sequence[str], language: str, wanted: dict[str, int], seed: int, rounds: int = 3
+) -> list[Pair]:
     """So many pairs of each method: one of each text in turn, then second and third ones that differ."""
     rows = {"item": [str(i) for i in range(len(texts))], "system": ["author"] * len(texts), "output": texts}
     frame = pl.DataFrame(rows)
     found: dict[str, dict[tuple[str, str], None]] = {name: {} for name in wanted}
-    for turn in range(ROUNDS):
+    for turn in range(rounds):
         for task in ("text", "asr"):
             names = [n for n in wanted if n in made_for(find_task(task)) and _is_drawn_as(n, task)]
             if not names:
@@ -90,22 +89,23 @@ def main() -> None:
     parser.add_argument("languages", nargs="+")
     parser.add_argument("--default", type=int, default=100, help="pairs of each default method")
     parser.add_argument("--on-request", type=int, default=50, help="pairs of each other method")
-    parser.add_argument("--methods", help="only these, separated by commas")
+    parser.add_argument("--methods", help="only these, separated by commas; pronoun:20 for so many of one")
+    parser.add_argument("--rounds", type=int, default=3, help="pairs that a text gives a method at most")
     parser.add_argument("--part", default="", help="the file LANGUAGE+PART.txt instead of LANGUAGE.txt")
     parser.add_argument("--size", type=int, default=150, help="pairs of a sheet")
     parser.add_argument("--seed", type=int, default=14)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    chosen = set(arguments.methods.split(",")) if arguments.methods else set(known_perturbations())
     wanted = {
-        name: arguments.default if default else arguments.on_request
-        for name, default in methods().items()
-        if name in chosen
+        name: arguments.default if default else arguments.on_request for name, default in methods().items()
     }
+    if arguments.methods:
+        named = dict(part.partition(":")[::2] for part in arguments.methods.split(","))
+        wanted = {name: int(count or wanted[name]) for name, count in named.items()}
     for language in arguments.languages:
         own = {n: k for n, k in wanted.items() if _knows(n, language)}
         texts = texts_of(language, arguments.part)
-        pairs = draw(texts, language, own, arguments.seed)
+        pairs = draw(texts, language, own, arguments.seed, arguments.rounds)
         name = language + arguments.part
         written = write_sheets(pairs, arguments.out, name, arguments.size, arguments.seed)
         counts = {n: sum(pair[0] == n for pair in pairs) for n in own}

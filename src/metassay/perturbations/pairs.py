@@ -125,7 +125,7 @@ def make_pairs(
 
 
 class Plan(NamedTuple):
-    """How pairs are made, whatever the methods; `named`: somebody asked for them, and must say the language."""
+    """How pairs are made, whatever the methods; `named`: somebody asked for them."""
 
     named: bool
     seed: int = 0

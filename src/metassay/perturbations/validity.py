@@ -17,6 +17,7 @@ from statistics import NormalDist
 
 from metassay.specs import parse_spec
 
+VERDICTS = ("worse", "equal", "better")
 COLUMNS = ("method", "original", "changed", "first", "second", "first_grammatical", "second_grammatical")
 """One row a pair: verdicts are `worse`, `equal` or `better`, grammaticality `yes` or `no`."""
 
