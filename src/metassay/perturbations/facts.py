@@ -19,10 +19,10 @@ from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
 from metassay.text.segmentation import segmented, written_without_spaces
-from metassay.text.words import Span, WordLists, replace_spans, terms, with_case_of, with_next
+from metassay.text.words import Span, WordLists, folders_with, replace_spans, terms, with_case_of, with_next
 
 Options = tuple[Span, tuple[str, ...]]
-_LANGUAGES = frozenset({"en", "de", "ru"})
+_PACKS = "metassay.perturbations.languages"
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _other_numbers(number: str, language: str | None) -> tuple[str, ...]:
 def _rows(language: str, name: str) -> dict[str, tuple[str, ...]]:
     """Every word of a list with the others of its rows."""
     rows: dict[str, tuple[str, ...]] = {}
-    for row in WordLists("metassay.perturbations.languages", language).rows(name):
+    for row in WordLists(_PACKS, language).rows(name):
         for word in row:
             rows[word] = (*rows.get(word, ()), *(other for other in row if other != word))
     return rows
@@ -107,7 +107,7 @@ def _rows(language: str, name: str) -> dict[str, tuple[str, ...]]:
 @functools.cache
 def _calendar(language: str) -> dict[str, tuple[str, ...]]:
     kinds: dict[tuple[str, str], list[str]] = {}
-    for kind, form, word in WordLists("metassay.perturbations.languages", language).rows("calendar", 3):
+    for kind, form, word in WordLists(_PACKS, language).rows("calendar", 3):
         kinds.setdefault((kind, form), []).append(word)
     return {word: tuple(w for w in words if w != word) for words in kinds.values() for word in words}
 
@@ -124,8 +124,8 @@ class Date(Exchange):
     """Replaces a random weekday or month by another one in the same form."""
 
     name: ClassVar[str] = "date"
-    languages: ClassVar[frozenset[str] | None] = _LANGUAGES
-    summary: ClassVar[str] = "replaces a weekday or month by another one (en, de, ru)"
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "calendar.tsv")
+    summary: ClassVar[str] = "replaces a weekday or month by another one"
 
     def found(self, view: View[str]) -> list[Options]:
         """Every day and month; Russian days after «в», and May and March where a date is meant."""
@@ -158,8 +158,8 @@ class Unit(Exchange):
     """Replaces the unit after a random number, or the currency sign before it, by another of its kind."""
 
     name: ClassVar[str] = "unit"
-    languages: ClassVar[frozenset[str] | None] = _LANGUAGES
-    summary: ClassVar[str] = "replaces a unit or currency by another one (en, de, ru)"
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "units.tsv")
+    summary: ClassVar[str] = "replaces a unit or currency by another one"
 
     def found(self, view: View[str]) -> list[Options]:
         """Every unit beside digits."""
@@ -178,7 +178,7 @@ class Gender(Exchange):
     """Makes a man of a woman or a woman of a man: he and she, er and sie, он and она, son and daughter."""
 
     name: ClassVar[str] = "gender"
-    languages: ClassVar[frozenset[str] | None] = _LANGUAGES
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "genders.tsv")
     summary: ClassVar[str] = "exchanges words for men and women (en, de, ru)"
 
     def found(self, view: View[str]) -> list[Options]:
@@ -197,7 +197,7 @@ class Gender(Exchange):
 
 @functools.cache
 def _rows_one_way(language: str) -> dict[str, str]:
-    return WordLists("metassay.perturbations.languages", language).mapping("genders")
+    return WordLists(_PACKS, language).mapping("genders")
 
 
 def _counterpart(text: str, term: re.Match[str], word: str, language: str) -> str | None:

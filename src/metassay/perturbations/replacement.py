@@ -14,7 +14,17 @@ from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
 from metassay.text.analysers import german_lemma
-from metassay.text.words import Span, replace_spans, starts_sentence, terms, with_case_of, with_next
+from metassay.text.words import (
+    WITHOUT_SPACES,
+    Span,
+    WordLists,
+    folders_with,
+    replace_spans,
+    starts_sentence,
+    terms,
+    with_case_of,
+    with_next,
+)
 
 Finder = Callable[[str, str, str], tuple[str, ...]]
 
@@ -32,6 +42,8 @@ _NEIGHBOUR = re.compile(r"\s+([^\W\d_]+)")
 _CLAUSE = re.compile(r"[^.,;:!?()\[\]\"„“”»«–—\n]{1,200}")
 _BEFORE = re.compile(r"([^\W\d_]+)\s+$")
 _LANGUAGES = {"en": english, "de": german, "ru": russian}
+"""Languages in which a pronoun's place decides; in all others its row does."""
+_PACKS = "metassay.perturbations.languages"
 
 
 @dataclass(frozen=True)
@@ -90,12 +102,14 @@ class Pronoun(WordEdit):
     """Replaces a random pronoun by a random other one that can stand in its place."""
 
     name: ClassVar[str] = "pronoun"
-    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"})
-    summary: ClassVar[str] = "replaces a random pronoun by another one (en, de, ru)"
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "pronouns.tsv")
+    summary: ClassVar[str] = "replaces a random pronoun by another one"
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with the pronouns drawn replaced."""
-        found = _pronouns(view.output, view.language or "")
+        language = view.language or ""
+        find = _pronouns if language in _LANGUAGES else _listed_pronouns
+        found = find(view.output, language)
         if len(found) < self.strength:
             return None
         edits = []
@@ -113,6 +127,34 @@ def _pronouns(text: str, language: str) -> list[tuple[Span, tuple[str, ...]]]:
         for term in terms(text)
         if term[0].lower() in words and (options := _options(text, term, language))
     ]
+
+
+def _listed_pronouns(text: str, language: str) -> list[tuple[Span, tuple[str, ...]]]:
+    """Every pronoun of a pack's rows with the others of its row, but where the pack says that it is none."""
+    pattern, rows, traps = _pack(language)
+    barred = [match.span() for trap in traps for match in trap.finditer(text)]
+    return [
+        (match.span(), rows[match[0].lower()])
+        for match in pattern.finditer(text)
+        if not any(start < match.end() and match.start() < end for start, end in barred)
+    ]
+
+
+Pack = tuple[re.Pattern[str], dict[str, tuple[str, ...]], tuple[re.Pattern[str], ...]]
+
+
+@functools.cache
+def _pack(language: str) -> Pack:
+    """A pattern for all pronouns, what may replace each, and patterns of what is none."""
+    lists = WordLists(_PACKS, language)
+    rows: dict[str, tuple[str, ...]] = {}
+    for row in lists.rows("pronouns"):
+        for word in row:
+            rows.setdefault(word, tuple(other for other in row if other != word))
+    longest_first = "|".join(sorted(rows, key=lambda word: (-len(word), word)))
+    whole = longest_first if language in WITHOUT_SPACES else rf"(?<![\w'’-])(?:{longest_first})(?![\w'’-])"
+    traps = tuple(re.compile(line, re.IGNORECASE) for line in lists.lines("not_pronouns"))
+    return re.compile(whole, re.IGNORECASE), rows, traps
 
 
 def _options(text: str, term: re.Match[str], language: str) -> tuple[str, ...]:

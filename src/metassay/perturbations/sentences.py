@@ -17,13 +17,25 @@ from metassay.perturbations.facts import Exchange, Options
 from metassay.perturbations.words import words_of
 from metassay.stats.random import Stream
 from metassay.text.tokens import token_spans
-from metassay.text.words import Span, WordLists, replace_spans, sentence_spans, without
+from metassay.text.words import (
+    WITHOUT_SPACES,
+    Span,
+    WordLists,
+    folders_with,
+    replace_spans,
+    sentence_spans,
+    terms,
+    without,
+)
 
 FOREIGN = 20_000
 """So many sentences of the data set are kept to borrow from."""
 SHARED = 0.6
 """A sentence that has more of its words from the item's own texts may belong to them."""
 TRIES = 8
+LEANING = 4
+"""Among so many first words one that points back is looked for."""
+PACKS = "metassay.perturbations.languages"
 
 
 @dataclass(frozen=True)
@@ -56,21 +68,41 @@ class SentenceRemoval(SentenceEdit):
 
 @dataclass(frozen=True)
 class SentenceSwapping(SentenceEdit):
-    """Exchanges two random sentences that differ."""
+    """Exchanges the first sentence with a random one that leans on what was said before it.
+
+    Two sentences that do not need each other can often stand in either order. One with a pronoun, a pointing
+    word or a connective among its first words (`leaning.txt` of the language) cannot come first.
+    """
 
     name: ClassVar[str] = "sentence_swapping"
-    summary: ClassVar[str] = "exchanges two random sentences"
+    languages: ClassVar[frozenset[str] | None] = folders_with(PACKS, "leaning.txt")
+    summary: ClassVar[str] = "exchanges the first sentence with one that leans on it"
 
     def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
-        """The text with the two sentences drawn exchanged."""
+        """The text with the first sentence and the one drawn exchanged."""
         texts = [view.output[start:end] for start, end in spans]
-        first = stream.below(len(texts))
-        others = [i for i, text in enumerate(texts) if text != texts[first]]
-        if not others:
+        language = view.language or ""
+        if _leans(texts[0], language):
             return None
-        second = stream.choice(others)
-        texts[first], texts[second] = texts[second], texts[first]
+        leaning = [i for i in range(1, len(texts)) if _leans(texts[i], language)]
+        if not leaning:
+            return None
+        drawn = stream.choice(leaning)
+        texts[0], texts[drawn] = texts[drawn], texts[0]
         return replace_spans(view.output, zip(spans, texts))
+
+
+def _leans(sentence: str, language: str) -> bool:
+    """Whether one of the first words of a sentence points back."""
+    if language in WITHOUT_SPACES:
+        return sentence.lstrip("「『“（").startswith(_leaning(language))
+    words = (term[0].lower() for term in terms(sentence)[:LEANING])
+    return not frozenset(_leaning(language)).isdisjoint(words)
+
+
+@functools.cache
+def _leaning(language: str) -> tuple[str, ...]:
+    return WordLists(PACKS, language).lines("leaning")
 
 
 @dataclass(frozen=True)
@@ -135,8 +167,8 @@ SHORTEST = 3
 class ClauseRemoval(Exchange):
     """Drops a random clause of at least three words that begins after a comma and ends before a mark.
 
-    In English, German and Russian only one that a conjunction, a relative pronoun or the like opens, so that
-    the main clause stays.
+    In languages whose pack lists them only one that a conjunction, a relative pronoun or the like opens, so
+    that the main clause stays.
     """
 
     name: ClassVar[str] = "clause_removal"
@@ -159,12 +191,10 @@ class ClauseRemoval(Exchange):
 
 @functools.cache
 def _openers(language: str | None) -> frozenset[str] | None:
-    known = language in {"en", "de", "ru"}
-    return (
-        WordLists("metassay.perturbations.languages", language or "").words("clause_openers")
-        if known
-        else None
-    )
+    """What opens a clause that can go; None where the pack of a language, or the pack itself, is missing."""
+    if language not in folders_with(PACKS, "clause_openers.txt"):
+        return None
+    return WordLists(PACKS, language or "").words("clause_openers")
 
 
 PERTURBATIONS = (SentenceRemoval, SentenceSwapping, SentenceRepetition, SentenceBorrowing, ClauseRemoval)

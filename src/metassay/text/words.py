@@ -250,6 +250,17 @@ class WordLists:
 
 
 @functools.cache
+def folders_with(package: str, file: str) -> frozenset[str]:
+    """The folders of a package that hold a file of this name: the languages that have a list.
+
+    >>> sorted(folders_with("metassay.text", "british_our.txt"))
+    ['en']
+    """
+    folders = (folder for folder in files(package).iterdir() if folder.is_dir())
+    return frozenset(folder.name for folder in folders if folder.joinpath(file).is_file())
+
+
+@functools.cache
 def _entries(package: str, folder: str, name: str) -> tuple[tuple[int, str], ...]:
     """The lines of a list that hold an entry, with their numbers."""
     try:

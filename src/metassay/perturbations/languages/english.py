@@ -31,6 +31,7 @@ ADDRESS: frozenset[str] = frozenset()
 """Ways to say you, of which English has one."""
 
 _BEFORE_OBJECT = _LISTS.words("before_object")
+_BEFORE_SUBJECT = _LISTS.words("before_subject")
 _AFTER_OBJECT = _LISTS.words("after_object")
 
 
@@ -41,38 +42,22 @@ def pronoun_class(previous: str, pronoun: str, following: str, rest: str) -> int
     if following in {"are", "were"} and pronoun in PRONOUNS[5]:
         return 5
     if pronoun in {"it", "you"}:
-        after_verb = previous in _BEFORE_OBJECT or previous.endswith("ing")
-        is_object = after_verb or not following or following in _AFTER_OBJECT
-        return 2 if is_object else 0 if pronoun == "it" else 1
+        return _it_or_you(previous, pronoun, following)
     if pronoun == "her":
         return 3 if following and following not in _AFTER_OBJECT else 2
     return next((row for row, words in enumerate(PRONOUNS) if pronoun in words), -1)
 
 
-NEGATION_REMOVAL = (
-    (r"\w+n['’]t (?:only|just)\b|\bnot (?:only|just|to mention)\b", None),
-    (r"\b(?:whether or not|if not|no matter|no one else)\b", None),
-    (r"\bno\.? ?\d|\bno[,.!?]|\bno$", None),
-    (r"\bcan(?:['’]t|not)\b", "can"),
-    (r"\bwon['’]t\b", "will"),
-    (r"\bshan['’]t\b", "shall"),
-    (r"\bain['’]t\b", "is"),
-    (r"(?<=\w)n['’]t\b", ""),
-    (r"\bno longer ", ""),
-    (r"\bnot ", ""),
-    (r" not\b", ""),
-    (r"\bnever ", ""),
-    (r" never\b", ""),
-    (r"\bno one\b|\bnobody\b", "someone"),
-    (r"\bnothing\b", "something"),
-    (r"\bnowhere\b", "somewhere"),
-    (r"\bnone of\b", "some of"),
-    (r"\bwithout\b", "with"),
-    (r"\bno (?=\w)", ""),
-)
-"""Negations and what stands in their place; None protects a phrase that looks like one and is not."""
-NEGATION_SIGNS = r"n['’]t\b|\b(?:not|no|never|nobody|nothing|nowhere|none|without|cannot)\b"
-"""Without one of these no rule can match."""
+def _it_or_you(previous: str, pronoun: str, following: str) -> int:
+    """Subject or object, which look alike; none where the words beside it leave that open."""
+    if not following or previous in _BEFORE_OBJECT or previous.endswith("ing"):
+        return 2
+    asked = previous in AUXILIARIES
+    opens = not previous or previous in _BEFORE_SUBJECT
+    if opens or asked or following in AUXILIARIES or (pronoun == "it" and following.endswith(("ed", "es"))):
+        return 0 if pronoun == "it" else 1
+    return 2 if following in _AFTER_OBJECT else -1
+
 
 AUXILIARIES = _LISTS.words("auxiliaries")
 INVERTED = _LISTS.words("inverted")
