@@ -23,7 +23,7 @@ from metassay.metrics.judge import Judge, connect_judges
 from metassay.metrics.registry import chosen_metrics, parse_metrics, sentinels_beside
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.pairs import Pairs, make_pairs
-from metassay.perturbations.validity import label_error
+from metassay.perturbations.validity import LabelError, label_error
 from metassay.settings import names_of, takes
 from metassay.specs import single_parts
 from metassay.store.run import RunFolder, ScoreParts
@@ -105,8 +105,11 @@ def assay(
     kept = None if llm is None else with_cache(llm, run)
     how = _How(default_workers(workers), run, parts, progress, kept)
     plan = replace(plan, metrics=connect_judges(plan.metrics, how.llm))
-    costs = {metric.spec: metric.cost_class for metric in plan.metrics}
-    result = _carry_out(data, plan, unit, (sentinels_beside(plan.metrics), costs), how)
+    sentinels = sentinels_beside(plan.metrics)
+    costs: dict[str, str] = {}
+    for metric in plan.metrics:
+        costs[metric.spec] = metric.cost_class
+    result = _carry_out(data, plan, unit, (sentinels, costs), how)
     if run is not None:
         write_run(run, result)
     return result
@@ -146,11 +149,13 @@ class _How:
             self.progress(stage, done, total)
 
 
-def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], how: _How) -> AssayResult:
-    """Make worse, score, judge."""
-    settings = plan.asked
+def _carry_out(
+    data: Dataset, plan: Plan, unit: Unit, beside: tuple[Sequence[Metric], dict[str, str]], how: _How
+) -> AssayResult:
+    """Make worse, score, judge; `beside` the metrics stand sentinels, and what each metric costs."""
+    settings, (sentinels, costs) = plan.asked, beside
     every = _pairs(data, plan, how)
-    labels = {}
+    labels: dict[tuple[str, str | None], LabelError | None] = {}
     for method in every.counts if settings.pairs == PERTURBED and not data.kind.ranked else ():
         for language in sorted(set(data.languages), key=str):
             labels[method, language] = label_error(method, language)
@@ -188,7 +193,7 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
         resamples=settings.resamples,
         permutations=settings.permutations,
         confounding=judged.judgements,
-        costs={metric.spec: metric.cost_class for metric in plan.metrics},
+        costs=costs,
         sentinels=[metric.spec for metric in sentinels],
         uninformed=[metric.spec for metric in plan.metrics if isinstance(metric, tuple(SENTINELS))],
         metadata=metadata,

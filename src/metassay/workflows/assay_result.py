@@ -17,7 +17,12 @@ from metassay.data.preparation import REASON, neighbours
 from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.judgements import RIGHT
-from metassay.meta.contexts.validity import Corrected, Validity, corrected_accuracy, perturbation_validity
+from metassay.meta.contexts.validity import (
+    CORRECTED,
+    Validity,
+    corrected_accuracy,
+    perturbation_validity,
+)
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation
@@ -85,7 +90,7 @@ class AssayResult(Result):
     contextual: ContextualResult
     folder: Path | None = None
     labels: Mapping[tuple[str, str | None], LabelError | None] = field(default_factory=dict)
-    """What hand-read pairs say of each method in each language; None where none were read."""
+    """What readings of pairs say of each method in each language; None where none were read."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -100,12 +105,11 @@ class AssayResult(Result):
     def _content(self) -> dict[str, Any]:
         """Computed once: report, tables and the command line all read this one object."""
         counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
+        corrected = self._corrected()
         validity = perturbation_validity(self.pairs, self.dataset)
         contextual = self.contextual.to_dict()
-        corrected = self._corrected()
-        nothing = dict.fromkeys(("accuracy_corrected", "corrected_low", "corrected_high", "label_error"))
         for m, row in enumerate(contextual["global"]):
-            row.update(nothing if corrected is None else plain(corrected.row(m)))
+            row.update(dict.fromkeys(CORRECTED) if corrected is None else plain(corrected[m]))
         return {
             "schema_version": SCHEMA_VERSION,
             "task": self.dataset.task,
@@ -129,8 +133,8 @@ class AssayResult(Result):
             "warnings": [*contextual["warnings"], *self._runs()],
         }
 
-    def _corrected(self) -> Corrected | None:
-        """Accuracies corrected for label error; None where pairs of some method and language were not read."""
+    def _corrected(self) -> list[dict[str, float]] | None:
+        """Accuracies corrected for label error; None where some method and language has no pair read."""
         kept = self.judged.chosen(self.pairs)
         judgements = self.judged.judgements.take(kept).select(np.array(self.contextual.ranked))
         languages = sorted(set(self.dataset.languages), key=str)

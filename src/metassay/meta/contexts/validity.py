@@ -17,7 +17,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from metassay.data.dataset import Dataset
-from metassay.meta.contexts.accuracy import TIE_CREDIT
+from metassay.meta.contexts.accuracy import TIE_CREDIT, ratio
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Judgements, OutcomeArray
 from metassay.perturbations.pairs import Pairs
 from metassay.stats import random
@@ -111,23 +111,8 @@ def _judgements(frame: pl.DataFrame, dataset: Dataset) -> Mapping[str, list[floa
     return found
 
 
-@dataclass(frozen=True)
-class Corrected:
-    """Accuracies [metrics] as they would be if every label were right, with intervals, and the label error."""
-
-    accuracy: FloatArray
-    low: FloatArray
-    high: FloatArray
-    label_error: FloatArray
-
-    def row(self, metric: int) -> dict[str, float]:
-        """What stands beside a metric's accuracy."""
-        return {
-            "accuracy_corrected": float(self.accuracy[metric]),
-            "corrected_low": float(self.low[metric]),
-            "corrected_high": float(self.high[metric]),
-            "label_error": float(self.label_error[metric]),
-        }
+CORRECTED = ("accuracy_corrected", "corrected_low", "corrected_high", "label_error")
+"""What stands beside a metric's accuracy where the label error of its pairs is known."""
 
 
 def corrected_accuracy(
@@ -138,8 +123,8 @@ def corrected_accuracy(
     ties: str,
     resamples: int,
     seed: int,
-) -> Corrected | None:
-    """Accuracy over all outputs corrected for label error (Rogan and Gladen, 1978); None where not possible.
+) -> list[dict[str, float]] | None:
+    """Accuracy over all outputs corrected for label error (Rogan and Gladen, 1978), a row per metric.
 
     `stratum` numbers the method and language of every pair, `read` has for each how many of its pairs were
     read and how many of these have a wrong label. With rate e of wrong labels, share t of ties and credit c
@@ -148,8 +133,8 @@ def corrected_accuracy(
         (1 - e) a + e (1 - a - (1 - 2 c) t),     hence     a = (seen - e (1 - (1 - 2 c) t)) / (1 - 2 e)
 
     for each stratum, if the metric is as often right about pairs with wrong labels as about the others of the
-    stratum: it then prefers the copy. Intervals have both errors: clusters are resampled, and rates drawn from
-    Beta(wrong + 1/2, read - wrong + 1/2). Not possible where half the labels of a stratum are wrong.
+    stratum: it then prefers the copy. Intervals have both errors: clusters are resampled, and rates drawn
+    from Beta(wrong + 1/2, read - wrong + 1/2). None where half the labels of a stratum are wrong, or more.
     """
     counts = np.array(read, dtype=np.float64).reshape(-1, 2)
     wrong, right = counts[:, 1], counts[:, 0] - counts[:, 1]
@@ -172,7 +157,7 @@ def corrected_accuracy(
         found[:, m] = np.clip([estimate[0], ends[0][0], ends[1][0], (share * rate).sum()], 0, 1)
         if len(clusters) < 2:
             found[1:3, m] = np.nan
-    return Corrected(*found)
+    return [dict(zip(CORRECTED, values)) for values in found.T.tolist()]
 
 
 def _stratum_sums(
@@ -193,11 +178,11 @@ def _stratum_sums(
     place = stratum[kept].astype(np.int64) * max(len(clusters), 1) + cluster
     size = count * len(clusters)
     sums = [np.bincount(place, weight * column, minlength=size) for column in columns]
-    return np.stack(sums).reshape(3 * count, len(clusters)), clusters
+    stacked: FloatArray = np.stack(sums).astype(np.float64).reshape(3 * count, len(clusters))
+    return stacked, clusters
 
 
 def _rogan_gladen(sums: FloatArray, rate: FloatArray) -> FloatArray:
     """The corrected accuracy from sums [3 strata, draws] and rates [strata, draws or 1], [draws]."""
     credit, most, size = np.split(sums, 3)
-    corrected: FloatArray = ((credit - rate * most) / (1 - 2 * rate)).sum(axis=0) / size.sum(axis=0)
-    return corrected
+    return ratio(((credit - rate * most) / (1 - 2 * rate)).sum(axis=0), size.sum(axis=0))
