@@ -36,7 +36,9 @@ _FIELDS = (
     Field("metric", "metric", "name"),
     Field("people", "pairs judged by people", "percent", "told right, with its 95\u202f% interval"),
     Field("rank", "place", "count", "by pairs judged by people"),
-    Field("spa", "SPA", "text", "soft pairwise accuracy: agreement with people on pairs of systems"),
+    Field("spa", "SPA", "number", "soft pairwise accuracy: agreement with people on pairs of systems"),
+    Field("spa_low", "95\u202f% from", "number"),
+    Field("spa_high", "to", "number"),
     Field("rank_spa", "place by SPA", "count"),
     Field("rule", "pairs made worse by rule", "percent", "told right, with its 95\u202f% interval"),
     Field("ties", "ties", "percent", "pairs judged by people to which the metric gives equal scores"),
@@ -82,6 +84,14 @@ def side(people: People) -> Sentence:
     opening = sentence(
         "On pairs judged by people{note:note} ({human:column})", note="people", human=people["human"]
     )
+    if rows[best]["accuracy"] is None:
+        return sentence("{opening} no metric has a score.", opening=opening)
+    if rows[rule]["accuracy"] is None:
+        pattern = (
+            "{opening} {best:metric} is right most often, in {share:figure}; {rule:metric}, the choice by "
+            "rule, has no score there."
+        )
+        return sentence(pattern, opening=opening, best=best, share=_brief(rows, best), rule=rule)
     if best == rule:
         pattern = "{opening}, too, {best:metric} is right most often, in {share:figure}{equals}."
         equals = _equals(people["by_people"], "; {equals} cannot be told apart from it")
@@ -201,7 +211,7 @@ def people_grids(findings: Findings) -> list[Grid]:
     if people is None:
         return []
     rows = [
-        {**row, "spa": _spa(row), "people": estimate(row), "rule": findings.overall.get(str(row["metric"]))}
+        {**row, "people": estimate(row), "rule": findings.overall.get(str(row["metric"]))}
         for row in people["metrics"]
     ]
     first = grid("people", f"By rule and by people ({people['human']})", _FIELDS, rows)
@@ -219,8 +229,3 @@ def _context_grid(column: str, contexts: Sequence[Mapping[str, Any]]) -> Grid:
     ]
     caption = f"Pairs judged by people, and agreement of their order with that by rule, by {column}"
     return grid(f"people-{column}", caption, fields, rows, at_most=500)
-
-
-def _spa(row: Mapping[str, Any]) -> str | None:
-    ends = {"low": row["spa_low"], "high": row["spa_high"]}
-    return None if row["spa"] is None else f"{number(row['spa'])}{_range(ends)}"
