@@ -77,13 +77,15 @@ def test_every_first_screen_names_people_and_keeps_the_words_apart(folder, resul
     assert 'id="note-people"' in page
 
 
-def test_several_human_scores_ask_for_a_name(dataset) -> None:
+def test_of_several_human_scores_one_is_heard_and_named(dataset) -> None:
     outputs = dataset.outputs.with_columns((pl.col(dataset.human[0]) * 2).alias("esa"))
     doubled = metassay.read(outputs, task="mt").with_human("esa")
-    asked = assay(doubled, metrics="chrf", **FAST).to_dict()
-    assert asked["people"] is None
-    assert any("--human" in note for note in asked["notes"])
-    assert assay(doubled, metrics="chrf", human="esa", **FAST).to_dict()["people"]["human"] == "esa"
+    found = assay(doubled, metrics="chrf", **FAST).to_dict()
+    assert found["people"]["human"] == dataset.human[0] == "mqm"
+    assert any("mqm is heard; --human names another" in note for note in found["notes"])
+    named = assay(doubled, metrics="chrf", human="esa", **FAST).to_dict()
+    assert named["people"]["human"] == "esa"
+    assert not any("is heard" in note for note in named["notes"])
 
 
 def test_data_without_human_scores_has_no_people(dataset) -> None:

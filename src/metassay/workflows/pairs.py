@@ -31,6 +31,8 @@ UNNAMED = "unnamed"
 """Stands there in pairs of which nobody says how they were made."""
 EQUAL_SIDES = "both sides of the pair are equal"
 DENSITY = "density"
+EXPERTS = ("mqm", "esa", "da_sqm", "da")
+"""Of several human scores the one to hear when none is named: those that cost people most come first."""
 
 
 def human_column(dataset: Dataset, named: str | None) -> str:
@@ -86,19 +88,20 @@ def human_rows(
 
 
 def people_column(dataset: Dataset, asked: AssaySettings, named: str | None) -> tuple[str | None, list[str]]:
-    """The human score by which an assay of made pairs hears people too, or None; and a note on why not.
+    """The human score by which an assay of made pairs hears people too, or None; and a note on the choice.
 
-    The one named, or the only one beside those of single raters (`mqm:rater1`).
+    The one named, else the first of `EXPERTS`, else the first; scores of single raters (`mqm:rater1`) last.
     """
     if asked.pairs != PERTURBED or not dataset.human or dataset.kind.ranked:
         return None, []
     if asked.preprocess != "none":
         return None, ["People judged the texts as they are, not preprocessed: pairs of theirs are not used."]
-    whole = [name for name in dataset.human if ":" not in name]
-    if named is None and len(whole) != 1:
-        listed = ", ".join(dataset.human)
-        return None, [f"There are several human scores ({listed}): name one with --human to hear people too."]
-    return named or whole[0], []
+    if named is not None or len(dataset.human) == 1:
+        return named or dataset.human[0], []
+    known = {name: place for place, name in enumerate(EXPERTS)}
+    first = min(dataset.human, key=lambda name: (":" in name, known.get(name.lower(), len(known))))
+    listed = ", ".join(dataset.human)
+    return first, [f"Of the human scores ({listed}) {first} is heard; --human names another."]
 
 
 def people_side(
