@@ -316,7 +316,7 @@ def study(folder):
 
 
 def demetr(data, people):
-    """DEMETR's order of the metrics against ours on the same outputs, and against people's on English sets."""
+    """DEMETR's order of the metrics against ours on the same outputs, and against people's in English."""
     sides = {}
     for side in ("theirs", "ours"):
         arrays = [data[f"{side}_{field}"] for field in ("outcome", "item", "output", "cluster", "method")]

@@ -104,12 +104,16 @@ def assay(
     parts = None if run is None else run.parts
     kept = None if llm is None else with_cache(llm, run)
     how = _How(default_workers(workers), run, parts, progress, kept)
-    plan = replace(plan, metrics=connect_judges(plan.metrics, how.llm))
-    sentinels = sentinels_beside(plan.metrics)
+    metrics = connect_judges(plan.metrics, how.llm)
+    sentinels = sentinels_beside(metrics)
     costs: dict[str, str] = {}
-    for metric in plan.metrics:
+    prices: dict[str, Sequence[float]] = {}
+    for metric in metrics:
         costs[metric.spec] = metric.cost_class
-    result = _carry_out(data, plan, unit, (sentinels, costs), how)
+        if metric.price is not None:
+            prices[metric.spec] = metric.price
+    plan = replace(plan, metrics=metrics, costs=costs, prices=prices)
+    result = _carry_out(data, plan, unit, sentinels, how)
     if run is not None:
         write_run(run, result)
     return result
@@ -149,11 +153,9 @@ class _How:
             self.progress(stage, done, total)
 
 
-def _carry_out(
-    data: Dataset, plan: Plan, unit: Unit, beside: tuple[Sequence[Metric], dict[str, str]], how: _How
-) -> AssayResult:
-    """Make worse, score, judge; `beside` the metrics stand sentinels, and what each metric costs."""
-    settings, (sentinels, costs) = plan.asked, beside
+def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], how: _How) -> AssayResult:
+    """Make worse, score, judge."""
+    settings = plan.asked
     every = _pairs(data, plan, how)
     labels: dict[tuple[str, str | None], LabelError | None] = {}
     for method in every.counts if settings.pairs == PERTURBED and not data.kind.ranked else ():
@@ -193,7 +195,7 @@ def _carry_out(
         resamples=settings.resamples,
         permutations=settings.permutations,
         confounding=judged.judgements,
-        costs=costs,
+        costs=plan.costs,
         sentinels=[metric.spec for metric in sentinels],
         uninformed=[metric.spec for metric in plan.metrics if isinstance(metric, tuple(SENTINELS))],
         metadata=metadata,

@@ -28,6 +28,7 @@ from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.validity import LabelError
+from metassay.reporting.reasons import worded
 from metassay.stats.arrays import plain
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import versions
@@ -55,6 +56,10 @@ class Plan:
     valid_pairs: bool = False
     heard: str | None = None
     """The human score by which people's own pairs are judged beside those that were made."""
+    costs: Mapping[str, str] = field(default_factory=dict)
+    """The class of cost of each metric."""
+    prices: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """What requests cost, of metrics that are paid for."""
 
     @property
     def notes(self) -> list[str]:
@@ -107,7 +112,7 @@ class AssayResult(Result):
         counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
         corrected = self._corrected()
         validity = perturbation_validity(self.pairs, self.dataset)
-        contextual = self.contextual.to_dict()
+        contextual = worded(self.contextual.to_dict(), self.contextual)
         for m, row in enumerate(contextual["global"]):
             row.update(dict.fromkeys(CORRECTED) if corrected is None else plain(corrected[m]))
         return {
@@ -124,7 +129,7 @@ class AssayResult(Result):
                 {"metric": m.spec, "signature": m.signature, "higher_is_better": m.higher_is_better}
                 for m in self.metrics
             ],
-            "price": {m.spec: list(m.price) for m in self.metrics if m.price is not None},
+            "price": {metric: list(price) for metric, price in self.plan.prices.items()},
             "validity": self._validity(validity),
             "label_errors": [_label_row(*key, found) for key, found in self.labels.items() if found],
             "valid_pairs_only": self.plan.valid_pairs,

@@ -12,6 +12,7 @@ from metassay.meta.contexts.people import PeopleSide
 from metassay.meta.contexts.systems import RatedSystems
 from metassay.meta.contexts.validity import corrected_accuracy
 from metassay.meta.pairwise import soft_pairwise_accuracy
+from metassay.reporting.reasons import worded
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.sign_flip import agreement, drawn_agreement, normal_p_values
 
@@ -42,7 +43,8 @@ def found(rng, rule, people, **options):
     contexts = [Contexts("half", ("even", "odd"), halves)]
     side = PeopleSide("mqm", beside, contexts, [systems(rng)])
     options = {"seed": 3, "resamples": 400, "permutations": 39, "pairs_from": "rule"} | options
-    return assay_pairs(rules, contexts, people=side, **options).to_dict(), rules, side
+    result = assay_pairs(rules, contexts, people=side, **options)
+    return worded(result.to_dict(), result), rules, side
 
 
 @pytest.fixture(scope="module")

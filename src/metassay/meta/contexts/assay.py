@@ -31,7 +31,7 @@ from metassay.meta.contexts.judgements import (
     single_valued,
 )
 from metassay.meta.contexts.people import People, PeopleSide, beside_people
-from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, enclosing
+from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, known_metadata
 from metassay.meta.contexts.tables import (
     Row,
     accuracy_rows,
@@ -44,7 +44,6 @@ from metassay.meta.contexts.tables import (
     robustness_rows,
     trend_entry,
     trend_p_entry,
-    warnings_of,
 )
 from metassay.stats import random
 from metassay.stats.arrays import FloatArray, plain
@@ -68,7 +67,7 @@ class ContextualResult:
     confounding: Confounding
     phi: FloatArray
     metadata: Mapping[str, Metadata]
-    warnings: tuple[str, ...]
+    minimum_items: int
     pairs_from: str = ""
     same_decisions: tuple[tuple[str, ...], ...] = ()
     uninformed: frozenset[str] = frozenset()
@@ -85,26 +84,13 @@ class ContextualResult:
         confounded = self.confounding.rows()
         for row, entry in enumerate(confounded):
             entry["sentinel"] = row in sentinels
-        beside = self.people
-        family = None if beside is None else beside.family()
-        claims = claim_entry(self.columns, self.whole, self._predictions, self.confounding, names, family)
-        first = names[self.whole.first]
-        accurate = [
-            name
-            for name, row in zip(names, self._whole(self.ranked))
-            if row["accuracy"] is not None and name not in self.uninformed - {first}
-        ]
-        followed = None if beside is None else beside.followed(claims, first, accurate)
-        recommendation = {
-            name: choice_entries(
-                replace(evidence, settled=followed or settled(claims, name, first, self.uninformed))
-            )
-            for name, evidence in self.evidence.items()
-        }
+        claims, first, beside = self._claims, names[self.whole.first], self.people
+        recommendation = {name: choice_entries(found) for name, found in self.settled_evidence.items()}
+        accurate = self._accurate
         details: Row = plain(
             {
                 "confounding": confounded,
-                "answer": answer_entry(recommendation, claims, followed or Settled(first), accurate)
+                "answer": answer_entry(recommendation, claims, self._followed or Settled(first), accurate)
                 if accurate
                 else None,
                 "people": None if beside is None else beside.to_dict(claims, first, accurate),
@@ -115,7 +101,6 @@ class ContextualResult:
                 "phi": {"metrics": [self.metrics[m] for m in self.ranked], "matrix": self.phi},
                 "claims": claims,
                 "pairs_from": self.pairs_from,
-                "warnings": self.warnings,
             }
         )
         return {
@@ -123,6 +108,37 @@ class ContextualResult:
             "global": self._whole(self.ranked),
             "sentinels": self._whole(sentinels),
             **details,
+        }
+
+    @cached_property
+    def _claims(self) -> Row:
+        names = [self.metrics[m] for m in self.ranked]
+        family = None if self.people is None else self.people.family()
+        return claim_entry(self.columns, self.whole, self._predictions, self.confounding, names, family)
+
+    @cached_property
+    def _accurate(self) -> list[str]:
+        """The metrics that may be chosen: those with an accuracy that know something of quality."""
+        names = [self.metrics[m] for m in self.ranked]
+        known = ~np.isnan(self.whole.estimates.accuracy[list(self.ranked), 0])
+        aside = self.uninformed - {names[self.whole.first]}
+        return [name for name, scored in zip(names, known) if scored and name not in aside]
+
+    @cached_property
+    def _followed(self) -> Settled | None:
+        """The choice by people, where it takes the place of the first one; else None."""
+        first = self.metrics[self.ranked[self.whole.first]]
+        return None if self.people is None else self.people.followed(self._claims, first, self._accurate)
+
+    @cached_property
+    def settled_evidence(self) -> dict[str, Evidence]:
+        """By column, what its choices rest on, with the choice of the run."""
+        first = self.metrics[self.ranked[self.whole.first]]
+        return {
+            name: replace(
+                evidence, settled=self._followed or settled(self._claims, name, first, self.uninformed)
+            )
+            for name, evidence in self.evidence.items()
         }
 
     @cached_property
@@ -223,8 +239,8 @@ def assay_pairs(
         evidence=evidence,
         confounding=confounded,
         phi=phi_coefficients(pairs.select(ranked)),
-        metadata=_metadata(contexts, columns, metadata or {}),
-        warnings=tuple(warnings_of(found, ranked, minimum_items)),
+        metadata=known_metadata(contexts, columns, metadata or {}),
+        minimum_items=minimum_items,
         pairs_from=pairs_from,
         same_decisions=same,
         uninformed=frozenset(uninformed),
@@ -252,19 +268,6 @@ def _study(
         each.name: study_column(pairs, each, overall, method, random.named(seed, "exchange", each.name))
         for each in columns
     }
-
-
-def _metadata(
-    contexts: Sequence[Contexts], columns: Sequence[Contexts], given: Mapping[str, Metadata]
-) -> dict[str, Metadata]:
-    """What is known about each column's contexts: other columns that enclose them, and what was given."""
-    known: dict[str, Metadata] = {}
-    for asked, column in zip(contexts, columns):
-        place = {value: c for c, value in enumerate(asked.values)}
-        kept = [place[value] for value in column.values]  # values without pairs are gone
-        fields = {name: [values[c] for c in kept] for name, values in given.get(column.name, {}).items()}
-        known[column.name] = {**enclosing(column, [each for each in columns if each is not column]), **fields}
-    return known
 
 
 def _check(

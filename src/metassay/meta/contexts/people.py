@@ -24,7 +24,7 @@ import numpy as np
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
 from metassay.meta.contexts.claims import Family, lead_p_values
 from metassay.meta.contexts.column import Column, Estimates, Method, Whole, resample, study_whole
-from metassay.meta.contexts.evidence import GLOBAL, Settled
+from metassay.meta.contexts.evidence import GLOBAL, Followed, Settled
 from metassay.meta.contexts.h2 import paired_agreement, split_half
 from metassay.meta.contexts.judgements import Contexts, Judgements
 from metassay.meta.contexts.systems import RatedSystems, SoftAccuracy, soft_accuracy
@@ -37,7 +37,7 @@ Row = dict[str, Any]
 Order = tuple[FloatArray, FloatArray | None]
 """Values [metrics] that order the metrics, and their resamples [metrics, resamples] where they were kept."""
 Tau = tuple[float, float, float]
-"""Kendall's tau-b and the ends of its interval."""
+"""Kendall's tau-b, or an accuracy, and the ends of its interval."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,14 @@ class People:
         """The choice by people, where the best metric by them is shown to be ahead of `first`; else None."""
         if not any(row["worse"] == first for row in claims[PEOPLE]):
             return None
-        rows = {row["metric"]: row for row in self._rows()}
+        place = next(row for row, m in enumerate(self.ranked) if self.metrics[m] == first)
+        why = Followed(self.human, first, self._estimate(self.best), self._estimate(place))
         best = self.metrics[self.ranked[self.best]]
-        why = (
-            f"People are followed over all outputs: of pairs judged by people ({self.human}) it tells "
-            f"{_brief(rows[best])} right, {first}, the choice by rule, {_brief(rows[first])}."
-        )
-        return Settled(best, why=why, top_group=self.top_group(claims, informed))
+        return Settled(best, people=why, top_group=self.top_group(claims, informed))
+
+    def _estimate(self, row: int) -> Tau:
+        m, found = self.ranked[row], self.whole.finding
+        return float(self._accuracy()[row]), float(found.low[m]), float(found.high[m])
 
     def top_group(self, claims: Row, informed: Sequence[str]) -> list[str]:
         """The best metric by people, and those not shown to be behind it, best first."""
@@ -274,9 +275,3 @@ def _rank(values: FloatArray, row: int) -> int | None:
     """From 1; equal values share the best place, an undefined one has none."""
     rounded = np.round(values, 12)
     return None if np.isnan(rounded[row]) else 1 + int((rounded > rounded[row]).sum())
-
-
-def _brief(row: Row) -> str:
-    """`61 % (59–63)`."""
-    ends = "" if row["low"] is None else f" ({100 * row['low']:.0f}–{100 * row['high']:.0f})"
-    return f"{100 * row['accuracy']:.0f} %{ends}"
