@@ -69,8 +69,9 @@ def read_scores(
     ours = _our_metrics(frame.columns)
     found = cubes(
         frame,
-        human=people,
+        human=[*dict.fromkeys([*people, *read_in.human])],
         metrics=[*ours, *metrics, *also],
+        described=read_in.described,
         lower_is_better=frozenset(name for name, metric in ours.items() if not metric.higher_is_better),
         file=read_in.file,
         keep_references=reading.keep_references,

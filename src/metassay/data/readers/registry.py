@@ -35,6 +35,10 @@ class RawTable:
     task: str | None = None
     """The task that the format belongs to; None where it may hold anything."""
     notes: tuple[str, ...] = ()
+    human: tuple[str, ...] = ()
+    """Columns that people gave, whatever their names."""
+    described: tuple[str, ...] = ()
+    """Columns that are metadata, numbers though they may hold."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class Format:
 
 def _score_trees(path: str, how: How) -> list[RawTable]:
     trees = mt_metrics_eval.read_score_trees(path, reference=how.reference)
-    return [RawTable(path, tree.frame, None, tree.notes) for tree in trees]
+    return [RawTable(path, tree.frame, None, tree.notes, tree.human, tree.described) for tree in trees]
 
 
 def _table(path: str, how: How) -> pl.DataFrame:
