@@ -96,7 +96,8 @@ def is_index(name: str) -> bool:
 def is_reserved(name: str) -> bool:
     """Whether a table would take a column of this name for more than metadata: an id, a text, a score."""
     lower = name.lower()
-    roles = {own for task in known_tasks().values() for names in task.columns.values() for own in names}
+    tasks = [task for task in known_tasks().values() if not task.ranked]
+    roles = {own for task in tasks for names in task.columns.values() for own in names}
     taken = {*KEY_PREFIXES, *METADATA, *FIXED_TEXT, "score", "metric", "worse", "perturbation"} | roles
     return lower in taken or bool(_REFERENCE.fullmatch(lower)) or is_human(name) or is_index(name)
 

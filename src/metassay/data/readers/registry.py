@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from metassay import plugins
-from metassay.data.readers import mqm_ratings, mt_metrics_eval, trec
+from metassay.data.readers import campaigns, inspect_logs, mqm_ratings, mt_metrics_eval, samples, trec
 from metassay.data.readers.files import checked_path, checked_text, is_pipe, opening_lines, read_bytes
 from metassay.data.readers.tables import is_table, parse_table, read_table
 from metassay.data.readers.utterances import is_espnet, is_manifest, read_espnet, read_manifest
@@ -89,6 +89,16 @@ def _score_trees(path: str, how: How) -> list[RawTable]:
     return [RawTable(path, tree.frame, None, tree.notes, tree.human, tree.described) for tree in trees]
 
 
+def _told(read: Callable[[str], samples.Told]) -> Callable[[str, How], list[RawTable]]:
+    """A reader of one table that names its metadata, and tells what it left out."""
+
+    def tables(path: str, _: How) -> list[RawTable]:
+        frame, described, notes = read(path)
+        return [RawTable(path, frame, None, notes, described=described)]
+
+    return tables
+
+
 def _table(path: str, how: How) -> pl.DataFrame:
     frame = read_table(path, quoting=how.quoting)
     return mqm_ratings.segment_scores(frame, file=path) if mqm_ratings.is_ratings(frame) else frame
@@ -109,6 +119,41 @@ FORMATS: tuple[Format, ...] = (
         is_espnet,
         lambda path, _: read_espnet(path),
         asr.TASK.name,
+    ),
+    Format(
+        "pearmut",
+        ".json .jsonl",
+        "annotations.json, or a campaign's log: scores of people by document, segment and model",
+        campaigns.is_pearmut,
+        _told(campaigns.read_pearmut),
+    ),
+    Format(
+        "appraise",
+        ".csv without header",
+        "ExportSystemScoresToCSV: annotator, system, segment, TGT …; scores alone, so --join it to outputs",
+        campaigns.is_appraise,
+        _told(campaigns.read_appraise),
+    ),
+    Format(
+        "inspect log",
+        ".eval .json",
+        "samples with their outputs, targets, scores and metadata",
+        inspect_logs.is_inspect_log,
+        _told(inspect_logs.read_inspect_log),
+    ),
+    Format(
+        "inspect samples",
+        ".csv .parquet",
+        "the table of samples_df: scores and metadata without outputs",
+        inspect_logs.is_inspect_table,
+        _told(inspect_logs.read_inspect_table),
+    ),
+    Format(
+        "lm-eval samples",
+        "samples_*.jsonl",
+        "MODEL/samples_TASK_DATE.jsonl: prompts, answers, targets, metrics",
+        samples.is_lm_eval,
+        _told(samples.read_lm_eval),
     ),
     Format(
         "speech manifest",
