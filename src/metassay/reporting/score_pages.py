@@ -29,6 +29,8 @@ EXPLANATION = (
     "Each system has three scores: one from the summed statistics (corpus), the mean of the segment scores"
     " (segment, m-), and the mean of corpus scores over resamples (bootstrap, x-)."
 )
+META_NAMES = {"spans": "span F1"}
+"""Meta-metrics that people know under another name."""
 ROWS_SHOWN = 500
 
 
@@ -150,7 +152,7 @@ def ranking_doubts(one: Row) -> list[str]:
 
 
 def _value(one: Row, row: Row) -> str:
-    shown = f"{one['meta']} {number(row['value'], digits=3)}"
+    shown = f"{META_NAMES.get(one['meta'], one['meta'])} {number(row['value'], digits=3)}"
     if row.get("low") is None or row.get("high") is None:
         return shown
     return f"{shown} (95 % interval {number(row['low'], digits=3)}–{number(row['high'], digits=3)})"

@@ -21,6 +21,7 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data import cells
+from metassay.data.readers.error_spans import read_spans
 from metassay.data.readers.mqm_ratings import check_lengths, read_rating_file
 from metassay.data.readers.mt_metrics_eval_texts import KEY, lines_of, with_metadata, with_texts
 from metassay.errors import InputError, Place, UnknownName, listed
@@ -101,6 +102,38 @@ def read_score_trees(folder: str | Path, *, reference: Sequence[str] = ()) -> li
             "no language pair has human and metric scores per segment.", place=Place(str(folder))
         )
     return found
+
+
+def read_marked_trees(
+    folder: str | Path, human: str | None = None, *, reference: Sequence[str] = ()
+) -> list[tuple[pl.DataFrame, dict[str, pl.DataFrame]]]:
+    """Of each language pair the errors that people marked, with texts, and by metric those that metrics did.
+
+    Of several rating files of people that of `human` is read, else the first.
+    """
+    found, test_sets = [], _test_sets(Path(folder))
+    for test_set in test_sets:
+        for scores in sorted(path for path in (test_set / "metric-scores").iterdir() if path.is_dir()):
+            lp = scores.name
+            files = sorted((test_set / "human-scores").glob(f"{lp}.*.seg.rating"))
+            named = [path for path in files if human and path.name.startswith(f"{lp}.{human}.")]
+            if files:
+                pair = _Pair(test_set, lp, _segments(test_set / "documents" / f"{lp}.docs", lp))
+                people = _marked(pair, [*named, *files][0], _references(pair, reference))
+                if len(test_sets) > 1:
+                    people = people.with_columns(testset=pl.lit(test_set.name))
+                marks = sorted(scores.glob("*.seg.rating"))
+                own = {path.name.removesuffix(".seg.rating"): read_spans(str(path)) for path in marks}
+                found.append((people, own))
+    return found
+
+
+def _marked(pair: _Pair, path: Path, chosen: Sequence[str]) -> pl.DataFrame:
+    """A row per rated output: its spans, document, domain and texts."""
+    spans = read_spans(str(path)).with_columns(pl.col("seg_id").cast(pl.Int64))
+    frame = spans.join(pair.base, on="seg_id", how="left", maintain_order="left")
+    frame = with_texts(frame, pair.test_set, pair.lp, chosen, pair.segments)
+    return frame.with_columns(pl.col("seg_id").cast(pl.String))
 
 
 def _test_sets(folder: Path) -> list[Path]:
