@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -18,6 +19,7 @@ from metassay.data.readers.error_spans import read_spans
 from metassay.errors import InputError
 from metassay.meta.people.meta_metrics import Procedure
 from metassay.meta.people.span_ranking import rank_spans, span_ratings
+from metassay.schemas import schema
 
 
 def write(path: Path, spans: dict[tuple[str, int], list[tuple[int, int]]], extra: str = "") -> Path:
@@ -49,6 +51,7 @@ def test_precision_recall_and_f1_by_hand(files: dict[str, Path]) -> None:
         files["people"], meta="spans", spans={"good": files["good"], "poor": files["poor"]}
     )
     found = result.to_dict()
+    jsonschema.validate(found, schema("rank"))
     (one,) = found["results"]
     assert (one["meta"], one["systems"], one["segments"], found["human"]) == ("spans", 2, 2, "marked errors")
     rows = {row["metric"]: row for row in one["metrics"]}

@@ -259,3 +259,11 @@ class DependSettings(Compared):
     panel: Annotated[bool, option("Nobody rated: each metric against the mean of the others.", "--panel")] = (
         False
     )
+    correct: Annotated[
+        Any,
+        option(
+            "Write scores read through f_G and f_k to a .parquet, .csv or .jsonl file, and try them.",
+            kind=str | None,
+            metavar="FILE",
+        ),
+    ] = None
