@@ -82,6 +82,25 @@ def standalone(path: Path) -> Path:
     return path
 
 
+def pearmut(path: Path) -> Path:
+    """The last character is part of a span there; what a user says again replaces what was said before."""
+    log = []
+    for spans_are in ({key: [(0, 1)] for key in SPANS}, SPANS):
+        for segment in (1, 2):
+            shown = [key for key in SPANS if key[1] == segment]
+            errors = {
+                system: [{"start_i": a, "end_i": b - 1, "severity": "minor", "category": None} for a, b in spans_are[system, segment]]
+                for system, _ in shown
+            }  # fmt: skip
+            if segment == 1:
+                errors["A"].append({"start_i": "missing", "end_i": "missing", "severity": "major"})
+            item = {"item_id": str(segment), "src": "x", "tgt": {own[0]: TEXTS[own] for own in shown}}
+            said = {system: {"score": 50, "error_spans": own} for system, own in errors.items()}
+            log.append({"item": [item], "annotation": [said], "user_id": "u", "item_i": segment})
+    path.write_text(json.dumps({"campaign": log}))
+    return path
+
+
 def spans_of(frame: pl.DataFrame) -> dict[tuple[str, int], list[tuple[int, int]]]:
     rows = frame.select("system", "seg_id", "spans").iter_rows()
     return {
@@ -97,6 +116,7 @@ def spans_of(frame: pl.DataFrame) -> dict[tuple[str, int], list[tuple[int, int]]
         (mqm_table, "x.tsv"),
         (own_table, "x.csv"),
         (standalone, "x.jsonl"),
+        (pearmut, "x.json"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

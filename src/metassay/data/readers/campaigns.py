@@ -77,6 +77,24 @@ def read_pearmut(path: str) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, .
     return table, told, notes
 
 
+def pearmut_errors(path: str) -> list[tuple[dict[str, Any], list[tuple[Any, Any]]]]:
+    """Of each output and user, the keys and the errors marked: first and last character, the last included.
+
+    Errors that are marked as missing from the output, and neutral remarks, have no place in it.
+    """
+    found: dict[tuple[str, ...], tuple[dict[str, Any], list[tuple[Any, Any]]]] = {}
+    for campaign, number, entry in _entries(path):
+        for own, annotation, position in _annotated(entry, Place(path, row=number)):
+            for model, text, said in [] if own.get("validation") else _models(own, annotation):
+                row = _pearmut_row(campaign, entry["item"], position, own)
+                row |= {"system": model, "hyp": text, "rater": str(entry.get("user_id"))}
+                errors = said.get("error_spans") or [] if isinstance(said, Mapping) else []
+                ends = [(e.get("start_i"), e.get("end_i")) for e in errors if e.get("severity") != "neutral"]
+                kept = [pair for pair in ends if "missing" not in pair]
+                found[campaign, row["seg_id"], model, row["rater"]] = (row, kept)
+    return list(found.values())
+
+
 _PEARMUT = ("testset", "seg_id", "doc_id")
 _NOT_TOLD = {
     "src",

@@ -2,7 +2,8 @@
 
 Read from mt-metrics-eval's `.seg.rating` files and its JSON lines of ratings, from tables with `start` and
 `end` of each error, those of the WMT25 task (`start_indices`, `end_indices`, `error_types`), and tables of
-MQM ratings, where `<v>` and `</v>` stand around the error in `target`. A span is [start, end).
+MQM ratings, where `<v>` and `</v>` stand around the error in `target`. Exports of
+pearmut have them too. A span is [start, end).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.columns import KEY_PREFIXES
+from metassay.data.readers.campaigns import is_pearmut, pearmut_errors
 from metassay.data.readers.files import ending, opening, read_text
 from metassay.data.readers.jsonlines import parse_object
 from metassay.data.readers.tables import JSON_LINES, read_table
@@ -43,6 +45,10 @@ def read_spans(path: str) -> pl.DataFrame:
         return _spans_of_rating_file(path)
     if ending(path) in JSON_LINES and '"errors"' in next(iter(opening(path)), ""):
         return _spans_of_json_lines(path)
+    if is_pearmut(path):
+        marked = pearmut_errors(path)
+        rows = pl.DataFrame([row for row, _ in marked], infer_schema_length=None)
+        return _with_spans(rows, [_included(ends, Place(path)) for _, ends in marked])
     frame = read_table(path, quoting="none" if path.endswith(".tsv") else "minimal")
     frame = _renamed(frame.rename({name: name.lower() for name in frame.columns}), path)
     suffix = "_gold" if "start_indices_gold" in frame.columns else ""
@@ -111,6 +117,12 @@ def _span(start: Any, end: Any, place: Place) -> tuple[int, int] | None:
     if not 0 <= first <= last:
         raise InputError(f"a span cannot go from {first} to {last}.", place=place)
     return (first, last) if first < last else None
+
+
+def _included(ends: Sequence[tuple[Any, Any]], place: Place) -> list[tuple[int, int]]:
+    """Spans whose last character is given, not the one behind it."""
+    spans = (_span(first, last, place) or (int(first), int(last)) for first, last in ends)
+    return [(first, last + 1) for first, last in spans]
 
 
 def _of_row(numbered: tuple[int, Mapping[str, Any]], path: str) -> list[tuple[int, int]]:
