@@ -190,8 +190,8 @@ def correction_sentences(rows: Sequence[Row], human: str) -> list[str]:
         most = max(own, key=lambda row: float(row["spa_gain"]))
         said.append(
             f"{how}, SPA with {human} on segments that were not fitted to is higher for {better} of "
-            f"{plural(len(own), 'metric')} and lower for {worse} (95 % intervals of the difference); "
-            f"the largest change upward is {number(most['spa_gain'], digits=3)}, of {most['metric']}."
+            f"{plural(len(own), 'metric')} and lower for {worse} (95 % intervals, each alone); the largest "
+            f"change upward is {number(most['spa_gain'], digits=3)}, of {most['metric']}."
         )
     (knows,) = (row for row in rows if row["baseline"] and row["mapping"] == "f_k")
     reached = sorted(float(row["spa"]) for row in through["f_k"])

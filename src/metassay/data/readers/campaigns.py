@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -19,6 +19,7 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.columns import is_reserved
 from metassay.data.readers.files import ending, opening, plain_name, read_text
+from metassay.data.readers.jsonlines import check_value
 from metassay.errors import InputError, Place
 
 RATINGS_KEY = ["testset", "lp", "seg_id", "system"]
@@ -64,6 +65,7 @@ def read_pearmut(path: str) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, .
             for model, text, said in _models(own, annotation):
                 row = _pearmut_row(campaign, entry["item"], position, own) | {"system": model, "hyp": text}
                 key = (campaign, row["seg_id"], model)
+                check_value(row, place)
                 ratings.setdefault(key, row)
                 # the log only grows: what a user said last of an output holds
                 scores.setdefault(key, {})[str(entry.get("user_id"))] = _score(said, place)
@@ -185,7 +187,10 @@ def is_appraise(path: str) -> bool:
     """Whether a file is what Appraise's ExportSystemScoresToCSV writes: rows without a header."""
     if ending(path) != ".csv":
         return False
-    fields = next(csv.reader(opening(path)[:1]), [])
+    try:
+        fields = next(csv.reader(opening(path)[:1]), [])
+    except csv.Error:
+        return False
     return (
         len(fields) >= 9 and fields[3] in ITEM_TYPES and re.fullmatch(r"-?[\d.]+|None", fields[6]) is not None
     )
@@ -199,7 +204,7 @@ def read_appraise(path: str) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, 
     scores: dict[tuple[str, str, str], dict[str, list[float]]] = {}
     documents: dict[tuple[str, str, str], str] = {}
     marked, tests = False, 0
-    for line, fields in enumerate(csv.reader(io.StringIO(read_text(path))), start=1):
+    for line, fields in enumerate(_fields(path), start=1):
         place = Place(path, line=line)
         if len(fields) < 9 or fields[3] not in ITEM_TYPES:
             raise InputError("no row as Appraise exports them was found.", place=place)
@@ -222,6 +227,15 @@ def read_appraise(path: str) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, 
     if tests:
         notes = (*notes, f"{plain_name(path)}: {tests} rows that test the raters (BAD, REF) were left out.")
     return table, (), notes
+
+
+def _fields(path: str) -> Iterator[list[str]]:
+    """The rows of a CSV file; an error where it is none."""
+    rows = csv.reader(io.StringIO(read_text(path)))
+    try:
+        yield from rows
+    except csv.Error as error:
+        raise InputError(f"this is no CSV ({error}).", place=Place(path, line=rows.line_num)) from None
 
 
 def _appraise_frame(documents: Mapping[tuple[str, str, str], str]) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from metassay.data import cells
 from metassay.data.columns import KEY_PREFIXES
 from metassay.data.readers.campaigns import is_pearmut, pearmut_errors
 from metassay.data.readers.files import ending, opening, read_text
-from metassay.data.readers.jsonlines import parse_object
+from metassay.data.readers.jsonlines import BROKEN, parse_object
 from metassay.data.readers.tables import JSON_LINES, read_table
 from metassay.errors import InputError, Place, listed
 
@@ -41,6 +41,16 @@ def read_spans(path: str) -> pl.DataFrame:
 
     Errors of the source, neutral remarks and omissions without a place in the output have no span.
     """
+    try:
+        return _read(path)
+    except InputError:
+        raise
+    except BROKEN as error:
+        what = f"spans are not in the form that was expected ({type(error).__name__})."
+        raise InputError(what, place=Place(path)) from None
+
+
+def _read(path: str) -> pl.DataFrame:
     if path.endswith(".seg.rating"):
         return _spans_of_rating_file(path)
     if ending(path) in JSON_LINES and '"errors"' in next(iter(opening(path)), ""):

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metassay.data.readers.files import decompress, ending, opening, plain_name, read_bytes, read_text
-from metassay.data.readers.jsonlines import parse_object
+from metassay.data.readers.jsonlines import check_value, parse_object
 from metassay.data.readers.samples import Told, columns, flat, free_name, number
 from metassay.data.readers.tables import DELIMITERS, PARQUET, read_table
 from metassay.errors import InputError, Place, shortened
@@ -69,6 +69,7 @@ def read_inspect_log(path: str) -> Told:
             | ({"doc_id": own} if several else {})
         )
         metadata.append(flat(sample.get("metadata")))
+        check_value([rows[-1], metadata[-1]], place)
         scores.append(_scores(sample.get("scores"), place))
     failed = sum(row["hyp"] is None for row in rows)
     notes = (f"{plain_name(path)}: {failed} samples have no output.",) if failed else ()

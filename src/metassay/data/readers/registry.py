@@ -18,6 +18,7 @@ import polars as pl
 from metassay import plugins
 from metassay.data.readers import campaigns, inspect_logs, mqm_ratings, mt_metrics_eval, samples, trec
 from metassay.data.readers.files import checked_path, checked_text, is_pipe, opening_lines, read_bytes
+from metassay.data.readers.jsonlines import BROKEN
 from metassay.data.readers.tables import is_table, parse_table, read_table
 from metassay.data.readers.utterances import is_espnet, is_manifest, read_espnet, read_manifest
 from metassay.errors import InputError, Place
@@ -93,7 +94,13 @@ def _told(read: Callable[[str], samples.Told]) -> Callable[[str, How], list[RawT
     """A reader of one table that names its metadata, and tells what it left out."""
 
     def tables(path: str, _: How) -> list[RawTable]:
-        frame, described, notes = read(path)
+        try:
+            frame, described, notes = read(path)
+        except InputError:
+            raise
+        except BROKEN as error:
+            what = f"this is not in the form that was expected ({type(error).__name__})."
+            raise InputError(what, place=Place(path)) from None
         return [RawTable(path, frame, None, notes, described=described)]
 
     return tables
