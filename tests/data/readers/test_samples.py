@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import metassay
+from metassay.cli import run
 from metassay.data.readers.registry import FORMATS, How, raw_tables
 from metassay.errors import InputError
 
@@ -131,6 +132,9 @@ def test_broken_logs_are_refused_with_their_file(tmp_path: Path) -> None:
         metassay.read(infinite)
 
 
-def test_the_new_readers_are_listed() -> None:
-    names = {one.name for one in FORMATS}
-    assert {"pearmut", "appraise", "inspect log", "inspect samples", "lm-eval samples"} <= names
+def test_the_readers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    names = {"pearmut", "appraise", "inspect log", "inspect samples", "lm-eval samples"}
+    assert names <= {one.name for one in FORMATS}
+    assert run(["list", "readers"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in names)
