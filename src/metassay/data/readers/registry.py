@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from metassay import plugins
-from metassay.data.readers import campaigns, inspect_logs, mqm_ratings, mt_metrics_eval, samples, trec
+from metassay.data.readers import campaigns, mqm_ratings, mt_metrics_eval, samples, trec
 from metassay.data.readers.files import checked_path, checked_text, is_pipe, opening_lines, read_bytes
 from metassay.data.readers.jsonlines import BROKEN
 from metassay.data.readers.tables import is_table, parse_table, read_table
@@ -145,15 +145,15 @@ FORMATS: tuple[Format, ...] = (
         "inspect log",
         ".eval .json",
         "samples with their outputs, targets, scores and metadata",
-        inspect_logs.is_inspect_log,
-        _told(inspect_logs.read_inspect_log),
+        samples.is_inspect_log,
+        _told(samples.read_inspect_log),
     ),
     Format(
         "inspect samples",
         ".csv .parquet",
         "the table of samples_df: scores and metadata without outputs",
-        inspect_logs.is_inspect_table,
-        _told(inspect_logs.read_inspect_table),
+        samples.is_inspect_table,
+        _told(samples.read_inspect_table),
     ),
     Format(
         "lm-eval samples",
