@@ -119,14 +119,16 @@ def _read_wmt25(folder: Path, random: Random) -> Any:
     random.choice(verbs)()
 
 
-def _read_each(*names: str) -> Callable[[Path, Random], Any]:
-    """Each file of its own: the broken one is one of them; as tables, and the errors marked in them."""
+def _read_each(*names: str, marked: bool = False) -> Callable[[Path, Random], Any]:
+    """Each file of its own: the broken one is one of them; as tables, or the errors marked in them."""
 
     def each(folder: Path, random: Random) -> None:
+        spans = marked and random.random() < 0.5
         for name in names:
-            if random.random() < 0.3:
+            if spans:
                 read_spans(str(folder / name))
-            raw_tables(folder / name, How())
+            else:
+                raw_tables(folder / name, How())
 
     return each
 
@@ -267,7 +269,7 @@ TARGETS: tuple[Target, ...] = (
     Target("scores", _seeds("scores"), lambda folder, _: _scores(folder / "scores.csv"), 12),
     Target("mt-metrics-eval", _seeds("tree"), lambda folder, _: _scores(folder / "wmt99", "mqm"), 6),
     Target("wmt25 tree", _seeds("tree25"), _read_wmt25, 8),
-    Target("pearmut", _seeds("pearmut"), _read_each("annotations.json", "demo.jsonl"), 6),
+    Target("pearmut", _seeds("pearmut"), _read_each("annotations.json", "demo.jsonl", marked=True), 6),
     Target("appraise", _seeds("appraise"), lambda folder, _: raw_tables(folder / "scores.csv", How()), 4),
     Target("inspect", _seeds("inspect"), _read_each("log.json", "samples.csv"), 6),
     Target("lm-eval", _seeds("lm_eval"), lambda folder, _: read(folder / "model"), 4),
