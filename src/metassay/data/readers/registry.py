@@ -174,7 +174,7 @@ FORMATS: tuple[Format, ...] = (
         "trec run",
         "any name, second word Q0",
         "a ranking: topic Q0 document rank score tag; needs --qrels",
-        trec.sniff,
+        trec.is_run,
         lambda path, _: trec.read_run(path),
         ranking.TASK.name,
     ),
