@@ -98,7 +98,8 @@ def test_every_pattern_compiles_and_every_group_is_there(language: str) -> None:
     for pattern, *replacement in rows:
         groups = {int(number) for number in re.findall(r"\\(\d)", "".join(replacement))}
         assert len(replacement) < 2
-        assert groups <= set(range(1, re.compile(pattern).groups + 1))
+        assert groups <= set(range(1, re.compile(re.sub(r"\{[a-z_]+\}", "x", pattern)).groups + 1))
+        assert all(lists.words(name) for name in re.findall(r"\{([a-z_]+)\}", pattern))
 
 
 @pytest.mark.parametrize("language", NEW)

@@ -19,7 +19,7 @@ from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
 from metassay.text.segmentation import segmented, written_without_spaces
-from metassay.text.words import Span, WordLists, folders_with, replace_spans, terms, with_case_of, with_next
+from metassay.text.words import Span, WordLists, folders_with, replace_spans, terms, with_case_of
 
 Options = tuple[Span, tuple[str, ...]]
 _PACKS = "metassay.perturbations.languages"
@@ -230,11 +230,15 @@ class Antonym(Exchange):
 
     def found(self, view: View[str]) -> list[Options]:
         """Every word with antonyms."""
-        found, previous = [], ""
-        for term, following in with_next(view.output):
-            form = dictionary_form(view.output, term, "en")
+        text, found = view.output, []
+        words = terms(text)
+        for i, term in enumerate(words):
+            if not english.has_antonyms(term[0].lower()):
+                continue
+            form = dictionary_form(text, term, "en")
+            previous = words[i - 1][0].lower() if i else ""
+            following = words[i + 1][0].lower() if i + 1 < len(words) else ""
             options = english.antonyms(previous, form, following) if form else ()
-            previous = term[0].lower()
             if options:
                 found.append((term.span(), tuple(with_case_of(term[0], word) for word in options)))
         return found

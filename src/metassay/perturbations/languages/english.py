@@ -89,6 +89,12 @@ def antonyms(previous: str, form: str, following: str) -> tuple[str, ...]:
     return _fitting(_opposites(form), previous, form, following)
 
 
+@functools.cache
+def has_antonyms(form: str) -> bool:
+    """Whether a lower-case word has any, wherever it stands."""
+    return _opposites(form) is not None
+
+
 def _fitting(entry: Entry | None, previous: str, form: str, following: str) -> tuple[str, ...]:
     if (
         entry is None
