@@ -131,7 +131,6 @@ MODULES = (
     "replacement",
     "entity",
     "negation",
-    "phonetic",
     "llm",
     "borrowed_span",
     "ranking",
