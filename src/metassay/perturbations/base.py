@@ -136,6 +136,7 @@ MODULES = (
     "ranking",
     "sentences",
     "facts",
+    "senses",
 )
 """The modules of this package that define perturbations; each lists its classes in `PERTURBATIONS`."""
 
