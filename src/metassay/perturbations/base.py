@@ -132,7 +132,6 @@ MODULES = (
     "entity",
     "negation",
     "llm",
-    "borrowed_span",
     "ranking",
     "sentences",
     "facts",
