@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -26,8 +26,10 @@ from metassay.text.words import WITHOUT_SPACES
 Progress = Callable[[int, int], None]
 PER_OUTPUT = 4
 """Methods per output, as in Deviyani and Diaz (2025), section 4.2."""
-TRIED = 5000
-"""On about so many outputs of a larger data set a forecast tries every method: taggers take their time."""
+TRIED = 50_000
+"""On about so many outputs of a larger data set a forecast tries a method."""
+TAGGED = 5000
+"""On so many those that wait for a tagger."""
 
 
 @dataclass(frozen=True)
@@ -117,23 +119,39 @@ def make_pairs(
     the number of workers or the other methods at work.
     """
     check_preprocessing(preprocess)
-    named = perturbations is not None
     methods = _methods(dataset.kind, perturbations, llm)
+    plan = Plan(perturbations is not None, seed, preprocess, workers, strict_resources, progress)
+    return _made(dataset, methods, plan).sample(per_output)
+
+
+class Plan(NamedTuple):
+    """How pairs are made, whatever the methods; `named`: somebody asked for them."""
+
+    named: bool
+    seed: int = 0
+    preprocess: str = "none"
+    workers: int = 1
+    strict: bool = False
+    progress: Progress | None = None
+
+
+def _made(dataset: Dataset, methods: tuple[Perturbation[Any], ...], plan: Plan) -> Pairs:
+    """The pairs of all methods, wherever they apply."""
     if methods and all(isinstance(method, Reordering) for method in methods):
         from metassay.perturbations.ranking_pairs import ranked_pairs
 
-        return ranked_pairs(dataset, methods, seed=seed).sample(per_output)
-    views = make_views(dataset, methods, preprocess=preprocess, seed=seed, workers=workers)
+        return ranked_pairs(dataset, methods, seed=plan.seed)
+    views = make_views(dataset, methods, preprocess=plan.preprocess, seed=plan.seed, workers=plan.workers)
     notes: dict[str, None] = {}
     columns: dict[str, list[Any]] = {}
     for done, method in enumerate(methods):
-        if progress is not None:
-            progress(done, len(methods))
-        columns[method.spec] = _perturb(method, views, notes, named=named, strict=strict_resources)
+        if plan.progress is not None:
+            plan.progress(done, len(methods))
+        columns[method.spec] = _perturb(method, views, notes, named=plan.named, strict=plan.strict)
         notes |= dict.fromkeys(method.notes())
-    if progress is not None:
-        progress(len(methods), len(methods))
-    pairs = _assemble(dataset, views, columns, preprocess, tuple(notes)).sample(per_output)
+    if plan.progress is not None:
+        plan.progress(len(methods), len(methods))
+    pairs = _assemble(dataset, views, columns, plan.preprocess, tuple(notes))
     return replace(pairs, usage={m.spec: usage for m in methods if (usage := m.usage()) is not None})
 
 
@@ -158,17 +176,29 @@ class Forecast:
         }
 
 
-def foretell(dataset: Dataset, *, most: int = TRIED, seed: int = 0, workers: int = 1) -> list[Forecast]:
-    """What `make_pairs` will do by default, found by doing it on all outputs, or on about `most` of them."""
+def foretell(
+    dataset: Dataset, *, most: int = TRIED, most_tagged: int = TAGGED, seed: int = 0, workers: int = 1
+) -> list[Forecast]:
+    """What `make_pairs` will do by default, found by doing it: on all outputs, or about as many as said."""
     methods = default_perturbations(dataset.kind)
-    if not methods or not len(dataset):
-        return []
+    languages = {} if dataset.kind.ranked else Counter(base_languages(dataset))
+    slow = tuple(method for method in methods if not method.tagged.isdisjoint(languages))
+    fast = tuple(method for method in methods if method not in slow)
+    counts: dict[str, tuple[PerturbationCount, int]] = {}
+    for own, limit in ((slow, min(most, most_tagged)), (fast, most)):
+        if not own or not len(dataset):
+            continue
+        tried = _spread(dataset, limit)
+        done = _made(tried, own, Plan(named=False, seed=seed, workers=workers))
+        counts |= {spec: (count, len(tried)) for spec, count in done.counts.items()}
+    return [_forecast(method, *counts[method.spec], languages) for method in methods if counts]
+
+
+def _spread(dataset: Dataset, most: int) -> Dataset:
+    """The outputs of items evenly spread over a data set, about so many of them; all where they are few."""
     step = -(-len(dataset) // most)
     kept = dataset.items[::step]
-    tried = dataset if step == 1 else dataset.where(dataset.outputs["item"].is_in(kept), reason="not tried")
-    counts = make_pairs(tried, per_output=None, seed=seed, workers=workers).counts
-    languages = {} if dataset.kind.ranked else Counter(base_languages(dataset))
-    return [_forecast(method, counts[method.spec], len(tried), languages) for method in methods]
+    return dataset if step == 1 else dataset.where(dataset.outputs["item"].is_in(kept), reason="not tried")
 
 
 def _forecast(
