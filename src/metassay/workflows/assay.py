@@ -152,6 +152,7 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
             data,
             every,
             (*metrics, *sentinels),
+            sample=sample,
             cluster=settings.cluster,
             weights=output_weights(data, settings.weights, plan.contexts),
             workers=how.workers,
@@ -160,11 +161,10 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
         )
     of_metrics = [note for metric in metrics for note in metric.notes()]
     judged = replace(judged, notes=(*judged.notes, *notes, *of_metrics))
-    kept = judged.chosen(sample)
     how.tell("judging", 0, 1)
     contextual = assay_pairs(
-        judged.judgements.take(kept),
-        [judged.in_context(context, kept) for context in plan.contexts],
+        judged.judgements.take(judged.sampled),
+        [judged.in_context(context) for context in plan.contexts],
         ties=settings.ties,
         agreement=settings.agreement,
         seed=plan.seed,

@@ -106,7 +106,7 @@ def judgements_frame(result: AssayResult) -> pl.DataFrame:
         metric: pl.Series(metric, outcome).cast(pl.Int8).replace(-2, None)
         for metric, outcome in zip(judgements.metrics, judgements.outcome)
     }
-    chosen = pl.Series("sampled", result.judged.chosen(result.pairs))
+    chosen = pl.Series("sampled", result.judged.sampled)
     return result.judged.pairs.frame.select("item", "system", "perturbation").with_columns(
         chosen, *outcomes.values()
     )
