@@ -218,8 +218,12 @@ def test_judges_are_assayed_like_any_metric_and_replayed_without_a_request(
     capfd.readouterr()
     assert run(["judge", str(tmp_path / "run"), "--context", "perturbation", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
-    assert found["judges"][0]["accuracy"] == 0.5
-    assert {row["context"]: row["accuracy"] for row in found["contexts"]["perturbation"]} == {"insertion": 0, "removal": 1}  # fmt: skip
+    assert [row["judge"] for row in found["judges"]] == ["judge(mode=pairwise,model=m)", "judge(model=m)"]
+    assert [row["accuracy"] for row in found["judges"]] == [0.5, 0.5]
+    assert [row["length_bias"] for row in found["judges"]] == [1, 1]
+    assert [row["both_orders_same"] for row in found["judges"]] == [1, None]
+    for row in found["contexts"]["perturbation"]:
+        assert row["accuracy"] == (row["context"] == "removal")
 
 
 @pytest.mark.parametrize("per_output", [1, 2])
@@ -246,7 +250,11 @@ def test_a_model_is_asked_only_about_the_pairs_that_are_judged(server, outputs, 
     for name in ("judge(model=m)", "judge(mode=pairwise,model=m)"):
         assert rest[name].null_count() == rest.height
         assert judgements.filter("sampled")[name].null_count() == 0
-    assert pl.read_parquet(out / "results" / "verdicts.parquet").height == 2 * sampled.height
+    asked_of = pl.read_parquet(out / "results" / "verdicts.parquet")["judge"].value_counts()
+    assert dict(asked_of.iter_rows()) == {
+        "judge(model=m)": sampled.height,
+        "judge(mode=pairwise,model=m)": 2 * sampled.height,
+    }
 
 
 def test_several_pairs_of_one_output_are_told_apart_and_items_stay_together(server, tmp_path, capfd):
@@ -277,6 +285,10 @@ def test_several_pairs_of_one_output_are_told_apart_and_items_stay_together(serv
     (row,) = found["judges"]
     assert (found["items"], row["pairs"], row["askings"]) == (12, 36, 72)
     assert row["accuracy"] == pytest.approx(2 / 3)
+    settled = verdicts.filter("swapped")
+    named, better = ((settled[name].cast(pl.String) == "1").mean() for name in ("winner", "better"))
+    assert 0 < better < 1
+    assert row["base_rate"] == pytest.approx(named * better + (1 - named) * (1 - better))
     of_items = binomtest(8, 12).proportion_ci(method="wilson")  # 36 single pairs would give (.50, .80)
     assert row["low"] <= of_items.low
     assert row["high"] >= of_items.high

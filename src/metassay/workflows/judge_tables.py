@@ -58,7 +58,7 @@ def _verdicts_of_runs(data: Paths) -> list[str]:
             found.append(str(Path(path) / VERDICTS))
         else:
             raise InputError(
-                "no judge compared outputs in this run.",
+                "there was no judge in this run.",
                 place=Place(file=path),
                 remedy="Make one with: metassay assay DATA --metrics 'judge(mode=pairwise)' --llm-url URL",
             )

@@ -18,9 +18,10 @@ from metassay.engine.local import Parts, Progress, score_lists, score_rows
 from metassay.errors import InputError
 from metassay.meta.contexts.judgements import RIGHT, Contexts, Judgements, judge
 from metassay.metrics.base import Metric
-from metassay.metrics.judge import Judge
+from metassay.metrics.judge import Judge, Preferences
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
+from metassay.workflows.judge_asking import verdicts_on_pairs
 from metassay.workflows.preparing import Unit, clusters, scoring_rows
 
 KEY = ["item", "system"]
@@ -45,7 +46,7 @@ class JudgedPairs:
     """The pairs that count in the results; the others tell only how methods differ."""
     notes: tuple[str, ...] = ()
     verdicts: pl.DataFrame | None = None
-    """What judges that compare two outputs said in either order; None where there are none."""
+    """What judges said of the sampled pairs, in every order that they were asked in; None without judges."""
 
     def in_context(self, context: Context) -> Contexts:
         """The context of each sampled pair: that of its output."""
@@ -128,7 +129,7 @@ def _score_texts(
 ) -> Sides:
     """Scores of both sides; those of a language model are NaN where the pair is not in the sample.
 
-    Judges that compare two outputs leave what they said in `verdicts`; their score of a side is its verdict.
+    The score of a side by a judge that compares is its verdict. What judges said is left in `verdicts`.
     """
     better, worse = (np.full((len(metrics), len(pairs)), np.nan) for _ in range(2))
     seconds: dict[str, float] = {}
@@ -141,12 +142,17 @@ def _score_texts(
         for place, one, two in zip(single, better_side, worse_side):
             better[place, where], worse[place, where] = one, two
     for place, metric in enumerate(metrics):
-        if isinstance(metric, Judge) and metric.pairwise:
+        if not isinstance(metric, Judge):
+            continue
+        if metric.pairwise:
             started = time.perf_counter()
-            verdict, said = _compared(metric, dataset, few)
-            better[place, sampled], worse[place, sampled] = verdict, 1 - verdict
-            verdicts.append(said)
+            found = _compared(metric, dataset, few)
+            better[place, sampled], worse[place, sampled] = found.verdict, 1 - found.verdict
+            verdicts.append(verdicts_on_pairs(metric, few.frame, found.asked))
             seconds[metric.spec] = time.perf_counter() - started
+        else:
+            said = (np.sign(better[place, sampled] - worse[place, sampled]) + 1) / 2
+            verdicts.append(verdicts_on_pairs(metric, few.frame, said[None]))
     return seconds, better, worse
 
 
@@ -182,48 +188,16 @@ def _compares(metric: Metric) -> bool:
     return isinstance(metric, Judge) and metric.pairwise
 
 
-def _compared(judge: Judge, dataset: Dataset, pairs: Pairs) -> tuple[NDArray[np.float64], pl.DataFrame]:
-    """Which side of every pair a judge prefers, and a table of what it said: the output is number 1."""
+def _compared(judge: Judge, dataset: Dataset, pairs: Pairs) -> Preferences:
+    """Which side of every pair a judge prefers, asked in both orders."""
     reads = judge.needs | judge.optional
     base = scoring_rows(dataset).frame[_rows(dataset, pairs)]
     firsts, seconds = (
         Rows(base.with_columns(pairs.frame[side].alias("output"))) for side in ("output", "worse")
     )
-    found = [
-        judge.prefer(one.batch(reads), two.batch(reads)) for one, two in zip(firsts.cuts(), seconds.cuts())
-    ]
-    verdict = np.concatenate([part.verdict for part in found])
-    asked = np.concatenate([part.asked for part in found], axis=1)
-    said = [
-        pairs.frame.select(
-            _pair_ids(pairs.frame),
-            "item",
-            "system",
-            "perturbation",
-            pl.lit(judge.spec).alias("judge"),
-            pl.lit(value=bool(swapped)).alias("swapped"),
-            pl.Series("winner", asked[swapped]).replace_strict(
-                {1.0: "1", 0.0: "2", 0.5: "tie"}, default=None
-            ),
-            pl.lit(1).alias("better"),
-            pl.col("output").alias("output_1"),
-            pl.col("worse").alias("output_2"),
-        )
-        for swapped in (0, 1)
-    ]
-    return verdict, pl.concat(said)
-
-
-def _pair_ids(frame: pl.DataFrame) -> pl.Series:
-    """A name for every pair, no two alike, whatever the order of the rows.
-
-    People make several pairs of one output in one way; their texts number these.
-    """
-    named = frame.select(
-        pl.concat_str("item", "system", "perturbation", separator="/").alias("pair"), pl.all()
-    )
-    number = pl.struct("item", "system", "output", "worse").rank("ordinal").over("pair")
-    return named.select(pl.concat_str("pair", number, separator="/").alias("pair"))["pair"]
+    cuts = zip(firsts.cuts(), seconds.cuts())
+    found = [judge.prefer(one.batch(reads), two.batch(reads)).asked for one, two in cuts]
+    return Preferences(np.concatenate([np.empty((2, 0)), *found], axis=1))
 
 
 def _score_ranked(

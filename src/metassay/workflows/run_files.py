@@ -37,7 +37,7 @@ EXAMPLES = "results/examples.json"
 REPORT = "report.html"
 TIMINGS = "timings.json"
 VERDICTS = "results/verdicts.parquet"
-"""What judges that compare two outputs said, in both orders: `metassay judge RUN` reads it."""
+"""What judges said of the pairs, in every order that they were asked in: `metassay judge RUN` reads it."""
 DEPENDENCE_WIDTH = 720
 _LONGEST = 150
 """File systems take 255 bytes, and endings follow."""
