@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
+from metassay.data.preparation import Unit, clusters
 from metassay.engine.batches import Rows
 from metassay.engine.local import Parts, Progress, score_lists, score_rows
 from metassay.errors import InputError
@@ -22,7 +23,7 @@ from metassay.metrics.judge import Judge, Preferences
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.workflows.judge_asking import verdicts_on_pairs
-from metassay.workflows.preparing import Unit, clusters, scoring_rows
+from metassay.workflows.read import scoring_rows
 
 KEY = ["item", "system"]
 PER_METRIC = 4
@@ -47,6 +48,8 @@ class JudgedPairs:
     notes: tuple[str, ...] = ()
     verdicts: pl.DataFrame | None = None
     """What judges said of the sampled pairs, in every order that they were asked in; None without judges."""
+    of_metrics: tuple[str, ...] = ()
+    """What a reader of the metrics' scores must know."""
 
     def in_context(self, context: Context) -> Contexts:
         """The context of each sampled pair: that of its output."""
@@ -59,7 +62,7 @@ def judge_pairs(
     metrics: Sequence[Metric],
     *,
     sample: Pairs | None = None,
-    cluster: str | None = None,
+    unit: Unit | None = None,
     weights: NDArray[np.float64] | None = None,
     workers: int | None = None,
     parts: Parts | None = None,
@@ -71,27 +74,31 @@ def judge_pairs(
     """
     rows = _rows(dataset, pairs)
     sampled = _in_sample(pairs, sample)
+    names = tuple(metric.spec for metric in metrics)
     verdicts: list[pl.DataFrame] = []
     if isinstance(pairs, RankedPairs):
         seconds, better, worse = _score_ranked(dataset, pairs, metrics, workers)
     else:
         how = _How(workers, parts, progress)
         seconds, better, worse = _score_texts(dataset, pairs, sampled, metrics, how, verdicts)
+    of_metrics = tuple(note for metric in metrics for note in metric.notes())
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
     methods = tuple(sorted(pairs.frame["perturbation"].unique()))
-    unit = clusters(dataset, cluster)
+    unit = unit or clusters(dataset, None)
     judgements = Judgements(
-        metrics=tuple(metric.spec for metric in metrics),
+        metrics=names,
         methods=methods,
         outcome=judge(better, worse, tolerance),
-        item=_item_codes(dataset)[rows],
+        item=unit.items[rows],
         output=rows.astype(np.int32),
         cluster=unit.codes[rows],
         method=np.searchsorted(np.array(methods), pairs.frame["perturbation"].to_numpy()).astype(np.int32),
         weights=None if weights is None else weights[rows],
     )
     said = pl.concat(verdicts) if verdicts else None
-    return JudgedPairs(pairs, rows, better, worse, judgements, seconds, unit, sampled, unit.notes, said)
+    return JudgedPairs(
+        pairs, rows, better, worse, judgements, seconds, unit, sampled, unit.notes, said, of_metrics
+    )
 
 
 def _in_sample(pairs: Pairs, sample: Pairs | None) -> NDArray[np.bool_]:
@@ -229,11 +236,6 @@ def _first_output(pairs: Pairs, position: NDArray[np.int64], count: int) -> pl.S
     first = np.zeros(count, dtype=np.int64)
     first[position[::-1]] = np.arange(len(position))[::-1]
     return pairs.frame["output"][first].alias("output")
-
-
-def _item_codes(dataset: Dataset) -> NDArray[np.int32]:
-    codes = {item: code for code, item in enumerate(dataset.items)}
-    return np.array([codes[item] for item in dataset.outputs["item"]], dtype=np.int32)
 
 
 def wrong_pairs(dataset: Dataset, metrics: tuple[Metric, ...], judged: JudgedPairs) -> list[dict[str, Any]]:
