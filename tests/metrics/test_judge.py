@@ -124,6 +124,7 @@ def test_rubric_and_spans(server, tmp_path):
 @pytest.mark.parametrize(
     ("text", "value"),
     [("Score: 0", 0), ("score = 100/100.", 100), ("**Score: 62,5**", 62.5), ("Score: 10\nScore: 20", 20), ("77", 77),
+     ("The score of the output is 100.", 100), ("The score is: 7", 7), ("My score of the day is high: 7", None),
      ("Score: 101", None), ("Score: -5", None), ("Score: 1e2", None), ("between 10 and 20", None), ("", None), ("Score:", None)],
 )  # fmt: skip
 def test_scores_are_read_or_are_not(text, value):

@@ -28,6 +28,7 @@ from metassay.stats.multiplicity import holm
 _LEVEL = 0.05
 _COMBINATIONS = 10
 _FLOOR = 0.5  # clusters' worth of difference that the spread of an accuracy is never below
+_AT_ONCE = 1 << 20  # entries of a matrix of combinations and cells: what a cache holds
 _EXCESS = 2.0  # times that resampling adds to σ²: once as sampling error did, once on top of it
 
 
@@ -243,22 +244,47 @@ def _accuracy_of_combinations(
         sums: FloatArray = np.bincount(slot, weights=values, minlength=size).astype(np.float64)
         return sums.reshape(len(cells) - 1, -1)
 
+    means = _exact_means if judgements.weights is None else _weighted_means
     rows = []
     for outcome in judgements.outcome:
         here = outcome[order]
         earned = by_cell(weights * ((here == RIGHT) + half * (here == TIE)))
         scored, weight = by_cell((here != MISSING).astype(np.float64)), by_cell(weights * (here != MISSING))
-        rows.append([_context_mean(earned, scored, weight, mask, starts) for mask in masks.T])
+        rows.append(means(earned, scored, weight, masks, starts))
     return np.array(rows).reshape(len(judgements.metrics), masks.shape[1])
 
 
-def _context_mean(
-    earned: FloatArray, scored: FloatArray, weight: FloatArray, mask: FloatArray, starts: NDArray[np.int64]
-) -> float:
-    pairs = scored @ mask
-    credit = np.add.reduceat(np.nan_to_num(ratio(earned @ mask, pairs)), starts)
-    size = np.add.reduceat(np.nan_to_num(ratio(weight @ mask, pairs)), starts)
-    return float(_mean(ratio(credit, size)[None], axis=1)[0])
+def _exact_means(
+    earned: FloatArray, scored: FloatArray, _: FloatArray, masks: FloatArray, starts: NDArray[np.int64]
+) -> FloatArray:
+    """As `_weighted_means`, to the last bit, for pairs that weigh 1.
+
+    Their halves add up exactly in any order, so that many combinations share a product of matrices.
+    """
+    found = np.empty(masks.shape[1])
+    step = max(1, _AT_ONCE // max(1, len(scored)))
+    for start in range(0, masks.shape[1], step):
+        some = masks[:, start : start + step].T
+        pairs = some @ scored.T
+        earnings = some @ earned.T
+        size = np.add.reduceat((pairs > 0).astype(np.float64), starts, axis=1)
+        np.divide(earnings, np.maximum(pairs, 1, out=pairs), out=earnings)
+        credit = np.add.reduceat(earnings, starts, axis=1)
+        found[start : start + step] = _mean(ratio(credit, size), axis=1)
+    return found
+
+
+def _weighted_means(
+    earned: FloatArray, scored: FloatArray, weight: FloatArray, masks: FloatArray, starts: NDArray[np.int64]
+) -> FloatArray:
+    """Mean over contexts of the local accuracy on the pairs of each combination, [combinations]."""
+    found = np.empty(masks.shape[1])
+    for column, mask in enumerate(masks.T):
+        pairs = scored @ mask
+        credit = np.add.reduceat(np.nan_to_num(ratio(earned @ mask, pairs)), starts)
+        size = np.add.reduceat(np.nan_to_num(ratio(weight @ mask, pairs)), starts)
+        found[column] = _mean(ratio(credit, size)[None], axis=1)[0]
+    return found
 
 
 def _spread(values: FloatArray) -> FloatArray:
