@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,10 @@ from typing import Any
 import polars as pl
 
 HERE = Path(__file__).parent
-SCORES = "judge(prompt=direct.txt,tokens=16,again=0)"
-COMPARES = "judge(mode=pairwise,prompt=pairwise.txt,tokens=16,again=0)"
+JUDGES = {
+    "direct": "judge(prompt=direct.txt,tokens=16,again=0)",
+    "pairwise": "judge(mode=pairwise,prompt=pairwise.txt,tokens=16,again=0)",
+}
 COMPARES_WARMLY = "judge(mode=pairwise,prompt=pairwise.txt,tokens=16,again=0,temperature=0.7)"
 REPEATED = 25
 """So many pairs are asked about twice, at temperature .7, for self-consistency."""
@@ -36,27 +39,47 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     chosen = sampled(pl.read_parquet(data / "challenge/demetr.parquet"), count)
     chosen.write_parquet(out / "pairs.parquet")
-    metrics = f"chrf,{SCORES},{COMPARES}"
-    command = ["assay", "--pairs", str(out / "pairs.parquet"), "--task", "mt", "--language", "en",
-               "--metrics", metrics, "--context", "severity", "--out", str(out / "run")]  # fmt: skip
-    questions = 2 * count + len({*chosen["output"], *chosen["worse"]})
-    answers = out / "run" / "llm-answers.jsonl"
-    before = interrupted(command, answers, questions // 2)
-    started = time.perf_counter()
-    asked(command)
-    print(f"went on for {time.perf_counter() - started:.0f} s")
-    keys = kept(answers)
-    print(f"{before} answers when killed, {len(keys)} in the end, {len(set(keys))} of them distinct")
-    bytes_before = answers.read_bytes()
-    asked(command)
-    print(f"the same command once more asks nothing: {answers.read_bytes() == bytes_before}")
-    found = json.loads(asked(["judge", str(out / "run"), "--context", "perturbation", "--json"], local=False))
+    texts = len({*chosen.select("ref", "output").rows(), *chosen.select("ref", "worse").rows()})
+    with ThreadPoolExecutor(2) as pool:  # a core for each
+        list(pool.map(killed_once, [out] * 2, ["direct", "pairwise"], [texts, 2 * count]))
+    runs = [str(out / name) for name in JUDGES]
+    found = json.loads(asked(["judge", *runs, "--context", "perturbation", "--json"], local=False))
     again = json.loads(asked(["judge", str(turned(chosen, out)), "--judge", COMPARES_WARMLY, "--repeats", "2",
                               "--out", str(out / "again"), "--json"]))  # fmt: skip
     ours = {"assayed": found["judges"], "repeated": again["judges"], "notes": again["notes"]}
     (HERE / "ours.json").write_text(json.dumps(ours, indent=1, ensure_ascii=False) + "\n")
     for row in [*found["judges"], *again["judges"]]:
         print(json.dumps(row, ensure_ascii=False))
+
+
+def killed_once(out: Path, name: str, questions: int) -> None:
+    """Assay one judge, kill it half-way, and go on; then once more, when nothing is left to ask."""
+    command = [
+        "assay",
+        "--pairs",
+        str(out / "pairs.parquet"),
+        "--task",
+        "mt",
+        "--language",
+        "en",
+        "--context",
+        "severity",
+        "--metrics",
+        f"chrf,{JUDGES[name]}",
+        "--out",
+        str(out / name),
+    ]
+    answers = out / name / "llm-answers.jsonl"
+    before = interrupted(command, answers, questions // 2)
+    asked(command)
+    keys, whole = kept(answers), answers.read_bytes()
+    asked(command)
+    same = "asks nothing" if answers.read_bytes() == whole else "ASKS AGAIN"
+    print(
+        f"{name}: {questions} questions; {before} answers when killed, {len(keys)} in the end,"
+        f" {len(set(keys))} of them distinct; the same command once more {same}",
+        flush=True,
+    )
 
 
 def sampled(pairs: pl.DataFrame, count: int) -> pl.DataFrame:

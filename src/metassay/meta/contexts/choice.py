@@ -144,7 +144,7 @@ def _why(evidence: Evidence, column: int, choice: int, by_accuracy: list[int], t
     reason = _reason(evidence, column, choice, others)
     higher = evidence.accuracy[leader, column] > evidence.accuracy[choice, column]
     ahead = f", though {evidence.metrics[leader]} has the higher estimate" if higher else ""
-    listed = _listed([evidence.metrics[row] for row in others])
+    listed = in_words([evidence.metrics[row] for row in others])
     return f"{listed} may be as accurate; {name} is preferred {reason}{ahead}."
 
 
@@ -223,7 +223,8 @@ def _interval(evidence: Evidence, row: int, column: int) -> str:
     return f" (95 % interval {_percent(low)}–{_percent(high)})"
 
 
-def _listed(names: list[str]) -> str:
+def in_words(names: list[str]) -> str:
+    """`a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

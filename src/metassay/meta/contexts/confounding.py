@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, tally
+from metassay.meta.contexts.choice import in_words
 from metassay.meta.contexts.h1 import cross_methods
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, counting_order, run_starts
@@ -38,7 +39,8 @@ class Confounding:
 
     `net` is σ² less what sampling error adds to it; `share` and `share_low` are σ² net, and the low end of
     its interval, over a · (1 - a). `p` tests that a metric is right as often under every method. `curve` is
-    [metrics, methods - 1], for k = 1, 2, …; `combined` how many combinations each k had.
+    [metrics, methods - 1], for k = 1, 2, …; `combined` how many combinations each k had. `unseen` names, per
+    metric, the methods of whose pairs it gets less than half right.
     """
 
     metrics: tuple[str, ...]
@@ -53,6 +55,7 @@ class Confounding:
     p: FloatArray
     curve: FloatArray
     combined: tuple[int, ...]
+    unseen: tuple[tuple[dict[str, object], ...], ...]
 
     def rows(self) -> list[dict[str, object]]:
         """One dictionary per metric; those are flagged that depend on the method, with p adjusted by Holm."""
@@ -76,6 +79,7 @@ class Confounding:
             "p": self.p[m].item(),
             "p_holm": p_holm,
             "responsible": methods,
+            "unseen": list(self.unseen[m]),
             "sentence": self._sentence(m, methods) if flag else "",
         }
 
@@ -99,7 +103,7 @@ class Confounding:
         return [self.methods[k] for k in order[:enough]]
 
     def _sentence(self, m: int, responsible: list[str]) -> str:
-        swing = _listed(
+        swing = in_words(
             [f"{100 * self.by_method[m, self.methods.index(k)]:.0f} % under {k}" for k in responsible]
         )
         rest = [
@@ -128,9 +132,8 @@ def confounding(
     variance = _spread(by_method)
     resampled = _resampled(crossed, shape, bootstrap, workers)
     draws = _spread(resampled)
-    excess = (
-        _mean(draws, axis=1) - variance
-    )  # sampling error adds as much to σ² as resampling adds to it again
+    # sampling error adds as much to σ² as resampling adds to it again
+    excess = _mean(draws, axis=1) - variance
     low, high = percentiles(draws - _EXCESS * excess[:, None])
     net = np.maximum(variance - excess, 0)
     centre = _mean(by_method, axis=1)
@@ -149,6 +152,25 @@ def confounding(
         p=_depends(by_method, resampled, len(np.unique(judgements.cluster))),
         curve=curve,
         combined=combined,
+        unseen=_unseen(judgements),
+    )
+
+
+def _unseen(judgements: Judgements) -> tuple[tuple[dict[str, object], ...], ...]:
+    """Per metric, methods under which it is right in less than half of the pairs, a tie being wrong.
+
+    Each with accuracy (mean over items) and p, adjusted by Holm over all metrics and methods; worst first.
+    """
+    found = tally(judgements, Contexts("method", judgements.methods, judgements.method), ties="strict")
+    accuracy, p = found.accuracy(), found.p_half()
+    adjusted = holm(p.ravel()).reshape(p.shape)
+    return tuple(
+        tuple(
+            {"method": judgements.methods[k], "accuracy": own[k].item(), "p_holm": adjusted[m, k].item()}
+            for k in np.argsort(own, kind="stable").tolist()
+            if adjusted[m, k] <= _LEVEL
+        )
+        for m, own in enumerate(accuracy)
     )
 
 
@@ -296,7 +318,3 @@ def _spread(values: FloatArray) -> FloatArray:
 def _mean(values: FloatArray, axis: int) -> FloatArray:
     known = ~np.isnan(values)
     return ratio(np.where(known, values, 0).sum(axis=axis), known.sum(axis=axis).astype(np.float64))
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
