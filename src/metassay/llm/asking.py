@@ -154,6 +154,9 @@ class Asker:
                 answers[futures[future]] = future.result()
                 if told is not None:
                     told(done, len(futures))
+        except LlmFailure:
+            pool.shutdown(cancel_futures=True)  # what is under way was paid for: the next run must find it
+            raise
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
