@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, tally
-from metassay.meta.contexts.choice import in_words
 from metassay.meta.contexts.h1 import cross_methods
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, counting_order, run_starts
@@ -80,7 +79,6 @@ class Confounding:
             "p_holm": p_holm,
             "responsible": methods,
             "unseen": list(self.unseen[m]),
-            "sentence": self._sentence(m, methods) if flag else "",
         }
 
     def _by_k(self, m: int) -> list[dict[str, object]]:
@@ -101,19 +99,6 @@ class Confounding:
         order = np.argsort(-squares, kind="stable")
         enough = int(np.searchsorted(np.cumsum(squares[order]), squares.sum() / 2)) + 1
         return [self.methods[k] for k in order[:enough]]
-
-    def _sentence(self, m: int, responsible: list[str]) -> str:
-        swing = in_words(
-            [f"{100 * self.by_method[m, self.methods.index(k)]:.0f} % under {k}" for k in responsible]
-        )
-        rest = [
-            v for k, v in zip(self.methods, self.by_method[m]) if k not in responsible and not np.isnan(v)
-        ]
-        compared = f", against {100 * np.mean(rest):.0f} % on average under the other methods" if rest else ""
-        return (
-            f"{self.metrics[m]} is confounded with how the worse output is made: it is right in {swing}"
-            f"{compared}; the method alone decides {100 * self.share[m]:.0f} % of whether it is right."
-        )
 
 
 def confounding(

@@ -52,7 +52,7 @@ def methods(findings: Findings) -> dict[str, Any] | None:
         "flagged": flagged,
         "sentences": [tidy(str(rows[name]["sentence"])) for name in flagged if rows[name].get("sentence")],
         "unseen": _unseen(rows, [name for name in metrics if name not in findings.sentinels]),
-        "tests": len(rows) * len(names),
+        "tests": sum(len(_cells(name, row)) for name, row in rows.items()),
     }
 
 
