@@ -12,9 +12,7 @@ timings.json      alone outside the promise of identical bytes
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import os
 import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,34 +29,12 @@ from metassay.data.readers.tables import parse_parquet
 from metassay.errors import InputError, MetassayError, Place, shortened
 from metassay.metrics.base import Metric
 from metassay.schemas import first_fault, schema
+from metassay.store.parts import remove_leftovers, temporary_of, write_bytes, write_frame, write_json
 
 MANIFEST = "manifest.json"
 _PART = pl.Schema({"key": pl.Binary, "score": pl.Float64})
 _ELSE = "Choose another --out."
 _AGAIN = "Make the run again, in another folder."
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Put a whole file in place at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def write_json(path: Path, content: Any) -> None:
-    """JSON with sorted structure as given, readable; NaN and infinities are refused."""
-    write_bytes(path, (json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode())
-
-
-def write_frame(path: Path, frame: pl.DataFrame) -> None:
-    """A Parquet file."""
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd", statistics=False)
-    write_bytes(path, buffer.getvalue())
 
 
 def versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", "scipy")) -> dict[str, Any]:
@@ -88,12 +64,14 @@ class RunFolder:
         try:
             if (folder / MANIFEST).is_file():
                 _check_same(folder, identity)
-            elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                remove_leftovers(folder)
+            elif folder.exists() and (not folder.is_dir() or _holds_more_than_a_start(folder)):
                 raise InputError(
                     "this exists and is no run folder.", place=Place(file=str(path)), remedy=_ELSE
                 )
             else:
                 run.write_manifest({"state": "running"})
+                remove_leftovers(folder)
         except MetassayError:
             raise
         except (OSError, ValueError) as error:
@@ -215,6 +193,11 @@ class ScoreParts:
         name = re.sub(r"[^a-z0-9_.-]+", "-", metric.spec.lower())[:100].strip("-")
         signature = hashlib.blake2b(metric.signature.encode(), digest_size=4).hexdigest()
         return self.folder / f"part-{name}-{signature}-{number:05d}.parquet"
+
+
+def _holds_more_than_a_start(folder: Path) -> bool:
+    """Whether there is anything in a folder but a manifest that nobody finished writing."""
+    return any(temporary_of(path) != MANIFEST for path in folder.iterdir())
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
