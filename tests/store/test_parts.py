@@ -7,11 +7,12 @@ import resource
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from metassay.cli import run
 from metassay.errors import InputError
-from metassay.store.parts import write_bytes
+from metassay.store.parts import ScoreParts, write_bytes
 from metassay.store.run import RunFolder, read_manifest
 
 IDENTITY = {"command": "assay", "configuration": {"seed": 1}, "input": "abc"}
@@ -69,6 +70,60 @@ def test_a_disk_that_is_full_is_said_in_one_line_and_keeps_no_orphan(tmp_path) -
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, resource_limit)
     assert list(tmp_path.iterdir()) == []
+
+
+DIGESTS = np.array([[5, 1], [2, 9], [2, 3], [2, 7]], dtype=np.uint64)
+SCORES = np.array([1.0, 2.0, np.nan, 4.0])
+
+
+def test_parts_are_the_same_bytes_whatever_the_order(tmp_path) -> None:
+    one, two = ScoreParts(tmp_path / "one"), ScoreParts(tmp_path / "two")
+    one.keep("chrf(word_order=2)", "signature", 3, DIGESTS, SCORES, ())
+    two.keep("chrf(word_order=2)", "signature", 3, DIGESTS[::-1], SCORES[::-1], ())
+    (first,), (second,) = (tmp_path / "one").iterdir(), (tmp_path / "two").iterdir()
+    assert first.name == second.name
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_scores_are_found_by_content_signature_and_number_alone(tmp_path) -> None:
+    ScoreParts(tmp_path).keep("chrf", "signature", 3, DIGESTS, SCORES, ((2, "were long"),))
+    parts = ScoreParts(tmp_path)
+    other = np.array([[2, 7], [2, 3], [0, 0], [2, 8], [9, 9], [5, 1], [2, 9]], dtype=np.uint64)
+    scores, notes = parts.find("chrf", "signature", 3, other)
+    np.testing.assert_array_equal(scores, [4, np.nan, np.nan, np.nan, np.nan, 1, 2])
+    assert notes == ((2, "were long"),)
+    for place in (("chrf", "signaturf", 3), ("chrf", "signature", 4), ("bleu", "signature", 3)):
+        assert np.isnan(parts.find(*place, DIGESTS)[0]).all()
+
+
+def test_a_part_that_grew_replaces_what_there_was(tmp_path) -> None:
+    parts = ScoreParts(tmp_path)
+    parts.keep("chrf", "s", 0, DIGESTS[:2], SCORES[:2], ())
+    parts.keep("chrf", "s", 0, DIGESTS, SCORES, ())
+    assert len(list(tmp_path.iterdir())) == 1
+    np.testing.assert_array_equal(ScoreParts(tmp_path).find("chrf", "s", 0, DIGESTS)[0], SCORES)
+
+
+def broken_ways(content: bytes) -> dict[str, bytes]:
+    middle = len(content) // 2
+    flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    return {"truncated": content[:-9], "altered": flipped, "empty": b"", "short": b"PAR1"}
+
+
+@pytest.mark.parametrize("how", ["truncated", "altered", "empty", "short"])
+def test_a_broken_part_is_set_aside_named_and_made_again(tmp_path, how, caplog) -> None:
+    ScoreParts(tmp_path).keep("chrf", "s", 0, DIGESTS, SCORES, ())
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(broken_ways(whole)[how])
+    parts = ScoreParts(tmp_path)
+    assert np.isnan(parts.find("chrf", "s", 0, DIGESTS)[0]).all()
+    assert caplog.messages == [
+        f"Note: {file}: broken (its checksum differs), now {file.name}.broken; what it held is computed again."
+    ]
+    parts.keep("chrf", "s", 0, DIGESTS, SCORES, ())
+    assert file.read_bytes() == whole
+    np.testing.assert_array_equal(ScoreParts(tmp_path).find("chrf", "s", 0, DIGESTS)[0], SCORES)
 
 
 @pytest.fixture

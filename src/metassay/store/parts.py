@@ -1,32 +1,47 @@
-"""Files that are whole or absent, whatever stops the process or fills the disk."""
+"""Files that are whole or absent, whatever stops the process or fills the disk; and parts of scores.
+
+A part carries the checksum of its bytes in its name. One that is not what it was is set aside, named, and
+made again.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+import logging
 import os
 import platform
 import re
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from metassay.errors import InputError, Place
+from metassay.engine.batches import Digests
+from metassay.errors import InputError, Notes, Place
+from metassay.metrics.base import Scores
 
+_NOTES = "notes"
 _TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<writer>[^.]+)\.part")
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Put a whole file in place at once; where that fails nothing is left of it, and the error names it."""
+def write_bytes(path: Path, content: bytes, *, lasting: bool = True) -> None:
+    """Put a whole file in place at once; where that fails nothing is left of it, and the error names it.
+
+    What is `lasting` survives a power cut; parts need not, since their checksum tells.
+    """
     temporary = path.with_name(f".{path.name}.{_writer(os.getpid())}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException as error:
         with suppress(OSError):
@@ -84,3 +99,128 @@ def _lives(process: int) -> bool:
     except OSError:
         return True
     return True
+
+
+def write_part(folder: Path, stem: str, frame: pl.DataFrame, notes: Notes = ()) -> Path:
+    """A table as `STEM-CHECKSUM.parquet`, and what was warned of as it was made."""
+    buffer = io.BytesIO()
+    about = {_NOTES: json.dumps(notes, ensure_ascii=False)}
+    frame.write_parquet(buffer, compression="lz4", statistics=False, metadata=about)
+    content = buffer.getvalue()
+    path = folder / f"{stem}-{_checksum(content)}.parquet"
+    write_bytes(path, content, lasting=False)
+    return path
+
+
+def read_part(path: Path) -> tuple[pl.DataFrame, Notes] | None:
+    """What a part holds; None where it is gone or broken, which is then said, and it is set aside."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _say(f"{path}: cannot be read ({error.strerror}); what it holds is computed again.")
+        return None
+    if _checksum(content) != path.stem.rpartition("-")[2]:
+        _set_aside(path)
+        return None
+    about = pl.read_parquet_metadata(io.BytesIO(content))
+    return pl.read_parquet(io.BytesIO(content)), tuple((n, text) for n, text in json.loads(about[_NOTES]))
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _set_aside(path: Path) -> None:
+    aside = path.with_name(f"{path.name}.broken")
+    try:
+        path.replace(aside)
+    except OSError:
+        _say(f"{path}: broken (its checksum differs); what it held is computed again.")
+    else:
+        _say(f"{path}: broken (its checksum differs), now {aside.name}; what it held is computed again.")
+
+
+def _say(what: str) -> None:
+    """On standard error, unless the program around us logs elsewhere: never part of a result."""
+    logging.getLogger("metassay").warning("Note: %s", what)
+
+
+class ScoreParts:
+    """Finished scores of a run: a part per metric and batch, each row found by the digest of its content."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._listed: dict[str, list[Path]] | None = None
+
+    def find(self, metric: str, signature: str, number: int, digests: Digests) -> tuple[Scores, Notes]:
+        """The scores of these contents, NaN where none is kept, and what was warned of as they were made."""
+        scores = np.full(len(digests), np.nan)
+        notes: Notes = ()
+        for path in self._paths(stem_of(metric, signature, number)):
+            if (part := read_part(path)) is not None:
+                look_up(part[0], digests, scores)
+                notes = (*notes, *part[1])
+        return scores, tuple(dict.fromkeys(notes))
+
+    def keep(
+        self, metric: str, signature: str, number: int, digests: Digests, scores: Scores, notes: Notes
+    ) -> None:
+        """Keep a finished part in place of what there was of it; undefined scores are left out."""
+        stem = stem_of(metric, signature, number)
+        path = write_part(self.folder, stem, score_table(digests, scores), notes)
+        for before in self._paths(stem):
+            if before != path:
+                before.unlink(missing_ok=True)
+        with self._lock:
+            self._index()[stem] = [path]
+
+    def _paths(self, stem: str) -> list[Path]:
+        with self._lock:
+            return self._index().get(stem, [])
+
+    def _index(self) -> dict[str, list[Path]]:
+        """The parts in the folder, by name without checksum; looked for once."""
+        if self._listed is None:
+            self._listed = {}
+            for path in sorted(self.folder.glob("part-*.parquet")):
+                self._listed.setdefault(path.stem.rpartition("-")[0], []).append(path)
+        return self._listed
+
+
+def stem_of(metric: str, signature: str, number: int) -> str:
+    """The name of a part: readable, and different for every signature."""
+    name = re.sub(r"[^a-z0-9_.-]+", "-", metric.lower())[:60].strip("-")
+    return f"part-{name}-{signature_hash(signature)}-{number:05d}"
+
+
+def signature_hash(signature: str) -> str:
+    """128 bits that stand for a signature."""
+    return hashlib.blake2b(signature.encode(), digest_size=16).hexdigest()
+
+
+def score_table(digests: Digests, scores: Scores) -> pl.DataFrame:
+    """The defined scores, sorted by the digest of what was scored."""
+    defined = ~np.isnan(scores)
+    digests, scores = digests[defined], scores[defined]
+    order = np.lexsort((digests[:, 1], digests[:, 0]))
+    return pl.DataFrame({"high": digests[order, 0], "low": digests[order, 1], "score": scores[order]})
+
+
+def look_up(table: pl.DataFrame, digests: Digests, scores: Scores) -> None:
+    """Put the scores that a table has of these contents where they belong."""
+    high, low, known = (table[name].to_numpy() for name in ("high", "low", "score"))
+    if not len(high):
+        return
+    place = np.searchsorted(high, digests[:, 0])
+    while True:
+        place = place.clip(max=len(high) - 1)
+        same = high[place] == digests[:, 0]
+        found = same & (low[place] == digests[:, 1])
+        further = same & ~found & (place + 1 < len(high))
+        if not further.any():
+            break
+        place += further
+    scores[found] = known[place[found]]

@@ -11,10 +11,8 @@ timings.json      alone outside the promise of identical bytes
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -25,14 +23,18 @@ import polars as pl
 
 import metassay
 from metassay.data.readers.files import checked_path
-from metassay.data.readers.tables import parse_parquet
 from metassay.errors import InputError, MetassayError, Place, shortened
-from metassay.metrics.base import Metric
 from metassay.schemas import first_fault, schema
-from metassay.store.parts import remove_leftovers, temporary_of, write_bytes, write_frame, write_json
+from metassay.store.parts import (
+    ScoreParts,
+    remove_leftovers,
+    temporary_of,
+    write_bytes,
+    write_frame,
+    write_json,
+)
 
 MANIFEST = "manifest.json"
-_PART = pl.Schema({"key": pl.Binary, "score": pl.Float64})
 _ELSE = "Choose another --out."
 _AGAIN = "Make the run again, in another folder."
 
@@ -158,41 +160,6 @@ class RunFolder:
     def parts(self) -> ScoreParts:
         """The finished scores in this folder."""
         return ScoreParts(self.path / "scores")
-
-
-class ScoreParts:
-    """Finished scores, a file per metric and batch; a file that is there is whole."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def load(self, metric: Metric, number: int) -> dict[bytes, float]:
-        """The scores of a part, by key; empty where it is not finished."""
-        file = self._file(metric, number)
-        if not file.is_file():
-            return {}
-        frame = parse_parquet(file.read_bytes(), file=str(file))
-        if frame.schema != _PART:
-            raise InputError(
-                "this is no part of scores.",
-                place=Place(file=str(file)),
-                remedy="Delete it: its scores are then computed again.",
-            )
-        return dict(zip(frame["key"].to_list(), frame["score"].to_list()))
-
-    def save(self, metric: Metric, number: int, scores: dict[bytes, float]) -> None:
-        """Keep a finished part, sorted by key."""
-        ordered = sorted(scores.items())
-        frame = pl.DataFrame(
-            {"key": [key for key, _ in ordered], "score": [score for _, score in ordered]},
-            schema=_PART,
-        )
-        write_frame(self._file(metric, number), frame)
-
-    def _file(self, metric: Metric, number: int) -> Path:
-        name = re.sub(r"[^a-z0-9_.-]+", "-", metric.spec.lower())[:100].strip("-")
-        signature = hashlib.blake2b(metric.signature.encode(), digest_size=4).hexdigest()
-        return self.folder / f"part-{name}-{signature}-{number:05d}.parquet"
 
 
 def _holds_more_than_a_start(folder: Path) -> bool:

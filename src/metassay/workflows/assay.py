@@ -25,7 +25,8 @@ from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import names_of, takes
 from metassay.specs import single_parts
-from metassay.store.run import RunFolder, ScoreParts
+from metassay.store.parts import ScoreParts
+from metassay.store.run import RunFolder
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs, scored_texts
 from metassay.workflows.pairs import (
