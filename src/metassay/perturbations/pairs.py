@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,10 +15,15 @@ from numpy.typing import NDArray
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.llm.asking import LlmSettings
-from metassay.perturbations.base import Perturbation, default_perturbations, parse_perturbations
+from metassay.perturbations.base import (
+    KeptTexts,
+    Perturbation,
+    default_perturbations,
+    parse_perturbations,
+)
 from metassay.perturbations.llm import LlmRewriting
 from metassay.perturbations.ranking import Reordering
-from metassay.perturbations.views import Views, base_languages, check_preprocessing, make_views
+from metassay.perturbations.views import Views, base_languages, check_preprocessing, identity, make_views
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import named_keys
 from metassay.tasks.base import OutputKind, Task
@@ -26,6 +32,8 @@ from metassay.text.words import WITHOUT_SPACES
 Progress = Callable[[int, int], None]
 PER_OUTPUT = 4
 """Methods per output, as in Deviyani and Diaz (2025), section 4.2."""
+PERTURBED_AT_ONCE = 8192
+"""So many outputs are perturbed by one method before they are put away."""
 TRIED = 5000
 """On about so many outputs of a larger data set a forecast tries every method: taggers take their time."""
 
@@ -106,6 +114,7 @@ def make_pairs(
     workers: int = 1,
     strict_resources: bool = False,
     llm: LlmSettings | None = None,
+    kept: KeptTexts | None = None,
     progress: Progress | None = None,
 ) -> Pairs:
     """Perturbs every output of a data set with the methods of its task.
@@ -113,8 +122,8 @@ def make_pairs(
     `perturbations` names the methods (default: those of the task not on request), `per_output` how many each
     output keeps (None: all that apply). A method that lacks its dictionary does not apply and is noted, or
     with `strict_resources` is an error. `llm` says which language model to ask, and puts `llm` among the
-    methods where none is named. The same seed gives the same pairs whatever the order of the rows,
-    the number of workers or the other methods at work.
+    methods where none is named. What is finished is put into `kept`, and what is there is not made again.
+    The same seed gives the same pairs whatever the order of the rows, the number of workers or the methods.
     """
     check_preprocessing(preprocess)
     named = perturbations is not None
@@ -123,13 +132,15 @@ def make_pairs(
         from metassay.perturbations.ranking_pairs import ranked_pairs
 
         return ranked_pairs(dataset, methods, seed=seed).sample(per_output)
-    views = make_views(dataset, methods, preprocess=preprocess, seed=seed, workers=workers)
+    views = make_views(dataset, methods, preprocess=preprocess, seed=seed, workers=workers, kept=kept)
     notes: dict[str, None] = {}
+    kept = None if dataset.kind.ranked else kept
     columns: dict[str, list[Any]] = {}
     for done, method in enumerate(methods):
         if progress is not None:
             progress(done, len(methods))
-        columns[method.spec] = _perturb(method, views, notes, named=named, strict=strict_resources)
+        perturb = _Perturb(method, views, dataset.content_hash, kept if method.keepable else None)
+        columns[method.spec] = perturb.all(notes, named=named, strict=strict_resources)
         notes |= dict.fromkeys(method.notes())
     if progress is not None:
         progress(len(methods), len(methods))
@@ -196,21 +207,40 @@ def _methods(
     )
 
 
-def _perturb(
-    method: Perturbation[Any], views: Views, notes: dict[str, None], *, named: bool, strict: bool
-) -> list[Any]:
-    """One worse output, or None, per view."""
-    worse: list[Any] = [None] * len(views.views)
-    keys = named_keys(views.keys, method.name)
-    for language, positions in views.by_language():
-        reason = _obstacle(method, language, named=named, strict=strict)
-        if reason is not None:
-            notes.setdefault(f"{reason} ({_outputs(len(positions))}).")
-            continue
-        chosen = [views.views[position] for position in positions]
-        for position, text in zip(positions, method.apply_all(chosen, keys[positions])):
-            worse[position] = text
-    return worse
+@dataclass(frozen=True)
+class _Perturb:
+    """One method at work on all views; what is finished is kept."""
+
+    method: Perturbation[Any]
+    views: Views
+    about: str
+    kept: KeptTexts | None
+
+    def all(self, notes: dict[str, None], *, named: bool, strict: bool) -> list[Any]:
+        """One worse output, or None, per view."""
+        worse: list[Any] = [None] * len(self.views.views)
+        for language, positions in self.views.by_language():
+            reason = _obstacle(self.method, language, named=named, strict=strict)
+            if reason is not None:
+                notes.setdefault(f"{reason} ({_outputs(len(positions))}).")
+                continue
+            for start in range(0, len(positions), PERTURBED_AT_ONCE):
+                share = positions[start : start + PERTURBED_AT_ONCE]
+                for position, text in zip(share.tolist(), self.share(share)):
+                    worse[position] = text
+        return worse
+
+    def share(self, positions: LongArray) -> list[Any]:
+        """The worse outputs of some views."""
+        keys = named_keys(self.views.keys[positions], self.method.name)
+        digest = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
+        name = f"{identity(self.method)} {digest} {self.about}"
+        made = None if self.kept is None else self.kept.load(name)
+        if made is None:
+            made = self.method.apply_all([self.views.views[position] for position in positions], keys)
+            if self.kept is not None:
+                self.kept.save(name, made)
+        return made
 
 
 def _obstacle(method: Perturbation[Any], language: str | None, *, named: bool, strict: bool) -> str | None:

@@ -14,6 +14,7 @@ import os
 import platform
 import re
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -147,19 +148,47 @@ def _say(what: str) -> None:
     logging.getLogger("metassay").warning("Note: %s", what)
 
 
+class _Folder:
+    """The parts in a folder, by name without checksum; looked for once, then as this process writes them."""
+
+    def __init__(self, folder: Path, prefix: str) -> None:
+        self.folder, self.prefix = folder, prefix
+        self._lock = threading.Lock()
+        self._listed: dict[str, list[Path]] | None = None
+
+    def paths(self, stem: str) -> list[Path]:
+        """The parts of this name: one, or two where a writer was stopped at the wrong moment."""
+        with self._lock:
+            return self._index().get(stem, [])
+
+    def put(self, stem: str, path: Path) -> None:
+        """A part that was written, in place of what there was."""
+        for before in self.paths(stem):
+            if before != path:
+                before.unlink(missing_ok=True)
+        with self._lock:
+            self._index()[stem] = [path]
+
+    def _index(self) -> dict[str, list[Path]]:
+        if self._listed is None:
+            self._listed = {}
+            for path in sorted(self.folder.glob(f"{self.prefix}*.parquet")):
+                self._listed.setdefault(path.stem.rpartition("-")[0], []).append(path)
+        return self._listed
+
+
 class ScoreParts:
     """Finished scores of a run: a part per metric and batch, each row found by the digest of its content."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._lock = threading.Lock()
-        self._listed: dict[str, list[Path]] | None = None
+        self._parts = _Folder(folder, "part-")
 
     def find(self, metric: str, signature: str, number: int, digests: Digests) -> tuple[Scores, Notes]:
         """The scores of these contents, NaN where none is kept, and what was warned of as they were made."""
         scores = np.full(len(digests), np.nan)
         notes: Notes = ()
-        for path in self._paths(stem_of(metric, signature, number)):
+        for path in self._parts.paths(stem_of(metric, signature, number)):
             if (part := read_part(path)) is not None:
                 look_up(part[0], digests, scores)
                 notes = (*notes, *part[1])
@@ -170,30 +199,39 @@ class ScoreParts:
     ) -> None:
         """Keep a finished part in place of what there was of it; undefined scores are left out."""
         stem = stem_of(metric, signature, number)
-        path = write_part(self.folder, stem, score_table(digests, scores), notes)
-        for before in self._paths(stem):
-            if before != path:
-                before.unlink(missing_ok=True)
-        with self._lock:
-            self._index()[stem] = [path]
+        self._parts.put(stem, write_part(self.folder, stem, score_table(digests, scores), notes))
 
-    def _paths(self, stem: str) -> list[Path]:
-        with self._lock:
-            return self._index().get(stem, [])
 
-    def _index(self) -> dict[str, list[Path]]:
-        """The parts in the folder, by name without checksum; looked for once."""
-        if self._listed is None:
-            self._listed = {}
-            for path in sorted(self.folder.glob("part-*.parquet")):
-                self._listed.setdefault(path.stem.rpartition("-")[0], []).append(path)
-        return self._listed
+class TextParts:
+    """Finished texts of a run, under names that say all that they depend on; `about` belongs to each name."""
+
+    def __init__(self, folder: Path, about: str) -> None:
+        self.folder, self.about = folder, about
+        self._parts = _Folder(folder, "texts-")
+
+    def load(self, name: str) -> list[str | None] | None:
+        """What is kept under a name; None where nothing is."""
+        for path in self._parts.paths(self._stem(name)):
+            if (part := read_part(path)) is not None:
+                return part[0]["text"].to_list()
+        return None
+
+    def save(self, name: str, texts: Sequence[str | None]) -> None:
+        """Keep a finished part."""
+        frame = pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)})
+        self._parts.put(self._stem(name), write_part(self.folder, self._stem(name), frame))
+
+    def _stem(self, name: str) -> str:
+        return f"texts-{_slug(name.partition(' ')[0])}-{signature_hash(f'{name} {self.about}')}"
 
 
 def stem_of(metric: str, signature: str, number: int) -> str:
     """The name of a part: readable, and different for every signature."""
-    name = re.sub(r"[^a-z0-9_.-]+", "-", metric.lower())[:60].strip("-")
-    return f"part-{name}-{signature_hash(signature)}-{number:05d}"
+    return f"part-{_slug(metric)}-{signature_hash(signature)}-{number:05d}"
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9_.-]+", "-", name.lower())[:60].strip("-")
 
 
 def signature_hash(signature: str) -> str:

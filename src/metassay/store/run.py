@@ -3,7 +3,7 @@
 manifest.json     configuration, seeds, metric signatures, versions, hash of the input, counts
 outputs.parquet   what was read
 pairs.parquet     outputs and their worse copies
-scores/           finished parts of scores, immutable
+scores/, texts/   finished parts of scores, and of worse copies and what they take; immutable
 results/          tables and JSON
 report.html
 timings.json      alone outside the promise of identical bytes
@@ -15,7 +15,7 @@ import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from metassay.errors import InputError, MetassayError, Place, shortened
 from metassay.schemas import first_fault, schema
 from metassay.store.parts import (
     ScoreParts,
+    TextParts,
     remove_leftovers,
     temporary_of,
     write_bytes,
@@ -35,6 +36,7 @@ from metassay.store.parts import (
 )
 
 MANIFEST = "manifest.json"
+_LANGUAGES = ("HanTa", "simplemma", "natasha", "slovnet", "pymorphy3", "spacy")
 _ELSE = "Choose another --out."
 _AGAIN = "Make the run again, in another folder."
 
@@ -44,8 +46,15 @@ def versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", "scipy")
     return {
         "metassay": metassay.__version__,
         "python": platform.python_version(),
-        **{name: version(name) for name in packages},
+        **{name: found for name in packages if (found := _version(name))},
     }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 class RunFolder:
@@ -160,6 +169,11 @@ class RunFolder:
     def parts(self) -> ScoreParts:
         """The finished scores in this folder."""
         return ScoreParts(self.path / "scores")
+
+    @property
+    def texts(self) -> TextParts:
+        """The finished texts in this folder, of these versions of metassay and what finds names."""
+        return TextParts(self.path / "texts", json.dumps(versions(_LANGUAGES)))
 
 
 def _holds_more_than_a_start(folder: Path) -> bool:

@@ -229,6 +229,7 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
         workers=how.workers,
         strict_resources=settings.strict_resources,
         llm=None if judged_by_model and plan.perturbations is None else how.llm,
+        kept=None if how.run is None else how.run.texts,
         progress=None if how.progress is None else partial(how.progress, "perturbing"),
     )
     if not plan.valid_pairs and not data.kind.ranked:
