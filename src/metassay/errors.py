@@ -106,13 +106,13 @@ def listed(names: Sequence[str], size: int = 280) -> str:
 class UnknownName(InputError):
     """A metric, reader or column that does not exist; offers the nearest and lists the known."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, place: Place | None = None) -> None:
         known = sorted(known)
         nearest = difflib.get_close_matches(name.lower(), [k.lower() for k in known], n=1, cutoff=0.5)
         offer = next((k for k in known if nearest and k.lower() == nearest[0]), None)
         question = f" Did you mean {offer}?" if offer else ""
         listing = f"Known: {listed(known)}." if known else "None is known."
-        super().__init__(f"unknown {kind} {name!r}.{question}", remedy=listing)
+        super().__init__(f"unknown {kind} {name!r}.{question}", place=place, remedy=listing)
 
 
 class TiedScores(InputError):

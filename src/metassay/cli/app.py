@@ -18,6 +18,8 @@ COMMANDS = {
     "depend": "scores",
     "aggregate": "scores",
     "judge": "judge",
+    "run": "runs",
+    "resume": "runs",
     "recommend": "runs",
     "compare": "runs",
     "report": "runs",

@@ -1,12 +1,13 @@
 """The run folder: what was done, with what, and what came out, in files that are whole or absent.
 
+call.json         the command and options that made it, for `metassay run` and `resume`
 manifest.json     configuration, seeds, metric signatures, versions, hash of the input, counts
 outputs.parquet   what was read
 pairs.parquet     outputs and their worse copies
 scores/, texts/   finished parts of scores, and of worse copies and what they take; immutable
 results/          tables and JSON
 report.html
-timings.json      alone outside the promise of identical bytes
+timings.json      with call.json alone outside the promise of identical bytes
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import metassay
 from metassay.data.readers.files import checked_path
 from metassay.errors import InputError, MetassayError, Place, shortened
 from metassay.schemas import first_fault, schema
+from metassay.settings import CALLED
 from metassay.store.parts import (
     ScoreParts,
     TextParts,
@@ -36,6 +38,7 @@ from metassay.store.parts import (
 )
 
 MANIFEST = "manifest.json"
+CALL = "call.json"
 _LANGUAGES = ("HanTa", "simplemma", "natasha", "slovnet", "pymorphy3", "spacy")
 _ELSE = "Choose another --out."
 _AGAIN = "Make the run again, in another folder."
@@ -89,6 +92,8 @@ class RunFolder:
             reason = getattr(error, "strerror", None) or str(error)
             place = Place(file=str(path))
             raise InputError(f"cannot be written ({reason}).", place=place, remedy=_ELSE) from None
+        if (called := CALLED.get()) is not None:
+            run.write_json(CALL, {**called, "folder": str(Path.cwd())})
         return run
 
     @classmethod
