@@ -89,7 +89,7 @@ class Rows:
 
 def distinct(digests: Digests) -> tuple[LongArray, LongArray]:
     """The first row of each content, in order, and for every row the place of its content among them."""
-    order = np.lexsort((digests[:, 1], digests[:, 0]))
+    order = in_order(digests)
     ordered = digests[order]
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
@@ -99,6 +99,13 @@ def distinct(digests: Digests) -> tuple[LongArray, LongArray]:
     back = np.empty(len(order), dtype=np.int64)
     back[order] = place[np.cumsum(new) - 1]
     return np.sort(first), back
+
+
+def in_order(digests: Digests) -> LongArray:
+    """Which rows come first, second …; equal ones keep their order."""
+    order = np.argsort(digests[:, 0])
+    high = digests[order, 0]
+    return np.lexsort((digests[:, 1], digests[:, 0])) if (high[1:] == high[:-1]).any() else order
 
 
 def _written(column: pl.Series) -> pl.Expr:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.engine.batches import Digests
+from metassay.engine.batches import Digests, in_order
 from metassay.errors import InputError, Notes, Place
 from metassay.metrics.base import Scores
 
@@ -243,7 +243,7 @@ def score_table(digests: Digests, scores: Scores) -> pl.DataFrame:
     """The defined scores, sorted by the digest of what was scored."""
     defined = ~np.isnan(scores)
     digests, scores = digests[defined], scores[defined]
-    order = np.lexsort((digests[:, 1], digests[:, 0]))
+    order = in_order(digests)
     return pl.DataFrame({"high": digests[order, 0], "low": digests[order, 1], "score": scores[order]})
 
 
