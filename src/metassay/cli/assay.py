@@ -28,9 +28,9 @@ def run_assay(
 
     brought = settings.pairs if names_a_source(settings.pairs) else None
     dataset = data.read(pairs=brought)
-    asked = settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)}
     with progress(output) as show:
         llm = model.settings()
+        asked = settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)}
         result = assay(
             dataset,
             **asked | ({} if brought is None else {"pairs": PERTURBED}),

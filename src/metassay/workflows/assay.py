@@ -25,7 +25,7 @@ from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import names_of, takes
 from metassay.specs import single_parts
-from metassay.store.parts import ScoreParts
+from metassay.store.parts import ScoreParts, TextParts
 from metassay.store.run import RunFolder
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs, scored_texts
@@ -78,7 +78,7 @@ def assay(
     data = prepared(data, normalize=asked.normalize, keep_references=keep_references)
     data = told_apart(data) if data.paired else data
     contexts, content = make_contexts(data, asked.contexts), data.content_hash
-    unit = clusters(data, asked.cluster)
+    unit, changes = clusters(data, asked.cluster), normalisation(data, asked.normalize)
     human = declared[0] if declared else None
     perturbed = asked.pairs != "human"
     plan = Plan(
@@ -86,19 +86,19 @@ def assay(
         valid_pairs=perturbed and data.kind.valid_pairs_only
         if asked.valid_pairs is None
         else asked.valid_pairs,
-        metrics=_metrics(data, asked),
+        metrics=_metrics(data, asked, changes),
         contexts=contexts,
         perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
-        normalize=normalisation(data, asked.normalize),
+        normalize=changes,
         human=human_column(data, human) if asked.pairs == "human" else human,
         llm=described(llm),
         seed=seed,
     )
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": content}
     run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
-    parts = None if run is None else run.parts
+    parts, texts = (None, None) if run is None else (run.parts, run.texts)
     kept = None if llm is None else with_cache(llm, run)
-    how = _How(default_workers(workers), run, parts, progress, kept)
+    how = _How(default_workers(workers), run, parts, texts, progress, kept)
     plan = replace(plan, metrics=connect_judges(plan.metrics, how.llm))
     result = _carry_out(data, plan, unit, sentinels_beside(plan.metrics), how)
     if run is not None:
@@ -132,6 +132,7 @@ class _How:
     workers: int
     run: RunFolder | None
     parts: ScoreParts | None
+    texts: TextParts | None
     progress: Progress | None
     llm: LlmSettings | None
 
@@ -185,7 +186,7 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
     return AssayResult(data, plan, sample, judged, contextual, folder)
 
 
-def _metrics(data: Dataset, asked: AssaySettings) -> tuple[Metric, ...]:
+def _metrics(data: Dataset, asked: AssaySettings, normalised: str) -> tuple[Metric, ...]:
     """The metrics asked for: those to compute, and those that files of scores hold."""
     given = given_metrics(asked.scores)
     if given and data.kind.ranked:
@@ -194,7 +195,7 @@ def _metrics(data: Dataset, asked: AssaySettings) -> tuple[Metric, ...]:
     named = default if asked.metrics is None else parse_metrics(asked.metrics)
     wanted = directed((*named, *given), names_of(asked.lower_is_better), names_of(asked.higher_is_better))
     changed = asked.preprocess if asked.pairs == PERTURBED else "none"
-    return chosen_metrics(data, wanted, normalisation(data, asked.normalize), changed)
+    return chosen_metrics(data, wanted, normalised, changed)
 
 
 def _with_scores(data: Dataset, pairs: Pairs, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
@@ -229,7 +230,7 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
         workers=how.workers,
         strict_resources=settings.strict_resources,
         llm=None if judged_by_model and plan.perturbations is None else how.llm,
-        kept=None if how.run is None else how.run.texts,
+        kept=how.texts,
         progress=None if how.progress is None else partial(how.progress, "perturbing"),
     )
     if not plan.valid_pairs and not data.kind.ranked:
