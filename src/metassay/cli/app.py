@@ -26,6 +26,7 @@ COMMANDS = {
     "serve": "runs",
     "list": "inventory",
     "models": "inventory",
+    "cache": "inventory",
 }
 """The module of each command, with a function `run_<name>` whose docstring is the help text."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
+from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
 from metassay.sample import DEFAULT
 from metassay.workflows.settings import PERTURBED, AssaySettings, names_a_source
@@ -21,6 +21,14 @@ def run_assay(
     metric_file: Annotated[
         list[str], typer.Option(help="Your own metric: FILE.py:NAME or a program.", metavar="FILE")
     ] = [],  # noqa: B006
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            help="Scores that runs share: a folder, or off; default METASSAY_CACHE, else off.",
+            metavar="FOLDER",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
 ) -> None:
     """Perturb, score and judge: local accuracy per context, both hypotheses, a recommendation, a report."""
     from metassay.workflows.assay import AUTOMATIC, assay
@@ -38,6 +46,7 @@ def run_assay(
             workers=output.workers,
             out=output.out or (None if output.json else AUTOMATIC),
             llm=llm,
+            cache=cache,
             progress=show,
         )
     if output.json:

@@ -108,7 +108,7 @@ def write_part(folder: Path, stem: str, frame: pl.DataFrame, notes: Notes = ()) 
     about = {_NOTES: json.dumps(notes, ensure_ascii=False)}
     frame.write_parquet(buffer, compression="lz4", statistics=False, metadata=about)
     content = buffer.getvalue()
-    path = folder / f"{stem}-{_checksum(content)}.parquet"
+    path = folder / f"{stem}-{hashed(content)}.parquet"
     write_bytes(path, content, lasting=False)
     return path
 
@@ -120,16 +120,17 @@ def read_part(path: Path) -> tuple[pl.DataFrame, Notes] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        _say(f"{path}: cannot be read ({error.strerror}); what it holds is computed again.")
+        say(f"{path}: cannot be read ({error.strerror}); what it holds is computed again.")
         return None
-    if _checksum(content) != path.stem.rpartition("-")[2]:
+    if hashed(content) != path.stem.rpartition("-")[2]:
         _set_aside(path)
         return None
     about = pl.read_parquet_metadata(io.BytesIO(content))
     return pl.read_parquet(io.BytesIO(content)), tuple((n, text) for n, text in json.loads(about[_NOTES]))
 
 
-def _checksum(content: bytes) -> str:
+def hashed(content: bytes) -> str:
+    """128 bits that stand for a content."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
@@ -138,12 +139,12 @@ def _set_aside(path: Path) -> None:
     try:
         path.replace(aside)
     except OSError:
-        _say(f"{path}: broken (its checksum differs); what it held is computed again.")
+        say(f"{path}: broken (its checksum differs); what it held is computed again.")
     else:
-        _say(f"{path}: broken (its checksum differs), now {aside.name}; what it held is computed again.")
+        say(f"{path}: broken (its checksum differs), now {aside.name}; what it held is computed again.")
 
 
-def _say(what: str) -> None:
+def say(what: str) -> None:
     """On standard error, unless the program around us logs elsewhere: never part of a result."""
     logging.getLogger("metassay").warning("Note: %s", what)
 
@@ -222,21 +223,16 @@ class TextParts:
         self._parts.put(self._stem(name), write_part(self.folder, self._stem(name), frame))
 
     def _stem(self, name: str) -> str:
-        return f"texts-{_slug(name.partition(' ')[0])}-{signature_hash(f'{name} {self.about}')}"
+        return f"texts-{_slug(name.partition(' ')[0])}-{hashed(f'{name} {self.about}'.encode())}"
 
 
 def stem_of(metric: str, signature: str, number: int) -> str:
     """The name of a part: readable, and different for every signature."""
-    return f"part-{_slug(metric)}-{signature_hash(signature)}-{number:05d}"
+    return f"part-{_slug(metric)}-{hashed(signature.encode())}-{number:05d}"
 
 
 def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9_.-]+", "-", name.lower())[:60].strip("-")
-
-
-def signature_hash(signature: str) -> str:
-    """128 bits that stand for a signature."""
-    return hashlib.blake2b(signature.encode(), digest_size=16).hexdigest()
 
 
 def score_table(digests: Digests, scores: Scores) -> pl.DataFrame:

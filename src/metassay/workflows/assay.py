@@ -13,7 +13,7 @@ from typing import Any
 from metassay.data.context import RowLabel, make_contexts
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters, normalisation, prepared
-from metassay.engine.local import Progress, default_workers
+from metassay.engine.local import Parts, Progress, default_workers
 from metassay.errors import InputError
 from metassay.llm.asking import LlmSettings
 from metassay.meta.contexts.assay import assay_pairs
@@ -25,7 +25,8 @@ from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import names_of, takes
 from metassay.specs import single_parts
-from metassay.store.parts import ScoreParts, TextParts
+from metassay.store.cache import SharedParts, cache_folder
+from metassay.store.parts import TextParts
 from metassay.store.run import RunFolder
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs, scored_texts
@@ -57,6 +58,7 @@ def assay(
     workers: int | None = None,
     out: str | Path | None = None,
     llm: LlmSettings | None = None,
+    cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> AssayResult:
     """Measure how often each metric prefers an output over a worsened copy of it, per context.
@@ -69,6 +71,7 @@ def assay(
     `scores` are files or tables of scores of the texts that `perturb` leaves in `texts.jsonl`.
     With a path or a table as `pairs`, with `item, output, worse`, those are the pairs, and `dataset` is None.
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
+    `cache` is a folder of scores that runs share, or `off`; default what METASSAY_CACHE names, else none.
     """
     data, asked = _source(dataset, asked)
     declared = names_of(asked.human)
@@ -96,10 +99,12 @@ def assay(
     )
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": content}
     run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
+    shared = cache_folder(cache)
     parts, texts = (None, None) if run is None else (run.parts, run.texts)
-    kept = None if llm is None else with_cache(llm, run)
-    how = _How(default_workers(workers), run, parts, texts, progress, kept)
-    plan = replace(plan, metrics=connect_judges(plan.metrics, how.llm))
+    kept, threads = None if llm is None else with_cache(llm, run), default_workers(workers)
+    plan = replace(plan, metrics=connect_judges(plan.metrics, kept))
+    known = parts if shared is None else SharedParts(parts, shared, plan.metrics)
+    how = _How(threads, run, known, texts, progress, kept)
     result = _carry_out(data, plan, unit, sentinels_beside(plan.metrics), how)
     if run is not None:
         write_run(run, result)
@@ -131,7 +136,7 @@ class _How:
 
     workers: int
     run: RunFolder | None
-    parts: ScoreParts | None
+    parts: Parts | None
     texts: TextParts | None
     progress: Progress | None
     llm: LlmSettings | None
