@@ -152,3 +152,16 @@ def test_kills_between_any_two_steps_of_writing(tmp_path) -> None:
 @pytest.mark.parametrize("moments", ["events", "times"])
 def test_fifty_kills(tmp_path, moments) -> None:
     check(tmp_path, 50, moments)
+
+
+@pytest.mark.slow
+def test_two_processes_on_one_folder_leave_what_one_leaves(tmp_path) -> None:
+    (tmp_path / "data.csv").write_text(TABLE)
+    options = ["--task", "mt", "--language", "en", "--metrics", "chrf,bleu", "--resamples", "20", "--quiet"]
+    command = [sys.executable, "-m", "metassay", "assay", "data.csv", *options, "--out"]
+    running = [
+        subprocess.Popen([*command, "shared"], cwd=tmp_path, stdout=subprocess.DEVNULL) for _ in range(2)
+    ]
+    assert [process.wait() for process in running] == [0, 0]
+    subprocess.run([*command, "alone"], cwd=tmp_path, check=True, capture_output=True)
+    assert contents(tmp_path / "shared") == contents(tmp_path / "alone")
