@@ -149,6 +149,8 @@ class _How:
 def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], how: _How) -> AssayResult:
     """Make worse, score, judge."""
     settings = plan.asked
+    costs = {metric.spec: metric.cost_class for metric in plan.metrics}
+    prices = {metric.spec: metric.price for metric in plan.metrics if metric.price is not None}
     every = _pairs(data, plan, how)
     sample = every.sample(settings.per_output) if settings.pairs == PERTURBED else every
     metrics = _with_scores(data, every, plan.metrics)
@@ -178,7 +180,7 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
         resamples=settings.resamples,
         permutations=settings.permutations,
         confounding=judged.judgements,
-        costs={metric.spec: metric.cost_class for metric in plan.metrics},
+        costs=costs,
         sentinels=[metric.spec for metric in sentinels],
         uninformed=[metric.spec for metric in plan.metrics if isinstance(metric, tuple(SENTINELS))],
         metadata=metadata,
@@ -188,7 +190,7 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
-    return AssayResult(data, plan, sample, judged, contextual, folder)
+    return AssayResult(data, plan, sample, judged, contextual, folder, prices)
 
 
 def _metrics(data: Dataset, asked: AssaySettings, normalised: str) -> tuple[Metric, ...]:

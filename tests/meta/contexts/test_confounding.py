@@ -6,6 +6,7 @@ import pytest
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.confounding import confounding
 from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.reporting.reasons import confounding_sentence
 from metassay.stats.bootstrap import ClusterBootstrap
 
 METHODS = ("entity", "insertion", "negation", "pronoun", "removal", "swapping")
@@ -43,8 +44,8 @@ def test_length_and_bag_of_words_are_flagged_with_their_methods():
     assert rows[0]["by_method"]["removal"] == 1
     assert rows[1]["by_method"]["swapping"] == 0
     assert rows[0]["share"] == pytest.approx(1)  # the method decides everything
-    assert "0 % under swapping, against 90 % on average under the other methods" in rows[1]["sentence"]
-    assert rows[2]["sentence"] == ""
+    said = confounding_sentence(rows[1])
+    assert "0 % under swapping, against 90 % on average under the other methods" in said
 
 
 def test_ten_combinations_where_there_are_more():

@@ -75,7 +75,6 @@ class Confounding:
             "p": self.p[m].item(),
             "p_holm": p_holm,
             "responsible": methods,
-            "sentence": self._sentence(m, methods) if flag else "",
         }
 
     def _by_k(self, m: int) -> list[dict[str, object]]:
@@ -96,19 +95,6 @@ class Confounding:
         order = np.argsort(-squares, kind="stable")
         enough = int(np.searchsorted(np.cumsum(squares[order]), squares.sum() / 2)) + 1
         return [self.methods[k] for k in order[:enough]]
-
-    def _sentence(self, m: int, responsible: list[str]) -> str:
-        swing = _listed(
-            [f"{100 * self.by_method[m, self.methods.index(k)]:.0f} % under {k}" for k in responsible]
-        )
-        rest = [
-            v for k, v in zip(self.methods, self.by_method[m]) if k not in responsible and not np.isnan(v)
-        ]
-        compared = f", against {100 * np.mean(rest):.0f} % on average under the other methods" if rest else ""
-        return (
-            f"{self.metrics[m]} is confounded with how the worse output is made: it is right in {swing}"
-            f"{compared}; the method alone decides {100 * self.share[m]:.0f} % of whether it is right."
-        )
 
 
 def confounding(
@@ -270,7 +256,3 @@ def _spread(values: FloatArray) -> FloatArray:
 def _mean(values: FloatArray, axis: int) -> FloatArray:
     known = ~np.isnan(values)
     return ratio(np.where(known, values, 0).sum(axis=axis), known.sum(axis=axis).astype(np.float64))
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
