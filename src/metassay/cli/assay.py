@@ -89,7 +89,7 @@ def run_demo(
     output: OutputOptions, *, task: Annotated[str, typer.Option(help="Which sample.")] = DEFAULT
 ) -> None:
     """The main job on the bundled sample, offline, in seconds; leaves a folder with report.html."""
-    from metassay.workflows.demo import demo
+    from metassay.workflows.assay import demo
 
     with progress(output) as show:
         folder = output.out or (None if output.json else "demo")

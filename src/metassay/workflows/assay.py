@@ -1,4 +1,4 @@
-"""`assay`: perturb, score and judge, to say which metric can be trusted, here."""
+"""`assay`: perturb, score and judge, to say which metric can be trusted, here; `demo`: that, of a sample."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from metassay.metrics.judge import Judge, connect_judges
 from metassay.metrics.registry import chosen_metrics, parse_metrics, sentinels_beside
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.sample import DEFAULT, sample_source
 from metassay.settings import names_of, takes
 from metassay.specs import single_parts
 from metassay.store.cache import SharedParts, cache_folder
@@ -249,3 +250,21 @@ def run_name(identity: Mapping[str, Any]) -> str:
     """The folder that a run leaves when none was named: the same for the same data and settings."""
     text = json.dumps(identity, sort_keys=True)
     return AUTOMATIC.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
+
+
+def demo(
+    *,
+    task: str = DEFAULT,
+    out: str | Path | None = "demo",
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> AssayResult:
+    """Assay the sample that comes with metassay, offline."""
+    return assay(read_sample(task), seed=seed, workers=workers, out=out, progress=progress)
+
+
+def read_sample(task: str) -> Dataset:
+    """The bundled sample of a task."""
+    source, keywords = sample_source(task)
+    return read(source, task=task, **keywords)
