@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,8 +29,8 @@ def rows_of(path: Path) -> list[Row]:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def merged(sheets: Path, keys: Path, readers: tuple[str, str], again: frozenset[str]) -> dict[str, list[Row]]:
-    """By language, every pair that both readers judged; of methods drawn again only those of part 2."""
+def merged(sheets: Path, keys: Path, readers: tuple[str, str], again: dict[str, str]) -> dict[str, list[Row]]:
+    """By language, every pair that both readers judged; of methods drawn again only those of that part."""
     tables: dict[str, list[Row]] = {}
     for sheet in sorted(sheets.glob("sheet-*.tsv")):
         name = sheet.stem.removeprefix("sheet-")
@@ -44,7 +45,7 @@ def merged(sheets: Path, keys: Path, readers: tuple[str, str], again: frozenset[
             _check(row["id"], sheet.name, one, two)
             judged = (one[row["id"]], two[row["id"]])
             tables.setdefault(part.partition("-")[0], []).append(_row(methods[row["id"]], part, row, judged))
-    return {language: _current(rows, again) for language, rows in tables.items()}
+    return {language: _current(rows, language, again) for language, rows in tables.items()}
 
 
 def _check(pair: str, sheet: str, *own: dict[str, Row]) -> None:
@@ -60,9 +61,13 @@ def _row(method: str, part: str, row: Row, judged: tuple[Row, Row]) -> Row:
     return {"method": method, "part": part, **texts, **verdicts, **grammar}
 
 
-def _current(rows: list[Row], again: frozenset[str]) -> list[Row]:
+def _current(rows: list[Row], language: str, again: dict[str, str]) -> list[Row]:
     """The rows in order, without those of a method from before its repair."""
-    kept = [row for row in rows if row["method"] not in again or row["part"].endswith("-2")]
+    kept = []
+    for row in rows:
+        part = again.get(f"{language}:{row['method']}", again.get(row["method"], ""))
+        if not part or row["part"] == f"{language}-{part}":
+            kept.append(row)
     return sorted(kept, key=lambda row: (row["method"], row["original"], row["changed"]))
 
 
@@ -83,12 +88,12 @@ def write_tables(tables: dict[str, list[Row]]) -> None:
 
 
 def agreement(own: Iterable[Reading]) -> tuple[float, float]:
-    """The share of pairs with equal verdicts, and Cohen's (1960) kappa."""
+    """The share of pairs with equal verdicts, and Cohen's (1960) kappa: NaN where all verdicts are one."""
     pairs = [reading.verdicts for reading in own]
     share = sum(one == two for one, two in pairs) / len(pairs)
     firsts, seconds = Counter(one for one, _ in pairs), Counter(two for _, two in pairs)
     chance = sum(firsts[verdict] * seconds[verdict] for verdict in VERDICTS) / len(pairs) ** 2
-    return share, (share - chance) / (1 - chance) if chance < 1 else 1.0
+    return share, (share - chance) / (1 - chance) if chance < 1 else math.nan
 
 
 def lines(language: str) -> list[str]:
@@ -96,7 +101,8 @@ def lines(language: str) -> list[str]:
     own = readings(language)
     share, kappa = agreement(own)
     found = [f"## {language}", ""]
-    found += [f"{len(own):,} pairs. Equal verdicts: {share:.1%}; Cohen's κ = {kappa:.2f}.", ""]
+    stated = "Cohen's κ is not defined" if math.isnan(kappa) else f"Cohen's κ = {kappa:.2f}"
+    found += [f"{len(own):,} pairs. Equal verdicts: {share:.1%}; {stated}.", ""]
     found += [
         "| method | default | pairs | worse by both | share, 95 % | worse by each | grammatical by both |"
     ]
@@ -131,12 +137,21 @@ def main() -> None:
     parser.add_argument("--keys", type=Path, help="where the keys lie, if not beside the sheets")
     parser.add_argument("--first", default="A")
     parser.add_argument("--second", default="B")
-    parser.add_argument("--again", default="", help="methods that were repaired and drawn again as part 2")
+    parser.add_argument(
+        "--again", default="", help="methods repaired and drawn again: pronoun=2,zh:pronoun=3"
+    )
     arguments = parser.parse_args()
     if arguments.sheets:
         keys = arguments.keys or arguments.sheets
         readers = (arguments.first, arguments.second)
-        write_tables(merged(arguments.sheets, keys, readers, frozenset(arguments.again.split(","))))
+        write_tables(
+            merged(
+                arguments.sheets,
+                keys,
+                readers,
+                dict(part.split("=") for part in arguments.again.split(",") if part),
+            )
+        )
     first = [language for language in ("en", "de", "ru") if readings(language)]
     others = sorted(path.stem for path in TABLES.glob("*.tsv") if path.stem not in first)
     write_page([*first, *others])

@@ -65,6 +65,20 @@ def all_worse(method: str, text: str, language: str) -> set[str | None]:
         ("negation_removal", "en", "He did not see anyone.", {None}),
         ("negation_removal", "ru", "Он больше не курит.", {"Он по-прежнему курит."}),
         ("negation", "ru", "Нажмите кнопку.", {None}),
+        ("quantifier", "en", "At least two came.", {"At most two came."}),
+        ("quantifier", "en", "He has more than you.", {"He has less than you."}),
+        ("quantifier", "en", "More rain fell.", {None}),
+        (
+            "quantifier",
+            "de",
+            "Er kam mindestens einmal an.",
+            {"Er kam höchstens einmal an."}
+            | {f"Er kam mindestens {word} an." for word in ("zweimal", "dreimal")},
+        ),
+        ("quantifier", "zh", "至少来了两个人。", {"最多来了两个人。"}),
+        ("tense", "en", "She is here.", {"She was here."}),
+        ("tense", "fr", "Elle est là.", {"Elle était là."}),
+        ("tense", "de", "Hat er Zeit?", {"Hatte er Zeit?"}),
     ],
 )
 def test_what_a_pack_makes_of_a_sentence(method: str, language: str, text: str, expected: set[str]) -> None:
@@ -98,7 +112,8 @@ def test_every_pattern_compiles_and_every_group_is_there(language: str) -> None:
     for pattern, *replacement in rows:
         groups = {int(number) for number in re.findall(r"\\(\d)", "".join(replacement))}
         assert len(replacement) < 2
-        assert groups <= set(range(1, re.compile(pattern).groups + 1))
+        assert groups <= set(range(1, re.compile(re.sub(r"\{[a-z_]+\}", "x", pattern)).groups + 1))
+        assert all(lists.words(name) for name in re.findall(r"\{([a-z_]+)\}", pattern))
 
 
 @pytest.mark.parametrize("language", NEW)

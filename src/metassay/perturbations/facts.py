@@ -1,4 +1,4 @@
-"""Edits that change what is said: number, date, unit, sex, the opposite, a word left over.
+"""Edits that change what is said: number, date, unit, sex, how many, when, a word left over.
 
 All on request. Each changes a fact and leaves the sentence as grammatical as it was, so that a copy is worse
 whatever the taste of the reader.
@@ -13,13 +13,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from metassay.perturbations.base import View
-from metassay.perturbations.languages import english, german
-from metassay.perturbations.replacement import dictionary_form, pronoun_row
+from metassay.perturbations.languages import german
+from metassay.perturbations.replacement import pronoun_row
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
-from metassay.text import resources
 from metassay.text.segmentation import segmented, written_without_spaces
-from metassay.text.words import Span, WordLists, folders_with, replace_spans, terms, with_case_of, with_next
+from metassay.text.words import (
+    WITHOUT_SPACES,
+    Span,
+    WordLists,
+    any_of,
+    folders_with,
+    replace_spans,
+    terms,
+    with_case_of,
+)
 
 Options = tuple[Span, tuple[str, ...]]
 _PACKS = "metassay.perturbations.languages"
@@ -217,27 +225,54 @@ def _counterpart(text: str, term: re.Match[str], word: str, language: str) -> st
 
 
 @dataclass(frozen=True)
-class Antonym(Exchange):
-    """Replaces a random word by its opposite, in its form: WordNet's antonyms of its first sense."""
+class Listed(Exchange):
+    """Replaces words by others of their row in a list of the pack, whose first cell says what must follow."""
 
-    name: ClassVar[str] = "antonym"
-    languages: ClassVar[frozenset[str] | None] = frozenset({"en"})
-    summary: ClassVar[str] = "replaces a word by one of opposite meaning (en)"
-
-    def missing(self, language: str) -> str | None:
-        """WordNet, where it is not here."""
-        return resources.missing("WordNet", language=language)
+    by_words: ClassVar[bool] = False
+    rows: ClassVar[str]
 
     def found(self, view: View[str]) -> list[Options]:
-        """Every word with antonyms."""
-        found, previous = [], ""
-        for term, following in with_next(view.output):
-            form = dictionary_form(view.output, term, "en")
-            options = english.antonyms(previous, form, following) if form else ()
-            previous = term[0].lower()
-            if options:
-                found.append((term.span(), tuple(with_case_of(term[0], word) for word in options)))
-        return found
+        """Every word of the list in its place; earlier rows win."""
+        text = view.output
+        found: dict[Span, tuple[str, ...]] = {}
+        for pattern, words in _listed(view.language or "", self.rows):
+            for match in pattern.finditer(text):
+                if all(match.end() <= start or end <= match.start() for start, end in found):
+                    others = (word for word in words if word != match[0].lower())
+                    found[match.span()] = tuple(with_case_of(match[0], word) for word in others)
+        return sorted(found.items())
+
+
+@functools.cache
+def _listed(language: str, name: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+    """The rows of a list as patterns, each with its words."""
+    edge = "" if language in WITHOUT_SPACES else r"(?![\w'’-])"
+    rows = []
+    for follows, *words in WordLists(_PACKS, language).rows(name):
+        ahead = "" if follows == "*" else f"(?={follows})"
+        before = edge.replace("(?!", "(?<!")
+        rows.append((re.compile(f"{before}{any_of(words)}{edge}{ahead}", re.IGNORECASE), tuple(words)))
+    return tuple(rows)
+
+
+@dataclass(frozen=True)
+class Quantifier(Listed):
+    """Changes how many or how often: all and few, more and less, always and sometimes."""
+
+    name: ClassVar[str] = "quantifier"
+    rows: ClassVar[str] = "quantifiers"
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "quantifiers.tsv")
+    summary: ClassVar[str] = "changes how many or how often"
+
+
+@dataclass(frozen=True)
+class Tense(Listed):
+    """Moves an auxiliary or another common verb from the present to the past, or back."""
+
+    name: ClassVar[str] = "tense"
+    rows: ClassVar[str] = "tenses"
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "tenses.tsv")
+    summary: ClassVar[str] = "moves a verb to another time"
 
 
 @dataclass(frozen=True)
@@ -272,4 +307,4 @@ def _content(text: str, language: str | None) -> list[Span]:
     return [term.span() for term in terms(text) if len(term[0]) > 3]
 
 
-PERTURBATIONS = (Number, Date, Unit, Gender, Antonym, Untranslated)
+PERTURBATIONS = (Number, Date, Unit, Gender, Quantifier, Tense, Untranslated)

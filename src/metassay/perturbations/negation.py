@@ -19,6 +19,7 @@ from metassay.text.words import (
     WITHOUT_SPACES,
     Span,
     WordLists,
+    any_of,
     folders_with,
     replace_spans,
     starts_sentence,
@@ -168,15 +169,15 @@ _CLAUSE = re.compile(r"[^.,;:!?()\n。，、；：！？「」（）]+")
 def _by_rules(text: str, language: str) -> list[Edit]:
     """What the rules of a pack put in, in clauses without a negation; earlier rules win."""
     negated = _words_of(language)
-    edits: list[tuple[Span, str | None]] = []
-    for clause in _CLAUSE.finditer(text):
-        if negated.search(clause[0]):
-            continue
-        for pattern, replacement in _compiled(language, "negation"):
-            for match in pattern.finditer(text, *clause.span()):
-                if all(match.end() <= start or end <= match.start() for (start, end), _ in edits):
-                    edits.append((match.span(), None if replacement is None else match.expand(replacement)))
-    return [(span, _with_capital(text, span, new)) for span, new in sorted(edits) if new is not None]
+    edits: list[tuple[Span, str | None]] = [
+        (clause.span(), None) for clause in _CLAUSE.finditer(text) if negated.search(clause[0])
+    ]
+    for pattern, replacement in _compiled(language, "negation"):
+        for match in pattern.finditer(text):
+            if all(match.end() <= start or end <= match.start() for (start, end), _ in edits):
+                edits.append((match.span(), None if replacement is None else match.expand(replacement)))
+    kept = sorted((span, new) for span, new in edits if new is not None)
+    return [(span, _with_capital(text, span, new)) for span, new in kept]
 
 
 def _with_capital(text: str, span: Span, new: str) -> str:
@@ -257,9 +258,16 @@ def _signs(language: str) -> re.Pattern[str]:
 
 @functools.cache
 def _compiled(language: str, name: str) -> tuple[tuple[re.Pattern[str], str | None], ...]:
-    """The rules of a list; one without a replacement protects."""
-    rows = WordLists(_PACKS, language).rows(name)
-    return tuple((re.compile(row[0], re.IGNORECASE), row[1] if len(row) > 1 else None) for row in rows)
+    """The rules of a list; one without a replacement protects. `{verbs}`: any word of `verbs.txt`."""
+    lists = WordLists(_PACKS, language)
+    found = []
+    for pattern, *replacement in lists.rows(name):
+        written = _LIST.sub(lambda match: any_of(lists.words(match[1])), pattern)
+        found.append((re.compile(written, re.IGNORECASE), replacement[0] if replacement else None))
+    return tuple(found)
+
+
+_LIST = re.compile(r"\{([a-z_]+)\}")
 
 
 PERTURBATIONS = (Negation, NegationRemoval)

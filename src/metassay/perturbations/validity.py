@@ -16,6 +16,7 @@ from importlib.resources import files
 from statistics import NormalDist
 
 from metassay.specs import parse_spec
+from metassay.text.tokenizers import primary
 
 VERDICTS = ("worse", "equal", "better")
 COLUMNS = ("method", "original", "changed", "first", "second", "first_grammatical", "second_grammatical")
@@ -60,12 +61,13 @@ def label_error(method: str, language: str | None) -> LabelError | None:
     A method with parameters other than the defaults makes other pairs than those that were read.
     """
     name, parameters = parse_spec(method)
-    own = _counts((language or "").replace("_", "-").partition("-")[0].lower()).get(name)
+    spoken = primary(language)
+    own = _counts(spoken).get(name)
     if own is None or parameters:
         return None
     read, not_worse = own
     interval = wilson_interval(not_worse, read)
-    return LabelError(name, language or "", read, not_worse, not_worse / read, interval)
+    return LabelError(name, spoken, read, not_worse, not_worse / read, interval)
 
 
 @functools.cache

@@ -140,8 +140,7 @@ class AssayResult(Result):
 
     def _corrected(self) -> list[dict[str, float]] | None:
         """Accuracies corrected for label error; None where some method and language has no pair read."""
-        kept = self.judged.chosen(self.pairs)
-        judgements = self.judged.judgements.take(kept).select(np.array(self.contextual.ranked))
+        judgements = self.judged.judgements.take(self.judged.sampled).select(np.array(self.contextual.ranked))
         languages = sorted(set(self.dataset.languages), key=str)
         place = {language: n for n, language in enumerate(languages)}
         spoken = np.array([place[language] for language in self.dataset.languages])[judgements.output]

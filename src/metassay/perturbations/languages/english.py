@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from metassay.perturbations.languages.names import FEMALE, MALE
 from metassay.text.thesauri import PARTS_OF_SPEECH, WordNet, open_wordnet
@@ -84,9 +86,12 @@ def synonyms(previous: str, form: str, following: str) -> tuple[str, ...]:
     return _fitting(_entry(form), previous, form, following)
 
 
-def antonyms(previous: str, form: str, following: str) -> tuple[str, ...]:
-    """Words of opposite meaning that fit between two neighbours."""
-    return _fitting(_opposites(form), previous, form, following)
+Relation = Literal["antonym", "cohyponym", "hypernym"]
+
+
+def fitting(relation: Relation, previous: str, form: str, following: str) -> tuple[str, ...]:
+    """Words in a relation to this one that fit between two neighbours."""
+    return _fitting(related(form, relation), previous, form, following)
 
 
 def _fitting(entry: Entry | None, previous: str, form: str, following: str) -> tuple[str, ...]:
@@ -132,18 +137,57 @@ def _entry(form: str) -> Entry | None:
 
 
 @functools.cache
-def _opposites(form: str) -> Entry | None:
-    """The same for words of opposite meaning in the first sense."""
+def related(form: str, relation: Relation) -> Entry | None:
+    """The words in a relation to the first sense of a form, in its form; None where there are none."""
     reading = _reading(form)
-    if reading is None:
+    if reading is None or (relation != "antonym" and reading[0] != "n"):
         return None
     pos, lemma = reading
-    wordnet = _database()
-    words = wordnet.antonyms(lemma, pos, wordnet.senses(lemma, pos)[0])
+    words = _RELATED[relation](lemma, pos)
     plain = (word for word in words if word.isalpha() and word.islower() and word not in FUNCTION_WORDS)
-    inflected = (_inflect(word, lemma, form, pos) for word in plain)
+    inflected = (_inflect(word, lemma, form, pos) for word in dict.fromkeys(plain))
     found = tuple(word for word in inflected if word is not None and word != form)
     return Entry(pos, lemma, found) if found else None
+
+
+def _antonyms(lemma: str, pos: str) -> Iterable[str]:
+    wordnet = _database()
+    return wordnet.antonyms(lemma, pos, wordnet.senses(lemma, pos)[0])
+
+
+def _above(lemma: str, pos: str) -> list[int]:
+    wordnet = _database()
+    return wordnet.pointers(pos, wordnet.senses(lemma, pos)[0], "@")
+
+
+def _hypernyms(lemma: str, pos: str) -> Iterable[str]:
+    """What a noun is a kind of, in words at least as common."""
+    wordnet = _database()
+    words = [word for offset in _above(lemma, pos) for word in wordnet.synset(pos, offset)]
+    own = wordnet.counts.get((lemma, pos), 0)
+    return [word for word in words if wordnet.counts.get((word, pos), 0) >= max(own, COMMON)]
+
+
+def _cohyponyms(lemma: str, pos: str) -> Iterable[str]:
+    """Common nouns whose first sense is another kind of the same thing, if these are not too many."""
+    wordnet = _database()
+    own = wordnet.senses(lemma, pos)[0]
+    sisters = [o for above in _above(lemma, pos) for o in wordnet.pointers(pos, above, "~") if o != own]
+    words = ((wordnet.synset(pos, offset)[0], offset) for offset in sisters)
+    return [
+        word
+        for word, offset in words
+        if wordnet.counts.get((word, pos), 0) >= COMMON and wordnet.senses(word, pos)[:1] == (offset,)
+    ]
+
+
+_RELATED: dict[Relation, Callable[[str, str], Iterable[str]]] = {
+    "antonym": _antonyms,
+    "cohyponym": _cohyponyms,
+    "hypernym": _hypernyms,
+}
+COMMON = 5
+"""How often a word must have been tagged in the texts WordNet was built on to take another's place."""
 
 
 @functools.cache
