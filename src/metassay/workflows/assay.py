@@ -20,7 +20,7 @@ from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.given import GivenScores, directed, distinct_texts, given_metrics
 from metassay.metrics.judge import Judge, connect_judges
-from metassay.metrics.registry import chosen_metrics, parse_metrics, sentinels_beside
+from metassay.metrics.registry import Costs, chosen_metrics, costs_of, parse_metrics, sentinels_beside
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.perturbations.validity import LabelError, label_error
@@ -109,18 +109,11 @@ def assay(
     shared = cache_folder(cache)
     parts, texts = (None, None) if run is None else (run.parts, run.texts)
     kept, threads = None if llm is None else with_cache(llm, run), default_workers(workers)
-    metrics = connect_judges(plan.metrics, kept)
-    sentinels = sentinels_beside(metrics)
-    costs: dict[str, str] = {}
-    prices: dict[str, Sequence[float]] = {}
-    for metric in metrics:
-        costs[metric.spec] = metric.cost_class
-        if metric.price is not None:
-            prices[metric.spec] = metric.price
-    plan = replace(plan, metrics=metrics, costs=costs, prices=prices)
+    plan = replace(plan, metrics=connect_judges(plan.metrics, kept))
     known = parts if shared is None else SharedParts(parts, shared, plan.metrics)
     how = _How(threads, run, known, texts, progress, kept)
-    result = _carry_out(data, plan, unit, sentinels, how)
+    sentinels, costs = sentinels_beside(plan.metrics), costs_of(plan.metrics)
+    result = _carry_out(data, plan, unit, sentinels, costs, how)
     if run is not None:
         write_run(run, result)
     return result
@@ -161,7 +154,9 @@ class _How:
             self.progress(stage, done, total)
 
 
-def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], how: _How) -> AssayResult:
+def _carry_out(
+    data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], costs: Costs, how: _How
+) -> AssayResult:
     """Make worse, score, judge."""
     settings = plan.asked
     every = _pairs(data, plan, how)
@@ -203,7 +198,7 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
         resamples=settings.resamples,
         permutations=settings.permutations,
         confounding=judged.judgements,
-        costs=plan.costs,
+        costs=costs.classes,
         sentinels=[metric.spec for metric in sentinels],
         uninformed=[metric.spec for metric in plan.metrics if isinstance(metric, tuple(SENTINELS))],
         metadata=metadata,
@@ -214,7 +209,7 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
-    return AssayResult(data, plan, sample, judged, contextual, folder, labels)
+    return AssayResult(data, plan, sample, judged, contextual, folder, costs.prices, labels)
 
 
 def _metrics(data: Dataset, asked: AssaySettings, normalised: str) -> tuple[Metric, ...]:

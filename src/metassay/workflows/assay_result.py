@@ -56,10 +56,6 @@ class Plan:
     valid_pairs: bool = False
     heard: str | None = None
     """The human score by which people's own pairs are judged beside those that were made."""
-    costs: Mapping[str, str] = field(default_factory=dict)
-    """The class of cost of each metric."""
-    prices: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """What requests cost, of metrics that are paid for."""
 
     @property
     def notes(self) -> list[str]:
@@ -94,6 +90,8 @@ class AssayResult(Result):
     judged: JudgedPairs
     contextual: ContextualResult
     folder: Path | None = None
+    prices: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """What requests cost, of metrics that are paid for."""
     labels: Mapping[tuple[str, str | None], LabelError | None] = field(default_factory=dict)
     """What readings of pairs say of each method in each language; None where none were read."""
 
@@ -129,7 +127,7 @@ class AssayResult(Result):
                 {"metric": m.spec, "signature": m.signature, "higher_is_better": m.higher_is_better}
                 for m in self.metrics
             ],
-            "price": {metric: list(price) for metric, price in self.plan.prices.items()},
+            "price": {metric: list(price) for metric, price in self.prices.items()},
             "validity": self._validity(validity),
             "label_errors": [_label_row(*key, found) for key, found in self.labels.items() if found],
             "valid_pairs_only": self.plan.valid_pairs,

@@ -111,7 +111,7 @@ def judge_pairs(
 def _in_sample(pairs: Pairs, sample: Pairs | None) -> NDArray[np.bool_]:
     """Which of the pairs are in a sample of them."""
     if sample is None or sample is pairs:
-        return np.ones(len(pairs), dtype=np.bool_)
+        return np.ones(pairs.frame.height, dtype=np.bool_)
     key = [*KEY, "perturbation"]
     marked = pairs.frame.select(key).join(
         sample.frame.select(key).with_columns(pl.lit(value=True).alias("chosen")),
@@ -148,7 +148,7 @@ def _score_texts(
     The score of a side by a judge that compares is its verdict. What judges said is left in `verdicts`, and
     scores of outputs in `outputs`.
     """
-    better, worse = (np.full((len(metrics), len(pairs)), np.nan) for _ in range(2))
+    better, worse = (np.full((len(metrics), pairs.frame.height), np.nan) for _ in range(2))
     seconds: dict[str, float] = {}
     few = pairs.where(sampled)
     asked = np.array([isinstance(metric, Judge) for metric in metrics], dtype=np.bool_)
@@ -183,7 +183,8 @@ def _score_single(
     First come seconds, the rows of the outputs, and their scores.
     """
     if not metrics:
-        return ({}, _NONE, np.empty((0, 0))), np.empty((0, len(pairs))), np.empty((0, len(pairs)))
+        nothing = np.empty((0, pairs.frame.height))
+        return ({}, _NONE, np.empty((0, 0))), nothing, nothing
     rows = _rows(dataset, pairs)
     outputs = np.union1d(rows, how.also)
     both = _both_sides(dataset, pairs, rows, how.also)
