@@ -4,7 +4,8 @@
     python benchmarks/people_study.py study FOLDER     # the tables, in people_study.json beside this script
 
 The data are those of `METASSAY_DATA`: WMT21 to 23 with MQM, REALSumm, DEMETR. Of each at most 250 items that
-people scored for every system are drawn. What is found is told in docs/do-perturbations-predict-people.md.
+people scored for every system are drawn, of WMT23 but en-de 100. What is found is told in
+docs/do-perturbations-predict-people.md.
 """
 
 import json
@@ -17,6 +18,7 @@ import numpy as np
 import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
+from scipy.stats import rankdata, t
 
 from metassay.data.preparation import clusters, prepared
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
@@ -38,7 +40,7 @@ DATA = Path(os.environ.get("METASSAY_DATA", "../shared/data"))
 SETS = {
     **{f"wmt21 {lp}": (f"wmt21/wmt21_{lp}.parquet", "mqm") for lp in ("en-de", "zh-en")},
     **{f"wmt22 {lp}": (f"wmt22/wmt22_{lp}.parquet", "mqm") for lp in ("en-de", "en-ru", "zh-en")},
-    **{f"wmt23 {lp}": (f"wmt23/wmt23_{lp}.parquet", "mqm") for lp in ("en-de", "he-en", "zh-en")},
+    **{f"wmt23 {lp}": (f"wmt23/wmt23_{lp}.parquet", "mqm") for lp in ("he-en", "zh-en", "en-de")},
     "realsumm": ("text/realsumm.parquet", "litepyramid_recall"),
 }
 DEMETR = "challenge/demetr.parquet"
@@ -55,20 +57,23 @@ METHODS = (
     "untranslated"
 )
 FOR_TEXT = "removal,insertion,swapping,entity,pronoun,negation,negation_removal,number,clause_removal,synonym"
-ITEMS = 250
+ITEMS, ITEMS_23 = 250, 100
+"""Items of a data set; of two of WMT23 fewer, since scoring them takes longest."""
 FEWEST = 100
 """Pairs that a method must have in a data set to be looked at there."""
 TARGETS = ("pairs", "close pairs", "acc_eq", "spa")
+HALF = "pairs, ties half"
+PICTURE = Path(__file__).parents[1] / "docs" / "images" / "rules-and-people.svg"
 DRAWS = 4000
 
 
-def drawn_items(data, human):
-    """At most `ITEMS` items, drawn by a hash of their names, that have a human score for every system."""
+def drawn_items(data, human, most):
+    """At most so many items, drawn by a hash of their names, that have a human score for every system."""
     rated = data.outputs.drop_nulls(human)
     systems = rated["system"].n_unique()
     full = rated.group_by("item").agg(pl.len().alias("n")).filter(pl.col("n") == systems)["item"]
     return (
-        full.to_frame().with_columns(pl.col("item").hash(7).alias("h")).sort("h", "item").head(ITEMS)["item"]
+        full.to_frame().with_columns(pl.col("item").hash(7).alias("h")).sort("h", "item").head(most)["item"]
     )
 
 
@@ -81,7 +86,7 @@ def score(name, folder):
         language="en" if name == "realsumm" else None,
     )
     data = prepared(data.with_human(human), normalize=None, keep_references=False)
-    items = drawn_items(data, human)
+    items = drawn_items(data, human, ITEMS_23 if name in {"wmt23 he-en", "wmt23 zh-en"} else ITEMS)
     data = data.where(data.outputs["item"].is_in(items.implode()), reason="not drawn")
     rated = data.outputs.filter(pl.col(human).is_not_null())["system"].unique()
     data = data.where(data.outputs["system"].is_in(rated.implode()), reason="not rated")
@@ -126,7 +131,7 @@ def score_demetr(folder):
     every = told_apart(read(DATA / DEMETR, pairs=True))
     theirs = every.where(every.outputs["perturbation"] != "reference", reason="a control")
     chosen = theirs.outputs["item"].unique().sort().to_frame().with_columns(pl.col("item").hash(7).alias("h"))
-    kept = chosen.sort("h", "item").head(600)["item"]
+    kept = chosen.sort("h", "item").head(300)["item"]
     theirs = theirs.where(theirs.outputs["item"].is_in(kept.implode()), reason="not drawn")
     own = theirs.outputs.unique(["item", "system"], keep="first", maintain_order=True).drop(
         "worse", "perturbation"
@@ -143,16 +148,16 @@ def score_demetr(folder):
     np.savez_compressed(folder / "demetr.npz", metrics=np.array([m.spec for m in metrics]), **arrays)
 
 
-def by_method(found):
+def by_method(found, ties="strict"):
     """Accuracy of each metric on each method with pairs enough, {method: [metrics]}, and on all pairs."""
     pairs, (one,) = sort_pairs(found, [whole(found)])
-    sums = tally(pairs, cross_methods(pairs, one))
+    sums = tally(pairs, cross_methods(pairs, one), ties=ties)
     counts = np.bincount(found.method, minlength=len(found.methods))
     every = {name: sums.accuracy()[:, m] for m, name in enumerate(found.methods) if counts[m] >= FEWEST}
-    return every, tally(pairs, one).accuracy()[:, 0], dict(zip(found.methods, counts.tolist()))
+    return every, tally(pairs, one, ties=ties).accuracy()[:, 0], dict(zip(found.methods, counts.tolist()))
 
 
-def people_pairs(data, kept):
+def people_pairs(data, kept, ties="strict"):
     """Accuracy on the pairs of people that are kept, and how well people's order would agree with itself."""
     better, worse = data["better"][kept], data["worse"][kept]
     outcome = judge(data["scores"][:, better], data["scores"][:, worse], data["tolerance"])
@@ -166,7 +171,7 @@ def people_pairs(data, kept):
         np.zeros(len(better), dtype=int),
     )
     pairs, (one,) = sort_pairs(found, [whole(found)])
-    sums = tally(pairs, one)
+    sums = tally(pairs, one, ties=ties)
     here, there = ClusterHalves(random.named(0, "halves"), 100).halves(sums.credit, sums.size, sums.cluster)
     return sums.accuracy()[:, 0], half_agreement(here, there, "kendall")
 
@@ -194,8 +199,6 @@ def tau(one, other):
 
 def interval(values):
     """Mean over data sets and its 95 % interval by Student's t."""
-    from scipy.stats import t
-
     values = np.array([value for value in values if not np.isnan(value)])
     if len(values) < 2:
         return None
@@ -249,7 +252,7 @@ def study(folder):
     loaded = {
         name: dict(np.load(folder / f"{name}.npz")) for name in SETS if (folder / f"{name}.npz").is_file()
     }
-    accuracies, pooled, counts, people, ceilings = {}, {}, {}, {}, {}
+    accuracies, pooled, counts, people, ceilings, halved, alike = {}, {}, {}, {}, {}, {}, {}
     for name, data in loaded.items():
         found = Judgements(
             tuple(map(str, data["metrics"])),
@@ -262,6 +265,13 @@ def study(folder):
         )
         accuracies[name], pooled[name], counts[name] = by_method(found)
         people[name], ceilings[name] = targets(data)
+        own, _, _ = by_method(found, "half")
+        theirs, _ = people_pairs(data, np.ones(len(data["better"]), dtype=bool), "half")
+        mean = np.mean(list(own.values()), axis=0)
+        alike[name] = own, theirs
+        halved[name] = {"by methods alike": round(tau(mean, theirs), 3)} | {
+            method: round(tau(values, theirs), 3) for method, values in own.items()
+        }
     methods = sorted({method for found in accuracies.values() for method in found})
     table = {
         target: {
@@ -295,6 +305,11 @@ def study(folder):
             target: {method: interval(row.values()) for method, row in rows.items()}
             for target, rows in table.items()
         },
+        HALF: halved,
+        f"mean, {HALF}": {
+            method: interval([row[method] for row in halved.values() if method in row])
+            for method in ["by methods alike", *methods]
+        },
         "between people": {
             f"{a} and {b}": interval([tau(own[a], own[b]) for own in people.values()])
             for k, a in enumerate(TARGETS)
@@ -303,8 +318,10 @@ def study(folder):
         "weights": {
             target: leave_one_out(accuracies, {n: own[target] for n, own in people.items()})
             for target in TARGETS
-        },
+        }
+        | {HALF: leave_one_out(*({n: side[k] for n, side in alike.items()} for k in range(2)))},
     }
+    draw(accuracies, people)
     if (folder / "demetr.npz").is_file():
         result["demetr"] = demetr(dict(np.load(folder / "demetr.npz")), people)
     Path(__file__).with_name("people_study.json").write_text(
@@ -313,6 +330,37 @@ def study(folder):
     print(
         json.dumps({key: result[key] for key in ("ceiling", "mean", "between people", "weights")}, indent=1)
     )
+
+
+def draw(accuracies, people):
+    """Places of the metrics by rule, all methods alike, against their places by people, by data set."""
+    import vl_convert
+
+    points = [
+        {"set": name, "by": label, "rule": int(rule), "people": int(place)}
+        for name, found in accuracies.items()
+        for label, target in (("pairs judged by people", "pairs"), ("SPA", "spa"))
+        for rule, place in zip(
+            rankdata(-np.mean(list(found.values()), axis=0), "min"), rankdata(-people[name][target], "min")
+        )
+    ]
+    axis = {"title": None, "grid": False}
+    spec = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "data": {"values": points},
+        "facet": {"column": {"field": "set", "title": None}, "row": {"field": "by", "title": None}},
+        "spec": {
+            "width": 110,
+            "height": 110,
+            "mark": {"type": "point", "filled": True, "size": 25},
+            "encoding": {
+                "x": {"field": "rule", "type": "quantitative", "axis": axis | {"title": "place by rule"}},
+                "y": {"field": "people", "type": "quantitative", "axis": axis | {"title": "place by people"}},
+            },
+        },
+        "background": "white",
+    }
+    PICTURE.write_text(vl_convert.vegalite_to_svg(json.dumps(spec)), encoding="utf-8")
 
 
 def demetr(data, people):
