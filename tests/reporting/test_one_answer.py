@@ -21,7 +21,7 @@ from metassay.reporting.html import summarize
 from metassay.reporting.reasons import worded
 from metassay.reporting.wording import NOTHING, Sentence, in_labels
 from metassay.store.run import RunFolder
-from metassay.workflows.demo import demo
+from metassay.workflows.assay import demo
 from metassay.workflows.recommend import recommend
 
 NAMES = ("bleu", "chrf", "ter", "wil", "wip", "meteor")

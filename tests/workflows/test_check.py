@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.perturbations.pairs import foretell
-from metassay.workflows.demo import read_sample
+from metassay.perturbations.forecast import foretell
+from metassay.workflows.assay import read_sample
 
 CHINESE = [
     "今天的天气非常好，我们决定去公园散步。",

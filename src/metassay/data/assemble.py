@@ -175,11 +175,11 @@ def _reference_lists(frame: pl.DataFrame, names: Sequence[str], file: str) -> pl
     for name in names:
         column = frame[name]
         if column.dtype == pl.List(pl.String):
-            streams.append([[text for text in own or () if text] for own in column.to_list()])
+            streams.append(pl.col(name).fill_null([]).list.eval(pl.element().filter(pl.element() != "")))
         else:
-            streams.append([[text] if text else [] for text in cells.texts(column, file)])
-    merged = [[text for own in row for text in own] for row in zip(*streams)]
-    return pl.Series("references", merged, dtype=pl.List(pl.String))
+            cells.texts(column, file)
+            streams.append(pl.col(name).cast(pl.String).replace("", None))
+    return frame.select(pl.concat_list(streams).list.drop_nulls().alias("references")).to_series()
 
 
 def _stack(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:

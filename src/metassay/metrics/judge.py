@@ -102,6 +102,7 @@ class Judge(Metric):
     needs: ClassVar[frozenset[str]] = frozenset({"output"})
     optional: ClassVar[frozenset[str]] = frozenset({"references", "source"})
     timed: ClassVar[bool] = False
+    shareable: ClassVar[bool] = False
     summary: ClassVar[str] = "a language model: mode=direct, rubric, spans or pairwise (--llm-url)"
 
     def __post_init__(self) -> None:

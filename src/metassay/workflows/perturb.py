@@ -127,6 +127,7 @@ def perturb(
         workers=default_workers(workers),
         strict_resources=asked.strict_resources,
         llm=with_cache(llm, run),
+        kept=None if run is None else run.texts,
         progress=None if progress is None else lambda done, total: progress("perturbing", done, total),
     )
     every = make(data)

@@ -24,7 +24,7 @@ from metassay.metrics.registry import chosen_metrics
 from metassay.reporting.tables import to_text
 from metassay.reporting.wording import in_labels
 from metassay.settings import takes
-from metassay.store.run import write_bytes
+from metassay.store.parts import write_bytes
 from metassay.workflows.read import Source, as_dataset, scoring_rows
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import ScoreSettings
@@ -136,10 +136,7 @@ def write_table(frame: pl.DataFrame, path: str | Path) -> None:
     """A table as Parquet, CSV or JSON lines, by the name's ending, whole or not at all."""
     content = io.BytesIO()
     _WRITERS[Path(path).suffix.lower()](frame, content)
-    try:
-        write_bytes(Path(path), content.getvalue())
-    except OSError as error:
-        raise InputError(f"cannot be written ({error.strerror}).", place=Place(file=str(path))) from None
+    write_bytes(Path(path), content.getvalue())
 
 
 _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
