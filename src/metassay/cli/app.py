@@ -20,6 +20,7 @@ COMMANDS = {
     "judge": "judge",
     "run": "runs",
     "resume": "runs",
+    "work": "runs",
     "recommend": "runs",
     "compare": "runs",
     "report": "runs",

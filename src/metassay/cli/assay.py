@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions
+from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions, part_numbers
 from metassay.cli.printing import note, print_table, progress, say
 from metassay.sample import DEFAULT
 from metassay.workflows.settings import PERTURBED, AssaySettings, names_a_source
@@ -29,6 +29,14 @@ def run_assay(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            help="Score these parts of the run alone (0-9, or 3) and stop; see work.",
+            metavar="PARTS",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
 ) -> None:
     """Perturb, score and judge: local accuracy per context, both hypotheses, a recommendation, a report."""
     from metassay.workflows.assay import AUTOMATIC, assay
@@ -47,6 +55,7 @@ def run_assay(
             out=output.out or (None if output.json else AUTOMATIC),
             llm=llm,
             cache=cache,
+            only=part_numbers(parts),
             progress=show,
         )
     if output.json:

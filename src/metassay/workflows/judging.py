@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,6 +75,7 @@ def judge_pairs(
     weights: NDArray[np.float64] | None = None,
     workers: int | None = None,
     parts: Parts | None = None,
+    only: Collection[int] | None = None,
     progress: Progress | None = None,
 ) -> JudgedPairs:
     """Score every output that has pairs, and every worse copy, with every metric."""
@@ -85,7 +86,7 @@ def judge_pairs(
         scored, better, worse = _score_ranked(dataset, pairs, metrics, workers)
     else:
         scored, better, worse = _score_texts(
-            dataset, pairs, rows, metrics, workers, parts, progress, verdicts
+            dataset, pairs, rows, metrics, workers, parts, only, progress, verdicts
         )
     of_metrics = [note for metric in metrics for note in metric.notes()]
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
@@ -113,6 +114,7 @@ def _score_texts(
     metrics: Sequence[Metric],
     workers: int | None,
     parts: Parts | None,
+    only: Collection[int] | None,
     progress: Progress | None,
     verdicts: list[pl.DataFrame],
 ) -> tuple[Scored, NDArray[np.float64], NDArray[np.float64]]:
@@ -124,7 +126,7 @@ def _score_texts(
     both = _both_sides(dataset, pairs, rows)
     copies = both.frame[len(scored_rows) :]
     single = [metric for metric in metrics if not _compares(metric)]
-    scored = score_rows(single, both, workers=workers, parts=parts, progress=progress)
+    scored = score_rows(single, both, workers=workers, parts=parts, only=only, progress=progress)
     better, worse = np.empty((len(metrics), len(rows))), np.empty((len(metrics), len(rows)))
     seconds = dict(scored.seconds)
     firsts = scoring_rows(dataset).frame[rows].with_columns(pairs.frame["output"])
