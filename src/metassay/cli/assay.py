@@ -42,6 +42,7 @@ def run_assay(
     from metassay.workflows.assay import AUTOMATIC, assay
     from metassay.workflows.read import named_metrics
 
+    only = part_numbers(parts)
     brought = settings.pairs if names_a_source(settings.pairs) else None
     dataset = data.read(pairs=brought)
     with progress(output) as show:
@@ -55,7 +56,7 @@ def run_assay(
             out=output.out or (None if output.json else AUTOMATIC),
             llm=llm,
             cache=cache,
-            only=part_numbers(parts),
+            only=only,
             progress=show,
         )
     if output.json:
