@@ -102,9 +102,10 @@ class LlmOptions:
         str | None,
         _option("--llm-url", text="OpenAI-compatible address; key in METASSAY_LLM_KEY.", panel=LLM),
     ] = None
-    llm_model: Annotated[str | None, _option("--llm-model", text="Name of the model there.", panel=LLM)] = (
-        None
-    )
+    llm_model: Annotated[
+        str | None,
+        _option("--llm-model", text="Name of the model there, or for one on this machine.", panel=LLM),
+    ] = None
     llm_local: Annotated[
         str | None, _option("--llm-local", text="Or a model on this machine: name or path.", panel=LLM)
     ] = None

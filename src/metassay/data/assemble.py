@@ -76,6 +76,7 @@ def assemble(
         notes=tuple(notes),
         about=kind,
         paired=paired,
+        described=tuple(dict.fromkeys(name for table in tables for name in table.described)),
     )
 
 
@@ -104,8 +105,11 @@ def _canonical(
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The table with our column names, and the names of its human scores."""
     frame, file = table.frame, table.file
-    roles = recognise(frame.columns, task=kind, given=columns, file=file)
-    named = (columns or {}).get("human", "").split(",")
+    given = dict(columns or {})
+    named = [name for name in dict.fromkeys([*given.get("human", "").split(","), *table.human]) if name]
+    if named:
+        given["human"] = ",".join(named)
+    roles = recognise(frame.columns, task=kind, given=given, file=file)
     human = tuple(
         name
         for name in roles.human

@@ -77,6 +77,8 @@ class Perturbation(ABC, Generic[T]):
     """The target languages it knows; None for all, or by words for all that are written with spaces."""
     by_words: ClassVar[bool] = True
     """Whether it edits words between spaces, and so has nothing to do in languages without them."""
+    tagged: ClassVar[frozenset[str]] = frozenset()
+    """Languages in which a tagger must see every text first, which takes its time."""
     needs: ClassVar[frozenset[str]] = frozenset()
     """Fields of the view that cost something to prepare and that it reads: `rivals`, `siblings`, `grades`."""
     default: ClassVar[bool] = True
@@ -153,12 +155,11 @@ MODULES = (
     "replacement",
     "entity",
     "negation",
-    "phonetic",
     "llm",
-    "borrowed_span",
     "ranking",
     "sentences",
     "facts",
+    "senses",
 )
 """The modules of this package that define perturbations; each lists its classes in `PERTURBATIONS`."""
 

@@ -194,6 +194,7 @@ class EntitySubstitution(WordEdit):
 
     name: ClassVar[str] = "entity"
     languages: ClassVar[frozenset[str] | None] = frozenset(_NEEDS)
+    tagged: ClassVar[frozenset[str]] = frozenset(_NEEDS)
     summary: ClassVar[str] = "replaces a random name by another from the data set (en, de, ru)"
 
     def missing(self, language: str) -> str | None:

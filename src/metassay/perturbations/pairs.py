@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -23,7 +22,7 @@ from metassay.perturbations.base import (
 )
 from metassay.perturbations.llm import LlmRewriting
 from metassay.perturbations.ranking import Reordering
-from metassay.perturbations.views import Views, base_languages, check_preprocessing, identity, make_views
+from metassay.perturbations.views import Views, check_preprocessing, identity, make_views
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import named_keys
 from metassay.tasks.base import OutputKind, Task
@@ -34,8 +33,6 @@ PER_OUTPUT = 4
 """Methods per output, as in Deviyani and Diaz (2025), section 4.2."""
 PERTURBED_AT_ONCE = 8192
 """So many outputs are perturbed by one method before they are put away."""
-TRIED = 5000
-"""On about so many outputs of a larger data set a forecast tries every method: taggers take their time."""
 
 
 @dataclass(frozen=True)
@@ -126,70 +123,50 @@ def make_pairs(
     The same seed gives the same pairs whatever the order of the rows, the number of workers or the methods.
     """
     check_preprocessing(preprocess)
-    named = perturbations is not None
     methods = _methods(dataset.kind, perturbations, llm)
+    plan = Plan(perturbations is not None, seed, preprocess, workers, strict_resources, progress, kept)
+    return made_by(dataset, methods, plan).sample(per_output)
+
+
+class Plan(NamedTuple):
+    """How pairs are made, whatever the methods; `named`: somebody asked for them."""
+
+    named: bool
+    seed: int = 0
+    preprocess: str = "none"
+    workers: int = 1
+    strict: bool = False
+    progress: Progress | None = None
+    kept: KeptTexts | None = None
+
+
+def made_by(dataset: Dataset, methods: tuple[Perturbation[Any], ...], plan: Plan) -> Pairs:
+    """The pairs of these methods, wherever they apply."""
     if methods and all(isinstance(method, Reordering) for method in methods):
         from metassay.perturbations.ranking_pairs import ranked_pairs
 
-        return ranked_pairs(dataset, methods, seed=seed).sample(per_output)
-    views = make_views(dataset, methods, preprocess=preprocess, seed=seed, workers=workers, kept=kept)
+        return ranked_pairs(dataset, methods, seed=plan.seed)
+    views = make_views(
+        dataset,
+        methods,
+        preprocess=plan.preprocess,
+        seed=plan.seed,
+        workers=plan.workers,
+        kept=plan.kept,
+    )
     notes: dict[str, None] = {}
-    kept = None if dataset.kind.ranked else kept
+    kept = None if dataset.kind.ranked else plan.kept
     columns: dict[str, list[Any]] = {}
     for done, method in enumerate(methods):
-        if progress is not None:
-            progress(done, len(methods))
+        if plan.progress is not None:
+            plan.progress(done, len(methods))
         perturb = _Perturb(method, views, dataset.content_hash, kept if method.keepable else None)
-        columns[method.spec] = perturb.all(notes, named=named, strict=strict_resources)
+        columns[method.spec] = perturb.all(notes, named=plan.named, strict=plan.strict)
         notes |= dict.fromkeys(method.notes())
-    if progress is not None:
-        progress(len(methods), len(methods))
-    pairs = _assemble(dataset, views, columns, preprocess, tuple(notes)).sample(per_output)
+    if plan.progress is not None:
+        plan.progress(len(methods), len(methods))
+    pairs = _assemble(dataset, views, columns, plan.preprocess, tuple(notes))
     return replace(pairs, usage={m.spec: usage for m in methods if (usage := m.usage()) is not None})
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """What a perturbation of the defaults will do with a data set."""
-
-    perturbation: str
-    outputs: int
-    """To how many of the outputs tried it applies."""
-    tried: int
-    """All outputs, or of a large data set those of items evenly spread over it."""
-    why: str | None
-    """Why it leaves outputs of a language, or all outputs, as they are; None where neither is the case."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """One row of `check`."""
-        applies = self.outputs > 0
-        return {"perturbation": self.perturbation, "applies": applies, "outputs": self.outputs} | {
-            "tried": self.tried,
-            "why": self.why,
-        }
-
-
-def foretell(dataset: Dataset, *, most: int = TRIED, seed: int = 0, workers: int = 1) -> list[Forecast]:
-    """What `make_pairs` will do by default, found by doing it on all outputs, or on about `most` of them."""
-    methods = default_perturbations(dataset.kind)
-    if not methods or not len(dataset):
-        return []
-    step = -(-len(dataset) // most)
-    kept = dataset.items[::step]
-    tried = dataset if step == 1 else dataset.where(dataset.outputs["item"].is_in(kept), reason="not tried")
-    counts = make_pairs(tried, per_output=None, seed=seed, workers=workers).counts
-    languages = {} if dataset.kind.ranked else Counter(base_languages(dataset))
-    return [_forecast(method, counts[method.spec], len(tried), languages) for method in methods]
-
-
-def _forecast(
-    method: Perturbation[Any], count: PerturbationCount, tried: int, languages: Mapping[str | None, int]
-) -> Forecast:
-    known = sorted(languages, key=lambda name: name or "")
-    reasons = [why for name in known if (why := _obstacle(method, name, named=False, strict=False))]
-    if not reasons and not count.applied:
-        reasons = [f"{method.spec} finds nothing to change"]
-    return Forecast(method.spec, count.applied, tried, "; ".join(reasons) or None)
 
 
 def _methods(
@@ -220,7 +197,7 @@ class _Perturb:
         """One worse output, or None, per view."""
         worse: list[Any] = [None] * len(self.views.views)
         for language, positions in self.views.by_language():
-            reason = _obstacle(self.method, language, named=named, strict=strict)
+            reason = obstacle(self.method, language, named=named, strict=strict)
             if reason is not None:
                 notes.setdefault(f"{reason} ({_outputs(len(positions))}).")
                 continue
@@ -243,7 +220,7 @@ class _Perturb:
         return made
 
 
-def _obstacle(method: Perturbation[Any], language: str | None, *, named: bool, strict: bool) -> str | None:
+def obstacle(method: Perturbation[Any], language: str | None, *, named: bool, strict: bool) -> str | None:
     """Why a method does nothing for a language; None where it works."""
     if method.edits is OutputKind.RANKING:
         return None

@@ -165,6 +165,7 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
             data,
             every,
             (*metrics, *sentinels),
+            sample=sample,
             unit=unit,
             weights=output_weights(data, settings.weights, plan.contexts),
             workers=how.workers,
@@ -173,13 +174,12 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
             progress=how.progress,
         )
     judged = replace(judged, notes=(*judged.notes, *notes, *judged.of_metrics))
-    kept = judged.chosen(sample)
     how.tell("judging", 0, 1)
-    contexts = [judged.in_context(context, kept) for context in plan.contexts]
+    contexts = [judged.in_context(context) for context in plan.contexts]
     metadata = {context.name: context_metadata(data, context) for context in plan.contexts}
     source = _made_by(settings, sample)
     contextual = assay_pairs(
-        judged.judgements.take(kept),
+        judged.judgements.take(judged.sampled),
         contexts,
         ties=settings.ties,
         agreement=settings.agreement,

@@ -51,7 +51,7 @@ def described(llm: LlmSettings | None) -> dict[str, str | None] | None:
     if llm is None:
         return None
     prompt = None if llm.prompt is None else read_prompt(llm.prompt)
-    return {"model": llm.local or llm.model, "prompt": prompt}
+    return {"model": llm.name, "prompt": prompt}
 
 
 def with_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | None:

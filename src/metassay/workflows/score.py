@@ -85,7 +85,7 @@ def score(
         raise UnknownName("test", asked.test, TESTS)
     data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
     if asked.per_segment is not None:
-        _check_target(asked.per_segment, data.files)
+        check_target(asked.per_segment, data.files)
     chosen = chosen_metrics(data, asked.metrics, normalisation(data, asked.normalize))
     with warnings_as_notes() as notes:
         statistics, scores = _scored(chosen, scoring_rows(data), workers, progress)
@@ -146,7 +146,7 @@ _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
 }
 
 
-def _check_target(path: str | Path, inputs: Sequence[str]) -> None:
+def check_target(path: str | Path, inputs: Sequence[str]) -> None:
     """Before hours of work: whether its result can be written there, and replaces nothing that was read."""
     place = Place(file=str(path))
     ending = Path(path).suffix.lower()
