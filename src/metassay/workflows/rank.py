@@ -134,7 +134,7 @@ def rank(
         "seed": seed,
     }
     parts = rated_parts(scores.cubes, scores.human, chosen["metrics"], pairwise=options["pairwise"])
-    spotted = {f"{SPANS} {own.dataset}": own.content_hash for own in marked}
+    spotted = {f"{SPANS} {own.dataset}": own.content_hash for own in marked} if marked else {}
     identity = {"command": "rank", "configuration": named | drawing, "inputs": dict(scores.hashes) | spotted}
     run = None if out is None else RunFolder.open(out, identity)
     procedure = Procedure(**drawing, workers=workers)
