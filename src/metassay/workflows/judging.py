@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +66,7 @@ def judge_pairs(
     weights: NDArray[np.float64] | None = None,
     workers: int | None = None,
     parts: Parts | None = None,
+    only: Collection[int] | None = None,
     progress: Progress | None = None,
 ) -> JudgedPairs:
     """Score every output that has pairs, and every worse copy, with every metric.
@@ -79,7 +80,7 @@ def judge_pairs(
     if isinstance(pairs, RankedPairs):
         seconds, better, worse = _score_ranked(dataset, pairs, metrics, workers)
     else:
-        how = _How(workers, parts, progress)
+        how = _How(workers, parts, only, progress)
         seconds, better, worse = _score_texts(dataset, pairs, sampled, metrics, how, verdicts)
     of_metrics = tuple(note for metric in metrics for note in metric.notes())
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
@@ -119,6 +120,7 @@ def _in_sample(pairs: Pairs, sample: Pairs | None) -> NDArray[np.bool_]:
 class _How:
     workers: int | None
     parts: Parts | None
+    only: Collection[int] | None
     progress: Progress | None
 
 
@@ -170,7 +172,9 @@ def _score_single(dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric], how
     rows = _rows(dataset, pairs)
     outputs, position = np.unique(rows, return_inverse=True)
     both = _both_sides(dataset, pairs, rows)
-    scored = score_rows(metrics, both, workers=how.workers, parts=how.parts, progress=how.progress)
+    scored = score_rows(
+        metrics, both, workers=how.workers, parts=how.parts, only=how.only, progress=how.progress
+    )
     scores = np.stack([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
     return scored.seconds, scores[:, : len(outputs)][:, position], scores[:, len(outputs) :]
 
