@@ -84,6 +84,10 @@ def show_assay(found: dict[str, Any], folder: Any) -> None:
     print_table(
         rows, title=f"How often each metric preferred the better output of {findings.pairs} (95 % interval)"
     )
+    if findings.people is not None:
+        names = ("metric", "accuracy", "low", "high", "ties", "pairs", "spa", "spa_low", "spa_high")
+        rows = [{name: row[name] for name in names} for row in findings.people["metrics"]]
+        print_table(rows, title="The same of pairs judged by people, and SPA, on systems (95 % interval)")
     names = ("metric", "chi2", "dof", "p", "cramers_v", "p_cmh", "p_permutation")
     for column, part in found["contexts"].items():
         if part["h1"]:
