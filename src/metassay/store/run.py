@@ -6,6 +6,7 @@ pairs.parquet     outputs and their worse copies
 scores/           finished parts of scores, immutable
 results/          tables and JSON
 report.html
+notes.txt         what people wrote about the run, if they did
 timings.json      alone outside the promise of identical bytes
 """
 
@@ -51,10 +52,10 @@ def write_json(path: Path, content: Any) -> None:
     write_bytes(path, (json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode())
 
 
-def write_frame(path: Path, frame: pl.DataFrame) -> None:
-    """A Parquet file."""
+def write_frame(path: Path, frame: pl.DataFrame, *, group: int | None = None) -> None:
+    """A Parquet file, in row groups of `group` rows: few where single rows are read out of many."""
     buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd", statistics=False)
+    frame.write_parquet(buffer, compression="zstd", statistics=False, row_group_size=group)
     write_bytes(path, buffer.getvalue())
 
 
@@ -105,13 +106,21 @@ class RunFolder:
         """A JSON file in the folder."""
         write_json(self.path / name, content)
 
-    def write_frame(self, name: str, frame: pl.DataFrame) -> None:
+    def write_frame(self, name: str, frame: pl.DataFrame, *, group: int | None = None) -> None:
         """A Parquet file in the folder."""
-        write_frame(self.path / name, frame)
+        write_frame(self.path / name, frame, group=group)
 
     def write_text(self, name: str, content: str) -> None:
         """A text file in the folder."""
         write_bytes(self.path / name, content.encode())
+
+    def file(self, name: str) -> Path | None:
+        """A file of the folder, None where it is not there; nothing is read through a link that leads out."""
+        found = self.path / name
+        real, home = os.path.realpath(found), os.path.realpath(self.path)
+        if not Path(real).is_relative_to(home):
+            raise InputError("this link leads out of the run folder.", place=Place(file=str(found)))
+        return found if found.is_file() else None
 
     def read_json(self, name: str) -> Any:
         """A JSON file of the folder."""

@@ -25,6 +25,7 @@ from metassay.reporting.labels import in_labels
 from metassay.reporting.pages import render_dependence
 from metassay.reporting.score_pages import render_aggregation, render_ranking
 from metassay.store.run import MANIFEST, RunFolder
+from metassay.workflows.pair_table import EXPLORER, GROUP, OUTPUTS, PAIRS, explorer_frame
 from metassay.workflows.preparing import versions
 
 if TYPE_CHECKING:
@@ -76,8 +77,9 @@ def write_run(run: RunFolder, result: AssayResult) -> None:
     from metassay.reporting.html import render
 
     content = result.to_dict()
-    run.write_frame("outputs.parquet", result.dataset.outputs)
-    run.write_frame("pairs.parquet", result.pairs.frame)
+    run.write_frame(OUTPUTS, result.dataset.outputs, group=GROUP)
+    run.write_frame(PAIRS, result.pairs.frame, group=GROUP)
+    run.write_frame(EXPLORER, explorer_frame(result), group=GROUP)
     run.write_json("resources.json", dict(result.pairs.resources))
     run.write_json(RESULT, content)
     run.write_json(EXAMPLES, result.examples())
