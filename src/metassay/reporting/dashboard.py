@@ -15,10 +15,9 @@ from markupsafe import Markup
 from metassay.metrics.registry import labels_of
 from metassay.reporting.charts.accuracy import history_chart, metrics_of
 from metassay.reporting.charts.theme import CATEGORY, SLOTS, TOKENS, Scheme, data_uri, drawn
-from metassay.reporting.labels import in_labels
 from metassay.reporting.pages import policy, templates
 from metassay.reporting.pair_cards import pair_card
-from metassay.reporting.wording import about, count, interval, percent
+from metassay.reporting.wording import about, count, in_labels, interval, percent
 
 Address = Callable[..., str]
 """From changes of a question to the address that asks it."""

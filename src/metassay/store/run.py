@@ -16,14 +16,17 @@ import hashlib
 import io
 import json
 import os
+import platform
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+import metassay
 from metassay.data.readers.files import checked_path
 from metassay.data.readers.tables import parse_parquet
 from metassay.errors import InputError, MetassayError, Place, shortened
@@ -31,6 +34,8 @@ from metassay.metrics.base import Metric
 from metassay.schemas import first_fault, schema
 
 MANIFEST = "manifest.json"
+GROUP = 2**14
+"""Rows of a row group in the tables of a finished run, so that a row out of millions is read in a moment."""
 _PART = pl.Schema({"key": pl.Binary, "score": pl.Float64})
 _ELSE = "Choose another --out."
 _AGAIN = "Make the run again, in another folder."
@@ -53,10 +58,19 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def write_frame(path: Path, frame: pl.DataFrame, *, group: int | None = None) -> None:
-    """A Parquet file, in row groups of `group` rows: few where single rows are read out of many."""
+    """A Parquet file, in row groups of `group` rows."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd", statistics=False, row_group_size=group)
     write_bytes(path, buffer.getvalue())
+
+
+def versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", "scipy")) -> dict[str, Any]:
+    """The versions that a result depends on."""
+    return {
+        "metassay": metassay.__version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in packages},
+    }
 
 
 class RunFolder:
@@ -65,12 +79,15 @@ class RunFolder:
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self.path = path
         self.identity = dict(identity)
+        self.made_with: dict[str, Any] = {}
+        """The versions of everything that decides a result, once the folder is open to be written."""
 
     @classmethod
     def open(cls, path: str | Path, identity: Mapping[str, Any]) -> RunFolder:
         """An empty or absent folder is used, one of the same identity is resumed, any other is refused."""
         folder = Path(path)
         run = cls(folder, identity)
+        run.made_with = versions()
         try:
             if (folder / MANIFEST).is_file():
                 _check_same(folder, identity)
@@ -106,9 +123,9 @@ class RunFolder:
         """A JSON file in the folder."""
         write_json(self.path / name, content)
 
-    def write_frame(self, name: str, frame: pl.DataFrame, *, group: int | None = None) -> None:
+    def write_frame(self, name: str, frame: pl.DataFrame) -> None:
         """A Parquet file in the folder."""
-        write_frame(self.path / name, frame, group=group)
+        write_frame(self.path / name, frame)
 
     def write_text(self, name: str, content: str) -> None:
         """A text file in the folder."""
@@ -121,6 +138,17 @@ class RunFolder:
         if not Path(real).is_relative_to(home):
             raise InputError("this link leads out of the run folder.", place=Place(file=str(found)))
         return found if found.is_file() else None
+
+    def finish(self, files: Mapping[str, Any], **more: Any) -> None:
+        """Every file of a result by its name, JSON, tables (`.parquet`) and text; the manifest last."""
+        for name, content in files.items():
+            if name.endswith(".json"):
+                self.write_json(name, content)
+            elif name.endswith(".parquet"):
+                write_frame(self.path / name, content, group=GROUP)
+            else:
+                self.write_text(name, content)
+        self.write_manifest({"state": "finished", "versions": self.made_with, **more})
 
     def read_json(self, name: str) -> Any:
         """A JSON file of the folder."""

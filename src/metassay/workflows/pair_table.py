@@ -35,8 +35,6 @@ EXPLORER, PAIRS, OUTPUTS, ACCURACY = (
     "outputs.parquet",
     "results/local_accuracy.parquet",
 )
-GROUP = 2**14
-"""Rows of a row group, so that a row out of millions is read in a moment."""
 COMPARED = 1_000_000
 """Runs of more pairs are not compared pair by pair."""
 SAID = {"right": 1, "tie": 0, "wrong": -1, "undefined": None}
