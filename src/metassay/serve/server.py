@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from metassay.errors import InputError, MissingBackend
+from metassay.errors import InputError, MetassayError, MissingBackend
 
 try:
     import h11
@@ -85,7 +87,6 @@ class RunServer:
         self.host = host.lower()
         alone = self.host in LOCAL_NAMES
         self.dashboard = Dashboard(runs, writable=alone)
-        self.dashboard.overview()  # the first visitor should not have to wait for it
         self.socket = _listening(host, port)
         config = uvicorn.Config(
             make_app(self.dashboard, self.host),
@@ -109,8 +110,13 @@ class RunServer:
         return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
     def serve_forever(self) -> None:
-        """Serve until told to stop."""
+        """Serve until told to stop; meanwhile look at the runs, so that the first visitor need not wait."""
+        threading.Thread(target=self._look, daemon=True).start()
         self.server.run(sockets=[self.socket])
+
+    def _look(self) -> None:
+        with suppress(MetassayError):  # the page will say it
+            self.dashboard.overview()
 
     def shutdown(self) -> None:
         """Let `serve_forever` return."""

@@ -36,13 +36,13 @@ class Dashboard:
         self.writable = writable
         self.token = secrets.token_urlsafe(24)
         """Whoever sends notes must have read a page of this server."""
-        self._lock = Lock()
+        self._lock, self._looking = Lock(), Lock()
         self._page: tuple[Any, str] | None = None
         self._open: OrderedDict[tuple[Any, ...], tuple[Explorer, Lock]] = OrderedDict()
 
     def overview(self) -> str:
         """The page of all runs, made again when one of them changed."""
-        with self._lock:
+        with self._looking:
             state = self.shelf.state()
             if self._page is None or self._page[0] != state:
                 result = self.shelf.overview().to_dict()
@@ -52,7 +52,7 @@ class Dashboard:
 
     def overview_json(self) -> str:
         """The same as data."""
-        with self._lock:
+        with self._looking:
             return self.shelf.overview().to_json()
 
     def report(self, name: str) -> bytes:
@@ -73,14 +73,14 @@ class Dashboard:
             question = replace(question, metric2=question.metric)
         with lock:
             found = explorer.explore(question, other)
-        notes = read_notes(run)
+        notes, entry = read_notes(run), self.shelf.entry(name)
         view = {
             **_facts(explorer.table, found),
             "name": name,
             "path": _path(name),
-            "report": _path(name, "report") if self._entry(name).get("report") else None,
-            "task": self._entry(name).get("task"),
-            "runs": [run["name"] for run in self._runs() if run.get("explorer") and run["name"] != name],
+            "report": _path(name, "report") if entry.get("report") else None,
+            "task": entry["task"],
+            "runs": [other_name for other_name in self.shelf.explorable() if other_name != name],
             "other_metrics": explorer.table.metrics if other is None else other.metrics,
             "notes": {
                 "text": notes,
@@ -110,13 +110,6 @@ class Dashboard:
             write_notes(
                 run, text.replace("\r\n", "\n").strip(), before=known if _digest(known) == before else "\0"
             )
-
-    def _runs(self) -> list[dict[str, Any]]:
-        with self._lock:
-            return self.shelf.overview().runs
-
-    def _entry(self, name: str) -> dict[str, Any]:
-        return next((run for run in self._runs() if run["name"] == name), {})
 
     def _run(self, name: str) -> Any:
         run = self.shelf.run(name)

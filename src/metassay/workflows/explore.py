@@ -21,7 +21,8 @@ WINDOW = 2**19
 LISTED = 10_000
 """So many pairs are listed in order of their margins."""
 ORDERS = ("", "worst", "best")
-_REMEMBERED = 96 * 2**20
+_REMEMBERED = 64 * 2**20
+"""Bytes of rows that fitted earlier questions about a run."""
 Rows = NDArray[np.uint32]
 Places = NDArray[np.int64]
 
@@ -115,6 +116,8 @@ class Explorer:
         self.table = table
         self.known: OrderedDict[tuple[Question, str], Fitting] = OrderedDict()
         self.compared: tuple[PairTable, Places] | None = None
+        self.found: tuple[tuple[str, int], pl.Series] | None = None
+        self.ordered: tuple[tuple[Question, str], Rows] | None = None
 
     def explore(self, question: Question, other: PairTable | None = None) -> Explored:
         """The page of pairs that a question asks for; `other` is the run of the second metric."""
@@ -148,32 +151,46 @@ class Explorer:
         if (known := self.known.get(key)) is not None:
             self.known.move_to_end(key)
             return known
-        frame, searched = self._looked_at(question)
-        frame = frame.filter(*self._tests(question, second=other is None))
-        if question.filters == Question() and other is None:
-            found = Fitting(self.table.total, None, self._tallies(frame))
-        else:
+        rows: Rows | None = None
+        tests = self._tests(question, second=other is None)
+        if tests or question.text or other is not None:
+            frame = self._searched(question).filter(*tests)
             rows = frame.select("row").collect().to_series().to_numpy().astype(np.uint32)
-            if other is not None and there is not None:
-                rows = _judged_there(rows, question, other, there)
-                frame = self.table.index.filter(pl.col("row").is_in(pl.Series(rows).implode()))
-            found = Fitting(len(rows), rows, self._tallies(frame), searched)
+        if rows is not None and other is not None and there is not None:
+            rows = _judged_there(rows, question, other, there)
+        searched = self._part(question) if question.text else None
+        found = Fitting(self.table.total if rows is None else len(rows), rows, {}, searched)
+        found = replace(found, tallies=self._tallies(self._frame(question, found)))
         self.known[key] = found
         while len(self.known) > 1 and sum(map(_size, self.known.values())) > _REMEMBERED:
             self.known.popitem(last=False)
         return found
 
-    def _looked_at(self, question: Question) -> tuple[pl.LazyFrame, tuple[int, int] | None]:
-        """The rows to filter, and the part of the run that was searched, where a text is asked for."""
+    def _frame(self, question: Question, fitting: Fitting) -> pl.LazyFrame:
+        """The fitting pairs, to be read: by the filters where those say it all, else by their rows."""
+        if fitting.rows is None:
+            return self.table.index
+        if not question.text and not question.run:
+            return self.table.index.filter(*self._tests(question, second=True))
+        return self.table.index.filter(pl.col("row").is_in(pl.Series(fitting.rows).implode()))
+
+    def _part(self, question: Question) -> tuple[int, int]:
+        """The first and last row of the part that is searched for a text."""
+        first = min((question.part - 1) * WINDOW, (self.table.total - 1) // WINDOW * WINDOW)
+        return first, min(first + WINDOW, self.table.total) - 1
+
+    def _searched(self, question: Question) -> pl.LazyFrame:
+        """The rows to filter: all, or those of the searched part that hold the text."""
         table = self.table
         if not question.text:
-            return table.index, None
-        first = min((question.part - 1) * WINDOW, (table.total - 1) // WINDOW * WINDOW)
-        part = table.texts.slice(first, WINDOW)
-        either = pl.any_horizontal(_holds(table, side, question.text) for side in ("output", "worse"))
-        found = part.filter(either).select("row").collect().to_series()
-        rows = table.index.slice(first, WINDOW).filter(pl.col("row").is_in(found.implode()))
-        return rows, (first, min(first + WINDOW, table.total) - 1)
+            return table.index
+        first, last = self._part(question)
+        key = (question.text, first)
+        if self.found is None or self.found[0] != key:
+            either = pl.any_horizontal(_holds(table, side, question.text) for side in ("output", "worse"))
+            part = table.texts.slice(first, last - first + 1).filter(either)
+            self.found = (key, part.select("row").collect().to_series())
+        return table.index.slice(first, last - first + 1).filter(pl.col("row").is_in(self.found[1].implode()))
 
     def _tests(self, question: Question, *, judged: bool = True, second: bool) -> list[pl.Expr]:
         """What is asked of a pair, but its text; without `judged`, whatever the metrics said."""
@@ -203,20 +220,17 @@ class Explorer:
         return {m: {said: int(found[f"{n}/{said}"]) for said in SAID} for n, m in enumerate(metrics)}
 
     def _order(self, question: Question, fitting: Fitting) -> Rows | None:
-        """The rows of the widest margins in order; None where the pairs come as they are."""
+        """The rows of the widest margins in order, undefined ones last; None where pairs come as they are."""
         if not question.order or not question.metric:
             return None
-        column = self.table.index.select(pl.col(f"margin/{question.metric}").cast(pl.Float32))
-        margins = column.collect().to_series().fill_null(float("nan")).to_numpy()
-        margins = margins if fitting.rows is None else margins[fitting.rows]
-        margins = -margins if question.order == "best" else margins
-        if len(margins) > LISTED:
-            near = np.sort(np.argpartition(margins, LISTED)[:LISTED])
-            near = near[np.argsort(margins[near], kind="stable")]
-        else:
-            near = np.argsort(margins, kind="stable")
-        rows: Rows = near.astype(np.uint32) if fitting.rows is None else fitting.rows[near]
-        return rows
+        key = (question.filters, question.order)
+        if self.ordered is None or self.ordered[0] != key:
+            by = [pl.col(f"margin/{question.metric}"), pl.col("row")]
+            reverse = [question.order == "best", False]
+            widest = self._frame(question, fitting).select(*by).bottom_k(LISTED, by=by, reverse=reverse)
+            rows = widest.sort(by, descending=reverse, nulls_last=True).select("row").collect()
+            self.ordered = (key, rows.to_series().to_numpy().astype(np.uint32))
+        return self.ordered[1]
 
     def _cross(
         self, question: Question, other: PairTable | None, there: Places | None
@@ -224,17 +238,17 @@ class Explorer:
         """How often the two metrics said what, over the pairs that fit the other filters."""
         if not question.metric or not question.metric2:
             return {}
-        frame, _ = self._looked_at(question)
-        frame = frame.filter(*self._tests(question, judged=False, second=False))
-        rows = frame.select("row").collect().to_series().to_numpy()
+        frame = self._searched(question).filter(*self._tests(question, judged=False, second=False))
+        first, second = pl.col(f"said/{question.metric}"), pl.col(f"said/{question.metric2}")
         if other is None or there is None:
-            one, two = (self.table.said(name)[rows] for name in (question.metric, question.metric2))
+            both = frame.select(first.alias("one"), second.alias("two"))
         else:
-            rows = rows[there[rows] >= 0]
-            one, two = self.table.said(question.metric)[rows], other.said(question.metric2)[there[rows]]
-        counts = np.bincount((one.astype(np.int64) + 2) * 4 + two + 2, minlength=16).reshape(4, 4)
-        place = {name: 0 if code is None else code + 2 for name, code in SAID.items()}
-        return {(a, b): int(counts[place[a], place[b]]) for a in SAID for b in SAID}
+            mine = frame.select("row", first.alias("one")).collect()
+            places = there[mine["row"].to_numpy()]
+            theirs = other.index.select(second).collect().to_series().gather(places[places >= 0])
+            both = mine.filter(pl.Series(places >= 0)).with_columns(theirs.alias("two")).lazy()
+        counted = {(one, two): n for one, two, n in both.group_by("one", "two").len().collect().iter_rows()}
+        return {(a, b): counted.get((SAID[a], SAID[b]), 0) for a in SAID for b in SAID}
 
 
 def _check_names(question: Question, here: PairTable, there: PairTable) -> None:

@@ -89,6 +89,15 @@ class Shelf:
             raise InputError("there is no run in this folder.", place=Place(file=str(self.named[0])))
         return found
 
+    def entry(self, name: str) -> dict[str, Any]:
+        """What there is to say of one run, without looking at the others."""
+        folder = self.folders()[name]
+        return self._entries.get((folder, _state(folder))) or _entry(folder)
+
+    def explorable(self) -> list[str]:
+        """The names of the runs that left pairs."""
+        return [name for name, folder in self.folders().items() if (folder / PAIRS).is_file()]
+
     def state(self) -> tuple[tuple[Path, State], ...]:
         """What the overview depends on: the same state, the same overview."""
         return tuple((folder, _state(folder)) for folder in self.folders().values())

@@ -113,6 +113,7 @@ class PairTable:
 
     def __init__(self, run: RunFolder) -> None:
         self.run = run
+        self._values: dict[str, list[str]] = {}
         pairs = run.file(PAIRS)
         if pairs is None:
             raise InputError("this run left no pairs.", place=Place(file=str(run.path)))
@@ -167,8 +168,11 @@ class PairTable:
         kind = self.schema[column]
         if isinstance(kind, pl.Enum):
             return [str(name) for name in kind.categories]
-        found = self.index.select(pl.col(column).cast(pl.String).unique()).collect()
-        return sorted(name for name in found[column] if name is not None)
+        if column not in self._values:
+            with readable(self.file):
+                found = self.index.select(pl.col(column).unique()).collect().to_series()
+            self._values[column] = sorted(name for name in found if name is not None)
+        return self._values[column]
 
     def accuracies(self, column: str) -> list[dict[str, Any]]:
         """The local accuracies of a column as the assay has them, with intervals."""
@@ -190,7 +194,7 @@ class PairTable:
         """Everything about some pairs, in the order given."""
         with readable(self.file):
             own = _at(self.index, rows)
-            texts = _at(self.texts.select("row", "output", "worse"), rows)
+            texts = _at(self.texts, rows, ("output", "worse"))
             pairs = [{**one, **other} for one, other in zip(own, texts)]
         if self.judged:
             for pair, output in zip(pairs, self._outputs([pair_row["output"] for pair_row in own])):
@@ -206,7 +210,7 @@ class PairTable:
             frame = pl.scan_parquet(file, row_index_name="row", glob=False)
             kinds = {"source": pl.String, "references": pl.List(pl.String)}
             there = [name for name, kind in kinds.items() if frame.collect_schema().get(name) == kind]
-            found = _at(frame.select("row", *there), rows) if there else [{} for _ in rows]
+            found = _at(frame, rows, there) if there else [{} for _ in rows]
         return [{name: row[name] for name in there if name in row} for row in found]
 
     def matching(self, other: PairTable) -> NDArray[np.int64]:
@@ -249,10 +253,11 @@ def _keys(table: PairTable) -> pl.DataFrame:
     return keys.with_columns(pl.int_range(pl.len()).over(*KEY, "worse_system").alias("nth"))
 
 
-def _at(frame: pl.LazyFrame, rows: Sequence[int]) -> list[dict[str, Any]]:
+def _at(frame: pl.LazyFrame, rows: Sequence[int], names: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Some rows of a scanned file, in the order given; a row that it has not is an empty one.
 
-    Neighbours are read as one slice, others each on their own, so that few pages of the file are touched.
+    Neighbours are read as one slice, others each on their own, so that few pages of the file are touched;
+    the slice comes first, since columns chosen before it keep it from being pushed down.
     """
     stretches: list[tuple[int, int]] = []
     for row in sorted(set(rows)):
@@ -260,11 +265,10 @@ def _at(frame: pl.LazyFrame, rows: Sequence[int]) -> list[dict[str, Any]]:
             stretches[-1] = (stretches[-1][0], row)
         else:
             stretches.append((row, row))
-    parts = [
-        frame.slice(first, last - first + 1).filter(
-            pl.col("row").is_in([row for row in rows if first <= row <= last])
-        )
-        for first, last in stretches
-    ]
-    found = {row["row"]: row for part in pl.collect_all(parts) for row in part.iter_rows(named=True)}
+    parts = [frame.slice(first, last - first + 1) for first, last in stretches]
+    if names:
+        parts = [part.select("row", *names) for part in parts]
+    wanted = pl.Series(rows, dtype=pl.UInt32)
+    read = [part.filter(pl.col("row").is_in(wanted.implode())) for part in pl.collect_all(parts)]
+    found = {row["row"]: row for part in read for row in part.iter_rows(named=True)}
     return [found.get(row, {}) for row in rows]
