@@ -121,6 +121,7 @@ class Explorer:
 
     def explore(self, question: Question, other: PairTable | None = None) -> Explored:
         """The page of pairs that a question asks for; `other` is the run of the second metric."""
+        question = replace(question, part=self._part(question)[0] // WINDOW + 1 if question.text else 1)
         _check_names(question, self.table, self.table if other is None else other)
         with readable(self.table.file):
             there = None if other is None else self._places(other)

@@ -9,8 +9,11 @@
       if (event.target.name === "column") for (const each of ask.querySelectorAll("[name=context]")) each.value = "";
       if (event.target.matches("select")) ask.requestSubmit();
     });
+    const shown = [...ask.querySelectorAll("[name=show]")];
     ask.addEventListener("submit", () => {
       for (const each of ask.elements) if (each.name && each.value === "") each.disabled = true;
+      const asIs = !location.search.includes("show=") && shown.every((each) => each.checked === each.defaultChecked);
+      if (asIs) for (const each of shown) each.disabled = true;
     });
     addEventListener("pageshow", (event) => {
       if (!event.persisted) return;
