@@ -29,6 +29,7 @@ ORDERS = {"": "as they come", "worst": "most wrong first", "best": "most right f
 SHOWN = 6
 """So many metrics are shown where none were chosen."""
 LISTED_CHANGES = 12
+PAIRS_FROM = {"human": " that people told apart", "given": " brought along"}
 WIDTHS = {"wide": 1080, "narrow": 330}
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 OPTIONS = 300
@@ -89,12 +90,12 @@ def render_overview(result: View, links: Mapping[str, Mapping[str, str]]) -> str
 
 
 def _charts(assays: Sequence[View]) -> list[dict[str, Any]]:
-    """A picture per task that has at least two assays."""
-    tasks = sorted({run["task"] for run in assays})
-    by_task = {task: [run for run in assays if run["task"] == task] for task in tasks}
+    """A picture per task and kind of pairs that has at least two assays."""
+    kinds = sorted({(run["task"], run.get("pairs_from") or "") for run in assays})
+    by_kind = {kind: [r for r in assays if (r["task"], r.get("pairs_from") or "") == kind] for kind in kinds}
     return [
         {
-            "of": known.many if (known := about(task)) else task,
+            "of": (known.many if (known := about(task)) else task) + PAIRS_FROM.get(pairs, ""),
             **{
                 f"{size}_{scheme}": data_uri(drawn(history_chart(runs), width=width, scheme=scheme))
                 for size, width in WIDTHS.items()
@@ -102,7 +103,7 @@ def _charts(assays: Sequence[View]) -> list[dict[str, Any]]:
             },
             "left_out": metrics_of(runs)[SLOTS:],
         }
-        for task, runs in by_task.items()
+        for (task, pairs), runs in by_kind.items()
         if len(runs) > 1
     ]
 

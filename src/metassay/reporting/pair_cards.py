@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metassay.reporting.sections.examples import edit_counts, word_edits
+from metassay.reporting.sections.examples import alignment, word_edits
 from metassay.reporting.wording import about, count
 
 Pair = Mapping[str, Any]
@@ -44,7 +44,7 @@ def pair_card(
     card["cut"] = [side["cut"] for side in (output, worse) if side["cut"]]
     if card["references"] and (known := about(view["task"])) and known.aligned:
         first = card["references"][0]["text"]
-        card["alignments"] = [_alignment(first, side["text"]) for side in (output, worse)]
+        card["alignments"] = [alignment(first, side["text"]) for side in (output, worse)]
     return card
 
 
@@ -90,17 +90,6 @@ def _there(pair: Pair, view: Mapping[str, Any], labels: Mapping[str, str]) -> di
         "edits": word_edits(*(_cut(other[name])["text"] for name in ("output", "worse"))) if sides else None,
         "differs": [name for name, _ in sides],
     }
-
-
-def _alignment(reference: str, output: str) -> dict[str, Any]:
-    """The output against the reference, with the counts that the word error rate is made of."""
-    edits = word_edits(reference, output)
-    counts = edit_counts(edits)
-    names = (("replaced", "substitution"), ("gone", "deletion"), ("new", "insertion"))
-    errors = [
-        f"{counts[kind]} {name}{'' if counts[kind] == 1 else 's'}" for kind, name in names if kind in counts
-    ]
-    return {"edits": edits, "errors": ", ".join(errors) or "no errors"}
 
 
 def _lists(output: Sequence[str], worse: Sequence[str]) -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ State = tuple[tuple[int, int, int] | None, ...]
 
 @dataclass(frozen=True)
 class OverviewResult(Result):
-    """Every run, and each assay against the one before it of the same task."""
+    """Every run, and each assay against the one before it of the same task and kind of pairs."""
 
     runs: list[dict[str, Any]]
     comparisons: list[dict[str, Any]]
@@ -123,10 +123,10 @@ class Shelf:
     def _comparisons(
         self, entries: list[dict[str, Any]], keys: Mapping[str, tuple[Path, State]]
     ) -> list[dict[str, Any]]:
-        """Each assay against the one before it of the same task."""
+        """Each assay against the one before it of the same task, with pairs of the same kind."""
         found, kept = [], {}
-        for task in sorted({entry["task"] for entry in entries if entry["task"]}):
-            for before, after in pairwise(entry for entry in entries if entry["task"] == task):
+        for kind in sorted({_kind(entry) for entry in entries if entry["task"]}):
+            for before, after in pairwise(entry for entry in entries if _kind(entry) == kind):
                 key = (keys[before["name"]], keys[after["name"]])
                 kept[key] = self._changes.get(key) or _change(key[0][0], key[1][0])
                 found.append({"before": before["name"], "after": after["name"], **kept[key]})
@@ -164,6 +164,11 @@ def write_notes(run: RunFolder, text: str, *, before: str) -> None:
         raise InputError(f"notes cannot be written ({error.strerror}).", place=place) from None
 
 
+def _kind(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Runs of one kind can be compared: one task, and pairs that people chose are not those made by rule."""
+    return str(entry["task"] or ""), str(entry["pairs_from"] or "")
+
+
 def _state(folder: Path) -> State:
     files = (_stamp(folder / name) for name in (MANIFEST, RESULT, REPORT, EXPLORER, PAIRS))
     return (_stamp(folder / "results", link=True), *files)
@@ -179,7 +184,7 @@ def _stamp(file: Path, *, link: bool = False) -> tuple[int, int, int] | None:
 
 def _entry(folder: Path) -> dict[str, Any]:
     """What there is to say of a run; of one that cannot be made sense of, why."""
-    nothing = dict.fromkeys(("task", "items", "outputs", "pairs", "answer"))
+    nothing = dict.fromkeys(("task", "items", "outputs", "pairs", "pairs_from", "answer"))
     entry: dict[str, Any] = {
         "folder": str(folder),
         "command": "",
@@ -192,6 +197,8 @@ def _entry(folder: Path) -> dict[str, Any]:
         run = _run(folder)
         entry["command"] = str(run.identity.get("command", ""))
         entry["state"] = str(read_manifest(folder).get("state", ""))
+        configuration = run.identity.get("configuration")
+        entry["pairs_from"] = str(configuration.get("pairs", "")) if isinstance(configuration, dict) else ""
         with run.understood():
             return entry | _of_result(run)
     except (MetassayError, OSError) as error:

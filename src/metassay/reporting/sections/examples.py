@@ -101,11 +101,11 @@ def _pair(row: Mapping[str, Any], task: str) -> dict[str, Any]:
         "verdict": _verdict(score, score_worse),
     }
     if references and (known := about(task)) and known.aligned:
-        pair["alignments"] = [_alignment(references[0], output), _alignment(references[0], worse)]
+        pair["alignments"] = [alignment(references[0], output), alignment(references[0], worse)]
     return pair
 
 
-def _alignment(reference: str, output: str) -> dict[str, Any]:
+def alignment(reference: str, output: str) -> dict[str, Any]:
     """The output against the reference, with the counts that the word error rate is made of."""
     edits = word_edits(reference, output)
     counts = edit_counts(edits)
