@@ -14,8 +14,7 @@ import pytest
 
 from metassay.sample import sample_path
 from metassay.serve.server import RunServer
-from metassay.workflows.assay import assay
-from metassay.workflows.demo import demo
+from metassay.workflows.assay import assay, demo
 from metassay.workflows.read import read
 
 pytestmark = pytest.mark.browser

@@ -16,8 +16,7 @@ from metassay.sample import sample_path
 from metassay.store.run import RunFolder
 from metassay.workflows import explore as exploring
 from metassay.workflows import pair_table
-from metassay.workflows.assay import assay
-from metassay.workflows.demo import demo
+from metassay.workflows.assay import assay, demo
 from metassay.workflows.explore import PER_PAGE, Explorer, Question
 from metassay.workflows.pair_table import SAID, PairTable
 from metassay.workflows.perturb import perturb

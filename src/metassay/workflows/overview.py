@@ -18,6 +18,7 @@ from metassay.meta.contexts.drift import compare
 from metassay.reporting.answer import answer
 from metassay.reporting.findings import find
 from metassay.reporting.html import render
+from metassay.reporting.reasons import with_sentences
 from metassay.reporting.score_pages import render_aggregation, render_ranking
 from metassay.store.run import MANIFEST, RunFolder, read_manifest
 from metassay.workflows.pair_table import EXPLORER, PAIRS
@@ -234,7 +235,7 @@ def _change(before: Path, after: Path) -> dict[str, Any]:
         run = _run(after)
         with run.understood():
             old, new = (_run(folder).read_checked(RESULT, "assay") for folder in (before, after))
-            change = compare(old, new)
+            change = with_sentences(compare(old, new))
     except (MetassayError, OSError) as error:
         return {"changed": False, "sentences": [], "error": str(error)}
     return {"changed": change["changed"], "sentences": change["sentences"], "error": None}

@@ -47,7 +47,7 @@ _NEAR = 2048
 def explorer_frame(result: AssayResult) -> pl.DataFrame:
     """What `results/explorer.parquet` holds."""
     judged, frame, outputs = result.judged, result.pairs.frame, result.dataset.outputs
-    chosen = judged.chosen(result.pairs)
+    chosen = judged.sampled
     rows = judged.rows[chosen]
     columns = [frame["item"], *(_coded(frame[name]) for name in frame.columns if name in _SYSTEMS)]
     columns.append(pl.Series("output", rows.astype(np.uint32)))
