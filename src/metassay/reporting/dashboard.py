@@ -16,7 +16,7 @@ from metassay.metrics.registry import labels_of
 from metassay.reporting.charts.accuracy import history_chart, metrics_of
 from metassay.reporting.charts.theme import CATEGORY, SLOTS, TOKENS, Scheme, data_uri, drawn
 from metassay.reporting.pages import policy, templates
-from metassay.reporting.pair_cards import pair_card
+from metassay.reporting.sections.examples import pair_card
 from metassay.reporting.wording import about, count, in_labels, interval, percent
 
 Address = Callable[..., str]
