@@ -17,7 +17,7 @@ COMMANDS = {
     "rank": "scores",
     "depend": "scores",
     "aggregate": "scores",
-    "judge": "judge",
+    "judge": "assay",
     "run": "runs",
     "resume": "runs",
     "recommend": "runs",

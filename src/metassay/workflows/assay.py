@@ -20,7 +20,7 @@ from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.given import GivenScores, directed, distinct_texts, given_metrics
 from metassay.metrics.judge import Judge, connect_judges
-from metassay.metrics.registry import chosen_metrics, parse_metrics, sentinels_beside
+from metassay.metrics.registry import Costs, chosen_metrics, costs_of, parse_metrics, sentinels_beside
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.sample import DEFAULT, sample_source
@@ -106,7 +106,8 @@ def assay(
     plan = replace(plan, metrics=connect_judges(plan.metrics, kept))
     known = parts if shared is None else SharedParts(parts, shared, plan.metrics)
     how = _How(threads, run, known, texts, progress, kept)
-    result = _carry_out(data, plan, unit, sentinels_beside(plan.metrics), how)
+    sentinels, costs = sentinels_beside(plan.metrics), costs_of(plan.metrics)
+    result = _carry_out(data, plan, unit, sentinels, costs, how)
     if run is not None:
         write_run(run, result)
     return result
@@ -147,11 +148,11 @@ class _How:
             self.progress(stage, done, total)
 
 
-def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], how: _How) -> AssayResult:
+def _carry_out(
+    data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], costs: Costs, how: _How
+) -> AssayResult:
     """Make worse, score, judge."""
     settings = plan.asked
-    costs = {metric.spec: metric.cost_class for metric in plan.metrics}
-    prices = {metric.spec: metric.price for metric in plan.metrics if metric.price is not None}
     every = _pairs(data, plan, how)
     sample = every.sample(settings.per_output) if settings.pairs == PERTURBED else every
     metrics = _with_scores(data, every, plan.metrics)
@@ -181,7 +182,7 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
         resamples=settings.resamples,
         permutations=settings.permutations,
         confounding=judged.judgements,
-        costs=costs,
+        costs=costs.classes,
         sentinels=[metric.spec for metric in sentinels],
         uninformed=[metric.spec for metric in plan.metrics if isinstance(metric, tuple(SENTINELS))],
         metadata=metadata,
@@ -191,7 +192,7 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
-    return AssayResult(data, plan, sample, judged, contextual, folder, prices)
+    return AssayResult(data, plan, sample, judged, contextual, folder, costs.prices)
 
 
 def _metrics(data: Dataset, asked: AssaySettings, normalised: str) -> tuple[Metric, ...]:

@@ -104,7 +104,7 @@ def judge_pairs(
 def _in_sample(pairs: Pairs, sample: Pairs | None) -> NDArray[np.bool_]:
     """Which of the pairs are in a sample of them."""
     if sample is None or sample is pairs:
-        return np.ones(len(pairs), dtype=np.bool_)
+        return np.ones(pairs.frame.height, dtype=np.bool_)
     key = [*KEY, "perturbation"]
     marked = pairs.frame.select(key).join(
         sample.frame.select(key).with_columns(pl.lit(value=True).alias("chosen")),
@@ -138,7 +138,7 @@ def _score_texts(
 
     The score of a side by a judge that compares is its verdict. What judges said is left in `verdicts`.
     """
-    better, worse = (np.full((len(metrics), len(pairs)), np.nan) for _ in range(2))
+    better, worse = (np.full((len(metrics), pairs.frame.height), np.nan) for _ in range(2))
     seconds: dict[str, float] = {}
     few = pairs.where(sampled)
     asked = np.array([isinstance(metric, Judge) for metric in metrics], dtype=np.bool_)
@@ -166,7 +166,7 @@ def _score_texts(
 def _score_single(dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric], how: _How) -> Sides:
     """Scores of both sides by metrics that see one text at a time, each output scored once."""
     if not metrics:
-        return {}, np.empty((0, len(pairs))), np.empty((0, len(pairs)))
+        return {}, np.empty((0, pairs.frame.height)), np.empty((0, pairs.frame.height))
     rows = _rows(dataset, pairs)
     outputs, position = np.unique(rows, return_inverse=True)
     both = _both_sides(dataset, pairs, rows)
