@@ -273,7 +273,10 @@ def run_serve(
     port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.", min=0, max=65535)] = 8017,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Show runs in the browser: reports, accuracy from run to run, what changed. Ctrl-C ends it."""
+    """Show runs in the browser: what changed, every pair, reports, notes. Ctrl-C ends it.
+
+    Needs: pip install 'metassay[serve]'
+    """
     from metassay.serve.server import RunServer
 
     with RunServer(runs, host=host, port=port) as server:
