@@ -1,0 +1,249 @@
+"""Change the source and see whether a test notices: `python -m scripts.mutants [--room meta] [--sample 20]`.
+
+Works on a copy of the checkout under `.mutants/`, never on the checkout. First the suite runs once, to learn which
+tests call which functions (again only for test files that changed); then, for every mutation, the tests that call
+what it changes, quickest first, until one fails. The table gives the share noticed in each room; what survives is
+named, and what no test can notice stands apart with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from scripts.mutants.mutations import MutationLost, Placed, listed, place, sampled
+from scripts.mutants.touched import Touched
+
+ROOT = Path(__file__).parents[2]
+WORK = Path(os.environ.get("MUTANTS_WORK", ROOT / ".mutants"))
+TREE = WORK / "tree"
+SOURCE = TREE / "src" / "metassay"
+ROOMS = (
+    "meta",
+    "stats",
+    "metrics",
+    "perturbations",
+    "data",
+    "engine",
+    "store",
+    "workflows",
+    "reporting",
+)
+KILLED, SURVIVED, UNTESTED = "killed", "survived", "no test"
+LONG = 600  # seconds after which a change hangs, which a person would notice
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a mutation, by which test, and how many tests ran at most."""
+
+    placed: Placed
+    outcome: str
+    by: str = ""
+    tests: int = 0
+
+
+def update_tree() -> None:
+    """Copy what changed in the checkout, with its times, so that compiled code is made again when it must."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout.decode().split("\0")
+    wanted = {name for name in names if name and (ROOT / name).is_file()}
+    for old in [path for path in TREE.rglob("*") if path.is_file() and not _made(path)]:
+        if old.relative_to(TREE).as_posix() not in wanted:
+            old.unlink()
+    for name in wanted:
+        content, target = (ROOT / name).read_bytes(), TREE / name
+        if not target.is_file() or target.read_bytes() != content:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+
+
+def _made(path: Path) -> bool:
+    return bool({"__pycache__", ".pytest_cache", ".hypothesis"} & set(path.parts))
+
+
+def learn(*, all_again: bool = False, nothing: bool = False) -> Touched:
+    """Which tests call what, from the last time where a test file is still the same (or for `nothing` new)."""
+    record = WORK / "touched.json"
+    known: dict[str, Any] = json.loads(record.read_text()) if record.exists() and not all_again else {}
+    files = {path.relative_to(TREE).as_posix(): _digest(path) for path in _test_files()}
+    known = {name: entry for name, entry in known.items() if nothing or files.get(name) == entry["digest"]}
+    stale = [] if nothing else sorted(set(files) - set(known))
+    for folder, group in groupby(stale, key=lambda name: name.rpartition("/")[0]):
+        names = list(group)
+        print(f"learning which tests call what: {folder} ({len(names)} files)", file=sys.stderr)
+        trace = WORK / "trace.json"
+        trace.unlink(missing_ok=True)
+        _pytest(names, {"MUTANTS_TRACE": str(trace)})
+        found = json.loads(trace.read_text()) if trace.exists() else {}
+        for name in names:
+            tests = {test: entry for test, entry in found.items() if test.partition("::")[0] == name}
+            known[name] = {"digest": files[name], "tests": tests}
+        record.write_text(json.dumps(known))
+    tests = {test: entry for file in known.values() for test, entry in file["tests"].items()}
+    return Touched(tests, SOURCE)
+
+
+def _test_files() -> Iterator[Path]:
+    yield from (TREE / "tests").rglob("test_*.py")
+    yield from (path for path in SOURCE.rglob("*.py") if ">>> " in path.read_text(encoding="utf-8"))
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _pytest(arguments: Sequence[str], extra: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    data = os.environ.get("METASSAY_DATA", str(ROOT.parent / "shared" / "data"))
+    paths = {"PYTHONPATH": f"{TREE / 'src'}{os.pathsep}{TREE}", "METASSAY_DATA": data}
+    options = ["-q", "-x" if "MUTANTS_TESTS" in extra else "-q", "-p", "scripts.mutants.touched", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *options, "-m", "not slow and not browser", "--hypothesis-seed=0"]
+    return subprocess.run(
+        [*command, *arguments],
+        cwd=TREE,
+        env=os.environ | paths | extra,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONG if "MUTANTS_TESTS" in extra else None,
+    )
+
+
+def judge(placed: Placed, touched: Touched, number: int, budget: float) -> Verdict:
+    """Run the tests that call what a mutation changes, in the copy with the mutation in it."""
+    tests = chosen(placed, touched, budget)
+    if not tests:
+        return Verdict(placed, UNTESTED)
+    path = placed.path
+    before, times = path.read_bytes(), path.stat()
+    asked = WORK / "asked.txt"
+    asked.write_text("\n".join(tests))
+    path.write_text(placed.text, encoding="utf-8")
+    # Python and numba take code as changed by the second and the size of its file.
+    os.utime(path, (times.st_atime, int(times.st_mtime) + 10 + number))
+    dropped = _forget_compiled(path)
+    try:
+        done = _pytest(sorted({test.partition("::")[0] for test in tests}), {"MUTANTS_TESTS": str(asked)})
+    except subprocess.TimeoutExpired:
+        return Verdict(placed, KILLED, "it does not end", len(tests))
+    finally:
+        path.write_bytes(before)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        if dropped:
+            _forget_compiled(path)
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    if done.returncode == 0:
+        return Verdict(placed, SURVIVED, tests=len(tests))
+    return Verdict(placed, KILLED, failed[0].partition(" - ")[0] if failed else "pytest failed", len(tests))
+
+
+def _forget_compiled(path: Path) -> bool:
+    """Drop numba's cache where compiled code may hold that of a changed module; whether there was any."""
+    if "njit" not in path.read_text(encoding="utf-8"):
+        return False
+    stems = {path.stem} | {each.stem for each in SOURCE.rglob("*.py") if f"{path.stem} import" in each.read_text()}
+    for cached in SOURCE.rglob("*.nb[ic]"):
+        if cached.name.partition(".")[0] in stems:
+            cached.unlink()
+    return True
+
+
+def chosen(placed: Placed, touched: Touched, budget: float) -> list[str]:
+    """Tests of what a mutation changes: those of its own room first, quick ones before slow, up to a budget."""
+    room = placed.mutation.room
+    found = touched.tests_of(placed.function, placed.names)
+    near = {test for test in found if test.startswith((f"tests/{room}/", f"src/metassay/{room}/"))}
+    module = placed.path.stem.lstrip("_")
+    order = sorted(found, key=lambda test: (_distance(test, near, module), touched.seconds(test), test))
+    taken, spent = [], 0.0
+    for test in order:
+        spent += touched.seconds(test)
+        if taken and spent > budget:
+            break
+        taken.append(test)
+    return taken
+
+
+def _distance(test: str, near: set[str], module: str) -> int:
+    return 0 if test in near and module in test.partition("::")[0] else 1 if test in near else 2
+
+
+def table(verdicts: Sequence[Verdict]) -> str:
+    """Per room: mutations, noticed, the share without the equivalent ones; then what survives."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for verdict in verdicts:
+        same = bool(verdict.placed.mutation.equivalent) and verdict.outcome != KILLED
+        counts[verdict.placed.mutation.room]["equivalent" if same else verdict.outcome] += 1
+    lines = [f"{'room':<16}{'mutations':>10}{'killed':>8}{'survived':>10}{'equivalent':>12}{'share':>8}"]
+    for room in [room for room in ROOMS if room in counts]:
+        here = counts[room]
+        alive = here[SURVIVED] + here[UNTESTED]
+        share = here[KILLED] / max(here[KILLED] + alive, 1)
+        lines.append(
+            f"{room:<16}{here.total():>10}{here[KILLED]:>8}{alive:>10}{here['equivalent']:>12}{share:>8.0%}"
+        )
+    for verdict in verdicts:
+        if verdict.outcome != KILLED:
+            placed = verdict.placed
+            where = f"{placed.function.partition(':')[0]}:{placed.line}"
+            why = placed.mutation.equivalent
+            lines += [
+                "",
+                f"{'EQUIVALENT' if why else verdict.outcome.upper()} {where} {placed.mutation.breaks} ({verdict.tests} tests)",
+                f"  - {placed.mutation.old!r}",
+                f"  + {placed.mutation.new!r}",
+                *([f"  {why}"] if why else []),
+            ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--room", choices=ROOMS, action="append", help="only this room (repeatable)")
+    parser.add_argument("--sample", type=int, default=0, help="generic mutations per room instead of the list")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--match", default="", help="only mutations whose text or purpose holds this")
+    parser.add_argument("--budget", type=float, default=120, help="seconds of tests for one mutation at most")
+    parser.add_argument("--learn", action="store_true", help="learn again which tests call what, for all tests")
+    parser.add_argument("--known", action="store_true", help="learn nothing: choose by what is known already")
+    asked = parser.parse_args()
+    WORK.mkdir(exist_ok=True)
+    update_tree()
+    rooms = asked.room or ROOMS
+    try:
+        by_hand = [place(mutation, SOURCE) for mutation in listed() if mutation.room in rooms]
+    except MutationLost as lost:
+        sys.exit(str(lost))
+    drawn = [each for room in rooms for each in sampled(room, SOURCE, asked.sample, asked.seed)]
+    placed = [each for each in (drawn if asked.sample else by_hand) if _matches(each, asked.match)]
+    touched = learn(all_again=asked.learn, nothing=asked.known)
+    verdicts = []
+    for number, each in enumerate(placed, start=1):
+        started = time.monotonic()
+        verdicts.append(judge(each, touched, number, asked.budget))
+        said = f"{verdicts[-1].outcome} {verdicts[-1].by}"
+        took = f"{time.monotonic() - started:.0f} s"
+        print(f"[{number}/{len(placed)}] {each.function}:{each.line} {each.mutation.new!r}: {said} ({took})", flush=True)
+    print(table(verdicts))
+    alive = any(each.outcome != KILLED and not each.placed.mutation.equivalent for each in verdicts)
+    sys.exit(1 if alive else 0)
+
+
+def _matches(placed: Placed, wanted: str) -> bool:
+    mutation = placed.mutation
+    return wanted in f"{mutation.old} {mutation.new} {mutation.breaks} {placed.function}"
+
+
+if __name__ == "__main__":
+    main()

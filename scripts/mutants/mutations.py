@@ -1,0 +1,188 @@
+"""Mutations: a list by hand in `lists/ROOM.toml`, and a seeded sample of generic ones.
+
+One by hand names a fragment of the source that occurs once in its room (`src/metassay/ROOM`), what to write
+instead, and what it breaks. A generic one changes one operator, constant, condition, argument order or result
+somewhere in the room, drawn by the seed, so that nobody chose it. Files that only hold names, words or
+declarations have little to mutate and are rarely drawn, since places are drawn, not files.
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from scripts.mutants.touched import functions_of
+
+LISTS = Path(__file__).parent / "lists"
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.In: "not in",
+    ast.NotIn: "in",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+}
+ARITHMETIC: dict[type[ast.operator], str] = {
+    ast.Add: "-",
+    ast.Sub: "+",
+    ast.Mult: "/",
+    ast.Div: "*",
+    ast.FloorDiv: "*",
+    ast.BitAnd: "|",
+    ast.BitOr: "&",
+}
+
+
+class MutationLost(Exception):
+    """A mutation of the list that no longer applies."""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A change to the source of a room; `equivalent` is the reason why no test can notice it."""
+
+    room: str
+    old: str
+    new: str
+    breaks: str
+    equivalent: str = ""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A mutation in the tree as it is: the file, what it becomes, and the function or names it lies in."""
+
+    mutation: Mutation
+    path: Path
+    text: str
+    function: str
+    names: tuple[str, ...]
+    line: int
+
+
+def listed(room: str | None = None) -> list[Mutation]:
+    """The mutations chosen by hand, of one room or all."""
+    found = []
+    for path in sorted(LISTS.glob("*.toml")):
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))["mutation"]
+        found += [Mutation(path.stem, **entry) for entry in entries]
+    return [mutation for mutation in found if room in {None, mutation.room}]
+
+
+def place(mutation: Mutation, source: Path) -> Placed:
+    """Where a mutation of the list lies today: its fragment must occur once in the room."""
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted((source / mutation.room).rglob("*.py"))}
+    places = [(path, text) for path, text in texts.items() for _ in range(text.count(mutation.old))]
+    if len(places) != 1:
+        where = ", ".join(path.relative_to(source).as_posix() for path, _ in places) or "nowhere"
+        raise MutationLost(f"{mutation.room}: {mutation.old!r} is found {len(places)} times ({where}).")
+    path, text = places[0]
+    return _placed(mutation, path, text, text.index(mutation.old), text.replace(mutation.old, mutation.new), source)
+
+
+def _placed(mutation: Mutation, path: Path, text: str, start: int, changed: str, source: Path) -> Placed:
+    if changed == text:
+        raise MutationLost(f"{mutation.room}: {mutation.old!r} is replaced by itself.")
+    ast.parse(changed)
+    line = text.count("\n", 0, start) + 1
+    tree = ast.parse(text)
+    inside = [name for name, node in functions_of(tree) if _covers(node, line)]
+    names = () if inside else tuple(_assigned(tree, line))
+    function = f"{path.relative_to(source).as_posix()}:{inside[0] if inside else '<module>'}"
+    return Placed(mutation, path, changed, function, names, line)
+
+
+def _covers(node: ast.AST, line: int) -> bool:
+    first = min([node.lineno, *(each.lineno for each in node.decorator_list)])  # type: ignore[attr-defined]
+    return bool(first <= line <= node.end_lineno)  # type: ignore[attr-defined]
+
+
+def _assigned(tree: ast.AST, line: int) -> Iterator[str]:
+    """The names that the statement at a line gives values to, and its class if it is in one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.ClassDef) and node.lineno <= line <= (node.end_lineno or 0):
+            if isinstance(node, ast.ClassDef):
+                yield node.name
+                continue
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                yield from (each.id for each in ast.walk(target) if isinstance(each, ast.Name))
+
+
+def sampled(room: str, source: Path, count: int, seed: int) -> list[Placed]:
+    """Generic mutations of a room, drawn without regard to what tests there are."""
+    changes = [
+        (path, change)
+        for path in sorted((source / room).rglob("*.py"))
+        for change in _changes(path.read_text(encoding="utf-8"))
+    ]
+    drawn = Random(f"{seed}/{room}").sample(changes, min(count, len(changes)))
+    return [_generic(room, path, *change, source) for path, change in drawn]
+
+
+def _generic(room: str, path: Path, start: int, end: int, new: str, source: Path) -> Placed:
+    text = path.read_text(encoding="utf-8")
+    line = text.count("\n", 0, start)
+    changed = text[:start] + new + text[end:]
+    before, after = text.splitlines()[line].strip(), changed.splitlines()[line].strip()
+    return _placed(Mutation(room, before, after, "generic"), path, text, start, changed, source)
+
+
+def _changes(text: str) -> Iterator[tuple[int, int, str]]:
+    """Every generic change of a module: from, to (characters), and what to write there."""
+    lines = [0]
+    for line in text.splitlines(keepends=True):
+        lines.append(lines[-1] + len(line))
+    encoded = [line.encode() for line in text.splitlines(keepends=True)]
+
+    def at(line: int, column: int) -> int:
+        return lines[line - 1] + len(encoded[line - 1][:column].decode())
+
+    def span(node: ast.expr) -> tuple[int, int]:
+        return at(node.lineno, node.col_offset), at(node.end_lineno or 0, node.end_col_offset or 0)
+
+    for _, function in functions_of(ast.parse(text)):
+        silent = {id(inner) for node in ast.walk(function) if _says(node) for inner in ast.walk(node)}
+        for node in ast.walk(function):
+            if id(node) not in silent:
+                for first, last, new in _change(node, span, text):
+                    yield first, last, new
+
+
+def _says(node: ast.AST) -> bool:
+    """Parts whose change changes words or types but no result."""
+    return isinstance(node, ast.Raise | ast.JoinedStr | ast.arg | ast.AnnAssign) and not (
+        isinstance(node, ast.AnnAssign) and node.value is not None
+    )
+
+
+def _change(node: ast.AST, span: object, text: str) -> Iterator[tuple[int, int, str]]:
+    assert callable(span)
+    match node:
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            yield span(left)[1], span(right)[0], f" {COMPARISONS[type(operator)]} "
+        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in ARITHMETIC:
+            between = text[span(left)[1] : span(right)[0]]
+            if not set(between) - set(" +-*/&|"):
+                yield span(left)[1], span(right)[0], f" {ARITHMETIC[type(operator)]} "
+        case ast.BoolOp(op=operator, values=[first, second]):
+            yield span(first)[1], span(second)[0], " or " if isinstance(operator, ast.And) else " and "
+        case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert(), operand=operand):
+            yield span(node)[0], span(operand)[0], ""
+        case ast.Constant(value=bool(value)):
+            yield *span(node), str(not value)
+        case ast.Constant(value=int() | float() as value):
+            yield *span(node), repr(value + 1)
+        case ast.Call(args=[first, second], keywords=[]) if not isinstance(second, ast.Starred):
+            one, two = (text[slice(*span(each))] for each in (first, second))
+            if one != two:
+                yield span(first)[0], span(second)[1], f"{two}, {one}"
+        case ast.IfExp(test=test):
+            yield *span(test), f"not ({text[slice(*span(test))]})"
