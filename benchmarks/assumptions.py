@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 import calibration
-from metassay.meta.contexts import choice, claims, confounding, robustness
+from metassay.meta.contexts import choice, claims, confounding
+from metassay.meta.contexts.accuracy import robust_accuracy
 from metassay.meta.dependence import fits
 from metassay.meta.people import ranking
 from metassay.sample import sample_path
@@ -85,7 +86,7 @@ def confounded_coverage(replicates):
 
 def robust(radius):
     accuracy, shares = np.array([[0.9, 0.8, 0.6]]), np.array([50.0, 30.0, 20.0])
-    return float(robustness.robust_accuracy(accuracy, shares, radius)[0])
+    return float(robust_accuracy(accuracy, shares, radius)[0])
 
 
 def constants(replicates):

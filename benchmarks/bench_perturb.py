@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from metassay.perturbations.base import Perturbation, View
-from metassay.perturbations.registry import parse_perturbation
+from metassay.perturbations.base import Perturbation, View, parse_perturbation
 from metassay.stats.random import Keys, named_keys, output_keys
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))

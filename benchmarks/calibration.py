@@ -17,13 +17,13 @@ from scipy.stats import binomtest
 
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
 from metassay.meta.contexts.assay import assay_pairs
+from metassay.meta.contexts.claims import trend_p_values
 from metassay.meta.contexts.column import Estimates
 from metassay.meta.contexts.confounding import confounding
 from metassay.meta.contexts.drift import compare
 from metassay.meta.contexts.h1 import accuracy_change, cross_methods
 from metassay.meta.contexts.h2 import full_size
 from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.meta.contexts.trend import trend_p_values
 from metassay.meta.dependence.cells import cells_of
 from metassay.meta.dependence.fits import expected_deviations, spread, system_dependence
 from metassay.meta.dependence.nulls import p_equal, p_fair

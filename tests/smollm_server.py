@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 from metassay.llm.answers import Request
-from metassay.llm.local import LocalModel
+from metassay.llm.asking import LocalModel
 
 
 def weights() -> str:

@@ -19,18 +19,16 @@ from scripts.fuzz.mutations import SPECIAL, VALUES, mutated
 from metassay.data.context import make_context
 from metassay.data.readers.registry import How, raw_tables
 from metassay.metrics.registry import parse_metrics
-from metassay.perturbations.registry import parse_perturbations
+from metassay.perturbations.base import parse_perturbations
 from metassay.settings import options_of
 from metassay.specs import parse_spec
 from metassay.tasks.registry import find_task
 from metassay.workflows import settings
 from metassay.workflows.assay import assay
-from metassay.workflows.compare import compare
 from metassay.workflows.cubes import read_scores
-from metassay.workflows.overview import overview
+from metassay.workflows.overview import overview, report
 from metassay.workflows.read import read, read_plain
-from metassay.workflows.recommend import recommend
-from metassay.workflows.report import report
+from metassay.workflows.recommend import compare, recommend
 
 SEEDS = Path(__file__).parent / "seeds"
 Files = dict[str, bytes]

@@ -30,7 +30,7 @@ VERBS = (
     *("report", "score"),
 )
 TYPES = {
-    "AggregateResult": "workflows.aggregate",
+    "AggregateResult": "workflows.system_scores",
     "AssayResult": "workflows.assay_result",
     "Batch": "metrics.base",
     "CheckResult": "workflows.check",
@@ -57,6 +57,8 @@ TYPES = {
     "View": "perturbations.base",
 }
 """The public types, and the module that each is in."""
+SHARED = {"aggregate": "system_scores", "compare": "recommend", "report": "overview"}
+"""Verbs that are in another verb's module."""
 
 __all__ = [
     "AggregateResult",
@@ -114,24 +116,23 @@ if TYPE_CHECKING:
     from metassay.perturbations.base import Perturbation, View
     from metassay.stats.random import Stream
     from metassay.tasks.base import Evidence, OutputKind, Task
-    from metassay.workflows.aggregate import AggregateResult, aggregate
     from metassay.workflows.assay import assay
     from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.check import CheckResult, check
-    from metassay.workflows.compare import compare
     from metassay.workflows.demo import demo
     from metassay.workflows.depend import DependResult, depend
     from metassay.workflows.judge import JudgeResult, judge
+    from metassay.workflows.overview import report
     from metassay.workflows.perturb import PerturbResult, perturb
     from metassay.workflows.rank import RankResult, rank
     from metassay.workflows.read import read
-    from metassay.workflows.recommend import recommend
-    from metassay.workflows.report import report
+    from metassay.workflows.recommend import compare, recommend
     from metassay.workflows.score import ScoreResult, score
+    from metassay.workflows.system_scores import AggregateResult, aggregate
 
 
 def __getattr__(name: str) -> Any:
-    module = TYPES.get(name) or (f"workflows.{name}" if name in VERBS else None)
+    module = TYPES.get(name) or (f"workflows.{SHARED.get(name, name)}" if name in VERBS else None)
     if module is None:
         raise AttributeError(f"module 'metassay' has no attribute {name!r}")
     found = getattr(importlib.import_module(f"metassay.{module}"), name)

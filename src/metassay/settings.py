@@ -1,7 +1,8 @@
 """Settings of verbs: each option spelled once, as a field of a frozen dataclass.
 
 From such a class come the keywords of the Python function (`takes`), the options of the command line
-(`metassay.cli.options.expanded`) and the configuration in the manifest (`Settings.to_dict`).
+(`metassay.cli.options.expanded`) and the configuration in the manifest (`Settings.to_dict`). How data is
+read is said here, since every verb reads.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import dataclasses
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from metassay.errors import InputError, UnknownName
 from metassay.specs import split_list
@@ -20,6 +21,7 @@ from metassay.specs import split_list
 R = TypeVar("R")
 Named = str | Sequence[str]
 """Names in one comma-separated text, or several."""
+DATA = "Data"
 _LARGEST = 10_000_000
 _LARGEST_SEED = 2**63 - 1
 _MOST_WORKERS = 4096
@@ -64,6 +66,15 @@ def check_common(*, seed: Any = None, workers: Any = None) -> None:
         check_number("seed", seed, 0, _LARGEST_SEED)
     if workers is not None:
         check_number("workers", workers, 1, _MOST_WORKERS)
+
+
+def several(
+    text: str, flag: str, metavar: str, parse: Callable[[Any], Any] | None = None, **more: Any
+) -> Any:
+    """An option that may be given several times; None where it never was."""
+    return option(
+        text, flag, kind=list[str], metavar=metavar, parse=lambda v: (parse or list)(v) if v else None, **more
+    )
 
 
 class Settings:
@@ -171,3 +182,55 @@ def names_of(texts: Named | None) -> tuple[str, ...]:
         return ()
     parts = [texts] if isinstance(texts, str) else texts
     return tuple(name for part in parts for name in split_list(part))
+
+
+@dataclass(frozen=True)
+class Reading(Settings):
+    """How any data is read."""
+
+    task: Annotated[Any, option("mt, asr, ranking, text …; else guessed.", kind=str | None, panel=DATA)] = (
+        None
+    )
+    columns: Annotated[
+        Mapping[str, str] | None,
+        several("ROLE=COLUMN, such as item=seg_id.", "--column", "ROLE=COLUMN", assignments, panel=DATA),
+    ] = None
+    where: Annotated[
+        Mapping[str, Named] | None,
+        several("Keep rows with this value.", "--where", "COLUMN=VALUE", accepted_values, panel=DATA),
+    ] = None
+    systems: Annotated[
+        Sequence[str] | None,
+        option("Only these, comma-separated.", kind=str | None, parse=comma_list, panel=DATA),
+    ] = None
+    exclude_systems: Annotated[
+        Sequence[str] | None,
+        option("Without these, comma-separated.", kind=str | None, parse=comma_list, panel=DATA),
+    ] = None
+    join: Annotated[Any, several("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA)] = None
+    quoting: Annotated[str, option("minimal or none (CSV, TSV).", panel=DATA)] = "minimal"
+    language: Annotated[str | None, option("Target language, such as en.", panel=DATA)] = None
+
+
+@dataclass(frozen=True)
+class ReadSettings(Reading):
+    """How outputs are read."""
+
+    references: Annotated[str, option("per-item, or per-output where rows may differ.", panel=DATA)] = (
+        "per-item"
+    )
+    qrels: Annotated[
+        Any, option("Rankings: judgements, or a log of ratings.", kind=str | None, panel=DATA)
+    ] = None
+    complete: Annotated[
+        bool,
+        option(
+            "Rankings: judged topics without a list count as 0, or are left out.",
+            "--complete/--incomplete",
+            panel=DATA,
+        ),
+    ] = True
+    relevant_from: Annotated[float, option("Ratings: relevant from here on.", panel=DATA)] = 4.0
+    human: Annotated[
+        Named | None, option("Columns of human scores, comma-separated.", kind=str | None, panel=DATA)
+    ] = None

@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from metassay.cli.options import expanded
-from metassay.cli.rank import run_rank
+from metassay.cli.scores import run_rank
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from metassay.data.context import default_contexts, make_context
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
-from metassay.meta.contexts.trend import position
+from metassay.meta.contexts.claims import position
 from metassay.workflows.read import read
 
 

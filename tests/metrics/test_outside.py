@@ -15,7 +15,7 @@ from metassay.metrics.base import Batch
 from metassay.metrics.outside import ComputeMetric, ProgramMetric
 from metassay.metrics.own import as_metric
 from metassay.metrics.registry import parse_metric
-from metassay.workflows.preparing import named_metrics
+from metassay.workflows.read import named_metrics
 
 OUTPUTS = ["the cat sat on the mat", "", "we ran home – quickly"]
 REFERENCES = [["the cat sat on a mat"], ["so it was"], ["we ran home quickly"]]

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metassay.perturbations.base import View
+from metassay.perturbations.base import View, default_perturbations, made_for, parse_perturbation
 from metassay.perturbations.facts import PERTURBATIONS
-from metassay.perturbations.registry import default_perturbations, made_for, parse_perturbation
 from metassay.stats.random import Stream
 from metassay.tasks.registry import find_task
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metassay.perturbations.base import View
-from metassay.perturbations.registry import default_perturbations, parse_perturbation
+from metassay.perturbations.base import View, default_perturbations, parse_perturbation
 from metassay.stats.random import Stream
 from metassay.tasks.registry import find_task
 

@@ -16,7 +16,7 @@ from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.llm.answers import AnswerCache, LlmFailure
 from metassay.llm.asking import HOPELESS, LlmSettings
-from metassay.llm.prompts import fill, read_prompt
+from metassay.llm.reading import fill, read_prompt
 from metassay.perturbations.base import View
 from metassay.perturbations.llm import LlmRewriting, fields, usable
 from metassay.perturbations.pairs import make_pairs

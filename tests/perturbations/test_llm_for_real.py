@@ -70,7 +70,7 @@ import torch
 from tokenizers import Tokenizer, models
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from metassay.errors import InputError
-from metassay.llm.local import LocalModel
+from metassay.llm.asking import LocalModel
 
 folder = Path(sys.argv[1])
 model = GPT2LMHeadModel(GPT2Config(vocab_size=8, n_positions=8, n_embd=8, n_layer=1, n_head=1))

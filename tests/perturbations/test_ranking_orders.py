@@ -18,11 +18,10 @@ from metassay.data.readers.judgements import read_judgements
 from metassay.errors import InputError
 from metassay.metrics.ranking import NDCG, PAPER
 from metassay.metrics.ranking_base import score_rankings
-from metassay.perturbations.base import View
+from metassay.perturbations.base import View, default_perturbations, parse_perturbation
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.ranking import COPIES, RankSwapping, Reordering, Shuffle
 from metassay.perturbations.ranking_pairs import RankedPairs, gain_change
-from metassay.perturbations.registry import default_perturbations, parse_perturbation
 from metassay.perturbations.views import make_views
 from metassay.stats.random import Stream, named_keys, output_keys
 from metassay.tasks.registry import find_task

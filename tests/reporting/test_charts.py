@@ -13,7 +13,7 @@ from metassay.reporting.charts.accuracy import accuracy_chart, frame, outside_fr
 from metassay.reporting.charts.heatmaps import agreement_chart
 from metassay.reporting.charts.theme import CATEGORY, SLOTS, TOKENS
 from metassay.reporting.findings import find
-from metassay.reporting.summarize import summarize, thinned
+from metassay.reporting.html import summarize, thinned
 
 NAME = "'\"]; name \u2028"
 

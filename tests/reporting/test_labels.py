@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 
 from metassay.reporting.html import render, render_fragment
-from metassay.reporting.labels import Label, in_labels
 from metassay.reporting.tables import Field
+from metassay.reporting.wording import Label, in_labels
 
 PLUS = "chrf(word_order=2)"
 

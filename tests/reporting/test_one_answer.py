@@ -17,9 +17,8 @@ from metassay.meta.contexts.judgements import Contexts, Judgements
 from metassay.metrics.base import COST_CLASSES
 from metassay.reporting.answer import answer_lines
 from metassay.reporting.findings import find
-from metassay.reporting.labels import in_labels
-from metassay.reporting.summarize import summarize
-from metassay.reporting.wording import NOTHING, Sentence
+from metassay.reporting.html import summarize
+from metassay.reporting.wording import NOTHING, Sentence, in_labels
 from metassay.store.run import RunFolder
 from metassay.workflows.demo import demo
 from metassay.workflows.recommend import recommend

@@ -18,9 +18,8 @@ from metassay.reporting.score_pages import (
     significance_sentence,
 )
 from metassay.sample import sample_path
-from metassay.workflows.compare import compare
-from metassay.workflows.recommend import recommend
-from metassay.workflows.report import report
+from metassay.workflows.overview import report
+from metassay.workflows.recommend import compare, recommend
 
 ATTACK = "<script>alert(1)</script>"
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import silhouette_score
 
-from metassay.stats.clustering import cluster_order, mean_silhouette
+from metassay.stats.rank_correlation import cluster_order, mean_silhouette
 
 
 def planted(groups, inside=0.9, outside=0.1, noise=0.02, seed=0):

@@ -16,11 +16,9 @@ from metassay.metrics.registry import parse_metric
 from metassay.schemas import first_fault, schema
 from metassay.store.run import ScoreParts
 from metassay.workflows.assay import assay
-from metassay.workflows.compare import compare
-from metassay.workflows.overview import overview
+from metassay.workflows.overview import overview, report
 from metassay.workflows.read import read
-from metassay.workflows.recommend import recommend
-from metassay.workflows.report import report
+from metassay.workflows.recommend import compare, recommend
 
 TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
     f"{item},{system},{'news' if item % 2 else 'chat'},the cat sat {item} {system},the cat sat {item} times\n"

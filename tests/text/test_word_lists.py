@@ -11,8 +11,8 @@ import pytest
 
 from metassay.errors import MetassayError
 from metassay.perturbations.languages import names
-from metassay.text import word_lists
-from metassay.text.word_lists import WordLists
+from metassay.text import words
+from metassay.text.words import WordLists
 
 FOLDERS = [
     folder
@@ -54,6 +54,6 @@ def test_a_missing_list_is_named():
 def test_a_row_of_the_wrong_length_is_located(tmp_path, monkeypatch):
     (tmp_path / "xx").mkdir()
     (tmp_path / "xx" / "pairs.tsv").write_text("# two cells\na\tb\n\nc\n", encoding="utf-8")
-    monkeypatch.setattr(word_lists, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(words, "files", lambda _package: tmp_path)
     with pytest.raises(MetassayError, match=r"some\.package/xx/pairs\.tsv, line 4: 1 cells instead of 2"):
         WordLists("some.package", "xx").mapping("pairs")

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from metassay.text import workers
-from metassay.text.workers import map_texts
+from metassay.text import resources
+from metassay.text.resources import map_texts
 
 FUNCTION = "metassay.perturbations.languages.name_finder:find_names"
 TEXTS = [f"On day {i} we met Anna in Paris, not in Rome{'!' * (i % 3)}" for i in range(1100)]
@@ -17,8 +17,8 @@ def test_several_processes_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) 
     pytest.importorskip("HanTa")
     alone = map_texts(FUNCTION, TEXTS, "en", 1)
     started = []
-    original = workers._in_helper
-    monkeypatch.setattr(workers, "_in_helper", lambda *task: started.append(1) or original(*task))
+    original = resources._in_helper
+    monkeypatch.setattr(resources, "_in_helper", lambda *task: started.append(1) or original(*task))
     together = map_texts(FUNCTION, TEXTS, "en", 2)
     assert len(started) == 2
     assert [[tuple(entity) for entity in own] for own in together] == alone

@@ -39,8 +39,10 @@ def announced(monkeypatch):
     points = [types.SimpleNamespace(name="captions", load=lambda: CAPTIONS)]
     monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == "metassay.tasks" else [])
     registry.known_tasks.cache_clear()
+    registry.criteria.cache_clear()
     yield
     registry.known_tasks.cache_clear()
+    registry.criteria.cache_clear()
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from metassay.data.dataset import Dataset
+from metassay.data.preparation import clusters, neighbours
 from metassay.sample import sample_path
 from metassay.workflows.assay import assay
-from metassay.workflows.preparing import clusters, neighbours
 from metassay.workflows.read import read
 
 FAST = {"resamples": 60, "permutations": 39, "metrics": "chrf,ter", "perturbations": "removal,swapping"}

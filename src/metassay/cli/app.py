@@ -8,24 +8,24 @@ from typing import Annotated, Any
 
 import typer
 
-COMMANDS = (
-    "check",
-    "demo",
-    "assay",
-    "score",
-    "perturb",
-    "rank",
-    "depend",
-    "aggregate",
-    "judge",
-    "recommend",
-    "compare",
-    "report",
-    "serve",
-    "list",
-    "models",
-)
-"""One module of this package each, with a function `run_<name>` whose docstring is the help text."""
+COMMANDS = {
+    "check": "outputs",
+    "demo": "assay",
+    "assay": "assay",
+    "score": "outputs",
+    "perturb": "outputs",
+    "rank": "scores",
+    "depend": "scores",
+    "aggregate": "scores",
+    "judge": "judge",
+    "recommend": "runs",
+    "compare": "runs",
+    "report": "runs",
+    "serve": "runs",
+    "list": "inventory",
+    "models": "inventory",
+}
+"""The module of each command, with a function `run_<name>` whose docstring is the help text."""
 
 app = typer.Typer(
     name="metassay",
@@ -59,8 +59,8 @@ def command() -> Any:
     """The whole command line as one command object."""
     from metassay.cli.options import expanded
 
-    for name in COMMANDS:
-        module = importlib.import_module(f"metassay.cli.{name}")
+    for name, home in COMMANDS.items():
+        module = importlib.import_module(f"metassay.cli.{home}")
         app.command(name)(expanded(getattr(module, f"run_{name}")))
     return typer.main.get_command(app)
 

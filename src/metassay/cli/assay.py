@@ -1,4 +1,4 @@
-"""`metassay assay`."""
+"""`metassay assay`, and `metassay demo`, an assay of the samples."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
+from metassay.sample import DEFAULT
 from metassay.workflows.settings import PERTURBED, AssaySettings, names_a_source
 
 
@@ -23,19 +24,20 @@ def run_assay(
 ) -> None:
     """Perturb, score and judge: local accuracy per context, both hypotheses, a recommendation, a report."""
     from metassay.workflows.assay import AUTOMATIC, assay
-    from metassay.workflows.preparing import named_metrics
+    from metassay.workflows.read import named_metrics
 
     brought = settings.pairs if names_a_source(settings.pairs) else None
     dataset = data.read(pairs=brought)
     asked = settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)}
     with progress(output) as show:
+        llm = model.settings()
         result = assay(
             dataset,
             **asked | ({} if brought is None else {"pairs": PERTURBED}),
             seed=output.seed,
             workers=output.workers,
             out=output.out or (None if output.json else AUTOMATIC),
-            llm=model.settings(),
+            llm=llm,
             progress=show,
         )
     if output.json:
@@ -72,3 +74,18 @@ def show_assay(found: dict[str, Any], folder: Any) -> None:
     note(remarks(findings))
     if folder is not None:
         say(f"Report: {folder / 'report.html'}")
+
+
+def run_demo(
+    output: OutputOptions, *, task: Annotated[str, typer.Option(help="Which sample.")] = DEFAULT
+) -> None:
+    """The main job on the bundled sample, offline, in seconds; leaves a folder with report.html."""
+    from metassay.workflows.demo import demo
+
+    with progress(output) as show:
+        folder = output.out or (None if output.json else "demo")
+        result = demo(task=task, out=folder, seed=output.seed, workers=output.workers, progress=show)
+    if output.json:
+        print(result.to_json())
+    else:
+        show_assay(result.to_dict(), result.folder)

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metassay.errors import InputError
-from metassay.settings import Option, check_common, check_number, options_of
+from metassay.settings import DATA, Option, ReadSettings, check_common, check_number, options_of
 from metassay.specs import split_list
-from metassay.workflows.settings import DATA, ReadSettings
 
 if TYPE_CHECKING:
     from metassay.data.dataset import Dataset

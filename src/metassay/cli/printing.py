@@ -88,7 +88,7 @@ def cell(value: Any) -> str:
         return "–"
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e-3 and value else f"{value:.3f}"
-    return escape(str(value))
+    return escape(value if isinstance(value, str) else str(value))
 
 
 def say(*sentences: str) -> None:

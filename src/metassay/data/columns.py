@@ -188,3 +188,16 @@ def _human(columns: Sequence[str], given: str | None) -> tuple[str, ...]:
     if named or known:
         return (*named, *known)
     return tuple(name for name in columns if name.lower() == "score")[:1]
+
+
+def without_copies(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """The frame without rows that repeat another to the byte, and a note on how many.
+
+    A row number that some program wrote into the file is no part of the row, and is left out.
+    """
+    plain = frame.drop([name for name in frame.columns if is_index(name)])
+    single = plain.unique(maintain_order=True)
+    copies = frame.height - single.height
+    if not copies:
+        return plain, []
+    return single, [f"{copies} rows are exact copies of others and were left out."]

@@ -62,6 +62,18 @@ _DIGITS = 9
 """Nobody means more buckets than numbers of so many digits can count."""
 
 
+def make_contexts(data: Dataset, wanted: Sequence[str | RowLabel] | None) -> tuple[Context, ...]:
+    """Those asked for, or the default ones; one at least must vary."""
+    made = tuple(make_context(data, context) for context in wanted or default_contexts(data))
+    if not any(context.varies for context in made) and not (data.paired and not wanted):
+        names = ", ".join(context.name for context in made)
+        raise InputError(
+            f"no requested context varies ({names}), so there is nothing to compare.",
+            remedy=f"Columns that could serve: {', '.join(('system', *data.metadata))}.",
+        )
+    return made
+
+
 def default_contexts(dataset: Dataset) -> tuple[str, ...]:
     """`system`, and `domain` where the data has it; of pairs, whatever is known to matter and varies."""
     if dataset.paired:

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from metassay.data import cells
 from metassay.data.columns import (
     KEY_PREFIXES,
-    is_index,
     item_names,
     output_names,
     reference_columns,
     score_columns,
     system_names,
+    without_copies,
 )
 from metassay.data.preparation import is_own_reference
 from metassay.errors import InputError, Place, UnknownName
@@ -203,19 +203,6 @@ def cubes(
             _cube(part, str(name), people, measured, described, file, keep_references=keep_references)
         ]
     ]
-
-
-def without_copies(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """The frame without rows that repeat another to the byte, and a note on how many.
-
-    A row number that some program wrote into the file is no part of the row, and is left out.
-    """
-    plain = frame.drop([name for name in frame.columns if is_index(name)])
-    single = plain.unique(maintain_order=True)
-    copies = frame.height - single.height
-    if not copies:
-        return plain, []
-    return single, [f"{copies} rows are exact copies of others and were left out."]
 
 
 def widened(frame: pl.DataFrame, file: str = "") -> pl.DataFrame:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from metassay.data.columns import KEY_PREFIXES
 from metassay.data.dataset import Dataset
-from metassay.errors import InputError
+from metassay.errors import InputError, UnknownName
 from metassay.text.normalize import differs_in_style, normalize
+from metassay.text.words import is_spaceless
 
 SHARE = 0.99
 """A system that equals the scoring reference in this share of its rows or more is that reference."""
 REASON = "system is its own reference"
+UNITS = ("doc_id", "document", "chapter_id", "speaker_id", "session_id")
+"""Columns that name the independent unit, in the order in which they are taken for it."""
+_NUMBERS = re.compile(r"([0-9]{1,15})")
+_SAMPLE = 1000
 
 
 def own_references(dataset: Dataset) -> tuple[str, ...]:
@@ -107,3 +115,97 @@ def _warned(dataset: Dataset) -> Dataset:
     references = [own[0] for own in dataset.outputs["references"]]
     difference = differs_in_style(dataset.outputs["output"].to_list(), references)
     return dataset if difference is None else dataset.with_notes(difference)
+
+
+def prepared(dataset: Dataset, *, normalize: str | None, keep_references: bool) -> Dataset:
+    """Speech normalised on both sides; systems that are their own reference left out."""
+    dataset = dataset if keep_references else without_own_references(dataset)
+    return normalised(dataset, normalize).with_notes(*unknown_language(dataset))
+
+
+def unknown_language(dataset: Dataset) -> list[str]:
+    """A note where texts are written without spaces and no language says so, on which tokenisers depend."""
+    if dataset.kind.ranked or None not in dataset.languages:
+        return []
+    texts = dataset.outputs["output"].head(_SAMPLE).drop_nulls().to_list()
+    if 2 * sum(map(is_spaceless, texts)) <= len(texts):
+        return []
+    said = "Most texts are written without spaces, and their language is not known"
+    return [f"{said}, so that metrics split them at spaces all the same: name it with --language."]
+
+
+def normalisation(dataset: Dataset, normalize: str | None) -> str:
+    """The scheme that `prepared` uses."""
+    return normalize or dataset.kind.normalisation
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The independent unit of every output: codes, the column that names it, and why it is that one."""
+
+    codes: NDArray[np.int32]
+    items: NDArray[np.int32]
+    """The item of every output, as its place among the sorted items."""
+    column: str
+    why: str
+    notes: tuple[str, ...] = ()
+
+
+def clusters(dataset: Dataset, column: str | None) -> Unit:
+    """The unit that was asked for; by default the first of `UNITS` that holds several items, else the item.
+
+    A column counts within its test set. Outputs without a value of it are their item's cluster; a note says
+    for how many.
+    """
+    outputs = dataset.outputs
+    items = _codes(outputs["item"])
+    asked = "asked for" if column is not None else ""
+    column = _holding(dataset) if column is None else column
+    if column is None or column == "item":
+        why = asked or "no column names a document, chapter, speaker or session that holds several items"
+        return Unit(items, items, "item", why)
+    if column not in outputs.columns:
+        raise UnknownName("cluster column", column, ("item", *dataset.metadata))
+    codes = _codes(_cluster_labels(outputs, column))
+    missing = outputs[column].null_count()
+    note = f"{missing} outputs have no {column}: for them the item is the independent unit."
+    why = (
+        asked
+        or f"{len(dataset.items)} items lie in {len(np.unique(codes))} of them, and items of one go together"
+    )
+    return Unit(codes, items, column, why, (note,) if missing else ())
+
+
+def _cluster_labels(outputs: pl.DataFrame, column: str) -> pl.Series:
+    prefixes = [name for name in outputs.columns if name.lower() in KEY_PREFIXES and name != column]
+    joined = pl.concat_str([*prefixes, column], separator="/").cast(pl.String)
+    alone = pl.col(column).is_null()
+    label = pl.when(alone).then("item:" + pl.col("item")).otherwise("cluster:" + joined)
+    return outputs.select(label.alias("label"))["label"]
+
+
+def _holding(dataset: Dataset) -> str | None:
+    """The column that names a unit larger than the item: every item lies in one of it, some share one."""
+    known = {name.lower(): name for name in reversed(dataset.metadata)}
+    for column in (known[name] for name in UNITS if name in known):
+        units = pl.DataFrame(
+            {"item": dataset.outputs["item"], "of": _cluster_labels(dataset.outputs, column)}
+        )
+        single = units.unique().height == len(dataset.items)
+        if single and 1 < units["of"].n_unique() < len(dataset.items):
+            return column
+    return None
+
+
+def neighbours(dataset: Dataset) -> NDArray[np.int64]:
+    """Places of the items in the order their names count: `talk-2` before `talk-10`."""
+
+    def key(place: int) -> list[tuple[bool, int, str]]:
+        parts = _NUMBERS.split(dataset.items[place])
+        return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+    return np.array(sorted(range(len(dataset.items)), key=key), dtype=np.int64)
+
+
+def _codes(labels: pl.Series) -> NDArray[np.int32]:
+    return labels.rank("dense").cast(pl.Int32).to_numpy() - np.int32(1)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from metassay.data.assemble import join_columns
-from metassay.data.columns import KEY_PREFIXES, item_names, score_columns
-from metassay.data.cube import Cube, widened, without_copies
+from metassay.data.columns import KEY_PREFIXES, item_names, score_columns, without_copies
+from metassay.data.cube import Cube, cubes, widened
 from metassay.data.dataset import Dataset
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
 from metassay.errors import InputError, Place, UnknownName
@@ -30,6 +30,128 @@ class ScoreFrame:
     frame: pl.DataFrame
     file: str
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One cube per data set that has human scores and metrics, and what was asked for in their names."""
+
+    cubes: tuple[Cube, ...]
+    human: str
+    metrics: tuple[str, ...]
+    """Those asked for; empty: all."""
+    notes: tuple[str, ...] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    """The content hash of each cube, by the name of its data set."""
+
+    def with_human(self, human: str) -> Scores:
+        """Those that have this human score."""
+        kept = tuple(cube for cube in self.cubes if human in cube.human)
+        if not kept:
+            raise InputError(f"no data set has the human score {human}.")
+        hashes = {cube.dataset: self.hashes[cube.dataset] for cube in kept}
+        return replace(self, cubes=kept, hashes=hashes)
+
+
+@dataclass(frozen=True)
+class Directions:
+    """What the user said of the scores: whose they are, and of which lower or higher is better."""
+
+    human: tuple[str, ...] = ()
+    lower: tuple[str, ...] = ()
+    higher: tuple[str, ...] = ()
+
+
+def read_cubes(
+    source: Any,
+    asked: Directions,
+    metrics: Sequence[Any],
+    *,
+    also: Sequence[str],
+    ours: Callable[[Sequence[str]], Mapping[str, bool]],
+    computed: Callable[[pl.DataFrame, Sequence[Any]], tuple[pl.DataFrame, list[str], list[str]]],
+    keep_references: bool = False,
+    rated: bool = True,
+    **reading: Any,
+) -> Scores:
+    """From files to cubes in one go: read, joined, selected, arranged, with directions.
+
+    `metrics` are those asked for; of those that are no column `computed` gives the frame with them, their
+    names, and notes. `ours` says of column names which are metrics of ours, and whether higher is
+    better. `also` names columns beside the metrics that are no human scores; `reading` is for
+    `read_score_frame`.
+    """
+    texts = [part for part in metrics if isinstance(part, str)]
+    read_in = read_score_frame(source, human=asked.human, metrics=texts, **reading)
+    frame, notes = read_in.frame, list(read_in.notes)
+    missing = [part for part in metrics if not (isinstance(part, str) and part in frame.columns)]
+    names = [str(part) for part in metrics]
+    if missing:
+        frame, made, said = computed(frame, missing)
+        own = iter(made)
+        names = [next(own) if part in missing else str(part) for part in metrics]
+        notes += said
+    known = ours(frame.columns)
+    found = cubes(
+        frame,
+        human=asked.human,
+        metrics=[*known, *names, *also],
+        lower_is_better=frozenset(name for name, higher in known.items() if not higher),
+        file=read_in.file,
+        keep_references=keep_references,
+    )
+    return chosen_cubes(found, asked, names, notes, rated=rated)
+
+
+def chosen_cubes(
+    found: Sequence[Cube], asked: Directions, metrics: Sequence[str], notes: list[str], *, rated: bool
+) -> Scores:
+    """The cubes with something to compare, in the directions that the user gave."""
+    useful = [cube for cube in found if cube.metrics and (cube.human or not rated)]
+    if not useful:
+        lacking = "are no human scores" if any(cube.metrics for cube in found) else "is no metric to rank"
+        raise InputError(
+            f"there {lacking}.",
+            remedy="Add a column with --join FILE, name one with --human, or compute metrics with --metrics.",
+        )
+    notes += [f"{c.dataset}: passed over, without metric or human scores." for c in found if c not in useful]
+    turned = sorted({name for cube in useful for name in cube.lower} - {*asked.lower, *asked.higher})
+    if turned:
+        notes.append(
+            f"Lower is better, so these scores are turned around: {', '.join(turned)}. "
+            "Where that was done before, keep them with --higher-is-better."
+        )
+    human = _only_human(useful, asked.human) if rated else ""
+    directed = tuple(_directed(useful, asked.lower, asked.higher))
+    for cube in directed:
+        cube.chosen_metrics(metrics or None)  # a metric that is none here is refused before anything is done
+    hashes = {cube.dataset: cube.content_hash for cube in directed}
+    return Scores(directed, human, tuple(metrics), tuple(notes), hashes)
+
+
+def _only_human(found: Sequence[Cube], declared: Sequence[str]) -> str:
+    """The human score asked for, the first where several are declared, or the only one there is."""
+    if declared:
+        return declared[0]
+    known = list(dict.fromkeys(name for cube in found for name in cube.human if ":" not in name))
+    if not known:
+        raise InputError("there is no column of human scores.", remedy="Name one with --human COLUMN.")
+    if len(known) > 1:
+        raise InputError(
+            f"there are several human scores: {', '.join(known)}.", remedy="Choose one with --human COLUMN."
+        )
+    return known[0]
+
+
+def _directed(found: Sequence[Cube], lower: Sequence[str], higher: Sequence[str]) -> list[Cube]:
+    """The cubes with the directions that the user gave; a name that no cube has is refused."""
+    known = dict.fromkeys(name for cube in found for name in (*cube.metrics, *cube.human))
+    for name in (*lower, *higher):
+        if name not in known:
+            raise UnknownName("score", name, known)
+    if both := {*lower} & {*higher}:
+        raise InputError(f"{', '.join(sorted(both))} cannot be both lower and higher is better.")
+    return [replace(cube, lower=(cube.lower | {*lower}) - {*higher}) for cube in found]
 
 
 def read_score_frame(

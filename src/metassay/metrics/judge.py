@@ -25,8 +25,16 @@ from numpy.typing import NDArray
 from metassay.errors import InputError, UnknownName
 from metassay.llm.answers import Answer, Request
 from metassay.llm.asking import HOW_TO_NAME_ONE, Asker, LlmSettings
-from metassay.llm.prompts import fill_known, language_name, read_prompt, shipped_prompt
-from metassay.llm.reading import read_errors, read_preference, read_rubric, read_score
+from metassay.llm.reading import (
+    fill_known,
+    language_name,
+    read_errors,
+    read_preference,
+    read_prompt,
+    read_rubric,
+    read_score,
+    shipped_prompt,
+)
 from metassay.metrics.base import Batch, Metric, Scores
 
 DIRECT, RUBRIC, SPANS, PAIRWISE = MODES = ("direct", "rubric", "spans", "pairwise")

@@ -8,13 +8,15 @@ import importlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from metassay import plugins
+from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric
 from metassay.metrics.own import as_metric
+from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.specs import parse_spec, parse_value, refuse_repeats, single_parts
 
 MODULES = (
@@ -62,6 +64,11 @@ CUT_ALIASES = {
 """`NAME@VALUE`, as ir_measures writes cut-offs: the metric, and the parameter that the value sets."""
 _CUT = re.compile(r"\s*(?P<name>[^\s()@]+)\s*(?P<inside>\(.*\))?\s*@\s*(?P<value>\d*\.?\d+)\s*")
 _SUFFIXED = re.compile(r"(?P<stem>.+)_(?P<value>\d*\.?\d+)")
+
+LISTS = ("metrics", "top_group", "behind", "pareto")
+AS_ASKED = frozenset({"manifest", "notes", "warnings"})
+"""Keys of what people may want to type again, where specs stay."""
+MetricChoice = str | Metric | Callable[..., Any] | Sequence[str | Metric | Callable[..., Any]] | None
 
 
 @functools.cache
@@ -135,6 +142,37 @@ def labels_of(specs: Iterable[str]) -> dict[str, str]:
     return told_apart if len({*told_apart.values()}) == len(told_apart) else {spec: spec for spec in found}
 
 
+def labels_in(result: Any) -> dict[str, str]:
+    """The label of each metric that a result (its JSON object, or a list of rows) is about."""
+    return labels_of(sorted(set(_specs(result))))
+
+
+def _specs(value: Any) -> Iterator[str]:
+    """Every metric that rows are about."""
+    if isinstance(value, Mapping):
+        lists = [value[key] for key in LISTS if isinstance(value.get(key), list | tuple)]
+        for name in (value.get("metric"), *(name for names in lists for name in names)):
+            if isinstance(name, str):
+                yield name
+        value = [inner for key, inner in value.items() if key not in AS_ASKED]
+    if isinstance(value, list | tuple):
+        for inner in value:
+            yield from _specs(inner)
+
+
+def directions(names: Iterable[str]) -> dict[str, bool]:
+    """Whether higher is better, of names that are, to the letter, specs of ours: what `score` writes."""
+    found = {}
+    for name in names:
+        try:
+            metric = parse_metric(name)
+        except InputError:
+            continue
+        if metric.spec == name:
+            found[name] = metric.higher_is_better
+    return found
+
+
 def parse_metrics(texts: Any) -> tuple[Metric, ...]:
     """Several metrics, from a comma-separated text or any mixture of texts and one's own; none twice."""
     metrics = tuple(parse_metric(part) for part in single_parts(texts))
@@ -167,3 +205,22 @@ def _fitting(family: type[Metric], parameter: dataclasses.Field[Any], value: Any
         kind = {"int": "a whole number", "bool": "true or false", "float": "a number"}[wanted]
         raise InputError(f"{family.name}: {parameter.name} is {kind}, not {value!r}.")
     return value
+
+
+def chosen_metrics(dataset: Dataset, metrics: MetricChoice, *changes: str) -> tuple[Metric, ...]:
+    """The metrics asked for, by default those of the data's task, as they are used on this data.
+
+    `changes` are what was done to the texts (`none` is nothing): signatures name them, and what was chosen by
+    language.
+    """
+    chosen = parse_metrics(dataset.kind.metrics if metrics is None else metrics)
+    if dataset.kind.ranked:
+        return chosen
+    text = "+".join(change for change in changes if change != "none")
+    return tuple(metric.on(dataset.languages, text) for metric in chosen)
+
+
+def sentinels_beside(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """The metrics that know nothing, but for those that were asked for as metrics."""
+    asked = {metric.spec for metric in metrics}
+    return tuple(sentinel for kind in SENTINELS if (sentinel := kind()).spec not in asked)

@@ -15,9 +15,8 @@ from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
 from metassay.text.analysers import slovnet_entities, spacy_entities
-from metassay.text.resources import spacy_model
+from metassay.text.resources import map_texts, spacy_model
 from metassay.text.words import replace_spans
-from metassay.text.workers import map_texts
 
 AGREEMENT = 0.8
 """The share of mentions that must have a name's kind."""

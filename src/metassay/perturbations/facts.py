@@ -19,8 +19,7 @@ from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
 from metassay.text.segmentation import segmented, written_without_spaces
-from metassay.text.word_lists import WordLists
-from metassay.text.words import Span, replace_spans, terms, with_case_of, with_next
+from metassay.text.words import Span, WordLists, replace_spans, terms, with_case_of, with_next
 
 Options = tuple[Span, tuple[str, ...]]
 _LANGUAGES = frozenset({"en", "de", "ru"})

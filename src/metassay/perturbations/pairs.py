@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.llm.asking import LlmSettings
-from metassay.perturbations.base import Perturbation
+from metassay.perturbations.base import Perturbation, default_perturbations, parse_perturbations
 from metassay.perturbations.llm import LlmRewriting
 from metassay.perturbations.ranking import Reordering
-from metassay.perturbations.registry import default_perturbations, parse_perturbations
 from metassay.perturbations.views import Views, base_languages, check_preprocessing, make_views
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import named_keys

@@ -10,8 +10,7 @@ from typing import ClassVar
 from metassay.perturbations.base import View
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
-from metassay.text.word_lists import WordLists
-from metassay.text.words import replace_spans, terms, with_case_of
+from metassay.text.words import WordLists, replace_spans, terms, with_case_of
 
 _WRITTEN = WordLists("metassay.perturbations.languages", "en").rows("sounds")
 SOUNDS = tuple((pattern, tuple(spellings)) for pattern, *spellings in _WRITTEN)

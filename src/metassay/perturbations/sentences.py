@@ -17,8 +17,7 @@ from metassay.perturbations.facts import Exchange, Options
 from metassay.perturbations.words import words_of
 from metassay.stats.random import Stream
 from metassay.text.tokens import token_spans
-from metassay.text.word_lists import WordLists
-from metassay.text.words import Span, replace_spans, sentence_spans, without
+from metassay.text.words import Span, WordLists, replace_spans, sentence_spans, without
 
 FOREIGN = 20_000
 """So many sentences of the data set are kept to borrow from."""

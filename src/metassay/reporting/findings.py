@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from metassay.meta.contexts.claims import position
 from metassay.meta.contexts.evidence import PAIRS
-from metassay.meta.contexts.trend import position
-from metassay.reporting.labels import in_labels
+from metassay.reporting.wording import in_labels
 
 SENTINELS = frozenset({"length", "random", "constant", "random_per_system"})
 GLOBAL = "global"
@@ -145,9 +145,9 @@ class Findings:
         return next((estimate for estimate in defined if estimate.accuracy is not None), None)
 
 
-def find(result: Mapping[str, Any]) -> Findings:
+def find(result: Mapping[str, Any], labels: Mapping[str, str] | None = None) -> Findings:
     """Read an assay's JSON object, metrics by their labels; unknown keys are left in `Findings.result`."""
-    result = in_labels(result)
+    result = in_labels(result, labels)
     rows = [*_rows(result.get("global")), *_rows(result.get("sentinels"))]
     overall = {str(row["metric"]): _estimate(row, GLOBAL) for row in rows}
     sentinels = _sentinels(result, overall)

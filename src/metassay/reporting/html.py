@@ -1,30 +1,131 @@
-"""One self-contained page: no network, a strict content security policy, same result, same bytes."""
+"""One self-contained page: no network, a strict content security policy, same result, same bytes.
+
+From an assay's JSON object to everything the page shows, as plain values: sentences, tables, charts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
 
+from metassay.reporting.answer import answer
+from metassay.reporting.caveats import caveats, remarks
+from metassay.reporting.charts.accuracy import accuracy_chart, outside_frame, slot
+from metassay.reporting.charts.heatmaps import agreement_chart
 from metassay.reporting.charts.theme import CATEGORY, TOKENS, config
-from metassay.reporting.labels import in_labels
+from metassay.reporting.findings import Column, Findings, find
 from metassay.reporting.pages import policy, templates
-from metassay.reporting.summarize import summarize
+from metassay.reporting.sections import accuracy, choice, h1, h2, methods
+from metassay.reporting.sections.examples import examples
 from metassay.reporting.tables import Grid, plain_grids
-from metassay.reporting.wording import Sentence
+from metassay.reporting.wording import Sentence, about, count, in_labels, listing, plural
+
+DEFAULT_TITLE = "Which metric can you trust, here?"
+CHARTED_UP_TO = 150
 
 
-def render(result: Mapping[str, Any]) -> str:
+def summarize(result: Mapping[str, Any], labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The report's content, top to bottom, independent of HTML."""
+    findings = find(result, labels)
+    task = about(findings.task)
+    return {
+        "title": str(result.get("title") or DEFAULT_TITLE),
+        "task": task.title if task else findings.task,
+        "one": task.one if task else "output",
+        "answer": answer(findings),
+        "caveats": caveats(findings),
+        "warnings": list(dict.fromkeys(str(warning) for warning in result.get("warnings") or ())),
+        "numbers": _numbers(findings),
+        "metrics": [_metric(findings, name) for name in findings.ordered],
+        "overall": accuracy.overall_grid(findings),
+        "columns": [_column(findings, column, n) for n, column in enumerate(findings.columns)],
+        "methods": methods.methods(findings),
+        "validity": methods.validity_grid(findings),
+        "errors": choice.shared_errors(findings),
+        "thrifty": choice.thrifty_sentence(findings),
+        "examples": examples(findings),
+        "remarks": remarks(findings),
+        "unit": methods.unit(result),
+        "half_ties": methods.setting(result, "ties") == "half",
+        "left_out": methods.left_out(result),
+        "signatures": methods.signature_grid(findings.result),
+        "manifest": methods.flat(result.get("manifest") or {}),
+        "program_name": methods.program(result),
+    }
+
+
+def _numbers(findings: Findings) -> list[dict[str, str]]:
+    result = findings.result
+    contexts = sum(len(column.contexts) for column in findings.columns)
+    perturbations = result.get("perturbations") or {}
+    sentinels = plural(len(findings.sentinels), "sentinel")
+    shown = [
+        ("items", count(result.get("items")), ""),
+        ("outputs", count(result.get("outputs")), ""),
+        ("pairs", count(result.get("pairs")), _made_by(perturbations)),
+        ("metrics", count(len(findings.metrics)), f"beside {sentinels}" if findings.sentinels else ""),
+        ("contexts", count(contexts), listing([column.name for column in findings.columns][:4])),
+    ]
+    return [{"label": label, "value": value, "note": note} for label, value, note in shown]
+
+
+def _made_by(perturbations: Mapping[str, Any]) -> str:
+    return f"made by {plural(len(perturbations), 'perturbation')}" if perturbations else ""
+
+
+def _metric(findings: Findings, name: str) -> dict[str, Any]:
+    return {"name": name, "slot": slot(findings, name), "sentinel": name in findings.sentinels}
+
+
+def _column(findings: Findings, column: Column, position: int) -> dict[str, Any]:
+    charted = thinned(column)
+    agreement = column.agreement
+    return {
+        "name": column.name,
+        "id": f"column-{position}",
+        "contexts": len(column.contexts),
+        "charted": len(charted.contexts),
+        "spread": accuracy.spread_sentence(findings, column),
+        "trend": accuracy.trend_sentence(findings, column),
+        "chart": accuracy_chart(findings, charted) if column.contexts else None,
+        "outside": outside_frame(findings, charted),
+        "accuracy": accuracy.accuracy_grid(findings, column),
+        "detail": accuracy.detail_grid(findings, column),
+        "mix": accuracy.mix_grid(column),
+        "choices": choice.recommendation_grid(findings, column),
+        "robust": choice.robust_sentence(column),
+        "robustness": choice.robustness_grid(column),
+        "h1": h1.h1_grid(findings, column),
+        "h1_sentence": h1.h1_sentence(findings, column),
+        "h1_exchanged": h1.exchanged(column),
+        "agreement": agreement_chart(agreement, column.name) if agreement else None,
+        "agreement_sentences": h2.agreement_sentences(findings, column),
+        "agreement_grid": h2.agreement_grid(findings, column),
+    }
+
+
+def thinned(column: Column, at_most: int = CHARTED_UP_TO) -> Column:
+    """The column with no more contexts than a chart can show, evenly spaced in their order."""
+    total = len(column.contexts)
+    if total <= at_most:
+        return column
+    kept = tuple(column.contexts[n * (total - 1) // (at_most - 1)] for n in range(at_most))
+    return replace(column, contexts=kept)
+
+
+def render(result: Mapping[str, Any], labels: Mapping[str, str] | None = None) -> str:
     """The report of an assay (its JSON object, with optional keys) as one HTML file.
 
     Optional keys: `title`, `metrics`, `examples`, `validity`, `warnings`, `named_left_out`, `manifest`.
     Every text from the result is escaped, charts run without `eval`, and the page's policy allows
     exactly the styles and scripts it was made with, by their hashes.
     """
-    summary = summarize(result)
+    summary = summarize(result, labels)
     style = templates().get_template("report.css.j2").render(tokens=TOKENS, category=CATEGORY).strip()
     program = (files("metassay.reporting") / "templates" / "report.js").read_text("utf-8").strip()
     vega = _vega() if _has_charts(summary) else ""

@@ -13,15 +13,21 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from metassay.reporting.charts.accuracy import history_chart, metrics_of
-from metassay.reporting.charts.theme import FONT, SLOTS, TOKENS, data_uri, drawn
-from metassay.reporting.labels import in_labels
-from metassay.reporting.wording import about, count, number, percent, probability
+from metassay.reporting.charts.against_people import (
+    curves_chart,
+    deviations_chart,
+    rank_flow_chart,
+)
+from metassay.reporting.charts.theme import FONT, SLOTS, TOKENS, Spec, data_uri, drawn, file_name
+from metassay.reporting.wording import about, count, in_labels, number, percent, probability
 from metassay.stats.multiplicity import holm
 
+DEPENDENCE_WIDTH = 720
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 STYLE = """
@@ -151,14 +157,51 @@ def _row(run: Mapping[str, Any], link: str | None) -> dict[str, Any]:
     }
 
 
+def dependence_files(
+    result: Mapping[str, Any],
+    frame: pl.DataFrame,
+    curves: Mapping[str, Mapping[str, Any]],
+    labels: Mapping[str, str],
+) -> dict[str, Any]:
+    """What `depend` leaves: the result as JSON and CSV, every chart, and the page; `curves` by data set and
+    metric, of those that are drawn.
+    """
+    drawings: dict[str, dict[str, dict[str, str]]] = {dataset: {} for dataset in curves}
+    for entry in in_labels(result, labels)["metrics"]:
+        spec = getattr(entry["metric"], "spec", entry["metric"])
+        if spec in curves.get(entry["dataset"], {}):
+            charts = dependence_charts(entry, curves[entry["dataset"]][spec])
+            drawings[entry["dataset"]][spec] = {
+                kind: drawn(chart, width=DEPENDENCE_WIDTH) for kind, chart in charts.items()
+            }
+    files: dict[str, Any] = {"results/depend.json": result, "results/depend.csv": frame.write_csv()}
+    for dataset, by_metric in drawings.items():
+        for metric, by_kind in by_metric.items():
+            for kind, drawing in by_kind.items():
+                files[f"charts/{file_name(dataset)}/{file_name(metric)}-{kind}.svg"] = drawing
+    files["report.html"] = render_dependence(result, drawings, labels)
+    return files
+
+
+def dependence_charts(entry: Mapping[str, Any], curves: Mapping[str, Any]) -> dict[str, Spec]:
+    """The three charts of one metric, its entry in labels: curves, deviations, ranks."""
+    return {
+        "curves": curves_chart(entry, curves),
+        "deviations": deviations_chart(entry),
+        "ranks": rank_flow_chart(entry),
+    }
+
+
 def render_dependence(
-    result: Mapping[str, Any], drawings: Mapping[str, Mapping[str, Mapping[str, str]]]
+    result: Mapping[str, Any],
+    drawings: Mapping[str, Mapping[str, Mapping[str, str]]],
+    labels: Mapping[str, str] | None = None,
 ) -> str:
     """The page of a `depend` result; `drawings` holds SVG by data set, metric and kind of chart.
 
     Pictures are embedded as images, in which nothing can run, and the page's policy allows no script at all.
     """
-    style, result = plain_style(), in_labels(result)
+    style, result = plain_style(), in_labels(result, labels)
     names = list(dict.fromkeys(entry["dataset"] for entry in result["metrics"]))
     parts = [
         _part(

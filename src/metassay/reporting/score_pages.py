@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
 from markupsafe import Markup
 
 from metassay.reporting.charts.against_people import comparisons_chart, ranking_chart
 from metassay.reporting.charts.heatmaps import matrix_chart
-from metassay.reporting.charts.theme import Spec, data_uri, drawn
-from metassay.reporting.labels import in_labels
+from metassay.reporting.charts.theme import Spec, data_uri, drawn, file_name
 from metassay.reporting.pages import plain_style, policy, templates
-from metassay.reporting.wording import NOTHING, count, named, number, plural
+from metassay.reporting.wording import NOTHING, count, in_labels, named, number, plural
 
 Row = Mapping[str, Any]
 SIGNIFICANT = 0.05
@@ -32,9 +32,43 @@ EXPLANATION = (
 ROWS_SHOWN = 500
 
 
-def render_ranking(result: Row) -> str:
+def ranking_files(
+    result: Mapping[str, Any], frame: pl.DataFrame, labels: Mapping[str, str]
+) -> dict[str, Any]:
+    """What a ranking leaves: the page, the result as JSON and CSV, its comparisons, analyses and charts."""
+    files: dict[str, Any] = {"results/rank.json": result, "results/rank.csv": frame.write_csv()}
+    compared = [
+        {name: one[name] for name in ("dataset", "meta", "context")} | row
+        for one in result["results"]
+        for row in one["comparisons"]
+    ]
+    if compared:
+        files["results/comparisons.csv"] = pl.DataFrame(compared).write_csv()
+    for name, rows in result.get("analysis", {}).items():
+        files[f"results/{name}.csv"] = pl.DataFrame(rows, infer_schema_length=None).write_csv()
+    for one in in_labels(result, labels)["results"]:
+        place = "charts/" + file_name("-".join((one["dataset"], one["meta"], one["context"])))
+        files[f"{place}.svg"] = drawn(ranking_chart(one))
+        if one["comparisons"]:
+            files[f"{place}-comparisons.svg"] = drawn(comparisons_chart(one))
+    files["report.html"] = render_ranking(result, labels)
+    return files
+
+
+def aggregation_files(result: Row, frame: pl.DataFrame) -> dict[str, Any]:
+    """What `aggregate` leaves: the page, the result as JSON, its system scores and its tables as CSV."""
+    files: dict[str, Any] = {"results/aggregate.json": result, "results/aggregate.csv": frame.write_csv()}
+    for name in ("between", "downsampled", "human"):
+        if result[name]:
+            table = pl.DataFrame(result[name], infer_schema_length=None)
+            files[f"results/aggregate-{name}.csv"] = table.write_csv()
+    files["report.html"] = render_aggregation(result)
+    return files
+
+
+def render_ranking(result: Row, labels: Mapping[str, str] | None = None) -> str:
     """The page of a `rank` result (its JSON object)."""
-    result = in_labels(result)
+    result = in_labels(result, labels)
     rankings: Sequence[Row] = result["results"]
     whole = [one for one in rankings if one["context"] == "global"] or rankings
     parts = [_ranking_part(one, result["human"]) for one in rankings]

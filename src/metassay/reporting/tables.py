@@ -18,8 +18,7 @@ from typing import Any, Literal
 from metassay.errors import UnknownName
 from metassay.reporting.answer import brief
 from metassay.reporting.findings import Estimate
-from metassay.reporting.labels import Label
-from metassay.reporting.wording import NOTHING, count, number, percent, probability
+from metassay.reporting.wording import NOTHING, Label, count, number, percent, probability
 
 Kind = Literal[
     "name", "text", "prose", "percent", "amount", "count", "number", "decimal", "probability", "verdict"

@@ -1,13 +1,21 @@
-"""Arrays: their types, their values in JSON, and grouping them in linear time."""
+"""Arrays: their types, their values in JSON, and grouping them in linear time.
+
+Blocks of work shared out over threads, with BLAS on one thread each so that results never depend on it.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any, overload
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
@@ -75,3 +83,29 @@ def _counting_order(keys: IntArray, groups: int) -> LongArray:
             order[next_place[key]] = position
             next_place[key] += 1
     return order
+
+
+Block = TypeVar("Block")
+Done = TypeVar("Done")
+
+
+def map_blocks(
+    function: Callable[[Block], Done], blocks: Iterable[Block], workers: int | None = None
+) -> list[Done]:
+    """`function` of every block, in order; `workers` threads, by default one per core.
+
+    >>> map_blocks(abs, [-1, 2], workers=2)
+    [1, 2]
+    """
+    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers or _cores()) as pool:
+        return list(pool.map(function, blocks))
+
+
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    """The linear algebra libraries in this process; finding them takes longer than a small block of work."""
+    return ThreadpoolController()
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)

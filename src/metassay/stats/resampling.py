@@ -6,17 +6,21 @@ counts `[draws, segments]`, so that all resampled sums are one matrix product.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import FloatArray
+from metassay.errors import InputError
+from metassay.stats.arrays import FloatArray, map_blocks
+from metassay.stats.random import RESAMPLED_UNITS, branch, from_seed
 
 FromStatistics = Callable[[FloatArray], FloatArray]
 """Scores from sums of statistics: [..., s] to [...]."""
 
+BLOCK = 100
+"""Resamples made at once: bounds memory, and is fixed so that results never depend on it."""
 _CELLS = 4_000_000
 """Counts that are held at a time."""
 _TOLERANCE = 1e-12
@@ -43,6 +47,53 @@ def subset_counts(segments: int, size: int, draws: int, rng: np.random.Generator
     chosen = np.argpartition(rng.random((draws, segments)), size - 1, axis=1)[:, :size]
     np.put_along_axis(counts, chosen, 1.0, axis=1)
     return counts
+
+
+def draw_counts(clusters: int, bootstraps: int, seed: int) -> NDArray[np.uint32]:
+    """How often each of `bootstraps` resamples holds each cluster: uint32[bootstraps, clusters]."""
+    if bootstraps < 0:
+        raise InputError(f"bootstraps must be 0 or more, not {bootstraps}.")
+    rng = from_seed(seed)
+    counts = np.empty((bootstraps, clusters), dtype=np.uint32)
+    for row in counts:
+        row[:] = np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)
+    return counts
+
+
+def bootstrap(
+    function: Callable[[FloatArray], FloatArray],
+    units: int,
+    *,
+    draws: int,
+    seed: int,
+    stream: int = 0,
+    size: int | None = None,
+    workers: int | None = None,
+) -> FloatArray:
+    """`function` of the weights of each resample, `[..., draws]`; as many units as there are, or `size`."""
+    blocks = resampled_blocks(units, size or units, draws, seed, (stream, RESAMPLED_UNITS))
+    return np.concatenate(map_blocks(function, blocks, workers), axis=1)
+
+
+def resampled_blocks(
+    units: int, size: int, draws: int, seed: int, key: tuple[int, ...]
+) -> Iterator[FloatArray]:
+    """Resamples of `size` units with replacement, as weights `[block, units]`, a block at a time."""
+    share = np.full(units, 1.0 / units)
+    for rng, count in _streams(draws, seed, key):
+        yield rng.multinomial(size, share, size=count).astype(np.float64)
+
+
+def subset_blocks(units: int, size: int, draws: int, seed: int, key: tuple[int, ...]) -> Iterator[FloatArray]:
+    """Random subsets of `size` units, as weights `[block, units]`, a block at a time."""
+    for rng, count in _streams(draws, seed, key):
+        order = np.argsort(rng.random((count, units)), axis=1)
+        yield (order < size).astype(np.float64)
+
+
+def _streams(draws: int, seed: int, key: tuple[int, ...]) -> Iterator[tuple[np.random.Generator, int]]:
+    for block, start in enumerate(range(0, draws, BLOCK)):
+        yield branch(seed, *key, block), min(BLOCK, draws - start)
 
 
 def resampled_sums(statistics: FloatArray, counts: FloatArray) -> FloatArray:

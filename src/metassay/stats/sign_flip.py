@@ -43,6 +43,22 @@ def normal_p_values(scores: FloatArray) -> FloatArray:
     return upper_tail(*difference_sums(scores))
 
 
+def weighted_p_values(scores: FloatArray, weights: FloatArray) -> FloatArray:
+    """Normal p-values under weights `[draws, segments]`: `[metrics, draws, pairs]`."""
+    first, second = np.triu_indices(scores.shape[-2], 1)
+    found = []
+    for own in scores:
+        differences = own[first] - own[second]
+        found.append(upper_tail(weights @ differences.T, weights @ (differences * differences).T))
+    return np.stack(found)
+
+
+def agreement(p_human: FloatArray, p_metric: FloatArray) -> FloatArray:
+    """`mean over pairs of 1 - |p^h - p^m|`, over the last axis."""
+    agreed: FloatArray = 1.0 - np.abs(p_human - p_metric).mean(axis=-1)
+    return agreed
+
+
 def normal_error(scores: FloatArray) -> FloatArray:
     """By how much `normal_p_values` are off, `[..., pairs]`: the first term of the Edgeworth series.
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import BoolArray, FloatArray, SingleArray
+from metassay.stats.arrays import BoolArray, FloatArray, SingleArray, map_blocks
 from metassay.stats.random import branch
 
 SWAPS = ("perm-inputs", "perm-systems", "perm-both", "cells")
@@ -65,6 +65,39 @@ class Swaps:
         """The swapped cells of one draw, `[systems, segments]`."""
         mask: BoolArray = self.rows[draw][:, None] ^ self.columns[draw][None, :]
         return mask if self.cells is None else np.asarray(self.cells[draw], dtype=np.bool_)
+
+
+Swapped = Callable[[Swaps], SingleArray]
+"""From a block of swaps to differences `[draws, pairs of metrics]`."""
+
+
+def swapped_draws(
+    draw: Swapped,
+    scheme: str,
+    *,
+    draws: int,
+    systems: int,
+    segments: int,
+    pairs: int,
+    seed: int,
+    stream: int = 0,
+    workers: int | None = None,
+) -> SingleArray:
+    """Differences `[pairs, draws]` after random swaps; blocks are shared out over threads, BLAS stays on one.
+
+    Hence bytes never depend on the number of threads.
+    """
+    drawn = np.empty((draws, pairs), dtype=np.float32)
+    blocks = blocks_of_swaps(
+        scheme, draws=draws, systems=systems, segments=segments, seed=seed, stream=stream
+    )
+
+    def work(block: tuple[int, Swaps]) -> None:
+        start, swaps = block
+        drawn[start : start + len(swaps)] = draw(swaps)
+
+    map_blocks(work, blocks, workers)
+    return np.ascontiguousarray(drawn.T)
 
 
 def blocks_of_swaps(

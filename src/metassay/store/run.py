@@ -15,14 +15,17 @@ import hashlib
 import io
 import json
 import os
+import platform
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+import metassay
 from metassay.data.readers.files import checked_path
 from metassay.data.readers.tables import parse_parquet
 from metassay.errors import InputError, MetassayError, Place, shortened
@@ -58,18 +61,30 @@ def write_frame(path: Path, frame: pl.DataFrame) -> None:
     write_bytes(path, buffer.getvalue())
 
 
+def versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", "scipy")) -> dict[str, Any]:
+    """The versions that a result depends on."""
+    return {
+        "metassay": metassay.__version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in packages},
+    }
+
+
 class RunFolder:
     """A folder that belongs to one configuration on one input; doing the same again resumes it."""
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self.path = path
         self.identity = dict(identity)
+        self.made_with: dict[str, Any] = {}
+        """The versions of everything that decides a result, once the folder is open to be written."""
 
     @classmethod
     def open(cls, path: str | Path, identity: Mapping[str, Any]) -> RunFolder:
         """An empty or absent folder is used, one of the same identity is resumed, any other is refused."""
         folder = Path(path)
         run = cls(folder, identity)
+        run.made_with = versions()
         try:
             if (folder / MANIFEST).is_file():
                 _check_same(folder, identity)
@@ -112,6 +127,17 @@ class RunFolder:
     def write_text(self, name: str, content: str) -> None:
         """A text file in the folder."""
         write_bytes(self.path / name, content.encode())
+
+    def finish(self, files: Mapping[str, Any], **more: Any) -> None:
+        """Every file of a result by its name, JSON, tables (`.parquet`) and text; the manifest last."""
+        for name, content in files.items():
+            if name.endswith(".json"):
+                self.write_json(name, content)
+            elif name.endswith(".parquet"):
+                self.write_frame(name, content)
+            else:
+                self.write_text(name, content)
+        self.write_manifest({"state": "finished", "versions": self.made_with, **more})
 
     def read_json(self, name: str) -> Any:
         """A JSON file of the folder."""

@@ -26,6 +26,7 @@ def known_tasks() -> dict[str, Task]:
     return found | {task.name: task for task in OURS}
 
 
+@functools.cache
 def criteria() -> frozenset[str]:
     """What people are asked to rate in any task, in lower case."""
     return frozenset(name.lower() for task in known_tasks().values() for name in task.criteria)

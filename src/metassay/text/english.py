@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from metassay.text.word_lists import WordLists
+from metassay.text.words import WordLists
 
 _LISTS = WordLists("metassay.text", "en")
 

@@ -6,11 +6,13 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from metassay.data.context import Context, RowLabel, default_contexts, make_context
+from metassay.data.context import RowLabel, make_contexts
 from metassay.data.dataset import Dataset
+from metassay.data.preparation import Unit, clusters, normalisation, prepared
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.llm.asking import LlmSettings
@@ -18,12 +20,12 @@ from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.given import GivenScores, directed, distinct_texts, given_metrics
 from metassay.metrics.judge import Judge, connect_judges
-from metassay.metrics.registry import parse_metrics
+from metassay.metrics.registry import chosen_metrics, parse_metrics, sentinels_beside
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import names_of, takes
 from metassay.specs import single_parts
-from metassay.store.run import RunFolder
+from metassay.store.run import RunFolder, ScoreParts
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs, scored_texts
 from metassay.workflows.pairs import (
@@ -36,16 +38,8 @@ from metassay.workflows.pairs import (
     told_apart,
 )
 from metassay.workflows.perturb import described, with_cache
-from metassay.workflows.preparing import (
-    as_dataset,
-    chosen_metrics,
-    normalisation,
-    prepared,
-    sentinels_beside,
-)
-from metassay.workflows.read import Source, read
-from metassay.workflows.results import warnings_as_notes
-from metassay.workflows.run_files import write_run
+from metassay.workflows.read import Source, as_dataset, read
+from metassay.workflows.run_files import warnings_as_notes, write_run
 from metassay.workflows.settings import GIVEN, HUMAN, PERTURBED, AssaySettings, names_a_source
 
 ContextRequest = str | RowLabel
@@ -82,6 +76,8 @@ def assay(
     keep_references = asked.keep_references or data.paired  # whoever made the pairs says which side is better
     data = prepared(data, normalize=asked.normalize, keep_references=keep_references)
     data = told_apart(data) if data.paired else data
+    contexts, content = make_contexts(data, asked.contexts), data.content_hash
+    unit = clusters(data, asked.cluster)
     human = declared[0] if declared else None
     perturbed = asked.pairs != "human"
     plan = Plan(
@@ -90,18 +86,20 @@ def assay(
         if asked.valid_pairs is None
         else asked.valid_pairs,
         metrics=_metrics(data, asked),
-        contexts=_contexts(data, asked.contexts),
+        contexts=contexts,
         perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
         normalize=normalisation(data, asked.normalize),
         human=human_column(data, human) if asked.pairs == "human" else human,
         llm=described(llm),
         seed=seed,
     )
-    identity = {"command": "assay", "configuration": plan.to_dict(), "input": data.content_hash}
+    identity = {"command": "assay", "configuration": plan.to_dict(), "input": content}
     run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
-    how = _How(default_workers(workers), run, progress, with_cache(llm, run))
+    parts = None if run is None else run.parts
+    kept = None if llm is None else with_cache(llm, run)
+    how = _How(default_workers(workers), run, parts, progress, kept)
     plan = replace(plan, metrics=connect_judges(plan.metrics, how.llm))
-    result = _carry_out(data, plan, how)
+    result = _carry_out(data, plan, unit, sentinels_beside(plan.metrics), how)
     if run is not None:
         write_run(run, result)
     return result
@@ -132,6 +130,7 @@ class _How:
 
     workers: int
     run: RunFolder | None
+    parts: ScoreParts | None
     progress: Progress | None
     llm: LlmSettings | None
 
@@ -140,31 +139,32 @@ class _How:
             self.progress(stage, done, total)
 
 
-def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
+def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], how: _How) -> AssayResult:
     """Make worse, score, judge."""
     settings = plan.asked
     every = _pairs(data, plan, how)
     sample = every.sample(settings.per_output) if settings.pairs == PERTURBED else every
-    sentinels = sentinels_beside(plan.metrics)
     metrics = _with_scores(data, every, plan.metrics)
     with warnings_as_notes() as notes:
         judged = judge_pairs(
             data,
             every,
             (*metrics, *sentinels),
-            cluster=settings.cluster,
+            unit=unit,
             weights=output_weights(data, settings.weights, plan.contexts),
             workers=how.workers,
-            parts=None if how.run is None else how.run.parts,
-            progress=how.tell,
+            parts=how.parts,
+            progress=how.progress,
         )
-    of_metrics = [note for metric in metrics for note in metric.notes()]
-    judged = replace(judged, notes=(*judged.notes, *notes, *of_metrics))
+    judged = replace(judged, notes=(*judged.notes, *notes, *judged.of_metrics))
     kept = judged.chosen(sample)
     how.tell("judging", 0, 1)
+    contexts = [judged.in_context(context, kept) for context in plan.contexts]
+    metadata = {context.name: context_metadata(data, context) for context in plan.contexts}
+    source = _made_by(settings, sample)
     contextual = assay_pairs(
         judged.judgements.take(kept),
-        [judged.in_context(context, kept) for context in plan.contexts],
+        contexts,
         ties=settings.ties,
         agreement=settings.agreement,
         seed=plan.seed,
@@ -174,10 +174,10 @@ def _carry_out(data: Dataset, plan: Plan, how: _How) -> AssayResult:
         costs={metric.spec: metric.cost_class for metric in plan.metrics},
         sentinels=[metric.spec for metric in sentinels],
         uninformed=[metric.spec for metric in plan.metrics if isinstance(metric, tuple(SENTINELS))],
-        metadata={context.name: context_metadata(data, context) for context in plan.contexts},
+        metadata=metadata,
         minimum_items=settings.minimum_items,
         workers=how.workers,
-        pairs_from=_made_by(settings, sample),
+        pairs_from=source,
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
@@ -228,8 +228,10 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
         workers=how.workers,
         strict_resources=settings.strict_resources,
         llm=None if judged_by_model and plan.perturbations is None else how.llm,
-        progress=lambda done, total: how.tell("perturbing", done, total),
+        progress=None if how.progress is None else partial(how.progress, "perturbing"),
     )
+    if not plan.valid_pairs and not data.kind.ranked:
+        return pairs
     return checked(pairs, valid_only=plan.valid_pairs)
 
 
@@ -237,14 +239,3 @@ def run_name(identity: Mapping[str, Any]) -> str:
     """The folder that a run leaves when none was named: the same for the same data and settings."""
     text = json.dumps(identity, sort_keys=True)
     return AUTOMATIC.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
-
-
-def _contexts(data: Dataset, wanted: Sequence[ContextRequest] | None) -> tuple[Context, ...]:
-    made = tuple(make_context(data, context) for context in wanted or default_contexts(data))
-    if not any(context.varies for context in made) and not (data.paired and not wanted):
-        names = ", ".join(context.name for context in made)
-        raise InputError(
-            f"no requested context varies ({names}), so there is nothing to compare.",
-            remedy=f"Columns that could serve: {', '.join(('system', *data.metadata))}.",
-        )
-    return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,19 +13,20 @@ import polars as pl
 
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import REASON
+from metassay.data.preparation import REASON, neighbours
 from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.judgements import RIGHT
-from metassay.meta.contexts.validity import perturbation_validity
+from metassay.meta.contexts.validity import Validity, perturbation_validity
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
 from metassay.stats.correlation import neighbour_correlation
+from metassay.store.run import versions
 from metassay.workflows.judging import JudgedPairs, wrong_pairs
-from metassay.workflows.preparing import neighbours, scoring_rows, versions
-from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
+from metassay.workflows.read import scoring_rows
+from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import AssaySettings
 
 _RUNS = 0.01  # chance of a warning of runs where there are none
@@ -93,13 +94,14 @@ class AssayResult(Result):
     def _content(self) -> dict[str, Any]:
         """Computed once: report, tables and the command line all read this one object."""
         counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
+        validity = perturbation_validity(self.pairs, self.dataset)
         contextual = self.contextual.to_dict()
         return {
             "schema_version": SCHEMA_VERSION,
             "task": self.dataset.task,
-            "items": len(self.dataset.items),
+            "items": self.dataset.outputs["item"].n_unique(),
             "outputs": len(self.dataset),
-            "pairs": len(self.pairs),
+            "pairs": self.pairs.frame.height,
             "left_out": dict(self.dataset.left_out),
             "named_left_out": {REASON: list(names)} if (names := self.dataset.own_references) else {},
             "perturbations": dict(counts.iter_rows()),
@@ -109,10 +111,10 @@ class AssayResult(Result):
                 for m in self.metrics
             ],
             "price": {m.spec: list(m.price) for m in self.metrics if m.price is not None},
-            "validity": self._validity(),
+            "validity": self._validity(validity),
             "valid_pairs_only": self.plan.valid_pairs,
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
-            "cluster": self.judged.unit.to_dict(),
+            "cluster": {"column": self.judged.unit.column, "why": self.judged.unit.why},
             "warnings": [*contextual["warnings"], *self._runs()],
         }
 
@@ -133,10 +135,10 @@ class AssayResult(Result):
         remedy = "If they are, name its column with --cluster; with items as units intervals are too narrow."
         return [f"{alike} {remedy}"]
 
-    def _validity(self) -> list[dict[str, Any]]:
+    def _validity(self, found: Sequence[Validity]) -> list[dict[str, Any]]:
         """Of each method: how often it applied, how much it changed, how often people disagree with it."""
         rows = []
-        for row in perturbation_validity(self.pairs, self.dataset):
+        for row in found:
             count = self.pairs.counts[row.perturbation]
             known = {
                 **asdict(row),
@@ -178,9 +180,9 @@ class AssayResult(Result):
             **({"prompts": prompts} if (prompts := self._prompts()) else {}),
             "counts": {
                 "items": len(self.dataset.items),
-                "systems": len(self.dataset.systems),
+                "systems": self.dataset.outputs["system"].n_unique(),
                 "outputs": len(self.dataset),
-                "pairs": len(self.pairs),
+                "pairs": self.pairs.frame.height,
                 "left_out": dict(self.dataset.left_out),
             },
         }

@@ -10,22 +10,15 @@ from typing import Any
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import own_references
+from metassay.data.preparation import normalisation, own_references, prepared, unknown_language
 from metassay.engine.local import default_workers, measured_cost
 from metassay.metrics.base import Metric
+from metassay.metrics.registry import chosen_metrics
+from metassay.perturbations.base import default_perturbations
 from metassay.perturbations.pairs import foretell
-from metassay.perturbations.registry import default_perturbations
 from metassay.settings import takes
-from metassay.workflows.preparing import (
-    as_dataset,
-    chosen_metrics,
-    normalisation,
-    prepared,
-    scoring_rows,
-    unknown_language,
-)
-from metassay.workflows.read import Source
-from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
+from metassay.workflows.read import Source, as_dataset, scoring_rows
+from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import CheckSettings
 
 

@@ -1,26 +1,82 @@
-"""`depend`: whom each metric flatters, and how much of that is more than noise."""
+"""`depend`: whom each metric flatters, and how much of that is more than noise.
+
+System dependence where nobody rated: each metric against the mean of all others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from metassay.data.cube import Cube
+from metassay.data.score_files import Scores
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
-from metassay.meta.dependence.assembly import depend_on_systems
+from metassay.meta.dependence.assembly import depend_on_all, depend_on_systems
 from metassay.meta.dependence.outputs import outputs_of
-from metassay.meta.dependence.results import DependenceReport
+from metassay.meta.dependence.results import DependenceReport, MetricDependence, sorted_by_sysdep
+from metassay.metrics.registry import labels_in
+from metassay.reporting.pages import dependence_files
 from metassay.settings import names_of, takes
+from metassay.stats.arrays import FloatArray
+from metassay.store.run import RunFolder
 from metassay.workflows.cubes import Source, read_scores
-from metassay.workflows.depend_panel import PANEL, panel_reports
-from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.run_files import open_score_run, write_dependence
+from metassay.workflows.run_files import SCHEMA_VERSION, Result
 from metassay.workflows.settings import DependSettings, ScoreReading
+
+PANEL = "the mean of the other metrics"
+"""What stands in the place of the human score: z-scores of the other metrics, averaged output by output."""
+
+
+def panel_reports(
+    cubes: Sequence[Cube], grouping: Mapping[str, Any], progress: Progress | None, options: Mapping[str, Any]
+) -> dict[str, DependenceReport]:
+    """By data set, a report in which each metric has its own panel; hence no two metrics are compared."""
+    return {cube.dataset: _report(cube, grouping, progress, options) for cube in cubes}
+
+
+def _report(
+    cube: Cube, grouping: Mapping[str, Any], progress: Progress | None, options: Mapping[str, Any]
+) -> DependenceReport:
+    asked = grouping["metrics"] or [name for name in cube.metrics if name != grouping["weight"]]
+    names = cube.chosen_metrics(asked)
+    if len(names) < 2:
+        raise InputError(f"{cube.dataset} has one metric: a panel needs others beside it.")
+    oriented = {name: _z(cube.oriented(name)) for name in names}
+    entries: list[MetricDependence] = []
+    left_out: dict[str, str] = {}
+    for done, name in enumerate(names, start=1):
+        others = np.stack([scores for other, scores in oriented.items() if other != name])
+        own = replace(cube, human={PANEL: _mean(others)})
+        try:
+            outputs = outputs_of(own, PANEL, **{**grouping, "metrics": (name,)})
+            entries += depend_on_systems(outputs, **options).metrics
+        except InputError as error:
+            left_out[name] = str(error).rstrip(".")
+        if progress is not None:
+            progress("metrics", done, len(names))
+    if not entries:
+        raise InputError("no metric has scores beside the others' for two or more groups.")
+    return DependenceReport(PANEL, grouping["by"], sorted_by_sysdep(entries), (), left_out)
+
+
+def _z(scores: FloatArray) -> FloatArray:
+    """Scores with mean 0 and standard deviation 1 over all outputs; all 0 for a metric that is constant."""
+    spread = np.nanstd(scores) if (~np.isnan(scores)).any() else 0.0
+    centred = scores - (np.nanmean(scores) if spread else scores)
+    return np.asarray(centred / (spread or 1.0))
+
+
+def _mean(scores: FloatArray) -> FloatArray:
+    """The mean over metrics of those that scored an output; NaN where none did."""
+    known = (~np.isnan(scores)).sum(axis=0)
+    sums = np.nansum(scores, axis=0)
+    return np.asarray(np.divide(sums, known, out=np.full(sums.shape, np.nan), where=known > 0))
 
 
 @dataclass(frozen=True)
@@ -91,9 +147,7 @@ def depend(
     also = () if asked.weight is None else (asked.weight,)
     scores = read_scores(data, asked, reading, also=also, rated=not asked.panel)
     human = PANEL if asked.panel else scores.human
-    cubes = [cube for cube in scores.cubes if asked.panel or human in cube.human]
-    if not cubes:
-        raise InputError(f"no data set has the human score {human}.")
+    scores = scores if asked.panel else scores.with_human(human)
     grouping: dict[str, Any] = {
         "by": asked.by,
         "metrics": scores.metrics,
@@ -108,29 +162,30 @@ def depend(
         "analysis": asked.analysis,
     }
     named = {"human": human, "lower_is_better": names_of(asked.lower_is_better)}
-    run = None if out is None else open_score_run(out, "depend", cubes, named | grouping | options)
+    identity = {
+        "command": "depend",
+        "configuration": named | grouping | options,
+        "inputs": dict(scores.hashes),
+    }
+    threads = default_workers(workers)
+    run = None if out is None else RunFolder.open(out, identity)
     if asked.panel:
-        reports = panel_reports(cubes, grouping, progress, options)
+        reports = panel_reports(scores.cubes, grouping, progress, options)
     else:
-        reports = {
-            cube.dataset: depend_on_systems(
-                outputs_of(cube, human, **grouping),
-                workers=default_workers(workers),
-                progress=progress,
-                **options,
-            )
-            for cube in cubes
-        }
-    result = DependResult(human, asked.by, reports, _notes(scores.notes, cubes, reports))
+        drawn = run is not None
+        reports = depend_on_all(
+            scores.cubes, human, grouping, workers=threads, progress=progress, drawn=drawn, **options
+        )
+    result = DependResult(human, asked.by, reports, _notes(scores, reports))
     if run is not None:
-        drawn = {} if asked.panel else reports  # the charts speak of people
-        write_dependence(run, result.to_dict(), result.to_frame(), drawn)
+        speaking = {} if asked.panel else reports  # the charts speak of people
+        curves = {dataset: report.curves() for dataset, report in speaking.items()}
+        found = result.to_dict()
+        run.finish(dependence_files(found, result.to_frame(), curves, labels_in(found)))
     return result
 
 
-def _notes(
-    notes: Sequence[str], cubes: Sequence[Cube], reports: Mapping[str, DependenceReport]
-) -> tuple[str, ...]:
+def _notes(scores: Scores, reports: Mapping[str, DependenceReport]) -> tuple[str, ...]:
     left = [
         f"{dataset}: {metric} is left out: {reason}."
         for dataset, report in reports.items()
@@ -143,4 +198,6 @@ def _notes(
             for entry in report.metrics
             if (missing := sorted(everyone - set(entry.cells.names)))
         ]
-    return tuple(dict.fromkeys([*notes, *(note for cube in cubes for note in cube.notes), *left]))
+    return tuple(
+        dict.fromkeys([*scores.notes, *(note for cube in scores.cubes for note in cube.notes), *left])
+    )

@@ -30,14 +30,12 @@ from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.multiplicity import holm
 from metassay.stats.random import from_seed
 from metassay.stats.resampling import bootstrap_counts
-from metassay.store.run import RunFolder
+from metassay.store.run import RunFolder, versions
 from metassay.workflows.judge_asking import ask_judge, chosen_judge, money
 from metassay.workflows.judge_tables import Docket, read_verdict_frames
 from metassay.workflows.perturb import with_cache
-from metassay.workflows.preparing import versions
 from metassay.workflows.read import Paths
-from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.run_files import VERDICTS
+from metassay.workflows.run_files import SCHEMA_VERSION, VERDICTS, Result
 
 RESAMPLES = 1000
 PEOPLE, PANEL = "people", "panel"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
+from metassay.data.preparation import Unit, clusters
 from metassay.engine.batches import Rows
 from metassay.engine.local import Parts, Progress, Scored, score_lists, score_rows
 from metassay.errors import InputError
@@ -21,7 +22,7 @@ from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
-from metassay.workflows.preparing import Unit, clusters, scoring_rows
+from metassay.workflows.read import scoring_rows
 
 KEY = ["item", "system"]
 PER_METRIC = 4
@@ -44,6 +45,8 @@ class JudgedPairs:
     notes: tuple[str, ...] = ()
     verdicts: pl.DataFrame | None = None
     """What judges that compare two outputs said in either order; None where there are none."""
+    of_metrics: tuple[str, ...] = ()
+    """What a reader of the metrics' scores must know."""
 
     def chosen(self, sample: Pairs) -> NDArray[np.bool_]:
         """Which of the pairs are in a sample of them."""
@@ -68,7 +71,7 @@ def judge_pairs(
     pairs: Pairs,
     metrics: Sequence[Metric],
     *,
-    cluster: str | None = None,
+    unit: Unit | None = None,
     weights: NDArray[np.float64] | None = None,
     workers: int | None = None,
     parts: Parts | None = None,
@@ -76,6 +79,7 @@ def judge_pairs(
 ) -> JudgedPairs:
     """Score every output that has pairs, and every worse copy, with every metric."""
     rows = _rows(dataset, pairs)
+    names = tuple(metric.spec for metric in metrics)
     verdicts: list[pl.DataFrame] = []
     if isinstance(pairs, RankedPairs):
         scored, better, worse = _score_ranked(dataset, pairs, metrics, workers)
@@ -83,21 +87,23 @@ def judge_pairs(
         scored, better, worse = _score_texts(
             dataset, pairs, rows, metrics, workers, parts, progress, verdicts
         )
+    of_metrics = [note for metric in metrics for note in metric.notes()]
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
     methods = tuple(sorted(pairs.frame["perturbation"].unique()))
-    unit = clusters(dataset, cluster)
+    unit = unit or clusters(dataset, None)
     judgements = Judgements(
-        metrics=tuple(metric.spec for metric in metrics),
+        metrics=names,
         methods=methods,
         outcome=judge(better, worse, tolerance),
-        item=_item_codes(dataset)[rows],
+        item=unit.items[rows],
         output=rows.astype(np.int32),
         cluster=unit.codes[rows],
         method=np.searchsorted(np.array(methods), pairs.frame["perturbation"].to_numpy()).astype(np.int32),
         weights=None if weights is None else weights[rows],
     )
     said = pl.concat(verdicts) if verdicts else None
-    return JudgedPairs(pairs, rows, better, worse, judgements, scored.seconds, unit, unit.notes, said)
+    found = JudgedPairs(pairs, rows, better, worse, judgements, scored.seconds, unit, unit.notes, said)
+    return replace(found, of_metrics=tuple(of_metrics))
 
 
 def _score_texts(
@@ -214,11 +220,6 @@ def _first_output(pairs: Pairs, position: NDArray[np.int64], count: int) -> pl.S
     first = np.zeros(count, dtype=np.int64)
     first[position[::-1]] = np.arange(len(position))[::-1]
     return pairs.frame["output"][first].alias("output")
-
-
-def _item_codes(dataset: Dataset) -> NDArray[np.int32]:
-    codes = {item: code for code, item in enumerate(dataset.items)}
-    return np.array([codes[item] for item in dataset.outputs["item"]], dtype=np.int32)
 
 
 def wrong_pairs(dataset: Dataset, metrics: tuple[Metric, ...], judged: JudgedPairs) -> list[dict[str, Any]]:

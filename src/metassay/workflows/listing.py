@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from metassay.errors import UnknownName
-from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.run_files import SCHEMA_VERSION, Result
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _metrics() -> list[dict[str, Any]]:
 
 
 def _perturbations() -> list[dict[str, Any]]:
-    from metassay.perturbations.registry import known_perturbations, made_for
+    from metassay.perturbations.base import known_perturbations, made_for
     from metassay.tasks.registry import known_tasks
 
     return [

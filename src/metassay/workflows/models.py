@@ -15,7 +15,7 @@ from metassay.errors import InputError
 from metassay.metrics.neural.checkpoints import content_hash, find_model, hub_folder, read_json, weight_files
 from metassay.metrics.neural.layers import CHECKPOINTS, DEFAULTS, read_settings
 from metassay.metrics.neural.models import PACKAGES, known
-from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.run_files import SCHEMA_VERSION, Result
 
 COMET_METRICS = {
     "regression_metric": "comet",

@@ -1,4 +1,7 @@
-"""`overview`: many runs at a glance, for `metassay serve`."""
+"""`overview`: many runs at a glance, for `metassay serve`.
+
+`report`: the report of a run, made again from what the run left.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,22 @@ from metassay.errors import InputError, Place
 from metassay.meta.contexts.drift import compare_series
 from metassay.reporting.answer import answer
 from metassay.reporting.findings import find
+from metassay.reporting.html import render
+from metassay.reporting.score_pages import render_aggregation, render_ranking
 from metassay.store.run import RunFolder, read_manifest
-from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.run_files import REPORT, RESULT, run_folders
+from metassay.workflows.run_files import (
+    EXAMPLES,
+    REPORT,
+    RESULT,
+    SCHEMA_VERSION,
+    Result,
+    assay_run,
+    command_of,
+    report_content,
+    run_folders,
+)
+
+PAGES = {"rank": render_ranking, "aggregate": render_aggregation}
 
 
 @dataclass(frozen=True)
@@ -97,3 +113,23 @@ def _comparisons(
             for before, after, change in zip(own, own[1:], changes)
         ]
     return found
+
+
+def report(run: str | Path) -> Path:
+    """Write `report.html` of a finished run of `assay`, `rank` or `aggregate` anew and return its path."""
+    folder = RunFolder.existing(run)
+    with folder.understood():
+        command = command_of(folder)
+        if command in PAGES:
+            page = PAGES[command](folder.read_json(f"results/{command}.json"))
+        else:
+            page = render(run_content(assay_run(run)))
+    folder.write_text(REPORT, page)
+    return folder.path / REPORT
+
+
+def run_content(folder: RunFolder) -> dict[str, Any]:
+    """Everything that a finished run says."""
+    return report_content(
+        folder.read_checked(RESULT, "assay"), folder.read_json(EXAMPLES), read_manifest(folder.path)
+    )

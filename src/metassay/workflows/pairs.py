@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, Place, UnknownName
+from metassay.meta.contexts.judgements import density_weights
 from metassay.meta.contexts.prediction import Metadata
-from metassay.meta.contexts.weighting import density_weights
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, gain_change
 

@@ -10,19 +10,18 @@ from typing import Any
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import only_references
+from metassay.data.preparation import normalisation, only_references, prepared
 from metassay.engine.local import Progress, default_workers
 from metassay.llm.asking import LlmSettings, read_prices
-from metassay.llm.prompts import read_prompt
+from metassay.llm.reading import read_prompt
 from metassay.metrics.given import distinct_texts
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import takes
 from metassay.specs import single_parts
-from metassay.store.run import RunFolder
+from metassay.store.run import RunFolder, versions
 from metassay.workflows.judging import scored_texts
-from metassay.workflows.preparing import as_dataset, normalisation, prepared, versions
-from metassay.workflows.read import Source
-from metassay.workflows.results import SCHEMA_VERSION, Result
+from metassay.workflows.read import Source, as_dataset
+from metassay.workflows.run_files import SCHEMA_VERSION, Result
 from metassay.workflows.settings import PerturbSettings
 
 ANSWERS = "llm-answers.jsonl"

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from metassay.data.cube import Cube
+from metassay.data.rated import rated_parts
 from metassay.engine.local import Progress
 from metassay.errors import UnknownName
-from metassay.meta.people.averages import averages
 from metassay.meta.people.meta_metrics import Procedure
-from metassay.meta.people.ranking import Ranking, rank_cubes
+from metassay.meta.people.meta_metrics.base import TESTS
+from metassay.meta.people.ranking import Ranking, compare_metrics
+from metassay.metrics.registry import labels_in
+from metassay.reporting.score_pages import ranking_files
 from metassay.settings import names_of, takes
 from metassay.store.run import RunFolder
 from metassay.workflows.cubes import Source, read_scores
 from metassay.workflows.rank_analyses import ANALYSES, analyse
-from metassay.workflows.results import SCHEMA_VERSION, Result
-from metassay.workflows.run_files import open_score_run, write_ranking
+from metassay.workflows.run_files import SCHEMA_VERSION, Result
 from metassay.workflows.settings import RankSettings, ScoreReading
 
 MISSING = ("complete", "pairwise")
@@ -33,6 +34,7 @@ class RankResult(Result):
 
     human: str
     rankings: tuple[Ranking, ...]
+    averages: Sequence[Mapping[str, Any]] = ()
     analyses: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -42,7 +44,7 @@ class RankResult(Result):
             "schema_version": SCHEMA_VERSION,
             "human": self.human,
             "results": [ranking.to_dict() for ranking in self.rankings],
-            "average": averages(self.rankings),
+            "average": list(self.averages),
             **({"analysis": dict(self.analyses)} if self.analyses else {}),
             "notes": list(self.notes),
         }
@@ -84,7 +86,7 @@ def rank(
     """
     wanted = _checked(names_of(asked.analysis), ANALYSES, "analysis")
     _checked([asked.missing], MISSING, "rule for missing scores")
-    procedure = Procedure(asked.significance, asked.method, asked.draws, asked.permutations, seed, workers)
+    _checked([asked.significance], TESTS, "test")
     scores = read_scores(data, asked, reading)
     chosen: dict[str, Any] = {"human": scores.human, "metrics": list(scores.metrics) or None}
     options = chosen | {"cluster": asked.cluster, "pairwise": asked.missing == "pairwise"}
@@ -97,37 +99,48 @@ def rank(
     named = (
         options | rankings_of | {"lower_is_better": list(names_of(asked.lower_is_better)), "analysis": wanted}
     )
-    run = None if out is None else _open(out, scores.cubes, named, procedure)
+    drawing: dict[str, Any] = {
+        "test": asked.significance,
+        "method": asked.method,
+        "draws": asked.draws,
+        "permutations": asked.permutations,
+        "seed": seed,
+    }
+    parts = rated_parts(scores.cubes, scores.human, chosen["metrics"], pairwise=options["pairwise"])
+    identity = {"command": "rank", "configuration": named | drawing, "inputs": dict(scores.hashes)}
+    run = None if out is None else RunFolder.open(out, identity)
+    procedure = Procedure(**drawing, workers=workers)
     told = progress or _silent
-    rankings = rank_cubes(
-        scores.cubes,
+    compared = compare_metrics(
+        parts,
+        human=scores.human,
+        cluster=asked.cluster,
+        pairwise=options["pairwise"],
         procedure=procedure,
-        progress=lambda done, total: told("comparing", done, total),
+        progress=told,
         **rankings_of,
-        **options,
     )
     analyses = {}
     for done, name in enumerate(wanted, start=1):
         analyses[name] = analyse(name, data, scores.cubes, meta=asked.meta, procedure=procedure, **options)
         told("analysing", done, len(wanted))
     cautious = [_CAUTIOUS] if asked.significance == "bootstrap" else []
-    notes = [*scores.notes, *cautious, *(note for ranking in rankings for note in ranking.data.cube.notes)]
-    result = RankResult(options["human"], tuple(rankings), analyses, tuple(dict.fromkeys(notes)))
+    notes = [
+        *scores.notes,
+        *cautious,
+        *(note for ranking in compared.rankings for note in ranking.data.cube.notes),
+    ]
+    result = RankResult(
+        options["human"], compared.rankings, compared.averages, analyses, tuple(dict.fromkeys(notes))
+    )
     if run is not None:
-        write_ranking(run, result.to_dict(), result.to_frame())
+        found = result.to_dict()
+        run.finish(ranking_files(found, result.to_frame(), labels_in(found)))
     return result
 
 
 def _silent(stage: str, done: int, total: int) -> None:
     """Progress that nobody asked for."""
-
-
-def _open(
-    out: str | Path, cubes: Sequence[Cube], configuration: dict[str, Any], procedure: Procedure
-) -> RunFolder:
-    """The run folder; neither the number of threads nor the streams derived from names identify a run."""
-    drawing = {name: value for name, value in asdict(procedure).items() if name not in {"workers", "stream"}}
-    return open_score_run(out, "rank", cubes, configuration | drawing)
 
 
 def _checked(names: Sequence[str], known: Iterable[str], kind: str) -> list[str]:

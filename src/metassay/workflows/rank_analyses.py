@@ -12,16 +12,21 @@ import polars as pl
 from metassay.data.cube import WHOLE, Cube, Grid
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
-from metassay.meta.people.analyses.separation import (
+from metassay.meta.people.analyses import (
+    agreement_thresholds,
     discrimination,
+    human_ceiling,
     segments_to_separate_metrics,
     segments_to_separate_systems,
+    stability_over_segments,
+    stability_over_systems,
 )
-from metassay.meta.people.analyses.stability import stability_over_segments, stability_over_systems
-from metassay.meta.people.analyses.yardsticks import agreement_thresholds, human_ceiling
 from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure, parse_meta
-from metassay.meta.people.meta_metrics.pa import pairwise_accuracy
-from metassay.meta.people.meta_metrics.spa import corpus_soft_pairwise_accuracy, soft_pairwise_accuracy
+from metassay.meta.people.meta_metrics.spa import (
+    corpus_soft_pairwise_accuracy,
+    pairwise_accuracy,
+    soft_pairwise_accuracy,
+)
 from metassay.meta.people.rated import Rated, rated
 from metassay.meta.people.significance import shared_name
 from metassay.metrics.base import StatisticsMetric
@@ -29,8 +34,7 @@ from metassay.metrics.registry import parse_metrics
 from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.correlation import system_agreement
 from metassay.stats.random import name_number
-from metassay.workflows.preparing import scoring_rows
-from metassay.workflows.read import Paths, read
+from metassay.workflows.read import Paths, read, scoring_rows
 
 DEFAULT = ("bleu", "chrf")
 Rows = list[dict[str, Any]]

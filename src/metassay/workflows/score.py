@@ -13,19 +13,20 @@ import polars as pl
 
 from metassay.data.cube import Cube
 from metassay.data.dataset import Dataset
+from metassay.data.preparation import normalisation, prepared
 from metassay.data.readers.files import refuse_overwriting
 from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, default_workers, score_rows
 from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.aggregation.scores import Resampling, bootstrap_means, corpus_scores
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
-from metassay.reporting.labels import in_labels
+from metassay.metrics.registry import chosen_metrics
 from metassay.reporting.tables import to_text
+from metassay.reporting.wording import in_labels
 from metassay.settings import takes
 from metassay.store.run import write_bytes
-from metassay.workflows.preparing import as_dataset, chosen_metrics, normalisation, prepared, scoring_rows
-from metassay.workflows.read import Source
-from metassay.workflows.results import SCHEMA_VERSION, Result, warnings_as_notes
+from metassay.workflows.read import Source, as_dataset, scoring_rows
+from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import ScoreSettings
 from metassay.workflows.system_scores import TESTS, comparisons, cubes_of, row_statistics
 

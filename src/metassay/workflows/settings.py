@@ -5,18 +5,18 @@ Each field is an option and a keyword at once. Nothing heavy is imported: the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from metassay.errors import UnknownName
-from metassay.settings import Named, Settings, accepted_values, assignments, comma_list, option
+from metassay.settings import DATA, Named, Reading, Settings, option, several
 from metassay.specs import split_list
 
 PERTURBED, HUMAN, GIVEN = "perturbed", "human", "given"
 """Where pairs come from."""
-DATA, TESTS, SCORES, PAIRS = "Data", "Tests", "Scores", "Pairs"
+TESTS, SCORES, PAIRS = "Tests", "Scores", "Pairs"
 MetricChoice = Any
 """Specs as one text or several, `Metric` objects, functions, or any mixture; None for the task's own."""
 
@@ -28,67 +28,6 @@ def names_a_source(pairs: Any) -> bool:
     if pairs not in {PERTURBED, HUMAN} and not Path(pairs).exists():
         raise UnknownName("kind or file of pairs", pairs, (PERTURBED, HUMAN))
     return pairs not in {PERTURBED, HUMAN}
-
-
-def _several(
-    text: str, flag: str, metavar: str, parse: Callable[[Any], Any] | None = None, **more: Any
-) -> Any:
-    """An option that may be given several times; None where it never was."""
-    return option(
-        text, flag, kind=list[str], metavar=metavar, parse=lambda v: (parse or list)(v) if v else None, **more
-    )
-
-
-@dataclass(frozen=True)
-class Reading(Settings):
-    """How any data is read."""
-
-    task: Annotated[Any, option("mt, asr, ranking, text …; else guessed.", kind=str | None, panel=DATA)] = (
-        None
-    )
-    columns: Annotated[
-        Mapping[str, str] | None,
-        _several("ROLE=COLUMN, such as item=seg_id.", "--column", "ROLE=COLUMN", assignments, panel=DATA),
-    ] = None
-    where: Annotated[
-        Mapping[str, Named] | None,
-        _several("Keep rows with this value.", "--where", "COLUMN=VALUE", accepted_values, panel=DATA),
-    ] = None
-    systems: Annotated[
-        Sequence[str] | None,
-        option("Only these, comma-separated.", kind=str | None, parse=comma_list, panel=DATA),
-    ] = None
-    exclude_systems: Annotated[
-        Sequence[str] | None,
-        option("Without these, comma-separated.", kind=str | None, parse=comma_list, panel=DATA),
-    ] = None
-    join: Annotated[Any, _several("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA)] = None
-    quoting: Annotated[str, option("minimal or none (CSV, TSV).", panel=DATA)] = "minimal"
-    language: Annotated[str | None, option("Target language, such as en.", panel=DATA)] = None
-
-
-@dataclass(frozen=True)
-class ReadSettings(Reading):
-    """How outputs are read."""
-
-    references: Annotated[str, option("per-item, or per-output where rows may differ.", panel=DATA)] = (
-        "per-item"
-    )
-    qrels: Annotated[
-        Any, option("Rankings: judgements, or a log of ratings.", kind=str | None, panel=DATA)
-    ] = None
-    complete: Annotated[
-        bool,
-        option(
-            "Rankings: judged topics without a list count as 0, or are left out.",
-            "--complete/--incomplete",
-            panel=DATA,
-        ),
-    ] = True
-    relevant_from: Annotated[float, option("Ratings: relevant from here on.", panel=DATA)] = 4.0
-    human: Annotated[
-        Named | None, option("Columns of human scores, comma-separated.", kind=str | None, panel=DATA)
-    ] = None
 
 
 @dataclass(frozen=True)
@@ -122,7 +61,7 @@ class AssaySettings(Settings):
         MetricChoice, option("Comma-separated; default those of the task.", kind=str | None)
     ] = None
     contexts: Annotated[
-        Any, _several("A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT")
+        Any, several("A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT")
     ] = None
     perturbations: Annotated[Any, option("Comma-separated; default those of the task.", kind=str | None)] = (
         None
@@ -155,7 +94,7 @@ class AssaySettings(Settings):
     pairs: Annotated[
         Any, option("perturbed, human (from human scores), or a file with item, output, worse.", kind=str)
     ] = PERTURBED
-    scores: Annotated[Any, _several("Scores made elsewhere; repeatable.", "--scores", "FILE")] = None
+    scores: Annotated[Any, several("Scores made elsewhere; repeatable.", "--scores", "FILE")] = None
     lower_is_better: Annotated[Named, option("Metrics from outside: lower is better.", kind=str)] = ""
     higher_is_better: Annotated[Named, option("Metrics from outside: higher is better.", kind=str)] = ""
     human: Annotated[str | None, option("The human score, where there are several.")] = None
@@ -267,9 +206,9 @@ class RankSettings(Compared):
             "perm-inputs, perm-systems, perm-both, cells, bootstrap, williams (Pearson) or none.", panel=TESTS
         ),
     ] = "perm-inputs"
-    context: Annotated[
-        Any, _several("Also rank within each value of this column.", "--context", "COLUMN")
-    ] = None
+    context: Annotated[Any, several("Also rank within each value of this column.", "--context", "COLUMN")] = (
+        None
+    )
     method: Annotated[str, option("p-values inside SPA: normal, permutation or mtme.", panel=TESTS)] = (
         "normal"
     )
@@ -296,7 +235,7 @@ class DependSettings(Compared):
 
     by: Annotated[str, option("Group outputs by this column.", metavar="COLUMN")] = "system"
     context: Annotated[
-        Any, _several("Also within each value of this column; default domain.", "--context", "COLUMN")
+        Any, several("Also within each value of this column; default domain.", "--context", "COLUMN")
     ] = None
     cluster: Annotated[
         str | None, option("Resample these (doc_id) instead of segments.", metavar="COLUMN")

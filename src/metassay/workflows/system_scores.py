@@ -1,8 +1,13 @@
-"""Scores of systems: outputs as cubes of test sets, and tests between all pairs of systems."""
+"""Scores of systems: outputs as cubes of test sets, and tests between all pairs of systems.
+
+`aggregate`: corpus, segment and bootstrap scores of systems, compared with each other and with people.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +16,17 @@ from numpy.typing import NDArray
 
 from metassay.data.cube import Cube, Grid
 from metassay.data.dataset import Dataset
+from metassay.data.preparation import prepared
 from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, checked, default_workers
 from metassay.errors import InputError
+from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
 from metassay.meta.aggregation.scores import Resampling
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
-from metassay.stats.arrays import FloatArray
+from metassay.metrics.registry import MetricChoice, chosen_metrics
+from metassay.reporting.score_pages import aggregation_files
+from metassay.settings import takes
+from metassay.stats.arrays import FloatArray, map_blocks
 from metassay.stats.multiplicity import holm
 from metassay.stats.resampling import (
     FromStatistics,
@@ -25,8 +35,10 @@ from metassay.stats.resampling import (
     mean_statistics,
     paired_bootstrap,
 )
-from metassay.stats.threads import map_blocks
-from metassay.workflows.preparing import groups
+from metassay.store.run import RunFolder
+from metassay.workflows.read import Source, as_dataset, groups, scoring_rows
+from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
+from metassay.workflows.settings import AggregateSettings
 
 TESTS = {"bootstrap": 1000, "randomization": 10_000}
 """Tests by name, with their usual number of draws."""
@@ -156,3 +168,79 @@ def _statistics(cube: Cube, metric: Metric) -> tuple[FloatArray, FromStatistics]
 
 def _plain(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
+
+
+@dataclass(frozen=True)
+class AggregateResult(Result):
+    """Scores under the three aggregations (`aggregation.systems`) and the analyses of them."""
+
+    aggregation: Aggregation
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of `metassay aggregate`."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            **self.aggregation.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per test set, system and metric."""
+        rows = [row.to_dict() for row in self.aggregation.systems]
+        errors = [
+            {f"{name}_error": value for name, value in row.pop("standard_errors").items()} for row in rows
+        ]
+        return pl.DataFrame([row | more for row, more in zip(rows, errors)], infer_schema_length=None)
+
+
+@takes(AggregateSettings)
+def aggregate(
+    dataset: Dataset | Source,
+    asked: AggregateSettings,
+    *,
+    seed: int = 0,
+    workers: int | None = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+) -> AggregateResult:
+    """Aggregate segment scores into system scores in three ways, and compare these.
+
+    `bootstrap` scores are means over `resamples` resamples of `size` segments; `repeats` is how often the
+    analyses on few segments are drawn. Metrics must have sufficient statistics. `out` is a folder for the
+    result with its page.
+    """
+    data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
+    if not data.kind.aggregated:
+        raise InputError(f"aggregation compares scores of texts; this data is of the task {data.task}.")
+    chosen = _with_statistics(data, data.kind.aggregated if asked.metrics is None else asked.metrics)
+    run = None if out is None else _open(out, data, asked, chosen, seed)
+    with warnings_as_notes() as notes:
+        statistics, segments = row_statistics(chosen, scoring_rows(data), workers=workers, progress=progress)
+    resampling = Resampling(asked.resamples, asked.size, asked.repeats, seed=seed)
+    found = aggregate_scores(cubes_of(data, statistics, segments), chosen, resampling)
+    result = AggregateResult(found, (*data.notes, *notes))
+    if run is not None:
+        run.finish(aggregation_files(result.to_dict(), result.to_frame()))
+    return result
+
+
+def _open(
+    out: str | Path, data: Dataset, asked: AggregateSettings, metrics: Sequence[StatisticsMetric], seed: int
+) -> RunFolder:
+    """The run folder of these settings on this data; another run's is refused."""
+    chosen = {"metrics": [metric.signature for metric in metrics], "seed": seed}
+    identity = {"configuration": asked.to_dict() | chosen, "input": data.content_hash}
+    return RunFolder.open(out, {"command": "aggregate", **identity})
+
+
+def _with_statistics(data: Dataset, metrics: MetricChoice) -> tuple[StatisticsMetric, ...]:
+    found = []
+    for metric in chosen_metrics(data, metrics):  # no signature leaves this verb
+        if not isinstance(metric, StatisticsMetric):
+            raise InputError(
+                f"{metric} has no sufficient statistics, so it has no corpus or bootstrap score.",
+                remedy="Choose metrics such as bleu, chrf, ter, nltk_bleu, wer or cer.",
+            )
+        found.append(metric)
+    return tuple(found)

@@ -9,9 +9,8 @@ import pytest
 
 from metassay.data.assemble import RawTable
 from metassay.data.assemble_rankings import UNANSWERED, UNKNOWN_TOPIC, assemble_rankings
-from metassay.data.readers import qrels, trec
-from metassay.data.readers.judgements import is_rating_log, read_judgements, read_ratings
-from metassay.data.readers.qrels import read_qrels
+from metassay.data.readers import judgements, trec
+from metassay.data.readers.judgements import is_rating_log, read_judgements, read_qrels, read_ratings
 from metassay.data.readers.trec import read_run
 from metassay.errors import InputError
 
@@ -206,12 +205,12 @@ def test_formats_are_told_apart(write):
     run, judged = write(RUN), write(QRELS, "qrels")
     ratings = write("1\t10\t5\t978300760\n", "u.data")
     assert [trec.sniff(path) for path in (run, judged, ratings)] == [True, False, False]
-    assert [qrels.sniff(path) for path in (run, judged, ratings)] == [False, True, False]
+    assert [judgements.sniff(path) for path in (run, judged, ratings)] == [False, True, False]
     assert [is_rating_log(path) for path in (run, judged, ratings)] == [False, False, True]
 
 
 def test_trec_eval_files_are_recognised(real_data):
     folder = real_data("trec_eval/results.test").parent
     assert all(trec.sniff(str(path)) for path in folder.glob("results*"))
-    assert all(qrels.sniff(str(path)) for path in folder.glob("qrels*"))
+    assert all(judgements.sniff(str(path)) for path in folder.glob("qrels*"))
     assert not any(trec.sniff(str(path)) for path in folder.glob("qrels*"))

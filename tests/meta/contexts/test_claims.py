@@ -8,9 +8,15 @@ from scipy.stats import ttest_1samp
 
 from metassay.meta.contexts.accuracy import tally, whole
 from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.claims import Family, claims_made, context_leads, holm_family, lead_p_values
+from metassay.meta.contexts.claims import (
+    Family,
+    claims_made,
+    context_leads,
+    holm_family,
+    lead_p_values,
+    trend_p_values,
+)
 from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.meta.contexts.trend import trend_p_values
 from metassay.stats.bootstrap import ClusterHalves
 
 

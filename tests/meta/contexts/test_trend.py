@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from metassay.meta.contexts.trend import trends
+from metassay.meta.contexts.claims import trends
 
 BUCKETS = [f"[{n},{n + 1}]" for n in (-3, -2, -1, 0, 1, 2)]
 

@@ -7,7 +7,8 @@ import pytest
 
 from metassay.errors import InputError
 from metassay.meta.dependence.cells import cells_of
-from metassay.meta.dependence.fits import compare_dependence, draw_counts, system_dependence
+from metassay.meta.dependence.fits import compare_dependence, system_dependence
+from metassay.stats.resampling import draw_counts
 
 
 def world(rng, segments=100):

@@ -8,7 +8,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from metassay.meta.dependence.cells import cells_of
 from metassay.meta.dependence.curves import curves
-from metassay.meta.dependence.fits import draw_counts
+from metassay.stats.resampling import draw_counts
 
 
 @pytest.fixture

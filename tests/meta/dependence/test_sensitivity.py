@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from metassay.meta.dependence.cells import cells_of
-from metassay.meta.dependence.fits import system_dependence
-from metassay.meta.dependence.sensitivity import (
+from metassay.meta.dependence.curves import (
     by_bootstraps,
     by_number_of_systems,
     by_quality_mix,
     by_sample_size,
     sensitivities,
 )
+from metassay.meta.dependence.fits import system_dependence
 
 
 @pytest.fixture

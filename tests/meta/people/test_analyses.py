@@ -11,16 +11,15 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from metassay.meta.people.analyses.separation import (
+from metassay.meta.people.analyses import (
+    agreement_thresholds,
     discrimination,
+    human_ceiling,
     segments_to_separate_metrics,
     segments_to_separate_systems,
-)
-from metassay.meta.people.analyses.stability import (
     stability_over_segments,
     stability_over_systems,
 )
-from metassay.meta.people.analyses.yardsticks import agreement_thresholds, human_ceiling
 from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric, parse_meta
 from metassay.meta.people.significance import metric_differences
 

@@ -9,10 +9,9 @@ import pytest
 
 from metassay.data.cube import Cube
 from metassay.meta.pairwise import soft_pairwise_accuracy
-from metassay.meta.people.averages import averages
 from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric
 from metassay.meta.people.ranking import rank_cubes
-from metassay.meta.people.significance import metric_differences
+from metassay.meta.people.significance import averages, metric_differences
 
 SYSTEMS, SEGMENTS = 5, 30
 

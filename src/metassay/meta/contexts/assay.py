@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.contexts.accuracy import sort_pairs, whole
+from metassay.meta.contexts.accuracy import net_spread, robust_accuracy, sort_pairs, whole
 from metassay.meta.contexts.column import Column, Method, Whole, study_column, study_whole
 from metassay.meta.contexts.confounding import Confounding, confounding
 from metassay.meta.contexts.evidence import GLOBAL, PAIRS, Evidence, cost_rank
@@ -23,7 +23,6 @@ from metassay.meta.contexts.judgements import (
     single_valued,
 )
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, enclosing
-from metassay.meta.contexts.robustness import net_spread, robust_accuracy
 from metassay.meta.contexts.tables import (
     Row,
     accuracy_rows,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.robustness import net_spread, robust_accuracy
+from metassay.meta.contexts.accuracy import net_spread, robust_accuracy
 from metassay.metrics.base import COST_CLASSES
 from metassay.stats.arrays import FloatArray
 

@@ -25,8 +25,12 @@ from scipy.sparse.csgraph import connected_components
 from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, counting_order, run_starts
-from metassay.stats.contingency import chi_square, cochran_mantel_haenszel
-from metassay.stats.label_permutation import Permuted, permutation_p_values
+from metassay.stats.label_permutation import (
+    Permuted,
+    chi_square,
+    cochran_mantel_haenszel,
+    permutation_p_values,
+)
 from metassay.stats.multiplicity import holm
 
 

@@ -17,8 +17,7 @@ import numpy as np
 from metassay.meta.contexts.accuracy import Tally
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.bootstrap import ClusterHalves, few_clusters_stretch, percentiles
-from metassay.stats.clustering import cluster_order
-from metassay.stats.rank_correlation import agreement_matrix, row_agreements
+from metassay.stats.rank_correlation import agreement_matrix, cluster_order, row_agreements
 from metassay.stats.score_order import nearest_in_order
 
 FULL_MATRIX = 300

@@ -9,14 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay.meta.contexts.accuracy import pareto
 from metassay.meta.contexts.choice import recommend, robust_choice
-from metassay.meta.contexts.claims import LEAD, Family, Leads, claims_made, holm_family, lead_p_values
+from metassay.meta.contexts.claims import (
+    LEAD,
+    Family,
+    Leads,
+    claims_made,
+    holm_family,
+    lead_p_values,
+    trend_p_values,
+    trends,
+)
 from metassay.meta.contexts.column import Column, ContextFinding, Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
 from metassay.meta.contexts.evidence import GLOBAL, Evidence, Settled, cost_rank
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, predict_agreement
-from metassay.meta.contexts.robustness import pareto
-from metassay.meta.contexts.trend import trend_p_values, trends
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import holm
 

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay.data.cube import Cube
 from metassay.errors import InputError
 from metassay.meta.dependence.cells import Cells
-from metassay.meta.dependence.curves import deviations_by_estimator
+from metassay.meta.dependence.curves import deviations_by_estimator, sensitivities
 from metassay.meta.dependence.fits import (
     Difference,
     compare_dependence,
     constant_sysdep,
-    draw_counts,
     leave_one_out,
     measure,
     paired_difference,
     split_deviations,
 )
 from metassay.meta.dependence.nulls import DRAWS, p_equal, p_fair
-from metassay.meta.dependence.outputs import Outputs
+from metassay.meta.dependence.outputs import Outputs, outputs_of
 from metassay.meta.dependence.results import (
     DependenceReport,
     LocalDependence,
@@ -33,9 +35,16 @@ from metassay.meta.dependence.results import (
     rankings,
     sorted_by_sysdep,
 )
-from metassay.meta.dependence.sensitivity import sensitivities
 from metassay.stats.isotonic import Counts
 from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE, beside
+from metassay.stats.resampling import draw_counts
+
+
+def depend_on_all(
+    cubes: Sequence[Cube], human: str, grouping: Mapping[str, Any], **options: Any
+) -> dict[str, DependenceReport]:
+    """`depend_on_systems` of every data set, by its name; `grouping` is for `outputs_of`."""
+    return {cube.dataset: depend_on_systems(outputs_of(cube, human, **grouping), **options) for cube in cubes}
 
 
 def depend_on_systems(
@@ -46,35 +55,41 @@ def depend_on_systems(
     seed: int = 0,
     workers: int = 1,
     analysis: bool = False,
+    drawn: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> DependenceReport:
     """Whom each metric flatters, how much of that is shrinkage, and what becomes of the ranking.
 
     A metric's missing scores are left out for it alone; one that scores fewer than two groups is left out,
     with the reason. `analysis` adds how SysDep reacts to resamples, sample size and the choice of systems.
-    `progress` is told how many metrics are done.
+    `drawn` has the curves ready for charts; `progress` is told how many metrics are done.
     """
     counts = draw_counts(len(outputs.cluster.names), bootstraps, seed)
+    streams = beside(seed, EQUAL_DEPENDENCE), beside(seed, FAIR_DEPENDENCE)
     left_out = {name: reason for name in outputs.metrics if (reason := _unfit(outputs, name))}
     names = sorted(set(outputs.metrics) - set(left_out))
     if not names:
         raise InputError("no metric has scores beside human scores for two or more groups.")
 
     def one(name: str) -> MetricDependence:
-        return _measured(outputs, name, counts, draws=draws, seed=seed, analysis=analysis)
+        sensitivity = {"seed": seed} if analysis else None
+        return _measured(outputs, name, counts, draws, deepcopy(streams), sensitivity)
 
     with ThreadPoolExecutor(max(1, workers)) as pool:
         entries = {}
         for name, entry in zip(names, pool.map(one, names)):
             entries[name] = entry
-            if progress is not None:
+            if progress is not None and len(entries) < len(names):
                 progress("metrics", len(entries), len(names))
         pairs = [pair for pair in combinations(names, 2) if bootstraps and not _unfit(outputs, *pair)]
         differences = pool.map(lambda pair: _difference(outputs, entries, counts, *pair), pairs)
         comparisons = tuple(MetricComparison(a, b, found) for (a, b), found in zip(pairs, differences))
-    return DependenceReport(
-        outputs.human, outputs.by, sorted_by_sysdep(list(entries.values())), comparisons, left_out
-    )
+    ordered = sorted_by_sysdep(list(entries.values()))
+    report = DependenceReport(outputs.human, outputs.by, ordered, comparisons, left_out)
+    report.written_up(drawn=drawn)
+    if progress is not None:
+        progress("metrics", len(names), len(names))
+    return report
 
 
 def _unfit(outputs: Outputs, *metrics: str) -> str | None:
@@ -85,7 +100,12 @@ def _unfit(outputs: Outputs, *metrics: str) -> str | None:
 
 
 def _measured(
-    outputs: Outputs, metric: str, counts: Counts, *, draws: int, seed: int, analysis: bool
+    outputs: Outputs,
+    metric: str,
+    counts: Counts,
+    draws: int,
+    streams: tuple[np.random.Generator, np.random.Generator],
+    sensitivity: dict[str, int] | None,
 ) -> MetricDependence:
     keep = outputs.scored_by(metric)
     cells, mine = outputs.cells(metric, keep), outputs.resamples(counts, keep)
@@ -97,14 +117,14 @@ def _measured(
         dependence,
         split_deviations(dependence.deviations, cells.human_means),
         constant_sysdep(cells),
-        p_equal(cells, beside(seed, EQUAL_DEPENDENCE), draws),
-        p_fair(cells, beside(seed, FAIR_DEPENDENCE), draws),
+        p_equal(cells, streams[0], draws),
+        p_fair(cells, streams[1], draws),
         leave_one_out(cells),
         rankings(cells, dependence.deviations),
         inversions(cells, dependence.deviations),
         deviations_by_estimator(cells),
         _local(outputs, metric, counts),
-        tuple(sensitivities(cells, seed=seed)) if analysis else (),
+        () if sensitivity is None else tuple(sensitivities(cells, **sensitivity)),
     )
 
 

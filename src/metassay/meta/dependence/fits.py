@@ -22,10 +22,9 @@ from numpy.typing import ArrayLike
 from metassay.errors import InputError
 from metassay.meta.dependence.cells import Cells, cells_of
 from metassay.stats.arrays import FloatArray
-from metassay.stats.bootstrap import few_clusters_stretch
-from metassay.stats.isotonic import Counts, fit_isotonic, group_means_by_value, resampled_group_means
-from metassay.stats.random import from_seed
-from metassay.stats.score_order import sort_scores
+from metassay.stats.group_fits import group_fits
+from metassay.stats.isotonic import Counts, group_means_by_value
+from metassay.stats.resampling import draw_counts
 
 CONFIDENCE = 0.95
 ROUNDING = 1e-9
@@ -71,30 +70,19 @@ def system_dependence(
     return measure(cells, draw_counts(cells.clusters, bootstraps, seed))
 
 
-def draw_counts(clusters: int, bootstraps: int, seed: int) -> Counts:
-    """How often each of `bootstraps` resamples holds each cluster: uint32[bootstraps, clusters]."""
-    if bootstraps < 0:
-        raise InputError(f"bootstraps must be 0 or more, not {bootstraps}.")
-    rng = from_seed(seed)
-    counts = np.empty((bootstraps, clusters), dtype=np.uint32)
-    for row in counts:
-        row[:] = np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)
-    return counts
-
-
 def measure(cells: Cells, counts: Counts) -> SystemDependence:
     """System dependence of cells on resamples drawn beforehand; metrics that share resamples are paired."""
-    single = expected_deviations(cells)
     if not len(counts):
+        single = expected_deviations(cells)
         return SystemDependence(float(spread(single)), None, None, single, single)
-    pooled, replicated = resampled_group_means(
-        cells.sorted_metric, cells.human, cells.weight, cells.group, cells.groups, cells.cluster, counts
+    found = group_fits(
+        cells.sorted_metric, cells.metric, cells.human, cells.weight, cells.group, cells.cluster, counts
     )
-    own, human = _own_fits(cells, counts)
-    _check_drawn(cells, human)
-    deviations = np.nanmean(pooled - own, axis=0)
-    replicates = replicated - human
-    errors = (replicates - single) * _stretch(cells)
+    _check_drawn(cells, found.drawn)
+    single = found.remapped - cells.human_means
+    deviations = np.nanmean(found.pooled - found.own, axis=0)
+    replicates = found.replicated - found.drawn
+    errors = (replicates - single) * (error_scale(found.fit, len(cells.human)) * found.few)
     low, high = spread_interval(deviations, errors)
     half = np.nanquantile(np.abs(errors), CONFIDENCE, axis=0)
     return SystemDependence(
@@ -107,12 +95,6 @@ def measure(cells: Cells, counts: Counts) -> SystemDependence:
         deviations + half,
         replicates,
     )
-
-
-def _stretch(cells: Cells) -> float:
-    """By how much errors exceed what resamples show: few clusters, and residuals made small by the fit."""
-    fit = fit_isotonic(cells.sorted_metric, cells.human, cells.weight)
-    return error_scale(fit, len(cells.human)) * float(few_clusters_stretch(np.array(cells.clusters)))
 
 
 def error_scale(fit: FloatArray, cells: int) -> float:
@@ -164,25 +146,6 @@ def spread_interval(values: FloatArray, errors: FloatArray) -> tuple[float, floa
         max(0.0, estimate - max(0.0, float(np.nanquantile(excess, tail)))),
         estimate + max(0.0, float(np.nanquantile(shortfall, tail))),
     )
-
-
-def _own_fits(cells: Cells, counts: Counts) -> tuple[FloatArray, FloatArray]:
-    """Per resample and group: mean of f_k over k's own outputs, and k's resampled human mean."""
-    own = np.empty((len(counts), cells.groups))
-    human = np.empty_like(own)
-    for k in range(cells.groups):
-        mine = np.flatnonzero(cells.group == k)
-        original, resampled = resampled_group_means(
-            sort_scores(cells.metric[mine]),
-            cells.human[mine],
-            cells.weight[mine],
-            np.zeros(len(mine), dtype=np.int64),
-            1,
-            cells.cluster[mine],
-            counts,
-        )
-        own[:, k], human[:, k] = original[:, 0], resampled[:, 0]
-    return own, human
 
 
 def _check_drawn(cells: Cells, human: FloatArray) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import polars as pl
 
 from metassay.errors import UnknownName
 from metassay.meta.dependence.cells import Cells
-from metassay.meta.dependence.curves import Curves, curves
+from metassay.meta.dependence.curves import Curves, Sensitivity, curves
 from metassay.meta.dependence.fits import Difference, Split, SystemDependence, spread
 from metassay.meta.dependence.nulls import pooled_pearson
-from metassay.meta.dependence.sensitivity import Sensitivity
-from metassay.stats.arrays import FloatArray, plain
+from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts
 
 
@@ -140,7 +141,8 @@ class MetricDependence:
     def _by_group(self, values: FloatArray | None) -> dict[str, float | None]:
         if values is None:
             return dict.fromkeys(self.cells.names)
-        return {name: plain(value) for name, value in zip(self.cells.names, values.tolist())}
+        known = zip(self.cells.names, values.tolist())
+        return {name: None if math.isnan(value) else value for name, value in known}
 
 
 @dataclass(frozen=True)
@@ -176,8 +178,24 @@ class DependenceReport:
                 return entry
         raise UnknownName("metric", metric, [entry.metric for entry in self.metrics])
 
+    def curves(self) -> dict[str, dict[str, Any]]:
+        """f_G and every f_k of each metric, as plain values: what the charts are drawn from."""
+        return self._curves
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of `metassay depend`."""
+        return self._content
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per metric: SysDep, what it means, and how many pairs of systems are inverted."""
+        return self._frame
+
+    @cached_property
+    def _curves(self) -> dict[str, dict[str, Any]]:
+        return {entry.metric: entry.curves().to_dict() for entry in self.metrics}
+
+    @cached_property
+    def _content(self) -> dict[str, Any]:
         return {
             "schema_version": 1,
             "human": self.human,
@@ -187,9 +205,17 @@ class DependenceReport:
             "left_out": self.left_out,
         }
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row per metric: SysDep, what it means, and how many pairs of systems are inverted."""
+    @cached_property
+    def _frame(self) -> pl.DataFrame:
         return pl.DataFrame([row(entry) for entry in self.metrics], schema=ROW)
+
+    def written_up(self, *, drawn: bool = False) -> DependenceReport:
+        """The same, with tables and, if `drawn`, curves ready: what is read off it later takes no time."""
+        self.to_frame()
+        self.to_dict()
+        if drawn:
+            self.curves()
+        return self
 
 
 ROW: dict[str, type[pl.DataType]] = {

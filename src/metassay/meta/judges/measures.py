@@ -22,7 +22,7 @@ from metassay.meta.judges.agreement import (
     position_bias,
     repeats_same,
 )
-from metassay.meta.judges.correction import Corrected, corrected_share
+from metassay.meta.judges.alternative import Corrected, corrected_share
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap
 

@@ -5,18 +5,75 @@ People's scores are drawn with the metrics'.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from metassay.meta.people.meta_metrics import Judged, MetaMetric
-from metassay.stats.arrays import FloatArray
-from metassay.stats.random import PAIRWISE_DELETION, RESAMPLED_UNITS, SEGMENT_SUBSETS, branch
-from metassay.stats.threads import map_blocks
+from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure
+from metassay.meta.people.rated import Rated
+from metassay.stats.arrays import FloatArray, map_blocks
+from metassay.stats.random import PAIRWISE_DELETION, SEGMENT_SUBSETS, branch
+from metassay.stats.resampling import bootstrap, subset_blocks
 
-BLOCK = 100
-"""Resamples made at once: bounds memory, and is fixed so that results never depend on it."""
+CLOSED_FORM = 0.003
+"""SPA is drawn where its closed form is off by more per pair of systems: twice the noise of 1,000 draws."""
+SUBSAMPLES = 200
+"""Random subsets over which a context's value is averaged when contexts differ in size."""
+
+
+def drawn_if_poor(data: Rated, meta: MetaMetric, procedure: Procedure) -> tuple[Procedure, Rated, bool]:
+    """By draws, and a note that says so, where a few segments decide and the closed form is poor.
+
+    The last is whether the meta-metric has a closed form at all.
+    """
+    worst: float | None = None
+    for metrics, segments in [] if data.pairwise else data.patterns():
+        kept = metrics[metrics < len(data.ranked)]
+        error = meta.closed_form_error(data.judged(kept, segments)) if segments.any() and len(kept) else None
+        if error is not None:
+            worst = max(worst or 0.0, error)
+    if worst is None or worst <= CLOSED_FORM or procedure.method != "normal":
+        return procedure, data, worst is not None
+    note = (
+        f"{data.cube.dataset}: a few segments carry most differences, so the closed form of "
+        f"{meta.name.upper()} would be off by {worst:.3f} per pair of systems; p-values are from "
+        f"{procedure.permutations} permutations instead."
+    )
+    noted = replace(data, cube=replace(data.cube, notes=(*data.cube.notes, note)))
+    return replace(procedure, method="permutation"), noted, True
+
+
+def values_with_intervals(
+    data: Rated, meta: MetaMetric, procedure: Procedure, size: int | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Value and interval of each metric, each on the segments it has."""
+    values, low, high = (np.full(len(data.names), np.nan) for _ in range(3))
+    if data.pairwise:
+        for m, scores in enumerate(data.scores):
+            found = pairwise_deletion(meta, data.human, scores, draws=procedure.draws, seed=procedure.seed)
+            values[m], low[m], high[m] = found.value, found.low, found.high
+        return values, low, high
+    for metrics, segments in data.patterns():
+        if not segments.any():
+            continue
+        judged = data.judged(metrics, segments)
+        under_weights, units = meta.resampled(judged), judged.count
+        stream: dict[str, Any] = {
+            "seed": procedure.seed,
+            "stream": procedure.stream,
+            "workers": procedure.workers,
+        }
+        values[metrics] = meta.values(judged, procedure)
+        if size is not None and size < segments.sum():
+            subsets = subsampled_values(meta, judged, segments=size, draws=SUBSAMPLES, **stream)
+            values[metrics] = values[metrics] if subsets is None else subsets.mean(axis=1)
+        if under_weights is not None:
+            alike = size if judged.units is None else None
+            resampled = bootstrap(under_weights, units, draws=procedure.draws, size=alike, **stream)
+            low[metrics], high[metrics] = percentile_interval(resampled)
+    return values, low, high
 
 
 def bootstrap_values(
@@ -33,13 +90,12 @@ def bootstrap_values(
 
     A resample has as many units as the data, or `size`.
     """
-    units = judged.human.shape[1] if judged.units is None else int(judged.units.max()) + 1
-    share = np.full(units, 1.0 / units)
-
-    def resample(rng: np.random.Generator, count: int) -> FloatArray:
-        return rng.multinomial(size or units, share, size=count).astype(np.float64)
-
-    return weighted_values(meta, judged, _blocks(resample, draws, seed, (stream, RESAMPLED_UNITS)), workers)
+    function = meta.resampled(judged)
+    if function is None:
+        return None
+    return bootstrap(
+        function, judged.count, draws=draws, seed=seed, stream=stream, size=size, workers=workers
+    )
 
 
 def subsampled_values(
@@ -53,13 +109,9 @@ def subsampled_values(
     workers: int | None = None,
 ) -> FloatArray | None:
     """The meta-metric of each metric on random subsets of the segments, `[metrics, draws]`."""
-
-    def subset(rng: np.random.Generator, count: int) -> FloatArray:
-        order = np.argsort(rng.random((count, judged.human.shape[1])), axis=1)
-        return (order < segments).astype(np.float64)
-
     alone = Judged(judged.human, judged.metrics)
-    return weighted_values(meta, alone, _blocks(subset, draws, seed, (stream, SEGMENT_SUBSETS)), workers)
+    blocks = subset_blocks(judged.human.shape[1], segments, draws, seed, (stream, SEGMENT_SUBSETS))
+    return weighted_values(meta, alone, blocks, workers)
 
 
 def weighted_values(
@@ -76,14 +128,6 @@ def percentile_interval(values: FloatArray, level: float = 0.95) -> tuple[FloatA
     high: FloatArray
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=-1)
     return low, high
-
-
-def _blocks(
-    draw: Callable[[np.random.Generator, int], FloatArray], draws: int, seed: int, key: tuple[int, ...]
-) -> Iterator[FloatArray]:
-    for block, start in enumerate(range(0, draws, BLOCK)):
-        rng = branch(seed, *key, block)
-        yield draw(rng, min(BLOCK, draws - start))
 
 
 @dataclass(frozen=True)

@@ -4,39 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from metassay.data.cube import Cube
+from metassay.data.rated import RatedPart, rated_parts
 from metassay.errors import InputError
-from metassay.meta.people.intervals import (
-    bootstrap_values,
-    pairwise_deletion,
-    percentile_interval,
-    subsampled_values,
-)
+from metassay.meta.people.intervals import drawn_if_poor, values_with_intervals
 from metassay.meta.people.meta_metrics import Differences, MetaMetric, Procedure, parse_meta
-from metassay.meta.people.rated import BASELINES, Rated, rated
+from metassay.meta.people.rated import BASELINES, GLOBAL, Rated, rated_beside
 from metassay.meta.people.significance import (
     ANSWERS_FOR,
     all_differences,
     all_p_values,
+    averages,
     best_first,
     comparison_rows,
     other_p_values,
+    plain,
     ranks_of,
 )
-from metassay.stats.arrays import FloatArray, plain
-from metassay.stats.random import name_number
+from metassay.stats.arrays import FloatArray
+from metassay.stats.random import NOISE_METRIC, branch, name_number
 
-GLOBAL = "global"
 FEW_SEGMENTS = 20
 """Contexts with fewer segments are set aside, by name."""
-CLOSED_FORM = 0.003
-"""SPA is drawn where its closed form is off by more per pair of systems: twice the noise of 1,000 draws."""
-SUBSAMPLES = 200
-"""Random subsets over which a context's value is averaged when contexts differ in size."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +63,10 @@ class Ranking:
 
     def to_dict(self) -> dict[str, Any]:
         """The object of this ranking in the command's JSON."""
+        return self._content
+
+    @cached_property
+    def _content(self) -> dict[str, Any]:
         found: dict[str, Any] = {
             "dataset": self.dataset,
             "meta": str(self.meta),
@@ -121,8 +117,16 @@ class Ranking:
         return self.meta.details(self.data.human[:, segments], self.data.scores[m][:, segments])
 
 
-def rank_cubes(
-    cubes: Sequence[Cube],
+@dataclass(frozen=True)
+class Compared:
+    """Rankings of metrics, and their averages over data sets."""
+
+    rankings: tuple[Ranking, ...]
+    averages: list[dict[str, Any]]
+
+
+def compare_metrics(
+    parts: Sequence[RatedPart],
     *,
     human: str,
     meta: str | Sequence[str] = ("spa",),
@@ -130,15 +134,14 @@ def rank_cubes(
     contexts: Sequence[str] = (),
     cluster: str | None = None,
     pairwise: bool = False,
-    metrics: Sequence[str] | None = None,
     holm: bool = False,
     minimum_segments: int = FEW_SEGMENTS,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Ranking]:
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Compared:
     """Every data set under every meta-metric: all segments first, then each value of each context column.
 
     Values of a column with fewer than `minimum_segments` segments are set aside and named in a note.
-    `progress` is told (done, total) as data sets are done under meta-metrics.
+    `progress` is told how many data sets are done under meta-metrics.
     """
     procedure = procedure or Procedure()
     metas = parse_meta(meta)
@@ -146,23 +149,40 @@ def rank_cubes(
         raise InputError(
             "Williams' test is for --meta pearson only.", remedy="Use --significance perm-inputs."
         )
-    found = []
-    done = 0
-    for cube in cubes:
-        data = rated(
-            cube, human=human, metrics=metrics, cluster=cluster, pairwise=pairwise, seed=procedure.seed
-        )
+    found: list[Ranking] = []
+    done, total = 0, len(parts) * len(metas)
+    for part in parts:
+        own = replace(procedure, stream=name_number(part.cube.dataset))
+        noise = branch(procedure.seed, NOISE_METRIC)
+        data = rated_beside(part, human, noise, cluster, pairwise)
         aside = _aside_notes(data.cube, contexts, minimum_segments)
         data = replace(data, cube=replace(data.cube, notes=(*data.cube.notes, *aside)))
-        own = replace(procedure, stream=name_number(cube.dataset))
         for one in metas:
             found.append(rank_data(data, one, own, holm=holm))
             for column in contexts:
                 found.extend(_rank_contexts(data, one, own, column, minimum_segments, holm=holm))
             done += 1
-            if progress is not None:
-                progress(done, len(cubes) * len(metas))
-    return found
+            if progress is not None and done < total:
+                progress("comparing", done, total)
+    compared = Compared(tuple(found), averages(found))
+    for ranking in found:
+        ranking.to_dict()
+    if progress is not None:
+        progress("comparing", total, total)
+    return compared
+
+
+def rank_cubes(
+    cubes: Sequence[Cube],
+    *,
+    human: str,
+    metrics: Sequence[str] | None = None,
+    pairwise: bool = False,
+    **options: Any,
+) -> list[Ranking]:
+    """The rankings of `compare_metrics` on the rated parts of cubes."""
+    parts = rated_parts(cubes, human, metrics, pairwise=pairwise)
+    return list(compare_metrics(parts, human=human, pairwise=pairwise, **options).rankings)
 
 
 def rank_data(
@@ -176,10 +196,10 @@ def rank_data(
     holm: bool = False,
 ) -> Ranking:
     """Rank the metrics of one data set; with `equal_segments`, values are means over subsets of that size."""
-    checked, noted, drawn = _drawn_if_poor(data, meta, procedure)
+    checked, noted, drawn = drawn_if_poor(data, meta, procedure)
     if equal_segments is None:
         procedure, data = checked, noted
-    values, low, high = _values(data, meta, procedure, equal_segments)
+    values, low, high = values_with_intervals(data, meta, procedure, equal_segments)
     differences = all_differences(data, meta, procedure)
     one_sided, two_sided = all_p_values(data, procedure, values, differences)
     return Ranking(
@@ -201,58 +221,6 @@ def rank_data(
         other=other_p_values(data, meta, procedure, values),
         drawn=drawn,
     )
-
-
-def _drawn_if_poor(data: Rated, meta: MetaMetric, procedure: Procedure) -> tuple[Procedure, Rated, bool]:
-    """By draws, and a note that says so, where a few segments decide and the closed form is poor.
-
-    The last is whether the meta-metric has a closed form at all.
-    """
-    worst: float | None = None
-    for metrics, segments in [] if data.pairwise else data.patterns():
-        kept = metrics[metrics < len(data.ranked)]
-        error = meta.closed_form_error(data.judged(kept, segments)) if segments.any() and len(kept) else None
-        if error is not None:
-            worst = max(worst or 0.0, error)
-    if worst is None or worst <= CLOSED_FORM or procedure.method != "normal":
-        return procedure, data, worst is not None
-    note = (
-        f"{data.cube.dataset}: a few segments carry most differences, so the closed form of "
-        f"{meta.name.upper()} would be off by {worst:.3f} per pair of systems; p-values are from "
-        f"{procedure.permutations} permutations instead."
-    )
-    noted = replace(data, cube=replace(data.cube, notes=(*data.cube.notes, note)))
-    return replace(procedure, method="permutation"), noted, True
-
-
-def _values(
-    data: Rated, meta: MetaMetric, procedure: Procedure, size: int | None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Value and interval of each metric, each on the segments it has."""
-    values, low, high = (np.full(len(data.names), np.nan) for _ in range(3))
-    if data.pairwise:
-        for m, scores in enumerate(data.scores):
-            found = pairwise_deletion(meta, data.human, scores, draws=procedure.draws, seed=procedure.seed)
-            values[m], low[m], high[m] = found.value, found.low, found.high
-        return values, low, high
-    for metrics, segments in data.patterns():
-        if not segments.any():
-            continue
-        judged = data.judged(metrics, segments)
-        values[metrics] = meta.values(judged, procedure)
-        stream: dict[str, Any] = {
-            "seed": procedure.seed,
-            "stream": procedure.stream,
-            "workers": procedure.workers,
-        }
-        if size is not None and size < segments.sum():
-            subsets = subsampled_values(meta, judged, segments=size, draws=SUBSAMPLES, **stream)
-            values[metrics] = values[metrics] if subsets is None else subsets.mean(axis=1)
-        units = size if judged.units is None else None
-        resampled = bootstrap_values(meta, judged, draws=procedure.draws, size=units, **stream)
-        if resampled is not None:
-            low[metrics], high[metrics] = percentile_interval(resampled)
-    return values, low, high
 
 
 def _aside_notes(cube: Cube, columns: Sequence[str], minimum: int) -> list[str]:

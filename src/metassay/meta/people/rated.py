@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.data.cube import Cube
-from metassay.errors import InputError, UnknownName
+from metassay.data.rated import RatedPart, rated_part
 from metassay.meta.people.meta_metrics import Judged
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import NOISE_METRIC, branch
 
+GLOBAL = "global"
+"""The context of all segments."""
 CONSTANT, RANDOM = "constant", "random"
 BASELINES = (CONSTANT, RANDOM)
 
@@ -109,49 +111,16 @@ def rated(
 
     With `pairwise` deletion human scores keep their gaps; see `pairwise_deletion`.
     """
-    if human not in cube.human:
-        raise UnknownName("human score", human, cube.human)
-    names = cube.chosen_metrics(metrics)
-    if not names:
-        raise InputError(
-            f"{cube.dataset}: there is no metric to rank: no column of numbers beside the human scores.",
-            remedy="Add scores with --join FILE, or compute them with: metassay score --per-segment FILE",
-        )
-    kept, notes = _systems(cube, human, names)
-    scored = ~np.isnan(cube.human[human][kept])
-    seen = np.asarray(scored.sum(axis=0) >= 2 if pairwise else scored.all(axis=0))
-    if not seen.any():
-        raise InputError(
-            f"{cube.dataset}: no segment has a {human} score of every system.",
-            remedy="Compare each pair of systems on what both have: --missing pairwise.",
-        )
-    part = cube.within(seen, kept)
-    idle = [name for name in names if np.isnan(part.metrics[name]).any(axis=0).all()]
-    if idle and not pairwise:
-        notes.append(f"{cube.dataset}: no segment has a score of every system by {', '.join(idle)}.")
-    part = replace(part, notes=(*cube.notes, *notes))
+    noise = branch(seed, NOISE_METRIC)
+    return rated_beside(rated_part(cube, human, metrics, pairwise=pairwise), human, noise, cluster, pairwise)
+
+
+def rated_beside(
+    part: RatedPart, human: str, noise: np.random.Generator, cluster: str | None, pairwise: bool
+) -> Rated:
+    """The rated part with the baselines: a metric that never differs, and one that is `noise`."""
     if cluster is not None:
-        part.codes(cluster)  # an unknown column is refused before anything is computed
-    baselines = _baselines(len(part.systems), len(part.segments), seed)
-    return Rated(part, human, names, baselines, int((~seen).sum()), cluster, pairwise)
-
-
-def _systems(cube: Cube, human: str, metrics: Sequence[str]) -> tuple[NDArray[np.bool_], list[str]]:
-    """Systems with human and metric scores, and a note on each kind of other ones."""
-    seen = np.asarray(~np.isnan(cube.human[human]).all(axis=1))
-    scored = np.any([~np.isnan(cube.metrics[name]).all(axis=1) for name in metrics], axis=0)
-    notes = []
-    for lacking, what in ((~seen, "human"), (seen & ~scored, "metric")):
-        if lacking.any():
-            names = ", ".join(name for name, gone in zip(cube.systems, lacking) if gone)
-            notes.append(f"{cube.dataset}: left out, since they have no {what} scores: {names}.")
-    kept = np.asarray(seen & scored)
-    if kept.sum() < 2:
-        raise InputError(f"{cube.dataset}: fewer than two systems have human and metric scores.")
-    return kept, notes
-
-
-def _baselines(systems: int, segments: int, seed: int) -> FloatArray:
-    """A metric that never differs, and one that is noise."""
-    rng = branch(seed, NOISE_METRIC)
-    return np.stack([np.zeros((systems, segments)), rng.normal(size=(systems, segments))])
+        part.cube.codes(cluster)  # an unknown column is refused before anything is computed
+    shape = (len(part.cube.systems), len(part.cube.segments))
+    baselines = np.stack([np.zeros(shape), noise.normal(size=shape)])
+    return Rated(part.cube, human, part.metrics, baselines, part.dropped, cluster, pairwise)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from metassay.perturbations.languages.names import FEMALE, MALE
 from metassay.text.thesauri import PARTS_OF_SPEECH, WordNet, open_wordnet
-from metassay.text.word_lists import WordLists
+from metassay.text.words import WordLists
 
 _LISTS = WordLists("metassay.perturbations.languages", "en")
 

@@ -26,8 +26,7 @@ from metassay.perturbations.languages.names import (
     word_before,
 )
 from metassay.text.analysers import is_common, word_tags
-from metassay.text.word_lists import WordLists
-from metassay.text.words import starts_sentence
+from metassay.text.words import WordLists, starts_sentence
 
 _OWN = WordLists("metassay.perturbations.languages", "en")
 _LISTS = (PLACES["en"], FEMALE, MALE, FAMILY_NAMES, COMPANIES)

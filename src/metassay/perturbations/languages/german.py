@@ -11,7 +11,7 @@ import functools
 
 from metassay.text.analysers import german_lemma
 from metassay.text.thesauri import open_thesaurus
-from metassay.text.word_lists import WordLists
+from metassay.text.words import WordLists
 
 _LISTS = WordLists("metassay.perturbations.languages", "de")
 

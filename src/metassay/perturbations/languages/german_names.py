@@ -24,8 +24,7 @@ from metassay.perturbations.languages.names import (
     word_before,
 )
 from metassay.text.analysers import german_lemma, is_common, word_tags
-from metassay.text.word_lists import WordLists
-from metassay.text.words import starts_sentence
+from metassay.text.words import WordLists, starts_sentence
 
 _LISTS = (FEMALE, MALE, FAMILY_NAMES, COMPANIES, *GERMAN_ARTICLES.values(), *GERMAN_BODIES.values())
 _TWO_WORDS = {name for name in PLACES["de"] | COMPANIES if "_" in name}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from metassay.text.word_lists import WordLists
+from metassay.text.words import WordLists
 
 _LISTS = {
     language: WordLists("metassay.perturbations.languages", language) for language in ("en", "de", "ru")

@@ -11,7 +11,7 @@ from typing import Any
 
 from metassay.text.analysers import russian
 from metassay.text.thesauri import open_thesaurus
-from metassay.text.word_lists import WordLists
+from metassay.text.words import WordLists
 
 _LISTS = WordLists("metassay.perturbations.languages", "ru")
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from metassay.perturbations.languages.names import COMPANIES, Mention, word_after, word_before
 from metassay.text.analysers import Entity, russian
-from metassay.text.word_lists import WordLists
-from metassay.text.words import starts_sentence
+from metassay.text.words import WordLists, starts_sentence
 
 _LISTS = WordLists("metassay.perturbations.languages", "ru")
 

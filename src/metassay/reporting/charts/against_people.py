@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
-from metassay.reporting.charts.theme import SLOTS, Spec, chart, in_order
+from metassay.reporting.charts.theme import SLOTS, Spec, chart, first_of_clusters, in_order
 
 METRIC_HEIGHT = 20
 SIGNIFICANT = 0.05
@@ -44,7 +43,7 @@ def ranking_chart(ranking: Mapping[str, Any]) -> Spec:
         encoding={"y": y},
         layer=[
             {
-                "data": {"values": [{"metric": name} for name in _first_of_clusters(rows)]},
+                "data": {"values": [{"metric": name} for name in first_of_clusters(rows)]},
                 "mark": {
                     "type": "rule",
                     "strokeWidth": 1,
@@ -102,12 +101,6 @@ def _kinds_of_systems(ranking: Mapping[str, Any]) -> list[Spec]:
         return []
     named = (("p_inputs", "p, these systems"), ("p_systems", "p, systems like these"))
     return [{"field": n, "type": "quantitative", "format": ".3f", "title": title} for n, title in named]
-
-
-def _first_of_clusters(rows: list[Any]) -> list[str]:
-    """The metrics that open a rank, but for the first."""
-    ranked = [row for row in rows if row["rank"] is not None]
-    return [row["metric"] for before, row in pairwise(ranked) if row["rank"] != before["rank"]]
 
 
 def curves_chart(entry: Mapping[str, Any], curves: Mapping[str, Any]) -> Spec:

@@ -7,6 +7,8 @@ A spec never names a colour: metrics have slots (`slot` 0, 1, 2 …) in the `cat
 from __future__ import annotations
 
 import base64
+import hashlib
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal
@@ -143,3 +145,22 @@ def drawn(spec: Spec, *, width: int = 640) -> str:
 def data_uri(svg: str) -> str:
     """A picture to put into a page, in which nothing can run."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+
+
+_LONGEST = 150
+"""File systems take 255 bytes, and endings follow."""
+
+
+def file_name(text: str) -> str:
+    """A text that people chose as the name of a file."""
+    name = re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"
+    if len(name.encode()) <= _LONGEST:
+        return name
+    rest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+    return f"{name.encode()[:_LONGEST].decode(errors='ignore')}-{rest}"
+
+
+def first_of_clusters(rows: list[Any]) -> list[str]:
+    """The metrics that open a rank, but for the first."""
+    ranked = [row for row in rows if row["rank"] is not None]
+    return [row["metric"] for before, row in pairwise(ranked) if row["rank"] != before["rank"]]

@@ -25,8 +25,7 @@ from metassay.meta.people.meta_metrics.correlations import (
     SegmentCorrelation,
     SystemCorrelation,
 )
-from metassay.meta.people.meta_metrics.pa import PairwiseAccuracy
-from metassay.meta.people.meta_metrics.spa import SoftPairwiseAccuracy
+from metassay.meta.people.meta_metrics.spa import PairwiseAccuracy, SoftPairwiseAccuracy
 
 __all__ = ["META_METRICS", "Differences", "Judged", "MetaMetric", "Procedure", "meta_metric", "parse_meta"]
 

@@ -11,7 +11,8 @@ everything, or nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,14 +25,13 @@ from metassay.meta.people.meta_metrics.base import (
     MetaMetric,
     Procedure,
     Resampled,
-    all_draws,
     mean_where_defined,
     resampled_items,
 )
-from metassay.meta.people.meta_metrics.pa import complete_segments
+from metassay.meta.people.meta_metrics.spa import complete_segments
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import from_seed
-from metassay.stats.swaps import calibrated_differences, right_pairs, swapped_ties
+from metassay.stats.swaps import calibrated_differences, right_pairs, swapped_draws, swapped_ties
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,16 @@ class CalibratedAccuracy(MetaMetric):
             counts = judged.per_unit(by_step).swapaxes(1, 2).astype(np.float32)
         pairs = segments * systems * (systems - 1) / 2
         observed = calibrated_differences(counts, pairs)
-        drawn = all_draws(
-            lambda swaps: swapped_ties(counts, pairs, swaps),
-            systems,
-            counts.shape[1],
-            len(observed),
-            replace(procedure, test="perm-inputs"),
+        drawn = swapped_draws(
+            partial(swapped_ties, counts, pairs),
+            "perm-inputs",
+            draws=procedure.draws,
+            systems=systems,
+            segments=counts.shape[1],
+            pairs=len(observed),
+            seed=procedure.seed,
+            stream=procedure.stream,
+            workers=procedure.workers,
         )
         return Differences(observed, drawn)
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
 from metassay.stats.arrays import FloatArray
-from metassay.stats.swaps import SWAPS, Swaps, blocks_of_swaps
-from metassay.stats.threads import map_blocks
+from metassay.stats.swaps import SWAPS, Swapped, swapped_draws
 
 SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
 TESTS = (*SWAPS, "bootstrap", "williams", "none")
@@ -28,8 +27,6 @@ TOLERANCE = 1e-6
 
 Resampled = Callable[[FloatArray], FloatArray]
 """From weights `[draws, units]` to values `[metrics, draws]`."""
-Swapped = Callable[[Swaps], NDArray[np.float32]]
-"""From a block of swaps to differences `[draws, pairs of metrics]`."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +57,11 @@ class Judged:
         varies = deviation > 1e-13 * largest
         scaled: FloatArray = np.where(varies, centred / np.where(varies, deviation, 1.0), 0.0)
         return scaled
+
+    @property
+    def count(self) -> int:
+        """How many independent units there are."""
+        return self.human.shape[1] if self.units is None else int(self.units.max()) + 1
 
     def per_unit(self, scores: FloatArray) -> FloatArray:
         """Sums over each unit's segments, `[..., units]`: what is flipped, swapped or drawn as a whole."""
@@ -174,7 +176,18 @@ class MetaMetric(ABC):
             return None
         observed = pair_differences(self.values(judged, procedure))
         units = judged.per_unit(judged.human).shape[1]
-        return Differences(observed, all_draws(draw, len(judged.human), units, len(observed), procedure))
+        drawn = swapped_draws(
+            draw,
+            procedure.test,
+            draws=procedure.draws,
+            systems=len(judged.human),
+            segments=units,
+            pairs=len(observed),
+            seed=procedure.seed,
+            stream=procedure.stream,
+            workers=procedure.workers,
+        )
+        return Differences(observed, drawn)
 
     def on_subsets(self, judged: Judged, chosen: NDArray[np.int64]) -> FloatArray | None:
         """Values `[metrics, trials]` on subsets of the systems, given as `[trials, kept]` indices.
@@ -208,28 +221,6 @@ def pair_differences(values: FloatArray) -> FloatArray:
     first, second = np.triu_indices(len(values), 1)
     difference: FloatArray = values[first] - values[second]
     return difference
-
-
-def all_draws(
-    draw: Swapped, systems: int, units: int, pairs: int, procedure: Procedure
-) -> NDArray[np.float32]:
-    """Every block of swaps, shared out over threads; BLAS stays on one thread so that bytes never change."""
-    drawn = np.empty((procedure.draws, pairs), dtype=np.float32)
-    blocks = blocks_of_swaps(
-        procedure.test,
-        draws=procedure.draws,
-        systems=systems,
-        segments=units,
-        seed=procedure.seed,
-        stream=procedure.stream,
-    )
-
-    def work(block: tuple[int, Swaps]) -> None:
-        start, swaps = block
-        drawn[start : start + len(swaps)] = draw(swaps)
-
-    map_blocks(work, blocks, procedure.workers)
-    return np.ascontiguousarray(drawn.T)
 
 
 def mean_where_defined(values: FloatArray) -> FloatArray:

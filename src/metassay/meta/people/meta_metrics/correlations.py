@@ -26,7 +26,6 @@ from metassay.meta.people.meta_metrics.base import (
     MetaMetric,
     Procedure,
     Resampled,
-    Swapped,
     mean_where_defined,
     pair_differences,
     resampled_items,
@@ -35,7 +34,7 @@ from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate, swapped_means, system_agreement
 from metassay.stats.random import branch
 from metassay.stats.sign_flip import sign_flip_null
-from metassay.stats.swaps import swapped_correlations
+from metassay.stats.swaps import Swapped, swapped_correlations
 
 PEARSON, SPEARMAN = "pearson", "spearman"
 CORRELATIONS = (PEARSON, SPEARMAN, "kendall", "kendall_c")

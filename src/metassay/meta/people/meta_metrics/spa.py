@@ -10,31 +10,117 @@ Scores are `[systems, segments]`, higher is better. A segment with NaN in either
 A metric that never differs has p = .5 everywhere, and SPA = mean of 1 - |p^h - .5|: the fewer segments, the
 higher. So compare SPA at equal numbers of segments only, with that value in sight. With one segment every
 normal p-value is .16, .5 or .84.
+
+Pairwise accuracy: the share of pairs of systems that a metric orders as people do (Kocmi et al. 2021).
+
+    PA = mean over pairs i < j of [sign(mean h_i - mean h_j) = sign(mean m_i - mean m_j)]
+
+PA is Kendall's tau on another scale: tau = 2 PA - 1 where nothing ties. A metric that never differs has PA 0
+where people see differences.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, Procedure, Resampled, Swapped
-from metassay.meta.people.meta_metrics.pa import complete_segments, mean_over_pairs
+from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, Procedure, Resampled
+from metassay.meta.people.meta_metrics.correlations import OfSystemMeans
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import from_seed
 from metassay.stats.sign_flip import (
+    TIE,
+    agreement,
     corpus_p_values,
+    difference_signs,
     flip_p_values,
     mtme_p_values,
     normal_error,
     normal_p_values,
     random_flips,
     upper_tail,
+    weighted_p_values,
 )
 from metassay.stats.swapped_preferences import any_swaps, flipped_swaps, segment_swaps
+from metassay.stats.swaps import Swapped
+
+
+@dataclass(frozen=True)
+class PairwiseAccuracy(OfSystemMeans):
+    """`pa`."""
+
+    name: str = "pa"
+
+    def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
+        """PA of each metric."""
+        del procedure
+        return np.asarray(_same_order(judged).mean(axis=-1), dtype=np.float64)
+
+    def on_subsets(self, judged: Judged, chosen: NDArray[np.int64]) -> FloatArray:
+        """Dropping systems changes no sign: means over fewer pairs."""
+        return mean_over_pairs(_same_order(judged).astype(np.float64), chosen, len(judged.human))
+
+    def with_gaps(self, differences: FloatArray, weights: FloatArray) -> FloatArray:
+        """Each pair of systems on the segments that both have."""
+        sums = [weights @ d.T for d in differences]
+        squares = [weights @ (d * d).T for d in differences]
+        size = [TIE * np.sqrt(weights.sum(axis=1)[:, None] * q) for q in squares]
+        signs = [np.where(np.abs(s) <= tolerance, 0.0, np.sign(s)) for s, tolerance in zip(sums, size)]
+        same: FloatArray = (signs[0] == signs[1]).mean(axis=1)
+        return same
+
+    def pooled(self, values: FloatArray, pairs: FloatArray) -> FloatArray:
+        """Over all system pairs of all data sets, as WMT21 to WMT23 did."""
+        return np.array([float(pairs @ values[:, m] / pairs.sum()) for m in range(values.shape[1])])
+
+
+def pairwise_accuracy(human: ArrayLike, metric: ArrayLike) -> float:
+    """PA of one metric: the share of system pairs that it orders as people do (Kocmi et al. 2021)."""
+    both = np.stack(complete_segments(human, metric))
+    by_people, by_metric = difference_signs(both)
+    return float((by_people == by_metric).mean())
+
+
+def mean_over_pairs(agreed: FloatArray, chosen: NDArray[np.int64], systems: int) -> FloatArray:
+    """Means `[metrics, trials]` of what pairs contribute, `[metrics, pairs]`, over the pairs chosen."""
+    inside = np.zeros((len(chosen), systems), dtype=np.bool_)
+    np.put_along_axis(inside, chosen, values=True, axis=1)
+    first, second = np.triu_indices(systems, 1)
+    pairs = (inside[:, first] & inside[:, second]).astype(np.float64)
+    values: FloatArray = agreed @ pairs.T / pairs.sum(axis=1)
+    return values
+
+
+def complete_segments(human: ArrayLike, metric: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Both as float64 `[systems, segments]`, without the segments where either lacks a score."""
+    human = np.asarray(human, dtype=np.float64)
+    metric = np.asarray(metric, dtype=np.float64)
+    if human.shape != metric.shape:
+        raise InputError(
+            f"human scores have shape {human.shape}, metric scores {metric.shape}: they must agree."
+        )
+    if human.ndim != 2 or human.shape[0] < 2:
+        raise InputError(
+            f"scores of at least two systems are needed, [systems, segments]; got {human.shape}."
+        )
+    if np.isinf(human).any() or np.isinf(metric).any():
+        raise InputError("a score is infinite.", remedy="Leave a score that does not exist as NaN.")
+    complete = ~(np.isnan(human) | np.isnan(metric)).any(axis=0)
+    if not complete.any():
+        raise InputError("no segment has a human and a metric score of every system.")
+    return human[:, complete], metric[:, complete]
+
+
+def _same_order(judged: Judged) -> NDArray[np.bool_]:
+    """Whether each metric orders each pair of systems as people do, `[metrics, pairs]`."""
+    signs = difference_signs(np.concatenate([judged.human[None], judged.metrics]))
+    return np.asarray(signs[1:] == signs[0])
+
 
 METHODS = ("normal", "permutation", "mtme")
 
@@ -59,16 +145,11 @@ class SoftPairwiseAccuracy(MetaMetric):
 
     def resampled(self, judged: Judged) -> Resampled:
         """Weighted sums of the differences between systems and of their squares make the p-values."""
-        human, metrics = judged.per_unit(judged.human), judged.per_unit(judged.metrics)
-        first, second = np.triu_indices(len(human), 1)
+        scores = np.concatenate([judged.per_unit(judged.human)[None], judged.per_unit(judged.metrics)])
 
         def values(weights: FloatArray) -> FloatArray:
-            def p_values(scores: FloatArray) -> FloatArray:
-                differences = scores[first] - scores[second]
-                return upper_tail(weights @ differences.T, weights @ (differences * differences).T)
-
-            p_human = p_values(human)
-            return np.stack([agreement(p_human, p_values(metric)) for metric in metrics])
+            p = weighted_p_values(scores, weights)
+            return agreement(p[0], p[1:])
 
         return values
 
@@ -83,13 +164,13 @@ class SoftPairwiseAccuracy(MetaMetric):
         if procedure.method == "normal":
             p_human = preferences(people)
             function = segment_swaps if procedure.test == "perm-inputs" else any_swaps
-            return lambda swaps: function(p_human, scores, swaps)
+            return partial(function, p_human, scores)
         p_human = preferences(
             people, method="permutation", permutations=procedure.permutations, seed=procedure.seed
         )
         flips = random_flips(from_seed(procedure.seed), procedure.permutations, people.shape[1])
         as_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
-        return lambda swaps: flipped_swaps(p_human, scores, swaps, as_numbers)
+        return partial(flipped_swaps, p_human, scores, flips=as_numbers)
 
     def on_subsets(self, judged: Judged, chosen: NDArray[np.int64]) -> FloatArray:
         """Dropping systems changes no p-value: means over fewer pairs."""
@@ -151,9 +232,3 @@ def preferences(
     if method == "mtme":
         return mtme_p_values(scores, permutations)
     raise UnknownName("method", method, METHODS)
-
-
-def agreement(p_human: FloatArray, p_metric: FloatArray) -> FloatArray:
-    """`mean over pairs of 1 - |p^h - p^m|`, over the last axis."""
-    agreed: FloatArray = 1.0 - np.abs(p_human - p_metric).mean(axis=-1)
-    return agreed

@@ -1,0 +1,160 @@
+"""`read`: from files, folders, frames or rows to a `Dataset`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from metassay.data.assemble import assemble, join_columns
+from metassay.data.assemble_rankings import assemble_rankings
+from metassay.data.dataset import Dataset
+from metassay.data.readers.judgements import read_judgements
+from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
+from metassay.data.readers.transcripts import read_parallel, read_transcripts
+from metassay.errors import InputError, Place, UnknownName
+from metassay.settings import ReadSettings, names_of, takes
+from metassay.tasks import asr
+from metassay.tasks.base import Evidence, Task
+from metassay.tasks.registry import find_task, guess_task
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+Source = Any
+"""A path or several, a Polars or pandas DataFrame, an Arrow table, a `datasets.Dataset`, a list of dicts."""
+Where = Mapping[str, str | Sequence[str]]
+SPOKEN = frozenset({"utt_id", "utterance", "speaker_id", "speaker"})
+"""Columns that data of speech often has, and other data may have too."""
+
+
+@takes(ReadSettings)
+def read(source: Source, asked: ReadSettings, *, pairs: bool = False) -> Dataset:
+    """Read outputs: CSV, TSV, JSON lines, Parquet, also compressed, or `-`; runs; a frame; a list of dicts.
+
+    `columns` maps a role to a column (`{"item": "seg_id"}`); `where` keeps rows with the given values;
+    `references="per-output"` lets each row keep its own; `join` adds columns of other files by shared keys;
+    `human` names columns of human scores beside those known by their names.
+    Rankings need `qrels`, a file of judgements or of ratings (relevant from `relevant_from` on); judged
+    topics that a run does not answer count as 0, or with `complete=False` are left out of its means.
+    With `pairs` each row is a pair that someone else made: `worse` stands beside `output`, and beside
+    `perturbation` and `severity`, where they are there, any column may serve as context.
+    """
+    if isinstance(source, Dataset):
+        return source
+    how = How(quoting=asked.quoting, task=None if asked.task is None else find_task(asked.task).name)
+    tables, notes = _joined(raw_tables(source, how), asked.join, how)
+    kind, guess = _task(tables, asked.task, language=asked.language, judged=asked.qrels is not None)
+    declared = ",".join(names_of(asked.human))
+    named = dict(asked.columns or {}) | ({"human": declared} if declared else {})
+    if kind.ranked and pairs:
+        raise InputError("pairs of rankings are not read; pairs of texts are.", place=Place(tables[0].file))
+    if kind.ranked:
+        judged = _judgements(asked.qrels, tables[0].file, asked.relevant_from)
+        dataset = assemble_rankings(tables, judged, task=kind, columns=asked.columns, complete=asked.complete)
+    else:
+        dataset = assemble(
+            tables,
+            task=kind,
+            columns=named,
+            references="per-output" if pairs else asked.references,  # a pair is whole by itself
+            language=asked.language,
+            paired=pairs,
+        )
+    files = _named_files(source, asked.join, asked.qrels)
+    dataset = replace(dataset, guess=guess, files=files).with_notes(*dict.fromkeys(notes))
+    return _select(dataset, asked.where, asked.systems, asked.exclude_systems)
+
+
+def read_plain(
+    reference: Sequence[str],
+    hypothesis: Sequence[str],
+    source: str | None = None,
+    *,
+    task: str | None = None,
+    language: str | None = None,
+) -> Dataset:
+    """Read parallel text files: line n of each belongs to segment n; a file's name is its system.
+
+    Transcripts of speech (trn, stm with ctm, Kaldi folders) are matched by utterance instead.
+    """
+    spoken = read_transcripts(reference[0], hypothesis) if len(reference) == 1 and hypothesis else None
+    if spoken is not None:
+        frame, notes = spoken
+        table = RawTable(reference[0], frame, asr.TASK.name, tuple(notes))
+    else:
+        table = RawTable(hypothesis[0], read_parallel(list(reference), list(hypothesis), source))
+    kind, guess = _task([table], task, language=language)
+    dataset = assemble([table], task=kind, language=language)
+    files = _named_files([*reference, *hypothesis], source)
+    return replace(dataset, guess=guess, files=files).with_notes(*table.notes)
+
+
+def _named_files(*sources: Source | Paths | None) -> tuple[str, ...]:
+    """The paths among what was named; frames and rows have none."""
+    several = [source if isinstance(source, list | tuple) else [source] for source in sources]
+    paths = (part for source in several for part in source if isinstance(part, str | os.PathLike))
+    return tuple(os.fspath(path) for path in paths)
+
+
+def _task(
+    tables: Sequence[RawTable], named: str | Task | None, *, language: str | None = None, judged: bool = False
+) -> tuple[Task, str | None]:
+    """The task as named, or as the first table shows it, with a sentence that says so."""
+    names = frozenset(name.lower() for name in tables[0].frame.columns)
+    evidence = Evidence(names, tables[0].task, language, judged)
+    found, why = guess_task(evidence) if named is None else (named, None)
+    task = find_task(found)
+    if why is None:
+        return task, None
+    hint = ""
+    if (spoken := sorted(SPOKEN & names)) and not task.written_alike and not task.ranked:
+        hint = f" If this is speech ({', '.join(spoken)}), say so: --task {asr.TASK.name}."
+    return task, f"Taken for {task.title} (--task {task.name}), since {why}.{hint}"
+
+
+def _judgements(qrels: str | os.PathLike[str] | None, file: str, relevant_from: float) -> pl.DataFrame:
+    if qrels is None:
+        raise InputError(
+            "rankings need relevance judgements.",
+            place=Place(file=file),
+            remedy="Name the file that holds them with --qrels FILE.",
+        )
+    return read_judgements(os.fspath(qrels), threshold=relevant_from)
+
+
+def _joined(tables: Sequence[RawTable], join: Paths | None, how: How) -> tuple[list[RawTable], list[str]]:
+    """The tables with the columns of further files, and notes on what was read and how much matched."""
+    found, notes = list(tables), [note for table in tables for note in table.notes]
+    for file in [] if join is None else paths_of(join):
+        other = joined_table(file, how)
+        for index, table in enumerate(found):
+            frame, note = join_columns(table.frame, other, file=file)
+            found[index] = replace(table, frame=frame)
+            notes.append(note)
+    return found, notes
+
+
+def _select(
+    dataset: Dataset, where: Where | None, systems: Sequence[str] | None, excluded: Sequence[str] | None
+) -> Dataset:
+    for name in [*(systems or ()), *(excluded or ())]:
+        if name not in dataset.systems:
+            raise UnknownName("system", name, dataset.systems)
+    wanted: dict[str, list[str]] = {}
+    for column, values in (where or {}).items():
+        known = ("item", "system", *dataset.metadata)
+        if column not in known:
+            raise UnknownName("column", column, known)
+        wanted[column] = [values] if isinstance(values, str) else list(values)
+    if systems:
+        wanted["system"] = [*wanted.get("system", []), *systems]
+    keep = pl.Series([True] * len(dataset))
+    for column, accepted in wanted.items():
+        keep &= dataset.outputs[column].cast(pl.String).is_in(accepted).fill_null(value=False)
+    if excluded:
+        keep &= ~dataset.outputs["system"].is_in(list(excluded))
+    if not keep.any():
+        raise InputError("no row is left after --where, --systems and --exclude-systems.")
+    return replace(dataset, outputs=dataset.outputs.filter(keep))

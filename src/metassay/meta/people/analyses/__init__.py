@@ -1,1 +1,0 @@
-"""Further questions about a ranking of metrics, one file each."""
