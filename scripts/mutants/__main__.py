@@ -22,6 +22,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from scripts.mutants.forks import KILLED, NOT_IN_PLACE, SURVIVED
 from scripts.mutants.mutations import MutationLost, Placed, listed, place, sampled
 from scripts.mutants.touched import Touched
 
@@ -40,7 +41,8 @@ ROOMS = (
     "workflows",
     "reporting",
 )
-KILLED, SURVIVED, UNTESTED = "killed", "survived", "no test"
+UNTESTED = "no test"
+KILLERS = WORK / "killers.json"
 LONG = 600  # seconds after which a change hangs, which a person would notice
 
 
@@ -85,7 +87,7 @@ def learn(*, all_again: bool = False, nothing: bool = False) -> Touched:
         print(f"learning which tests call what: {folder} ({len(names)} files)", file=sys.stderr)
         trace = WORK / "trace.json"
         trace.unlink(missing_ok=True)
-        _pytest(names, {"MUTANTS_TRACE": str(trace)})
+        _pytest(names, {"MUTANTS_TRACE": str(trace)}).wait()
         found = json.loads(trace.read_text()) if trace.exists() else {}
         for name in names:
             tests = {test: entry for test, entry in found.items() if test.partition("::")[0] == name}
@@ -104,68 +106,116 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _pytest(arguments: Sequence[str], extra: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def _pytest(arguments: Sequence[str], extra: dict[str, str]) -> subprocess.Popen[str]:
     data = os.environ.get("METASSAY_DATA", str(ROOT.parent / "shared" / "data"))
     paths = {"PYTHONPATH": f"{TREE / 'src'}{os.pathsep}{TREE}", "METASSAY_DATA": data}
-    options = ["-q", "-x" if "MUTANTS_TESTS" in extra else "-q", "-p", "scripts.mutants.touched", "-p", "no:cacheprovider"]
-    command = [sys.executable, "-m", "pytest", *options, "-m", "not slow and not browser", "--hypothesis-seed=0"]
-    return subprocess.run(
+    plugins = ["-p", "scripts.mutants.touched", "-p", "scripts.mutants.forks", "-p", "no:cacheprovider"]
+    options = ["-q", *plugins, "-m", "not slow and not browser", "--hypothesis-seed=0"]
+    command = [sys.executable, "-m", "pytest", *options, *(["-x"] if "MUTANTS_TESTS" in extra else [])]
+    return subprocess.Popen(
         [*command, *arguments],
         cwd=TREE,
         env=os.environ | paths | extra,
-        capture_output=True,
+        stdout=subprocess.PIPE if "MUTANTS_TESTS" in extra else subprocess.DEVNULL,
+        stderr=subprocess.STDOUT,
         text=True,
-        check=False,
-        timeout=LONG if "MUTANTS_TESTS" in extra else None,
     )
 
 
-def judge(placed: Placed, touched: Touched, number: int, budget: float) -> Verdict:
-    """Run the tests that call what a mutation changes, in the copy with the mutation in it."""
-    tests = chosen(placed, touched, budget)
-    if not tests:
-        return Verdict(placed, UNTESTED)
+def judge(placed: Sequence[Placed], touched: Touched, budget: float) -> Iterator[Verdict]:
+    """What comes of every mutation: in forks of one process, or where it takes one, in a process of its own."""
+    killers = json.loads(KILLERS.read_text()) if KILLERS.exists() else {}
+    tests = [chosen(each, touched, budget, killers.get(_key(each), "")) for each in placed]
+    jobs = [
+        {"number": number, "path": str(each.path), "text": each.text, "tests": own, "seconds": LONG}
+        for number, (each, own) in enumerate(zip(placed, tests))
+        if own
+    ]
+    in_place = _forked(jobs)
+    for number, (each, own) in enumerate(zip(placed, tests)):
+        if not own:
+            yield Verdict(each, UNTESTED)
+            continue
+        outcome, by = next(in_place)
+        if outcome == NOT_IN_PLACE:
+            outcome, by = _alone(each, own, number)
+        if outcome == KILLED:
+            killers[_key(each)] = by
+            KILLERS.write_text(json.dumps(killers, indent=0))
+        yield Verdict(each, outcome, by, len(own))
+
+
+def _key(placed: Placed) -> str:
+    mutation = placed.mutation
+    return f"{mutation.room}\t{mutation.old}\t{mutation.new}"
+
+
+def _forked(jobs: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The verdicts of all jobs, as they come."""
+    files = sorted({test.partition("::")[0] for job in jobs for test in job["tests"]})
+    asked, verdicts = WORK / "jobs.json", WORK / "verdicts.jsonl"
+    asked.write_text(json.dumps(jobs), encoding="utf-8")
+    verdicts.write_text("")
+    names = {"MUTANTS_JOBS": str(asked), "MUTANTS_VERDICTS": str(verdicts)}
+    with _pytest(files, names) as process, verdicts.open(encoding="utf-8") as lines:
+        for _ in jobs:
+            while not (line := lines.readline()).endswith("\n"):
+                if process.poll() is not None and not line:
+                    sys.exit(f"pytest ended: {process.communicate()[0][-2000:]}")
+                time.sleep(0.1)
+            found = json.loads(line)
+            yield found["outcome"], found["by"]
+
+
+def _alone(placed: Placed, tests: Sequence[str], number: int) -> tuple[str, str]:
+    """The same in a process of its own, with the mutation in the copy of the source."""
     path = placed.path
     before, times = path.read_bytes(), path.stat()
     asked = WORK / "asked.txt"
-    asked.write_text("\n".join(tests))
+    asked.write_text("\n".join(tests), encoding="utf-8")
     path.write_text(placed.text, encoding="utf-8")
     # Python and numba take code as changed by the second and the size of its file.
     os.utime(path, (times.st_atime, int(times.st_mtime) + 10 + number))
-    dropped = _forget_compiled(path)
+    _forget_compiled(path)
     try:
-        done = _pytest(sorted({test.partition("::")[0] for test in tests}), {"MUTANTS_TESTS": str(asked)})
+        with _pytest(
+            sorted({test.partition("::")[0] for test in tests}), {"MUTANTS_TESTS": str(asked)}
+        ) as process:
+            said = process.communicate(timeout=LONG)[0]
     except subprocess.TimeoutExpired:
-        return Verdict(placed, KILLED, "it does not end", len(tests))
+        process.kill()
+        return KILLED, "it does not end"
     finally:
         path.write_bytes(before)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-        if dropped:
-            _forget_compiled(path)
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    if done.returncode == 0:
-        return Verdict(placed, SURVIVED, tests=len(tests))
-    return Verdict(placed, KILLED, failed[0].partition(" - ")[0] if failed else "pytest failed", len(tests))
+        _forget_compiled(path)
+    failed = [line.split(" ")[1] for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return (SURVIVED, "") if process.returncode == 0 else (KILLED, failed[0] if failed else "pytest failed")
 
 
-def _forget_compiled(path: Path) -> bool:
-    """Drop numba's cache where compiled code may hold that of a changed module; whether there was any."""
-    if "njit" not in path.read_text(encoding="utf-8"):
-        return False
-    stems = {path.stem} | {each.stem for each in SOURCE.rglob("*.py") if f"{path.stem} import" in each.read_text()}
+def _forget_compiled(path: Path) -> None:
+    """Drop numba's cache of a module and of those that import it: their code holds the module's."""
+    users = {
+        each.stem
+        for each in SOURCE.rglob("*.py")
+        if f"{path.stem} import" in each.read_text(encoding="utf-8")
+    }
     for cached in SOURCE.rglob("*.nb[ic]"):
-        if cached.name.partition(".")[0] in stems:
+        if cached.name.partition(".")[0] in {path.stem, *users}:
             cached.unlink()
-    return True
 
 
-def chosen(placed: Placed, touched: Touched, budget: float) -> list[str]:
-    """Tests of what a mutation changes: those of its own room first, quick ones before slow, up to a budget."""
+def chosen(placed: Placed, touched: Touched, budget: float, killer: str = "") -> list[str]:
+    """Tests of what a mutation changes, up to a budget: the one that noticed it last time, then those of its
+    own room, quick ones before slow.
+    """
     room = placed.mutation.room
     found = touched.tests_of(placed.function, placed.names)
     near = {test for test in found if test.startswith((f"tests/{room}/", f"src/metassay/{room}/"))}
     module = placed.path.stem.lstrip("_")
-    order = sorted(found, key=lambda test: (_distance(test, near, module), touched.seconds(test), test))
+    order = sorted(
+        found, key=lambda test: (test != killer, _distance(test, near, module), touched.seconds(test), test)
+    )
     taken, spent = [], 0.0
     for test in order:
         spent += touched.seconds(test)
@@ -211,11 +261,15 @@ def table(verdicts: Sequence[Verdict]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--room", choices=ROOMS, action="append", help="only this room (repeatable)")
-    parser.add_argument("--sample", type=int, default=0, help="generic mutations per room instead of the list")
+    parser.add_argument(
+        "--sample", type=int, default=0, help="generic mutations per room instead of the list"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--match", default="", help="only mutations whose text or purpose holds this")
     parser.add_argument("--budget", type=float, default=120, help="seconds of tests for one mutation at most")
-    parser.add_argument("--learn", action="store_true", help="learn again which tests call what, for all tests")
+    parser.add_argument(
+        "--learn", action="store_true", help="learn again which tests call what, for all tests"
+    )
     parser.add_argument("--known", action="store_true", help="learn nothing: choose by what is known already")
     asked = parser.parse_args()
     WORK.mkdir(exist_ok=True)
@@ -229,12 +283,15 @@ def main() -> None:
     placed = [each for each in (drawn if asked.sample else by_hand) if _matches(each, asked.match)]
     touched = learn(all_again=asked.learn, nothing=asked.known)
     verdicts = []
-    for number, each in enumerate(placed, start=1):
-        started = time.monotonic()
-        verdicts.append(judge(each, touched, number, asked.budget))
-        said = f"{verdicts[-1].outcome} {verdicts[-1].by}"
-        took = f"{time.monotonic() - started:.0f} s"
-        print(f"[{number}/{len(placed)}] {each.function}:{each.line} {each.mutation.new!r}: {said} ({took})", flush=True)
+    started = time.monotonic()
+    for verdict in judge(placed, touched, asked.budget):
+        verdicts.append(verdict)
+        each, took = verdict.placed, f"{time.monotonic() - started:.0f} s"
+        said = f"{verdict.outcome} {verdict.by}"
+        print(
+            f"[{len(verdicts)}/{len(placed)} {took}] {each.function}:{each.line} {each.mutation.new!r}: {said}",
+            flush=True,
+        )
     print(table(verdicts))
     alive = any(each.outcome != KILLED and not each.placed.mutation.equivalent for each in verdicts)
     sys.exit(1 if alive else 0)

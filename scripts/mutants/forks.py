@@ -47,7 +47,10 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def _forked(
-    session: pytest.Session, job: dict[str, Any], items: dict[str, pytest.Item], live: dict[Place, list[FunctionType]]
+    session: pytest.Session,
+    job: dict[str, Any],
+    items: dict[str, pytest.Item],
+    live: dict[Place, list[FunctionType]],
 ) -> tuple[str, str]:
     reader, writer = os.pipe()
     child = os.fork()
@@ -79,7 +82,10 @@ def _wait(child: int, seconds: float) -> bool:
 
 
 def _tried(
-    session: pytest.Session, job: dict[str, Any], items: dict[str, pytest.Item], live: dict[Place, list[FunctionType]]
+    session: pytest.Session,
+    job: dict[str, Any],
+    items: dict[str, pytest.Item],
+    live: dict[Place, list[FunctionType]],
 ) -> tuple[str, str]:
     try:
         exchange(Path(job["path"]), job["text"], live)
@@ -112,7 +118,10 @@ def exchange(path: Path, text: str, live: dict[Place, list[FunctionType]]) -> No
     old, new = ast.parse(before), ast.parse(text)
     if len(old.body) != len(new.body):
         raise NotInPlace("statements come or go")
-    codes = dict(_functions(compile(before, str(path), "exec"))), dict(_functions(compile(text, str(path), "exec")))
+    codes = (
+        dict(_functions(compile(before, str(path), "exec"))),
+        dict(_functions(compile(text, str(path), "exec"))),
+    )
     for one, two in zip(old.body, new.body):
         if ast.dump(one) == ast.dump(two):
             continue
@@ -177,7 +186,9 @@ def _same(one: CodeType, two: CodeType) -> bool:
     if one.co_code != two.co_code or one.co_names != two.co_names or len(one.co_consts) != len(two.co_consts):
         return False
     return all(
-        _same(a, b) if isinstance(a, CodeType) and isinstance(b, CodeType) else (type(a), repr(a)) == (type(b), repr(b))
+        _same(a, b)
+        if isinstance(a, CodeType) and isinstance(b, CodeType)
+        else (type(a), repr(a)) == (type(b), repr(b))
         for a, b in zip(one.co_consts, two.co_consts)
     )
 
@@ -185,8 +196,14 @@ def _same(one: CodeType, two: CodeType) -> bool:
 def _exchange_constants(module: ModuleType, statement: ast.stmt, names: list[str], tree: ast.Module) -> None:
     """Give constants their new values in the module and wherever they were imported to."""
     for node in tree.body:
-        used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
-        compiled = isinstance(node, ast.FunctionDef) and any("njit" in ast.dump(d) for d in node.decorator_list)
+        used = {
+            each.id
+            for each in ast.walk(node)
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+        }
+        compiled = isinstance(node, ast.FunctionDef) and any(
+            "njit" in ast.dump(d) for d in node.decorator_list
+        )
         beyond = not isinstance(node, ast.FunctionDef | ast.ClassDef)
         if used & set(names) and (compiled or beyond):
             raise NotInPlace("a constant of compiled code, or of others")
@@ -199,7 +216,7 @@ def _exchange_constants(module: ModuleType, statement: ast.stmt, names: list[str
         ):
             raise NotInPlace("a default value")
     space = dict(vars(module))
-    exec(compile(ast.Module([statement], []), str(module.__file__), "exec"), space)  # noqa: S102 - our own source
+    exec(compile(ast.Module([statement], []), str(module.__file__), "exec"), space)
     for name in names:
         old = getattr(module, name)
         for other in list(sys.modules.values()):

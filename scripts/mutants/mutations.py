@@ -79,13 +79,17 @@ def listed(room: str | None = None) -> list[Mutation]:
 
 def place(mutation: Mutation, source: Path) -> Placed:
     """Where a mutation of the list lies today: its fragment must occur once in the room."""
-    texts = {path: path.read_text(encoding="utf-8") for path in sorted((source / mutation.room).rglob("*.py"))}
+    texts = {
+        path: path.read_text(encoding="utf-8") for path in sorted((source / mutation.room).rglob("*.py"))
+    }
     places = [(path, text) for path, text in texts.items() for _ in range(text.count(mutation.old))]
     if len(places) != 1:
         where = ", ".join(path.relative_to(source).as_posix() for path, _ in places) or "nowhere"
         raise MutationLost(f"{mutation.room}: {mutation.old!r} is found {len(places)} times ({where}).")
     path, text = places[0]
-    return _placed(mutation, path, text, text.index(mutation.old), text.replace(mutation.old, mutation.new), source)
+    return _placed(
+        mutation, path, text, text.index(mutation.old), text.replace(mutation.old, mutation.new), source
+    )
 
 
 def _placed(mutation: Mutation, path: Path, text: str, start: int, changed: str, source: Path) -> Placed:
@@ -108,7 +112,9 @@ def _covers(node: ast.AST, line: int) -> bool:
 def _assigned(tree: ast.AST, line: int) -> Iterator[str]:
     """The names that the statement at a line gives values to, and its class if it is in one."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign | ast.AnnAssign | ast.ClassDef) and node.lineno <= line <= (node.end_lineno or 0):
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.ClassDef) and node.lineno <= line <= (
+            node.end_lineno or 0
+        ):
             if isinstance(node, ast.ClassDef):
                 yield node.name
                 continue

@@ -66,7 +66,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
         seconds = time.perf_counter() - started
         calls = _called.union(*(_by_fixture[name] for name in getattr(item, "fixturenames", ())))
         outcome = _reports.get(item.nodeid, "?")
-        _records[item.nodeid] = {"seconds": round(seconds, 3), "outcome": outcome, "calls": sorted(_ours(calls))}
+        _records[item.nodeid] = {
+            "seconds": round(seconds, 3),
+            "outcome": outcome,
+            "calls": sorted(_ours(calls)),
+        }
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -81,7 +85,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if asked:
         order = {name: at for at, name in enumerate(Path(asked).read_text().splitlines())}
         left_out = [item for item in items if item.nodeid not in order]
-        items[:] = sorted((item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid])
+        items[:] = sorted(
+            (item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid]
+        )
         config.hook.pytest_deselected(items=left_out)
 
 
