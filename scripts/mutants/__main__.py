@@ -124,7 +124,7 @@ def _pytest(arguments: Sequence[str], extra: dict[str, str]) -> subprocess.Popen
 
 def judge(placed: Sequence[Placed], touched: Touched, budget: float) -> Iterator[Verdict]:
     """What comes of every mutation: in forks of one process, or where it takes one, in a process of its own."""
-    killers = json.loads(KILLERS.read_text()) if KILLERS.exists() else {}
+    killers = _killers()
     tests = [chosen(each, touched, budget, killers.get(_key(each), "")) for each in placed]
     jobs = [
         {"number": number, "path": str(each.path), "text": each.text, "tests": own, "seconds": LONG}
@@ -143,6 +143,11 @@ def judge(placed: Sequence[Placed], touched: Touched, budget: float) -> Iterator
             killers[_key(each)] = by
             KILLERS.write_text(json.dumps(killers, indent=0))
         yield Verdict(each, outcome, by, len(own))
+
+
+def _killers() -> dict[str, str]:
+    """By mutation the test that noticed it last time."""
+    return json.loads(KILLERS.read_text()) if KILLERS.exists() else {}
 
 
 def _key(placed: Placed) -> str:
@@ -266,6 +271,7 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--match", default="", help="only mutations whose text or purpose holds this")
+    parser.add_argument("--alive", action="store_true", help="only what no test has noticed so far")
     parser.add_argument("--budget", type=float, default=120, help="seconds of tests for one mutation at most")
     parser.add_argument(
         "--learn", action="store_true", help="learn again which tests call what, for all tests"
@@ -281,6 +287,8 @@ def main() -> None:
         sys.exit(str(lost))
     drawn = [each for room in rooms for each in sampled(room, SOURCE, asked.sample, asked.seed)]
     placed = [each for each in (drawn if asked.sample else by_hand) if _matches(each, asked.match)]
+    if asked.alive:
+        placed = [each for each in placed if _key(each) not in _killers()]
     touched = learn(all_again=asked.learn, nothing=asked.known)
     verdicts = []
     started = time.monotonic()

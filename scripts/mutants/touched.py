@@ -142,8 +142,8 @@ class Touched:
 
         `names` are what is assigned where a change is not inside any function.
         """
-        found = set(self.by_function.get(function, ()))
-        words = set(names) or ({function.rpartition(":")[2].rpartition(".")[2]} if not found else set())
+        found = set() if names else set(self.by_function.get(function, ()))
+        words = set(names) or {function.rpartition(":")[2].rpartition(".")[2]}
         seen: set[str] = set()
         while words and not found:
             callers = {place for word in words for place in self.mentions.get(word, ())} - seen

@@ -100,7 +100,7 @@ def test_contexts_of_unequal_size_weigh_by_their_items():
     assert found.to_dict()["contexts"]["side"]["robustness"][0]["robust_accuracy"] == pytest.approx(0.9)
 
 
-def test_confounding_is_averaged_over_the_contexts_of_the_first_column(pairs):
+def test_confounding_is_averaged_over_the_contexts_of_the_first_column():
     """A method is right in 3 of 4 pairs of a large system and in none of a small one's: ⅜, not 6 of 9."""
     item = np.arange(9)
     outcome = np.where(item % 4 == 3, -1, 1)
