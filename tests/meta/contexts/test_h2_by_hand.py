@@ -1,14 +1,19 @@
 """H2 and H1 in cases small enough to be written down: who stands where, what is stretched, what is never zero."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import kendalltau, norm, t
 
 from metassay.meta.contexts.accuracy import tally, whole
 from metassay.meta.contexts.assay import assay_pairs
+from metassay.meta.contexts.evidence import table_evidence
 from metassay.meta.contexts.h1 import _smallest, accuracy_change, cross_methods, exchange_levels
 from metassay.meta.contexts.h2 import ContextOrder, compare_with_global, order_change, split_half
 from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.tables import _context_clusters, answer_entry
 from metassay.stats.bootstrap import ClusterHalves
 
 OVERALL = np.array([0.9, 0.8, 0.7])
@@ -132,3 +137,28 @@ def test_who_is_behind_within_the_top_group_is_told_by_paired_differences():
                 expected.add(names[j])
     assert expected
     assert set(found["behind"]) == expected
+
+
+def test_a_metric_serves_a_group_of_contexts_if_it_may_be_best_in_all_of_them():
+    """u and v order the metrics alike: a may be best in both, b in u alone, c in v alone; d serves w."""
+    evidence = replace(
+        table_evidence("abcd", "uvw", np.full((4, 3), 0.5)),
+        top=np.array([[True, True, True, False], [True, True, False, False], [True, False, True, False],
+                      [True, False, False, True]]),
+    )  # fmt: skip
+    h2 = SimpleNamespace(order=np.arange(3), group=np.array([0, 0, 1]), matrix=np.eye(4) + 0.5)
+    column = SimpleNamespace(h2=h2, contexts=Contexts("kind", tuple("uvw"), np.arange(3)))
+    groups = _context_clusters(column, evidence)
+    assert [(group["contexts"], group["metrics"]) for group in groups] == [
+        (["u", "v"], ["a"]),
+        (["w"], ["d"]),
+    ]
+
+
+def test_the_answer_leaves_out_who_is_behind_over_all_outputs():
+    leads = [
+        {"column": None, "context": "global", "better": "a", "worse": "b"},
+        {"column": "domain", "context": "news", "better": "a", "worse": "c"},
+    ]
+    found = answer_entry({"domain": {"news": {"choice": "a"}}}, {"lead": leads}, "a", ["a", "b", "c"])
+    assert found == {"metric": "a", "top_group": ["a", "c"], "exceptions": []}
