@@ -1,15 +1,15 @@
 """Change the source and see whether a test notices: `python -m scripts.mutants [--room meta] [--sample 20]`.
 
-Works on a copy of the checkout under `.mutants/`, never on the checkout. First the suite runs once, to learn which
-tests call which functions (again only for test files that changed); then, for every mutation, the tests that call
-what it changes, quickest first, until one fails. The table gives the share noticed in each room; what survives is
-named, and what no test can notice stands apart with the reason.
+Works on a copy of the checkout under `.mutants/`, never on the checkout. First the suite runs once, to learn
+which tests call which functions (again only for test files that changed); then, for every mutation, the tests
+that call what it changes, quickest first, until one fails. The table gives the share noticed in each room;
+what survives is named, and what no test can notice stands apart with the reason. Last, the tests that noticed
+something run on the source as it is: a test that fails there has noticed nothing.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import subprocess
@@ -17,19 +17,15 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from scripts.mutants.checkout import FIRST_ONLY, LOG, SOURCE, WORK, learn, run_pytest, update_tree
 from scripts.mutants.forks import KILLED, NOT_IN_PLACE, SURVIVED
 from scripts.mutants.mutations import MutationLost, Placed, listed, place, sampled
 from scripts.mutants.touched import Touched
 
-ROOT = Path(__file__).parents[2]
-WORK = Path(os.environ.get("MUTANTS_WORK", ROOT / ".mutants"))
-TREE = WORK / "tree"
-SOURCE = TREE / "src" / "metassay"
 ROOMS = (
     "meta",
     "stats",
@@ -56,74 +52,8 @@ class Verdict:
     tests: int = 0
 
 
-def update_tree() -> None:
-    """Copy what changed in the checkout, with its times, so that compiled code is made again when it must."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout.decode().split("\0")
-    wanted = {name for name in names if name and (ROOT / name).is_file()}
-    for old in [path for path in TREE.rglob("*") if path.is_file() and not _made(path)]:
-        if old.relative_to(TREE).as_posix() not in wanted:
-            old.unlink()
-    for name in wanted:
-        content, target = (ROOT / name).read_bytes(), TREE / name
-        if not target.is_file() or target.read_bytes() != content:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-
-
-def _made(path: Path) -> bool:
-    return bool({"__pycache__", ".pytest_cache", ".hypothesis"} & set(path.parts))
-
-
-def learn(*, all_again: bool = False, nothing: bool = False) -> Touched:
-    """Which tests call what, from the last time where a test file is still the same (or for `nothing` new)."""
-    record = WORK / "touched.json"
-    known: dict[str, Any] = json.loads(record.read_text()) if record.exists() and not all_again else {}
-    files = {path.relative_to(TREE).as_posix(): _digest(path) for path in _test_files()}
-    known = {name: entry for name, entry in known.items() if nothing or files.get(name) == entry["digest"]}
-    stale = [] if nothing else sorted(set(files) - set(known))
-    for folder, group in groupby(stale, key=lambda name: name.rpartition("/")[0]):
-        names = list(group)
-        print(f"learning which tests call what: {folder} ({len(names)} files)", file=sys.stderr)
-        trace = WORK / "trace.json"
-        trace.unlink(missing_ok=True)
-        _pytest(names, {"MUTANTS_TRACE": str(trace)}).wait()
-        found = json.loads(trace.read_text()) if trace.exists() else {}
-        for name in names:
-            tests = {test: entry for test, entry in found.items() if test.partition("::")[0] == name}
-            known[name] = {"digest": files[name], "tests": tests}
-        record.write_text(json.dumps(known))
-    tests = {test: entry for file in known.values() for test, entry in file["tests"].items()}
-    return Touched(tests, SOURCE)
-
-
-def _test_files() -> Iterator[Path]:
-    yield from (TREE / "tests").rglob("test_*.py")
-    yield from (path for path in SOURCE.rglob("*.py") if ">>> " in path.read_text(encoding="utf-8"))
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _pytest(arguments: Sequence[str], extra: dict[str, str]) -> subprocess.Popen[str]:
-    data = os.environ.get("METASSAY_DATA", str(ROOT.parent / "shared" / "data"))
-    paths = {"PYTHONPATH": f"{TREE / 'src'}{os.pathsep}{TREE}", "METASSAY_DATA": data}
-    plugins = ["-p", "scripts.mutants.touched", "-p", "scripts.mutants.forks", "-p", "no:cacheprovider"]
-    options = ["-q", *plugins, "-m", "not slow and not browser", "--hypothesis-seed=0"]
-    command = [sys.executable, "-m", "pytest", *options, *(["-x"] if "MUTANTS_TESTS" in extra else [])]
-    return subprocess.Popen(
-        [*command, *arguments],
-        cwd=TREE,
-        env=os.environ | paths | extra,
-        stdout=subprocess.PIPE if "MUTANTS_TESTS" in extra else subprocess.DEVNULL,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
 def judge(placed: Sequence[Placed], touched: Touched, budget: float) -> Iterator[Verdict]:
-    """What comes of every mutation: in forks of one process, or where it takes one, in a process of its own."""
+    """What comes of every mutation, in forks of one process; where it takes one, in a process of its own."""
     killers = _killers()
     tests = [chosen(each, touched, budget, killers.get(_key(each), "")) for each in placed]
     jobs = [
@@ -131,18 +61,26 @@ def judge(placed: Sequence[Placed], touched: Touched, budget: float) -> Iterator
         for number, (each, own) in enumerate(zip(placed, tests))
         if own
     ]
-    in_place = _forked(jobs)
-    for number, (each, own) in enumerate(zip(placed, tests)):
+    for each, own in zip(placed, tests):
         if not own:
             yield Verdict(each, UNTESTED)
-            continue
-        outcome, by = next(in_place)
+    alone = []
+    for job, (outcome, by) in zip(jobs, _forked(jobs)):
         if outcome == NOT_IN_PLACE:
-            outcome, by = _alone(each, own, number)
-        if outcome == KILLED:
-            killers[_key(each)] = by
-            KILLERS.write_text(json.dumps(killers, indent=0))
-        yield Verdict(each, outcome, by, len(own))
+            alone.append(job["number"])
+        else:
+            yield _kept(Verdict(placed[job["number"]], outcome, by, len(job["tests"])))
+    for number in alone:
+        yield _kept(
+            Verdict(placed[number], *_alone(placed[number], tests[number], number), len(tests[number]))
+        )
+
+
+def _kept(verdict: Verdict) -> Verdict:
+    """The verdict; the test that noticed a mutation is remembered, to be the first one asked the next time."""
+    if verdict.outcome == KILLED:
+        KILLERS.write_text(json.dumps(_killers() | {_key(verdict.placed): verdict.by}, indent=0))
+    return verdict
 
 
 def _killers() -> dict[str, str]:
@@ -162,11 +100,11 @@ def _forked(jobs: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     asked.write_text(json.dumps(jobs), encoding="utf-8")
     verdicts.write_text("")
     names = {"MUTANTS_JOBS": str(asked), "MUTANTS_VERDICTS": str(verdicts)}
-    with _pytest(files, names) as process, verdicts.open(encoding="utf-8") as lines:
+    with run_pytest(files, names) as process, verdicts.open(encoding="utf-8") as lines:
         for _ in jobs:
             while not (line := lines.readline()).endswith("\n"):
                 if process.poll() is not None and not line:
-                    sys.exit(f"pytest ended: {process.communicate()[0][-2000:]}")
+                    sys.exit(f"pytest ended:\n{LOG.read_text(encoding='utf-8')[-2000:]}")
                 time.sleep(0.1)
             found = json.loads(line)
             yield found["outcome"], found["by"]
@@ -176,16 +114,14 @@ def _alone(placed: Placed, tests: Sequence[str], number: int) -> tuple[str, str]
     """The same in a process of its own, with the mutation in the copy of the source."""
     path = placed.path
     before, times = path.read_bytes(), path.stat()
-    asked = WORK / "asked.txt"
+    asked, files = WORK / "asked.txt", sorted({test.partition("::")[0] for test in tests})
     asked.write_text("\n".join(tests), encoding="utf-8")
     path.write_text(placed.text, encoding="utf-8")
     # Python and numba take code as changed by the second and the size of its file.
     os.utime(path, (times.st_atime, int(times.st_mtime) + 10 + number))
     _forget_compiled(path)
     try:
-        with _pytest(
-            sorted({test.partition("::")[0] for test in tests}), {"MUTANTS_TESTS": str(asked)}
-        ) as process:
+        with run_pytest(files, {"MUTANTS_TESTS": str(asked)} | FIRST_ONLY) as process:
             said = process.communicate(timeout=LONG)[0]
     except subprocess.TimeoutExpired:
         process.kill()
@@ -234,6 +170,22 @@ def _distance(test: str, near: set[str], module: str) -> int:
     return 0 if test in near and module in test.partition("::")[0] else 1 if test in near else 2
 
 
+def without_idle(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts, with those of tests that fail on the source as it is taken back."""
+    killers = {verdict.by for verdict in verdicts if "::" in verdict.by}
+    asked = WORK / "asked.txt"
+    asked.write_text("\n".join(sorted(killers)), encoding="utf-8")
+    if not killers:
+        return list(verdicts)
+    files = sorted({test.partition("::")[0] for test in killers})
+    with run_pytest(files, {"MUTANTS_TESTS": str(asked)}) as process:
+        said = process.communicate()[0]
+    idle = {line.split(" ")[1] for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))}
+    for test in sorted(idle):
+        print(f"fails without any mutation: {test}")
+    return [replace(verdict, outcome=SURVIVED) if verdict.by in idle else verdict for verdict in verdicts]
+
+
 def table(verdicts: Sequence[Verdict]) -> str:
     """Per room: mutations, noticed, the share without the equivalent ones; then what survives."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -253,9 +205,10 @@ def table(verdicts: Sequence[Verdict]) -> str:
             placed = verdict.placed
             where = f"{placed.function.partition(':')[0]}:{placed.line}"
             why = placed.mutation.equivalent
+            fate = "EQUIVALENT" if why else verdict.outcome.upper()
             lines += [
                 "",
-                f"{'EQUIVALENT' if why else verdict.outcome.upper()} {where} {placed.mutation.breaks} ({verdict.tests} tests)",
+                f"{fate} {where} {placed.mutation.breaks} ({verdict.tests} tests)",
                 f"  - {placed.mutation.old!r}",
                 f"  + {placed.mutation.new!r}",
                 *([f"  {why}"] if why else []),
@@ -296,10 +249,9 @@ def main() -> None:
         verdicts.append(verdict)
         each, took = verdict.placed, f"{time.monotonic() - started:.0f} s"
         said = f"{verdict.outcome} {verdict.by}"
-        print(
-            f"[{len(verdicts)}/{len(placed)} {took}] {each.function}:{each.line} {each.mutation.new!r}: {said}",
-            flush=True,
-        )
+        count = f"{len(verdicts)}/{len(placed)}"
+        print(f"[{count} {took}] {each.function}:{each.line} {each.mutation.new!r}: {said}", flush=True)
+    verdicts = without_idle(verdicts)
     print(table(verdicts))
     alive = any(each.outcome != KILLED and not each.placed.mutation.equivalent for each in verdicts)
     sys.exit(1 if alive else 0)

@@ -1,9 +1,10 @@
-"""Mutations tried in forks of one process: imports and collection are paid once, a mutation costs its tests alone.
+"""Mutations tried in forks of one process: imports and collection are paid once, then each costs its tests.
 
-A plug-in for pytest. With `MUTANTS_JOBS=jobs.json` it runs, instead of the tests collected, every job in a fork:
-the functions and constants that the mutation changes are exchanged, and its tests run until one fails. What came
-of each job is appended to `MUTANTS_VERDICTS`. A mutation that cannot be exchanged in place (compiled code, class
-bodies, what is computed on import) is answered with `not in place`, for the caller to try in a process of its own.
+A plug-in for pytest. With `MUTANTS_JOBS=jobs.json` it runs, instead of the tests collected, every job in a
+fork: the functions and constants that the mutation changes are exchanged, and its tests run until one fails.
+What came of each job is appended to `MUTANTS_VERDICTS`. A mutation that cannot be exchanged in place
+(compiled code, class bodies, what is computed on import) is answered with `not in place`, for the caller to
+try in a process of its own.
 """
 
 from __future__ import annotations

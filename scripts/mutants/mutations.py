@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -18,6 +18,7 @@ from random import Random
 from scripts.mutants.touched import functions_of
 
 LISTS = Path(__file__).parent / "lists"
+Span = Callable[[ast.expr], tuple[int, int]]
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=",
     ast.LtE: "<",
@@ -39,6 +40,9 @@ ARITHMETIC: dict[type[ast.operator], str] = {
     ast.BitAnd: "|",
     ast.BitOr: "&",
 }
+
+
+SYMMETRIC = {"min", "max", "minimum", "maximum", "fmin", "fmax", "hypot", "isinstance"}
 
 
 class MutationLost(Exception):
@@ -158,37 +162,43 @@ def _changes(text: str) -> Iterator[tuple[int, int, str]]:
         silent = {id(inner) for node in ast.walk(function) if _says(node) for inner in ast.walk(node)}
         for node in ast.walk(function):
             if id(node) not in silent:
-                for first, last, new in _change(node, span, text):
-                    yield first, last, new
+                yield from _operators(node, span, text)
+                yield from _values(node, span, text)
 
 
 def _says(node: ast.AST) -> bool:
     """Parts whose change changes words or types but no result."""
-    return isinstance(node, ast.Raise | ast.JoinedStr | ast.arg | ast.AnnAssign) and not (
-        isinstance(node, ast.AnnAssign) and node.value is not None
-    )
+    return isinstance(node, ast.Raise | ast.JoinedStr | ast.arg)
 
 
-def _change(node: ast.AST, span: object, text: str) -> Iterator[tuple[int, int, str]]:
-    assert callable(span)
+def _operators(node: ast.AST, span: Span, text: str) -> Iterator[tuple[int, int, str]]:
     match node:
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             yield span(left)[1], span(right)[0], f" {COMPARISONS[type(operator)]} "
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in ARITHMETIC:
-            between = text[span(left)[1] : span(right)[0]]
-            if not set(between) - set(" +-*/&|"):
+            if not set(text[span(left)[1] : span(right)[0]]) - set(" +-*/&|"):
                 yield span(left)[1], span(right)[0], f" {ARITHMETIC[type(operator)]} "
         case ast.BoolOp(op=operator, values=[first, second]):
             yield span(first)[1], span(second)[0], " or " if isinstance(operator, ast.And) else " and "
         case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert(), operand=operand):
             yield span(node)[0], span(operand)[0], ""
+
+
+def _values(node: ast.AST, span: Span, text: str) -> Iterator[tuple[int, int, str]]:
+    match node:
         case ast.Constant(value=bool(value)):
             yield *span(node), str(not value)
         case ast.Constant(value=int() | float() as value):
             yield *span(node), repr(value + 1)
-        case ast.Call(args=[first, second], keywords=[]) if not isinstance(second, ast.Starred):
+        case ast.Call(func=called, args=[first, second], keywords=[]) if _ordered(called, second):
             one, two = (text[slice(*span(each))] for each in (first, second))
             if one != two:
                 yield span(first)[0], span(second)[1], f"{two}, {one}"
         case ast.IfExp(test=test):
             yield *span(test), f"not ({text[slice(*span(test))]})"
+
+
+def _ordered(called: ast.expr, second: ast.expr) -> bool:
+    """Whether the order of two arguments can matter."""
+    name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+    return name not in SYMMETRIC and not isinstance(second, ast.Starred)

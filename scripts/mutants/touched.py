@@ -1,8 +1,8 @@
 """Which tests run which functions: a plug-in for pytest that writes it down, and the choice made from it.
 
 `pytest -p scripts.mutants.touched` with `MUTANTS_TRACE=file.json` records for every test its seconds and the
-functions of `src` it called, in its fixtures too. With `MUTANTS_TESTS=file.txt` it runs the tests named there, in
-that order, and no others. Code compiled by numba leaves no trace; see `Touched.tests_of`.
+functions of `src` it called, in its fixtures too. With `MUTANTS_TESTS=file.txt` it runs the tests named
+there, in that order, and no others. Code compiled by numba leaves no trace; see `Touched.tests_of`.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def pytest_sessionfinish() -> None:
 
 
 def _ours(calls: Iterable[CodeType]) -> set[str]:
-    """`meta/contexts/h1.py:test_column`, and `…:Class.method`; what is nested counts as its outer function."""
+    """`meta/contexts/h1.py:movable`, and `…:Class.method`; what is nested counts as its outer function."""
     return {
         f"{code.co_filename.rpartition(SOURCE)[2]}:{code.co_qualname.partition('.<locals>')[0]}"
         for code in calls
@@ -159,7 +159,7 @@ class Touched:
 
 
 def functions_of(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.AST]]:
-    """The functions and methods of a module, each with its qualified name; nested ones belong to the outer."""
+    """The functions and methods of a module with their qualified names; nested ones belong to the outer."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield prefix + node.name, node
