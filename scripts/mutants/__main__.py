@@ -77,7 +77,7 @@ def judge(placed: Sequence[Placed], touched: Touched, budget: float) -> Iterator
 
 
 def _kept(verdict: Verdict) -> Verdict:
-    """The verdict; the test that noticed a mutation is remembered, to be the first one asked the next time."""
+    """The verdict; the test that noticed a mutation is remembered, to be asked first the next time."""
     if verdict.outcome == KILLED:
         KILLERS.write_text(json.dumps(_killers() | {_key(verdict.placed): verdict.by}, indent=0))
     return verdict

@@ -18,7 +18,7 @@ from metassay.meta.contexts.claims import (
     trend_p_values,
 )
 from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.meta.contexts.tables import _varying
+from metassay.meta.contexts.tables import _shown, _varying
 from metassay.stats.bootstrap import ClusterHalves
 
 
@@ -177,3 +177,10 @@ def test_trends_take_five_contexts():
     found = claims(np.linspace(0.2, 0.9, 5)[None].repeat(2, axis=0), five, values=("1", "2", "3", "4", "5"))
     assert found["tests"]["trend"] == 2
     assert {row["metric"] for row in found["trend"]} == {"m0", "m1"}
+
+
+def test_leads_worth_a_row_are_those_of_the_first_choice_and_the_clearest():
+    p = np.array([[np.nan, 0.4, np.nan], [0.3, np.nan, 0.01], [0.2, 0.9, np.nan]])
+    assert _shown(p, 0, everywhere=True) == [(0, 1)]
+    assert _shown(p, 0, everywhere=False) == [(1, 2), (1, 0), (2, 0)]
+    assert _shown(np.full((2, 2), np.nan), 0, everywhere=False) == []
