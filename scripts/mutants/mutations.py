@@ -9,9 +9,11 @@ declarations have little to mutate and are rarely drawn, since places are drawn,
 from __future__ import annotations
 
 import ast
+import functools
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from random import Random
 
@@ -62,14 +64,25 @@ class Mutation:
 
 @dataclass(frozen=True)
 class Placed:
-    """A mutation in the tree as it is: the file, what it becomes, and the function or names it lies in."""
+    """A mutation in the tree as it is: the file, the source folder, the text before and after, the line."""
 
     mutation: Mutation
     path: Path
+    source: Path
+    before: str
     text: str
-    function: str
-    names: tuple[str, ...]
     line: int
+
+    @cached_property
+    def function(self) -> str:
+        """The function that it lies in, as `stats/multiplicity.py:holm`."""
+        inside = [name for name, node in functions_of(_parsed(self.before)) if _covers(node, self.line)]
+        return f"{self.path.relative_to(self.source).as_posix()}:{inside[0] if inside else '<module>'}"
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Outside of functions, what it gives a value to."""
+        return tuple(_assigned(_parsed(self.before), self.line)) if self.function.endswith("<module>") else ()
 
 
 def listed(room: str | None = None) -> list[Mutation]:
@@ -83,29 +96,30 @@ def listed(room: str | None = None) -> list[Mutation]:
 
 def place(mutation: Mutation, source: Path) -> Placed:
     """Where a mutation of the list lies today: its fragment must occur once in the room."""
-    texts = {
-        path: path.read_text(encoding="utf-8") for path in sorted((source / mutation.room).rglob("*.py"))
-    }
+    texts = _texts(source / mutation.room)
     places = [(path, text) for path, text in texts.items() for _ in range(text.count(mutation.old))]
     if len(places) != 1:
         where = ", ".join(path.relative_to(source).as_posix() for path, _ in places) or "nowhere"
         raise MutationLost(f"{mutation.room}: {mutation.old!r} is found {len(places)} times ({where}).")
     path, text = places[0]
-    return _placed(
-        mutation, path, text, text.index(mutation.old), text.replace(mutation.old, mutation.new), source
-    )
+    changed = text.replace(mutation.old, mutation.new)
+    return _placed(mutation, path, source, text, changed, text.index(mutation.old))
 
 
-def _placed(mutation: Mutation, path: Path, text: str, start: int, changed: str, source: Path) -> Placed:
+@functools.cache
+def _texts(room: Path) -> dict[Path, str]:
+    """The modules of a room, read once."""
+    return {path: path.read_text(encoding="utf-8") for path in sorted(room.rglob("*.py"))}
+
+
+_parsed = functools.lru_cache(maxsize=500)(ast.parse)
+
+
+def _placed(mutation: Mutation, path: Path, source: Path, text: str, changed: str, start: int) -> Placed:
     if changed == text:
         raise MutationLost(f"{mutation.room}: {mutation.old!r} is replaced by itself.")
     ast.parse(changed)
-    line = text.count("\n", 0, start) + 1
-    tree = ast.parse(text)
-    inside = [name for name, node in functions_of(tree) if _covers(node, line)]
-    names = () if inside else tuple(_assigned(tree, line))
-    function = f"{path.relative_to(source).as_posix()}:{inside[0] if inside else '<module>'}"
-    return Placed(mutation, path, changed, function, names, line)
+    return Placed(mutation, path, source, text, changed, text.count("\n", 0, start) + 1)
 
 
 def _covers(node: ast.AST, line: int) -> bool:
@@ -128,21 +142,17 @@ def _assigned(tree: ast.AST, line: int) -> Iterator[str]:
 
 def sampled(room: str, source: Path, count: int, seed: int) -> list[Placed]:
     """Generic mutations of a room, drawn without regard to what tests there are."""
-    changes = [
-        (path, change)
-        for path in sorted((source / room).rglob("*.py"))
-        for change in _changes(path.read_text(encoding="utf-8"))
-    ]
+    changes = [(path, change) for path, text in _texts(source / room).items() for change in _changes(text)]
     drawn = Random(f"{seed}/{room}").sample(changes, min(count, len(changes)))
     return [_generic(room, path, *change, source) for path, change in drawn]
 
 
 def _generic(room: str, path: Path, start: int, end: int, new: str, source: Path) -> Placed:
-    text = path.read_text(encoding="utf-8")
+    text = _texts(source / room)[path]
     line = text.count("\n", 0, start)
     changed = text[:start] + new + text[end:]
     before, after = text.splitlines()[line].strip(), changed.splitlines()[line].strip()
-    return _placed(Mutation(room, before, after, "generic"), path, text, start, changed, source)
+    return _placed(Mutation(room, before, after, "generic"), path, source, text, changed, start)
 
 
 def _changes(text: str) -> Iterator[tuple[int, int, str]]:
@@ -158,7 +168,7 @@ def _changes(text: str) -> Iterator[tuple[int, int, str]]:
     def span(node: ast.expr) -> tuple[int, int]:
         return at(node.lineno, node.col_offset), at(node.end_lineno or 0, node.end_col_offset or 0)
 
-    for _, function in functions_of(ast.parse(text)):
+    for _, function in functions_of(_parsed(text)):
         silent = {id(inner) for node in ast.walk(function) if _says(node) for inner in ast.walk(node)}
         for node in ast.walk(function):
             if id(node) not in silent:
