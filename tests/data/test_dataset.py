@@ -5,7 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from metassay.data.columns import reference_columns
 from metassay.data.dataset import Dataset
+from metassay.workflows.read import read
 
 ROWS = {
     "item": ["1", "1", "2", "2"],
@@ -62,3 +64,20 @@ def test_what_is_left_out_is_counted_by_reason() -> None:
 def test_the_target_language_is_behind_the_hyphen() -> None:
     languages = made(language=None, lp=["en-de", "en-de", "zh-en", None]).languages
     assert languages == ("de", "de", "en", None)
+
+
+def test_rows_without_an_output_or_a_reference_are_left_out_and_counted() -> None:
+    rows = [
+        {"id": 1, "system": "s", "hyp": "a", "ref": "r"},
+        {"id": 2, "system": "s", "hyp": None, "ref": "r"},
+        {"id": 3, "system": "s", "hyp": "", "ref": "r"},  # nothing said is an output
+        {"id": 4, "system": "s", "hyp": "b", "ref": None},
+        {"id": 5, "system": "s", "hyp": "c", "ref": ""},
+    ]
+    data = read(rows)
+    assert data.outputs["item"].to_list() == ["1", "3"]
+    assert dict(data.left_out) == {"no output": 1, "no reference": 2}
+
+
+def test_references_come_in_the_order_of_their_numbers() -> None:
+    assert reference_columns(["ref10", "x", "ref2", "ref", "ref1"]) == ["ref", "ref1", "ref2", "ref10"]
