@@ -76,3 +76,28 @@ def test_batches_hold_the_judgements_for_metrics_of_others():
     rows = Rows(FRAME.with_columns(language=pl.lit(None, pl.String)), QRELS)
     np.testing.assert_allclose(Judged().score(rows.batch(Judged.needs)), [1 / 2, 0, 1 / 3])
     assert measured_cost([Judged(), *parse_metrics("map")], rows).keys() == {"judged", "map"}
+
+
+def test_judgements_and_their_grades_are_part_of_what_is_scored():
+    needs = frozenset({"output", "qrels"})
+    frame = FRAME.with_columns(language=pl.lit(None, pl.String))
+    plain = Rows(frame, QRELS).digests(needs)
+    regraded = Rows(frame, QRELS.with_columns(grade=pl.Series([1, 1, 1]))).digests(needs)
+    assert [one == other for one, other in zip(plain, regraded)] == [False, True, False]  # w is q1's
+    renamed = Rows(frame, QRELS.with_columns(document=pl.Series(["x", "w", "u"]))).digests(needs)
+    assert [one == other for one, other in zip(plain, renamed)] == [True, False, True]
+
+
+def test_metrics_from_outside_see_who_made_a_list():
+    @dataclass(frozen=True)
+    class Maker(Metric):
+        name: ClassVar[str] = "maker"
+        task: ClassVar[str] = "ranking"
+        needs: ClassVar[frozenset[str]] = frozenset({"output", "system", "item"})
+
+        def score(self, batch):
+            return np.array(
+                [10 * (s == "b") + (i == "q2") for s, i in zip(batch["system"], batch["item"])], float
+            )
+
+    assert score_ranked_rows([Maker()], FRAME, QRELS).scores["maker"].tolist() == [0, 1, 10]
