@@ -225,6 +225,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--match", default="", help="only mutations whose text or purpose holds this")
     parser.add_argument("--alive", action="store_true", help="only what no test has noticed so far")
+    parser.add_argument("--tests", default="", help="only tests whose name holds one of these, by commas")
     parser.add_argument("--budget", type=float, default=120, help="seconds of tests for one mutation at most")
     parser.add_argument(
         "--learn", action="store_true", help="learn again which tests call what, for all tests"
@@ -242,7 +243,7 @@ def main() -> None:
     placed = [each for each in (drawn if asked.sample else by_hand) if _matches(each, asked.match)]
     if asked.alive:
         placed = [each for each in placed if _key(each) not in _killers()]
-    touched = learn(all_again=asked.learn, nothing=asked.known)
+    touched = learn(all_again=asked.learn, nothing=asked.known).only(asked.tests.split(","))
     verdicts = []
     started = time.monotonic()
     for verdict in judge(placed, touched, asked.budget):
