@@ -10,6 +10,7 @@ something run on the source as it is: a test that fails there has noticed nothin
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -147,27 +148,26 @@ def _forget_compiled(path: Path) -> None:
 
 
 def chosen(placed: Placed, touched: Touched, budget: float, killer: str = "") -> list[str]:
-    """Tests of what a mutation changes, up to a budget: the one that noticed it last time, then those of its
-    own room, quick ones before slow.
+    """Tests of what a mutation changes, up to a budget of seconds, quick ones before slow.
+
+    First comes the one that noticed it last time. A test of another room must be twice as quick to come before
+    one of its own room, and that twice as quick again as one that is named after the module.
     """
-    room = placed.mutation.room
     found = touched.tests_of(placed.function, placed.names)
-    near = {test for test in found if test.startswith((f"tests/{room}/", f"src/metassay/{room}/"))}
-    module = placed.path.stem.lstrip("_")
-    order = sorted(
-        found, key=lambda test: (test != killer, _distance(test, near, module), touched.seconds(test), test)
-    )
-    taken, spent = [], 0.0
-    for test in order:
-        spent += touched.seconds(test)
-        if taken and spent > budget:
-            break
-        taken.append(test)
-    return taken
 
+    def cost(test: str) -> float:
+        file = test.partition("::")[0]
+        near = placed.mutation.room in file.split("/")
+        named = near and placed.path.stem.lstrip("_") in file
+        return touched.seconds(test) * (1 if named else 2 if near else 4)
 
-def _distance(test: str, near: set[str], module: str) -> int:
-    return 0 if test in near and module in test.partition("::")[0] else 1 if test in near else 2
+    order = sorted(found, key=lambda test: (test != killer, cost(test), test))
+    spent = itertools.accumulate(map(touched.seconds, order))
+    return [
+        test
+        for place, (test, all_so_far) in enumerate(zip(order, spent))
+        if not place or all_so_far <= budget
+    ]
 
 
 def without_idle(verdicts: Sequence[Verdict]) -> list[Verdict]:
