@@ -150,8 +150,8 @@ def _forget_compiled(path: Path) -> None:
 def chosen(placed: Placed, touched: Touched, budget: float, killer: str = "") -> list[str]:
     """Tests of what a mutation changes, up to a budget of seconds, quick ones before slow.
 
-    First comes the one that noticed it last time. A test of another room must be twice as quick to come before
-    one of its own room, and that twice as quick again as one that is named after the module.
+    First comes the one that noticed it last time. A test of another room must be twice as quick to come
+    before one of its own room, and that one twice as quick as one that is named after the module.
     """
     found = touched.tests_of(placed.function, placed.names)
 

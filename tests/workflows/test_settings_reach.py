@@ -131,12 +131,16 @@ def test_statistics_follow_the_seed_where_the_pairs_do_not(pairs) -> None:
 
 def test_numbers_of_draws_are_those_asked_for(pairs) -> None:
     """p-values are k / 31 after 30 permutations, and k / 38 after 37 resamples."""
-    column = assayed(pairs, Said(), Said(3.0), Coarse()).to_dict()["contexts"]["system"]
+    parity = pairs.with_columns(parity=(pl.col("output").cast(int) % 2).cast(str))
+    column = assayed(parity, Said(), Said(3.0), Said(6.0), contexts=["parity"]).to_dict()["contexts"][
+        "parity"
+    ]
     permuted = [31 * row["p_permutation"] for row in column["h1"]]
     resampled = [38 * p for p in column["h2"]["p_global"] if p is not None]
     assert permuted == pytest.approx(np.round(permuted).tolist())
     assert resampled == pytest.approx(np.round(resampled).tolist())
-    assert (len(permuted), len(resampled)) == (3, 2)
+    assert min(permuted) < 31
+    assert min(resampled) < 38  # even numbers are put before odd ones by whoever takes three off
 
 
 @pytest.mark.parametrize("agreement", ["tau_ap_b", "kendall", "weighted_tau"])
@@ -270,6 +274,15 @@ def test_documents_are_the_units_of_rank_where_asked_for(scores) -> None:
     expected = soft_pairwise_accuracy(human, good, method="permutation", permutations=57)
     found = rank(scores, draws=10, method="permutation", permutations=57, cluster="doc_id")
     assert values(found)["good"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_documents_are_the_units_of_the_analyses_of_rank_too(scores) -> None:
+    """24 segments in eight documents: of documents no more than eight can be drawn."""
+    for cluster, most in ((None, 24), ("doc_id", 8)):
+        rows = rank(scores, draws=10, analysis="stability", cluster=cluster).to_dict()["analysis"][
+            "stability"
+        ]
+        assert max(row["segments"] for row in rows if row["ablated"] == "segments") == most
 
 
 def test_people_s_scores_are_turned_around_where_lower_is_better(scores) -> None:
