@@ -97,18 +97,23 @@ def _key(placed: Placed) -> str:
 def _forked(jobs: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """The verdicts of all jobs, as they come."""
     files = sorted({test.partition("::")[0] for job in jobs for test in job["tests"]})
-    asked, verdicts = WORK / "jobs.json", WORK / "verdicts.jsonl"
+    asked, verdicts = WORK / "jobs.json", WORK / f"verdicts-{os.getpid()}.jsonl"
     asked.write_text(json.dumps(jobs), encoding="utf-8")
     verdicts.write_text("")
     names = {"MUTANTS_JOBS": str(asked), "MUTANTS_VERDICTS": str(verdicts)}
     with run_pytest(files, names) as process, verdicts.open(encoding="utf-8") as lines:
-        for _ in jobs:
-            while not (line := lines.readline()).endswith("\n"):
+        for job in jobs:
+            line = lines.readline()
+            while not line.endswith("\n"):
                 if process.poll() is not None and not line:
                     sys.exit(f"pytest ended:\n{LOG.read_text(encoding='utf-8')[-2000:]}")
                 time.sleep(0.1)
+                line += lines.readline()
             found = json.loads(line)
+            if found["number"] != job["number"]:
+                sys.exit(f"verdict {found['number']} came where {job['number']} was expected.")
             yield found["outcome"], found["by"]
+    verdicts.unlink()
 
 
 def _alone(placed: Placed, tests: Sequence[str], number: int) -> tuple[str, str]:

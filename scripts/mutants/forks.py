@@ -37,9 +37,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if "MUTANTS_JOBS" not in os.environ:
         return None
     items = {item.nodeid: item for item in session.items}
-    live = live_functions()
+    live, caller = live_functions(), os.getppid()
     with Path(os.environ["MUTANTS_VERDICTS"]).open("a", encoding="utf-8") as verdicts:
         for job in json.loads(Path(os.environ["MUTANTS_JOBS"]).read_text(encoding="utf-8")):
+            if os.getppid() != caller:
+                break  # nobody is left to read on
             started = time.monotonic()
             outcome, by = _forked(session, job, items, live)
             line = {"number": job["number"], "outcome": outcome, "by": by}
