@@ -10,13 +10,17 @@ import polars as pl
 import pytest
 
 import metassay
+from metassay.data.cube import cubes
 from metassay.meta.dependence.fits import system_dependence
 from metassay.meta.pairwise import soft_pairwise_accuracy
+from metassay.meta.people.meta_metrics import Procedure
+from metassay.meta.people.rated import rated
 from metassay.metrics.base import Metric
 from metassay.sample import sample_path
 from metassay.workflows.assay import _made_by, assay
 from metassay.workflows.depend import depend
 from metassay.workflows.rank import rank
+from metassay.workflows.rank_analyses import corpus_agreement
 from metassay.workflows.recommend import recommend
 from metassay.workflows.settings import AssaySettings
 
@@ -373,3 +377,26 @@ def test_bootstrap_scores_and_aggregation_follow_the_seed(translations) -> None:
     assert zero == again
     assert zero["downsampled"] != one["downsampled"]
     assert [row["bootstrap"] for row in zero["systems"]] != [row["bootstrap"] for row in one["systems"]]
+
+
+def test_corpus_scores_of_error_rates_are_turned_around(translations) -> None:
+    """c makes by far the most edits necessary and is rated lowest: TER orders a and c, and b and c, as people do."""
+    frame = translations.filter(pl.col("seg_id") != 4).with_columns(other=pl.lit(0.0) + pl.col("seg_id"))
+    (cube,) = cubes(frame)
+    people = cube.human["mqm"].mean(axis=1)
+    (row,) = corpus_agreement(
+        frame, [rated(cube, human="mqm")], Procedure(draws=10, permutations=50), ["ter"]
+    )
+    assert people.argmin() == 2
+    assert row["pa_corpus"] >= 2 / 3
+    assert row["spa_corpus"] > 0.6
+    assert row["pa_segment"] >= 2 / 3
+
+
+def test_outputs_of_equal_text_are_no_pair_whatever_people_say() -> None:
+    frame = pl.DataFrame(
+        {"seg_id": [1, 1, 1], "system": list("abc"), "output": ["1", "1", "2"], "mqm": [3.0, 1.0, 2.0]}
+    )
+    asked = {"pairs": "human", "metrics": [Said()], "contexts": ["system"]} | FAST
+    found = assay(metassay.read(frame, task="mt"), **asked).pairs.frame
+    assert found.select("system", "worse_system").rows() == [("a", "c"), ("c", "b")]
