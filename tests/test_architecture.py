@@ -106,5 +106,5 @@ def test_one_row_walks_through_the_rooms_in_order(verb, table, tmp_path, capsys)
     assert switches <= AT_MOST[verb]
     middle = [median_low(place for place, at in enumerate(road) if at == room) for room in ORDER[verb]]
     assert middle == sorted(middle), dict(zip(ORDER[verb], middle))
-    line = f"| `{verb}` | {switches} | {' → '.join(rooms)} |"
+    line = f"| `{verb}` | {AT_MOST[verb]} | {' → '.join(rooms)} |"
     assert line in PAGE.read_text(encoding="utf-8"), f"docs/architecture.md should say: {line}"

@@ -59,3 +59,20 @@ def test_every_way_to_bring_a_metric_works_as_shown(shell, tmp_path) -> None:
     assert found("run")["bleu"] == found("by-class")["bleu"] == found("by-function")["bleu"]
     assert found("by-function") == found("by-program")
     assert "vowels" in found("by-class")
+
+
+def test_runs_are_resumed_repeated_and_shared_as_shown(shell, tmp_path) -> None:
+    commands = [block["text"] for block in BLOCK.finditer((DOCS / "runs.md").read_text())]
+    assert len(commands) == 3
+    quick = {
+        "--metrics": "--resamples 20 --perturbations removal --metrics",
+        "seed =": "resamples = 20\nperturbations = 'removal'\nseed =",
+    }
+    script = "".join(commands)
+    for shown, done in quick.items():
+        script = script.replace(shown, done)
+    shell(script)
+    results = [tmp_path / run / "results" / "judgements.parquet" for run in ("run", "from-file")]
+    assert results[0].read_bytes() == results[1].read_bytes()
+    assert json.loads((tmp_path / "metassay.schema.json").read_text())["oneOf"]
+    assert len(list((tmp_path / "scores").glob("??/*/about.json"))) == 3

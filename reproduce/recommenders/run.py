@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from metassay.data.readers.judgements import THRESHOLD, read_ratings
+from metassay.data.readers.trec import THRESHOLD, read_ratings
 
 sys.path.insert(0, str(Path(__file__).parent))
 from models import MODELS, Histories

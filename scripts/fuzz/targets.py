@@ -17,6 +17,7 @@ import pyarrow as pa
 from scripts.fuzz.mutations import SPECIAL, VALUES, mutated
 
 from metassay.data.context import make_context
+from metassay.data.readers.error_spans import read_spans
 from metassay.data.readers.registry import How, raw_tables
 from metassay.metrics.registry import parse_metrics
 from metassay.perturbations.base import parse_perturbations
@@ -27,6 +28,7 @@ from metassay.workflows import settings
 from metassay.workflows.assay import assay
 from metassay.workflows.cubes import read_scores
 from metassay.workflows.overview import overview, report
+from metassay.workflows.rank import rank
 from metassay.workflows.read import read, read_plain
 from metassay.workflows.recommend import compare, recommend
 
@@ -104,6 +106,37 @@ def _read_parquet(folder: Path, random: Random) -> Any:
 
 def _scores(source: Path, human: str | None = None) -> Any:
     return read_scores(str(source), settings.Compared(human=human), settings.ScoreReading())
+
+
+def _read_wmt25(folder: Path, random: Random) -> Any:
+    """As scores, as outputs, or as marked errors."""
+    tree = folder / "wmt99"
+    verbs: list[Callable[[], Any]] = [
+        lambda: _scores(tree, "esa-human1"),
+        lambda: read(tree),
+        lambda: rank(tree, meta="spans", draws=5),
+    ]
+    random.choice(verbs)()
+
+
+def _read_each(*names: str, marked: bool = False) -> Callable[[Path, Random], Any]:
+    """Each file of its own: the broken one is one of them; as tables, or the errors marked in them."""
+
+    def each(folder: Path, random: Random) -> None:
+        spans = marked and random.random() < 0.5
+        for name in names:
+            if spans:
+                read_spans(str(folder / name))
+            else:
+                raw_tables(folder / name, How())
+
+    return each
+
+
+def _read_spans(folder: Path, random: Random) -> Any:
+    people = random.choice(("people.tsv", "own.csv"))
+    spans = {name: str(folder / name) for name in ("metric.tsv", "own.csv", "alone.jsonl")}
+    rank(folder / people, meta="spans", spans=spans, draws=5)
 
 
 def _plain(reference: str, *outputs: str, source: str | None = None) -> Callable[[Path, Random], Any]:
@@ -235,6 +268,12 @@ TARGETS: tuple[Target, ...] = (
     Target("mqm table", _seeds("mqm"), lambda folder, _: raw_tables(folder / "ratings.tsv", How()), 6),
     Target("scores", _seeds("scores"), lambda folder, _: _scores(folder / "scores.csv"), 12),
     Target("mt-metrics-eval", _seeds("tree"), lambda folder, _: _scores(folder / "wmt99", "mqm"), 6),
+    Target("wmt25 tree", _seeds("tree25"), _read_wmt25, 8),
+    Target("pearmut", _seeds("pearmut"), _read_each("annotations.json", "demo.jsonl", marked=True), 6),
+    Target("appraise", _seeds("appraise"), lambda folder, _: raw_tables(folder / "scores.csv", How()), 4),
+    Target("inspect", _seeds("inspect"), _read_each("log.json", "samples.csv"), 6),
+    Target("lm-eval", _seeds("lm_eval"), lambda folder, _: read(folder / "model"), 4),
+    Target("spans", _seeds("spans"), _read_spans, 6),
     Target("specs", _nothing, _read_specs, 40),
     Target("settings", _nothing, _read_settings, 20),
     Target("run folder", _run_files, _read_run, 3),

@@ -57,7 +57,7 @@ TYPES = {
     "View": "perturbations.base",
 }
 """The public types, and the module that each is in."""
-SHARED = {"aggregate": "system_scores", "compare": "recommend", "report": "overview"}
+SHARED = {"aggregate": "system_scores", "compare": "recommend", "demo": "assay", "report": "overview"}
 """Verbs that are in another verb's module."""
 
 __all__ = [
@@ -116,10 +116,9 @@ if TYPE_CHECKING:
     from metassay.perturbations.base import Perturbation, View
     from metassay.stats.random import Stream
     from metassay.tasks.base import Evidence, OutputKind, Task
-    from metassay.workflows.assay import assay
+    from metassay.workflows.assay import assay, demo
     from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.check import CheckResult, check
-    from metassay.workflows.demo import demo
     from metassay.workflows.depend import DependResult, depend
     from metassay.workflows.judge import JudgeResult, judge
     from metassay.workflows.overview import report

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
+import threading
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 QUOTED = 80
 """So many characters of a value are quoted at most."""
@@ -103,13 +106,13 @@ def listed(names: Sequence[str], size: int = 280) -> str:
 class UnknownName(InputError):
     """A metric, reader or column that does not exist; offers the nearest and lists the known."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, place: Place | None = None) -> None:
         known = sorted(known)
         nearest = difflib.get_close_matches(name.lower(), [k.lower() for k in known], n=1, cutoff=0.5)
         offer = next((k for k in known if nearest and k.lower() == nearest[0]), None)
         question = f" Did you mean {offer}?" if offer else ""
         listing = f"Known: {listed(known)}." if known else "None is known."
-        super().__init__(f"unknown {kind} {name!r}.{question}", remedy=listing)
+        super().__init__(f"unknown {kind} {name!r}.{question}", place=place, remedy=listing)
 
 
 class TiedScores(InputError):
@@ -135,3 +138,48 @@ class Counted(UserWarning):
     def __init__(self, count: int, kind: str) -> None:
         self.count, self.kind = count, kind
         super().__init__(f"{count:,} {kind}")
+
+
+Notes = tuple[tuple[int, str], ...]
+"""Warnings as plain values: the count of a `Counted`, else 0, and the words."""
+
+
+class Heard:
+    """Listens, while it is entered, to what each thread warns of, so that a part can keep its own warnings.
+
+    Python's own recorder has one list for all threads.
+    """
+
+    def __init__(self) -> None:
+        self._own = threading.local()
+        self._outer = warnings.catch_warnings()
+
+    def __enter__(self) -> Self:
+        self._outer.__enter__()
+        warnings.simplefilter("always", UserWarning)
+        before = warnings.showwarning
+
+        def listen(message: Warning | str, category: type[Warning], *where: Any) -> None:
+            if not issubclass(category, UserWarning):
+                before(message, category, *where)
+                return
+            note = (message.count, message.kind) if isinstance(message, Counted) else (0, str(message))
+            self._own.notes = (*getattr(self._own, "notes", ()), note)
+
+        warnings.showwarning = listen  # type: ignore[assignment]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._outer.__exit__(None, None, None)
+
+    def since(self) -> Notes:
+        """What this thread has warned of since it was last asked."""
+        notes: Notes = getattr(self._own, "notes", ())
+        self._own.notes = ()
+        return notes
+
+
+def repeat(notes: Iterable[tuple[int, str]]) -> None:
+    """Warn again of what was heard."""
+    for count, words in notes:
+        warnings.warn(Counted(count, words) if count else words, UserWarning, stacklevel=2)

@@ -12,6 +12,7 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -43,6 +44,10 @@ class Option:
     """The smallest number that makes sense."""
     most: float | None = None
     """The largest; without one, ten million where there is a smallest: more draws say nothing new."""
+
+
+CALLED: ContextVar[Mapping[str, Any] | None] = ContextVar("called", default=None)
+"""The command at work and its options as they were given, so that a run folder can say how to go on."""
 
 
 def option(text: str, *flags: str, **more: Any) -> Option:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 import pytest
 
+from metassay.data.assemble import _reference_lists
 from metassay.errors import InputError, UnknownName
 from metassay.workflows.read import read, read_plain
 
@@ -107,6 +109,30 @@ def test_several_references_and_metadata(write) -> None:
     assert dataset.metadata == ("domain",)
     assert dataset.outputs["mqm"].to_list() == [0.0, None]
     assert str(dataset.outputs["mqm"][0]) == "0.0"
+
+
+def test_references_in_lists_and_columns_are_put_together_without_gaps(write) -> None:
+    rows = [
+        {"id": "1", "system": "s", "hyp": "x", "ref": ["a", "", None, "b"], "ref2": "c"},
+        {"id": "2", "system": "s", "hyp": "x", "ref": None, "ref2": "d"},
+        {"id": "3", "system": "s", "hyp": "x", "ref": [], "ref2": "e"},
+        {"id": "4", "system": "s", "hyp": "x", "ref": ["f"], "ref2": ""},
+        {"id": "5", "system": "s", "hyp": "x", "ref": [""], "ref2": None},
+    ]
+    dataset = read(write("a.jsonl", "\n".join(map(json.dumps, rows))))
+    assert dataset.outputs["references"].to_list() == [["a", "b", "c"], ["d"], ["e"], ["f"]]
+    assert dict(dataset.left_out) == {"no reference": 1}
+
+
+def test_references_stay_in_columns_and_take_no_memory_per_row_in_python() -> None:
+    frame = pl.DataFrame({"ref": [f"reference {row}" for row in range(50_000)]})
+    _reference_lists(frame, ["ref"], "first")
+    tracemalloc.start()
+    found = _reference_lists(frame, ["ref"], "second")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.len() == 50_000
+    assert peak < 1_000_000  # lists of them take eight times as much
 
 
 @pytest.mark.parametrize(

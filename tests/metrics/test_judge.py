@@ -8,6 +8,7 @@ import re
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binomtest
 
 import metassay
 from fake_llm_server import answer
@@ -39,6 +40,14 @@ def longer_is_better(handler, body):
     a, b = shown(body)
     better = "tie" if len(a) == len(b) else "A" if len(a) > len(b) else "B"
     handler.reply(answer(f"I thought about it.\nBetter: {better}"))
+
+
+def scores_and_preferences(handler, body):
+    """The longer text is the better one, asked either way."""
+    if "Output A" in asked_text(body):
+        longer_is_better(handler, body)
+    else:
+        handler.reply(answer(f"Score: {len(shown(body)[0])}"))
 
 
 def test_a_direct_judge_scores_each_distinct_output_once(server, tmp_path):
@@ -115,6 +124,7 @@ def test_rubric_and_spans(server, tmp_path):
 @pytest.mark.parametrize(
     ("text", "value"),
     [("Score: 0", 0), ("score = 100/100.", 100), ("**Score: 62,5**", 62.5), ("Score: 10\nScore: 20", 20), ("77", 77),
+     ("The score of the output is 100.", 100), ("The score is: 7", 7), ("My score of the day is high: 7", None),
      ("Score: 101", None), ("Score: -5", None), ("Score: 1e2", None), ("between 10 and 20", None), ("", None), ("Score:", None)],
 )  # fmt: skip
 def test_scores_are_read_or_are_not(text, value):
@@ -183,13 +193,7 @@ def test_judges_are_assayed_like_any_metric_and_replayed_without_a_request(
     """Removal and insertion change the length: a judge that loves length sees every removal, no insertion."""
     monkeypatch.setenv("METASSAY_LLM_KEY", "very-secret")
 
-    def behave(handler, body):
-        if "Output A" in asked_text(body):
-            longer_is_better(handler, body)
-        else:
-            handler.reply(answer(f"Score: {len(shown(body)[0])}"))
-
-    running = server(behave)
+    running = server(scores_and_preferences)
     command = ["assay", str(outputs), "--metrics", "chrf,judge,judge(mode=pairwise)", "--context", "system",
                "--language", "en", "--resamples", "20", "--permutations", "19", "--perturbations", "removal,insertion",
                "--llm-url", running.url, "--llm-model", "m", "--out", str(tmp_path / "run"), "-q"]  # fmt: skip
@@ -214,8 +218,80 @@ def test_judges_are_assayed_like_any_metric_and_replayed_without_a_request(
     capfd.readouterr()
     assert run(["judge", str(tmp_path / "run"), "--context", "perturbation", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
-    assert found["judges"][0]["accuracy"] == 0.5
-    assert {row["context"]: row["accuracy"] for row in found["contexts"]["perturbation"]} == {"insertion": 0, "removal": 1}  # fmt: skip
+    assert [row["judge"] for row in found["judges"]] == ["judge(mode=pairwise,model=m)", "judge(model=m)"]
+    assert [row["accuracy"] for row in found["judges"]] == [0.5, 0.5]
+    assert [row["length_bias"] for row in found["judges"]] == [1, 1]
+    assert [row["both_orders_same"] for row in found["judges"]] == [1, None]
+    for row in found["contexts"]["perturbation"]:
+        assert row["accuracy"] == (row["context"] == "removal")
+
+
+@pytest.mark.parametrize("per_output", [1, 2])
+def test_a_model_is_asked_only_about_the_pairs_that_are_judged(server, outputs, tmp_path, per_output):
+    """Other metrics score all copies, to tell how methods differ; questions cost, and stay with the sample."""
+    running = server(scores_and_preferences)
+    llm = LlmSettings(running.url, "m")
+    out = tmp_path / "run"
+    metassay.assay(str(outputs), metrics="chrf,judge,judge(mode=pairwise)", contexts=["system"], resamples=20, permutations=19,
+                   perturbations="removal,insertion,swapping,removal_20", per_output=per_output, llm=llm, out=out)  # fmt: skip
+    sampled = pl.read_parquet(out / "pairs.parquet")
+    assert sampled.height == 12 * per_output
+    texts = {*sampled["output"], *sampled["worse"]}
+    pairs = {*sampled.select("output", "worse").rows(), *sampled.select("worse", "output").rows()}
+    asked = [tuple(shown(body)) for body, _ in running.asked]
+    assert {one[0] for one in asked if len(one) == 1} == texts
+    assert {two for two in asked if len(two) == 2} == pairs
+    items = 6  # both systems say the same of an item: equal questions are asked once
+    assert len(asked) <= items * (1 + 2 * per_output) + items * 2 * 2 * per_output
+    judgements = pl.read_parquet(out / "results" / "judgements.parquet")
+    rest = judgements.filter(~pl.col("sampled"))
+    assert rest.height > 0
+    assert rest["chrf"].null_count() == 0
+    for name in ("judge(model=m)", "judge(mode=pairwise,model=m)"):
+        assert rest[name].null_count() == rest.height
+        assert judgements.filter("sampled")[name].null_count() == 0
+    asked_of = pl.read_parquet(out / "results" / "verdicts.parquet")["judge"].value_counts()
+    assert dict(asked_of.iter_rows()) == {
+        "judge(model=m)": sampled.height,
+        "judge(mode=pairwise,model=m)": 2 * sampled.height,
+    }
+
+
+def test_several_pairs_of_one_output_are_told_apart_and_items_stay_together(server, tmp_path, capfd):
+    """Three pairs of each item, all made in one way: verdicts on each, and items are what is resampled."""
+    running = server(scores_and_preferences)
+    rows = [
+        {"item": f"i{i}", "domain": "ab"[i % 2], "output": f"quite a long answer {i}", "worse": worse}
+        for i in range(12)
+        for worse in ("short", f"short {i}", f"a very much longer answer than that other one {i}")
+    ]
+    table = tmp_path / "pairs.parquet"
+    pl.DataFrame(rows).write_parquet(table)
+    command = ["assay", "--pairs", str(table), "--metrics", "judge(mode=pairwise)", "--task", "text", "--context", "domain",
+               "--resamples", "20", "--permutations", "19", "--llm-url", running.url, "--llm-model", "m", "-q"]  # fmt: skip
+    assert run([*command, "--out", str(tmp_path / "run")]) == 0
+    verdicts = pl.read_parquet(tmp_path / "run" / "results" / "verdicts.parquet")
+    assert verdicts["pair"].n_unique() == 36
+    assert verdicts["item"].n_unique() == 12
+    by_pair = dict(verdicts.select("pair", "output_2").unique().iter_rows())
+    assert len(by_pair) == 36
+    pl.DataFrame(rows[::-1]).write_parquet(table)
+    assert run([*command, "--out", str(tmp_path / "turned")]) == 0
+    turned = pl.read_parquet(tmp_path / "turned" / "results" / "verdicts.parquet")
+    assert turned.sort("pair", "swapped").equals(verdicts.sort("pair", "swapped"))
+    capfd.readouterr()
+    assert run(["judge", str(tmp_path / "run"), "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    (row,) = found["judges"]
+    assert (found["items"], row["pairs"], row["askings"]) == (12, 36, 72)
+    assert row["accuracy"] == pytest.approx(2 / 3)
+    settled = verdicts.filter("swapped")
+    named, better = ((settled[name].cast(pl.String) == "1").mean() for name in ("winner", "better"))
+    assert 0 < better < 1
+    assert row["base_rate"] == pytest.approx(named * better + (1 - named) * (1 - better))
+    of_items = binomtest(8, 12).proportion_ci(method="wilson")  # 36 single pairs would give (.50, .80)
+    assert row["low"] <= of_items.low
+    assert row["high"] >= of_items.high
 
 
 def pairs_table(tmp_path, size=30):

@@ -13,6 +13,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from real_llm import interpreter, weights
+
+PROMPTS = Path(__file__).parents[2] / "reproduce" / "small_judge"
 PROMPT = """Question: {source}
 A: {output_a}
 B: {output_b}
@@ -56,3 +59,49 @@ def test_a_killed_judge_is_taken_up_again_and_asks_nothing_twice(
     again = subprocess.run(command, capture_output=True, text=True, check=True)
     assert again.stdout == done.stdout
     assert len(log.read_text().splitlines()) == len(before) + len(after)
+
+
+def assay_command(python: str, pairs: Path, out: Path) -> list[str]:
+    judges = "judge(prompt=direct.txt,tokens=16,again=0),judge(mode=pairwise,prompt=pairwise.txt,tokens=16,again=0)"
+    return [python, "-m", "metassay", "assay", "--pairs", str(pairs), "--task", "mt", "--language", "en",
+            "--metrics", f"chrf,{judges}", "--context", "domain", "--resamples", "20", "--permutations", "19",
+            "--llm-local", weights(python), "--llm-model", "smollm2", "--out", str(out), "-q"]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_an_assay_that_was_killed_ends_in_the_bytes_of_one_that_was_not(tmp_path: Path) -> None:
+    """Twenty pairs, scored and compared by a model in the process that is killed."""
+    animals = ("cat", "dog", "cow", "hen", "fox", "owl", "pig", "rat", "ant", "bee")
+    rows = [
+        {"item": f"{animal}{n}", "domain": place, "ref": f"The {animal} sat in the {place}.",
+         "output": f"A {animal} sat in the {place}.", "worse": f"A {animal} {how} {place}."}
+        for n, (place, how) in enumerate((("garden", "sat on a"), ("house", "never sat in the")))
+        for animal in animals
+    ]  # fmt: skip
+    pl.DataFrame(rows).write_parquet(tmp_path / "pairs.parquet")
+    python = interpreter()
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = str(PROMPTS.parents[1] / "src")
+    whole, broken = (
+        assay_command(python, tmp_path / "pairs.parquet", tmp_path / name) for name in ("a", "b")
+    )
+    answers = tmp_path / "b" / "llm-answers.jsonl"
+    with subprocess.Popen(broken, cwd=PROMPTS, env=environment, stdout=subprocess.DEVNULL) as process:
+        while not answers.exists() or answers.read_text().count("\n") < 30:
+            time.sleep(0.05)
+            assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+    kept = answers.read_text().count("\n")
+    assert kept < 80
+    for command in (broken, whole):
+        subprocess.run(command, cwd=PROMPTS, env=environment, capture_output=True, check=True)
+    lines = answers.read_text().splitlines()
+    assert len({json.loads(line)["key"] for line in lines}) == len(lines) == 80
+    ours, theirs = (
+        {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
+        for folder in (tmp_path / "b", tmp_path / "a")
+    )
+    assert ours.keys() == theirs.keys()
+    for name in ours.keys() - {"timings.json", "llm-answers.jsonl"}:
+        assert ours[name].read_bytes() == theirs[name].read_bytes(), name
+    assert sorted(lines) == sorted(theirs["llm-answers.jsonl"].read_text().splitlines())

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from metassay.data.assemble import RawTable
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.rankings import lists_from_mappings, order_by_score, ranked_lists
-from metassay.data.readers.judgements import read_judgements
-from metassay.data.readers.trec import read_run
+from metassay.data.readers.trec import read_judgements, read_run
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch
 from metassay.metrics.ranking import METRICS, PAPER

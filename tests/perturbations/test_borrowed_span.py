@@ -11,8 +11,8 @@ import pytest
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.perturbations.base import View
-from metassay.perturbations.borrowed_span import BorrowedSpan
 from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.sentences import BorrowedSpan
 from metassay.stats.random import Stream
 
 

@@ -108,6 +108,18 @@ def test_antonyms_take_the_form_of_the_word(
     assert expected & all_worse("antonym", text, "en")
 
 
+@pytest.mark.parametrize(("method", "text", "expected"), [
+    ("cohyponym", "We met in summer.", {"We met in winter.", "We met in spring.", "We met in fall."}),
+    ("cohyponym", "The brother left.", {None}),
+    ("hypernym", "My friends laughed.", {"My persons laughed."}),
+])  # fmt: skip
+def test_wordnet_knows_sisters_and_what_is_more_general(
+    needs: Callable[[str, str], None], method: str, text: str, expected: set[str | None]
+) -> None:
+    needs(method, "en")
+    assert all_worse(method, text, "en") == expected
+
+
 @pytest.mark.parametrize(("text", "language", "expected"), [
     ("She left the old house, which was large, and went home.", "en",
      {"She left the old house, and went home.", "She left the old house, which was large."}),

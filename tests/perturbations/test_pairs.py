@@ -11,10 +11,13 @@ import pytest
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
+from metassay.perturbations import entity, views
+from metassay.perturbations import pairs as pairs_module
 from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.words import Removal, Swapping
 from metassay.stats.random import Stream
+from metassay.store.parts import TextParts
 
 BASIC = ["removal", "insertion", "swapping"]
 TEXTS = [
@@ -183,11 +186,13 @@ def test_an_unknown_language_is_an_error_only_for_methods_that_were_named() -> N
 
 
 def test_other_languages_are_noted() -> None:
-    pairs = make_pairs(dataset(lp="en-fr"), perturbations=["pronoun", "removal"])
-    assert any("pronoun does not know the language fr; it knows de, en, ru" in note for note in pairs.notes)
+    pairs = make_pairs(dataset(lp="en-nl"), perturbations=["pronoun", "removal"])
+    assert any(
+        "pronoun does not know the language nl; it knows de, en, es, fr" in note for note in pairs.notes
+    )
 
 
-def test_names_come_from_the_whole_data_set_on_any_number_of_workers() -> None:
+def test_names_come_from_the_whole_data_set_on_any_number_of_workers(monkeypatch) -> None:
     texts = [
         f"Yesterday {name} came to {place} by car, said {name} ({i})."
         for i, (name, place) in enumerate(
@@ -196,6 +201,7 @@ def test_names_come_from_the_whole_data_set_on_any_number_of_workers() -> None:
     ]
     data = dataset(texts, systems=2)
     one = make_pairs(data, perturbations=["entity"], workers=1)
+    monkeypatch.setattr(entity, "_FOUND", {})
     two = make_pairs(data, perturbations=["entity"], workers=2)
     if "apt" in str(one.notes) or "pip" in str(one.notes):
         pytest.skip(one.notes[0])
@@ -243,3 +249,81 @@ def test_what_became_of_every_output_is_counted() -> None:
     count = pairs.counts["sometimes"]
     assert (count.applied, count.unchanged, count.not_applicable, count.pairs) == (4, 2, 4, 4)
     assert pairs.frame["worse"].to_list() == ["change!", "change!", "clean!", "clean!"]
+
+
+@dataclass(frozen=True)
+class Studious(Perturbation[str]):
+    """Looks long at each text; may be stopped, as by a kill."""
+
+    name: ClassVar[str] = "studious"
+    studied: ClassVar[list[str]] = []
+    applied: ClassVar[list[str]] = []
+    stop_after: ClassVar[int] = 10**9
+
+    def study(self, texts, language, workers=1):  # noqa: ARG002
+        if len(self.studied) >= Studious.stop_after:
+            raise KeyboardInterrupt
+        self.studied.extend(texts)
+        return [len(text) for text in texts]
+
+    def collect(self, texts, language, workers=1):  # noqa: ARG002
+        return {"longest": max(texts, key=len)} if texts else None
+
+    def apply(self, view: View[str], stream: Stream) -> str | None:
+        if len(self.applied) >= Studious.stop_after:
+            raise KeyboardInterrupt
+        self.applied.append(view.output)
+        return f"{view.output} {stream.below(1000)} {view.collected['studious']['longest'][:3]}"
+
+
+@pytest.fixture
+def studious(monkeypatch) -> type[Studious]:
+    monkeypatch.setattr(Studious, "studied", [])
+    monkeypatch.setattr(Studious, "applied", [])
+    monkeypatch.setattr(views, "STUDIED_AT_ONCE", 3)
+    monkeypatch.setattr(pairs_module, "PERTURBED_AT_ONCE", 3)
+    return Studious
+
+
+def test_finished_parts_are_not_made_again_and_the_pairs_are_the_same(
+    studious, tmp_path, monkeypatch
+) -> None:
+    data = dataset()
+    expected = make_pairs(data, perturbations=[Studious(), "removal"], per_output=None)
+    for stop in (2, 4, 7):
+        monkeypatch.setattr(studious, "stop_after", stop)
+        with pytest.raises(KeyboardInterrupt):
+            make_pairs(data, perturbations=[Studious()], per_output=None, kept=TextParts(tmp_path, ""))
+    monkeypatch.setattr(studious, "stop_after", 10**9)
+    found = make_pairs(
+        data, perturbations=[Studious(), "removal"], per_output=None, kept=TextParts(tmp_path, "")
+    )
+    assert len(studious.studied) == len(set(studious.studied)), "no text was studied twice"
+    assert found.frame.equals(expected.frame)
+    assert found.resources == expected.resources
+    before = len(studious.applied)
+    turned = Dataset("mt", data.outputs.reverse())
+    for same in (data, turned):
+        again = make_pairs(
+            same, perturbations=[Studious(), "removal"], kept=TextParts(tmp_path, ""), per_output=None
+        )
+        assert again.frame.equals(expected.frame)
+        assert again.resources == expected.resources
+        assert same is turned or len(studious.applied) == before, "nothing was made again"
+
+
+def test_parts_of_other_data_seeds_versions_and_preprocessing_are_not_taken(studious, tmp_path) -> None:
+    kept = TextParts(tmp_path, "1.0")
+    make_pairs(dataset(), perturbations=[Studious()], kept=kept)
+    for texts, seed, about, preprocess in (
+        ([*TEXTS, "one more"], 0, "1.0", "none"),
+        (TEXTS, 1, "1.0", "none"),
+        (TEXTS, 0, "1.1", "none"),
+        (TEXTS, 0, "1.0", "paper"),
+    ):
+        options = {"perturbations": [Studious()], "seed": seed, "preprocess": preprocess}
+        plain = make_pairs(dataset(texts), **options)
+        before = len(studious.applied)
+        found = make_pairs(dataset(texts), **options, kept=TextParts(tmp_path, about))
+        assert len(studious.applied) > before
+        assert found.frame.equals(plain.frame)

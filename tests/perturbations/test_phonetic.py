@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from metassay.perturbations.base import View
-from metassay.perturbations.phonetic import Phonetic, respellings
+from metassay.perturbations.replacement import Phonetic, respellings
 from metassay.stats.random import Stream
 
 CAKE = "John said he did not like the cake she baked."

@@ -14,7 +14,7 @@ from metassay.data.assemble import RawTable
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
 from metassay.data.rankings import lists_from_mappings, order_by_score
-from metassay.data.readers.judgements import read_judgements
+from metassay.data.readers.trec import read_judgements
 from metassay.errors import InputError
 from metassay.metrics.ranking import NDCG, PAPER
 from metassay.metrics.ranking_base import score_rankings

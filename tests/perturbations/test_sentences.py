@@ -31,7 +31,7 @@ from metassay.workflows.read import read
 SENTENCE_EDITS = [method for method in PERTURBATIONS if issubclass(method, SentenceEdit)]
 NAMES = [method.name for method in SENTENCE_EDITS]
 FOREIGN_SENTENCES = ["Whales sing at night.", "Nobody plays chess here.", "鲸鱼唱歌。"]
-WORDS = st.sampled_from(["rain", "fell", "slowly", "over", "Größe", "дом"])
+WORDS = st.sampled_from(["rain", "fell", "slowly", "it", "Größe", "дом"])
 SENTENCES = st.lists(st.lists(WORDS, min_size=1, max_size=4), max_size=5).map(
     lambda made: [" ".join(words).capitalize() + "." for words in made]
 )
@@ -53,14 +53,17 @@ def test_removal_leaves_the_others_in_order(said: list[str]) -> None:
 
 
 @given(SENTENCES)
-def test_swapping_exchanges_two_that_differ(said: list[str]) -> None:
-    result = worse(SentenceSwapping(), " ".join(said))
-    if len(set(said)) < 2:
+def test_swapping_puts_first_what_leans_on_the_first(said: list[str]) -> None:
+    leans = ["it" in part.lower().rstrip(".").split() for part in said]
+    result = worse(SentenceSwapping(), " ".join(said), language="en")
+    if len(said) < 2 or leans[0] or not any(leans):
         assert result is None
         return
     after = [part + "." for part in result.removesuffix(".").split(". ")]
     assert Counter(after) == Counter(said)
+    assert after[0] != said[0]
     assert sum(a != b for a, b in zip(after, said)) == 2
+    assert "it" in after[0].lower().rstrip(".").split()
 
 
 @given(SENTENCES)
@@ -105,7 +108,7 @@ def test_a_repeated_line_stays_a_line_and_a_rule_between_lines_is_not_repeated()
 @pytest.mark.parametrize("text", ["", "One sentence alone.", "Dr. Who left", "没有。", "Yes. Yes."])
 def test_texts_that_offer_nothing_stay(text: str) -> None:
     edits = [SentenceSwapping()] if text == "Yes. Yes." else [method() for method in SENTENCE_EDITS]
-    assert [worse(edit, text) for edit in edits] == [None] * len(edits)
+    assert [worse(edit, text, language="en") for edit in edits] == [None] * len(edits)
 
 
 def test_a_sentence_is_not_borrowed_from_the_items_own_texts() -> None:
@@ -182,4 +185,5 @@ def test_the_seed_decides_and_the_order_of_rows_does_not(summaries: Dataset, pai
 def test_most_real_summaries_can_be_edited(real_data: Callable[[str], Path]) -> None:
     counts = make_pairs(read(real_data("text/realsumm.parquet"), task="text"), perturbations=NAMES).counts
     for name in NAMES:
-        assert counts[name].applied / (counts[name].applied + counts[name].not_applicable) > 0.9
+        least = 0.4 if name == "sentence_swapping" else 0.9  # one must lean on the first, which must not
+        assert counts[name].applied / (counts[name].applied + counts[name].not_applicable) > least

@@ -87,6 +87,35 @@ def test_compiled_code_agrees_with_apply(edit: WordEdit, texts: list[str], seed:
     assert all(result != text for result, text in zip(plain, texts))
 
 
+SPACELESS = st.one_of(
+    st.text("天地人的了カタおはabc1.,-'’ 々。\u3000ー・_ไทย한", max_size=40),
+    st.text(max_size=30),
+)
+UNCUT = ("lo", None)
+"""Languages that no package segments: one without spaces, and none, where the script decides."""
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=str)
+@settings(deadline=None, max_examples=60)
+@given(texts=st.lists(SPACELESS, max_size=6), language=st.sampled_from(UNCUT), seed=st.integers(0, 99))
+def test_compiled_code_agrees_with_apply_without_spaces(
+    edit: WordEdit, texts: list[str], language: str | None, seed: int
+) -> None:
+    collected = {"insertion": ["天气", "abc", "カメラ", "x天", "天x"]}
+    views = [View(text, "1", language, collected=collected) for text in texts]
+    keys = named_keys(output_keys(seed, ["1"] * len(texts), texts), edit.name)
+    assert edit.apply_all(views, keys) == [edit.apply(v, Stream(k)) for v, k in zip(views, keys.tolist())]
+
+
+def test_compiled_code_agrees_with_apply_on_chinese_sources(real_data: Callable[[str], Path]) -> None:
+    texts = pl.read_parquet(real_data("wmt22/wmt22_zh-en.parquet"))["src"].unique().sort().to_list()
+    views = [View(text, "1", None, collected={"insertion": ["天气", "Wi-Fi"]}) for text in texts]
+    keys = output_keys(1, ["1"] * len(texts), texts)
+    for edit in EDITS:
+        own = named_keys(keys, edit.name)
+        assert edit.apply_all(views, own) == [edit.apply(v, Stream(k)) for v, k in zip(views, own.tolist())]
+
+
 @pytest.mark.parametrize("language", ["zh-en", "en-ru"])
 def test_compiled_code_agrees_with_apply_on_wmt(real_data: Callable[[str], Path], language: str) -> None:
     frame = pl.read_parquet(real_data(f"wmt22/wmt22_{language}.parquet"))

@@ -283,7 +283,7 @@ def test_odd_results_make_a_page_too(opened, results, case):
 @pytest.mark.parametrize("task", ["mt", "asr", "ranking"])
 def test_the_report_of_the_bundled_sample(opened, tmp_path, task):
     from metassay.store.run import RunFolder
-    from metassay.workflows.demo import demo
+    from metassay.workflows.assay import demo
     from metassay.workflows.overview import run_content
 
     demo(task=task, out=tmp_path / "run")

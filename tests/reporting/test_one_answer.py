@@ -18,9 +18,10 @@ from metassay.metrics.base import COST_CLASSES
 from metassay.reporting.answer import answer_lines
 from metassay.reporting.findings import find
 from metassay.reporting.html import summarize
+from metassay.reporting.reasons import worded
 from metassay.reporting.wording import NOTHING, Sentence, in_labels
 from metassay.store.run import RunFolder
-from metassay.workflows.demo import demo
+from metassay.workflows.assay import demo
 from metassay.workflows.recommend import recommend
 
 NAMES = ("bleu", "chrf", "ter", "wil", "wip", "meteor")
@@ -67,12 +68,12 @@ def random_result(seed: int) -> dict[str, Any]:
         sentinels=["length"],
         minimum_items=int(rng.choice([1, 5, 20])),
         pairs_from="rule",
-    ).to_dict()
+    )
     counts = {"items": items, "outputs": len(output), "pairs": len(item)}
     validity = [{"perturbation": "removal", "applied": 5}, {"perturbation": "synonym", "applied": 0}]
     rest: dict[str, Any] = {"left_out": {}, "perturbations": {"removal": 5}, "metrics": []}
     head = {"schema_version": 1, "task": "mt", **counts}
-    return head | rest | found | {"notes": ["a", "a"], "validity": validity}
+    return head | rest | worded(found.to_dict(), found) | {"notes": ["a", "a"], "validity": validity}
 
 
 def stored(result: dict[str, Any], folder) -> RunFolder:

@@ -11,6 +11,7 @@ from metassay.reporting.sections.accuracy import spread_sentence, trend_sentence
 from metassay.reporting.sections.choice import robust_sentence, thrifty_sentence
 from metassay.reporting.sections.h1 import h1_grid, h1_sentence
 from metassay.reporting.sections.h2 import agreement_sentences
+from metassay.reporting.sections.methods import methods
 
 
 def _found(
@@ -198,3 +199,25 @@ def test_the_robust_choice_and_the_thrifty_ones():
     assert (
         str(thrifty_sentence(findings)) == "No metric is both more accurate and cheaper than BLEU and chrF."
     )
+
+
+def test_what_a_metric_cannot_see_is_told_of_metrics_and_not_of_sentinels():
+    unseen = [
+        {"method": "case", "accuracy": 0.0, "p_holm": 0.001},
+        {"method": "order", "accuracy": 0.282, "p_holm": 0.02},
+    ]
+    rows = [
+        {"metric": name, "by_method": {"case": 0.5, "order": None if name == "length" else 0.5}, "variance": 0, "low": 0,
+         "high": 0, "flag": False, "by_k": [], "unseen": blind}
+        for name, blind in (("bleu", unseen), ("chrf", []), ("length", unseen))
+    ]  # fmt: skip
+    whole = [{"metric": name, "accuracy": 0.8, "low": 0.7, "high": 0.9} for name in ("bleu", "chrf")]
+    sentinels = [{"metric": "length", "accuracy": 0.2, "low": 0.1, "high": 0.3}]
+    found = find({"task": "mt", "global": whole, "sentinels": sentinels, "contexts": {}, "confounding": rows})
+    section = methods(found)
+    assert section is not None
+    assert section["unseen"] == [
+        {"metric": "BLEU", "methods": "case (0\u202f%) and order (28\u202f%)"},
+        {"metric": "chrF", "methods": "no method is shown"},
+    ]
+    assert section["tests"] == 5

@@ -12,9 +12,7 @@ import jsonschema
 import pytest
 
 from metassay.errors import InputError
-from metassay.metrics.registry import parse_metric
 from metassay.schemas import first_fault, schema
-from metassay.store.run import ScoreParts
 from metassay.workflows.assay import assay
 from metassay.workflows.overview import overview, report
 from metassay.workflows.read import read
@@ -122,14 +120,3 @@ def test_names_that_no_run_can_have(name, tmp_path, monkeypatch) -> None:
     for reader in (report, recommend, overview, lambda run: compare(run, run)):
         with pytest.raises(InputError):
             reader(name)
-
-
-def test_a_part_of_scores_that_is_none_is_refused(tmp_path) -> None:
-    metric, parts = parse_metric("chrf"), ScoreParts(tmp_path)
-    parts.save(metric, 0, {b"a": 1.0})
-    (file,) = tmp_path.iterdir()
-    whole = file.read_bytes()
-    for content in (b"", b"PAR1", whole[:-9], whole[:40] + b"\xff" * 8 + whole[48:]):
-        file.write_bytes(content)
-        with pytest.raises(InputError, match=r"part-chrf.*(not a Parquet file|no part of scores)"):
-            parts.load(metric, 0)

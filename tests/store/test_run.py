@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 from metassay.errors import InputError
-from metassay.metrics.registry import parse_metric
-from metassay.store.run import RunFolder, ScoreParts, read_manifest
+from metassay.store.run import RunFolder, read_manifest
 
 IDENTITY = {"command": "assay", "configuration": {"seed": 1, "metrics": ("bleu",)}, "input": "abc"}
 
@@ -50,19 +49,6 @@ def test_a_path_under_a_file_cannot_be_written(tmp_path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="cannot be written"):
         RunFolder.open(tmp_path / "file" / "run", IDENTITY)
-
-
-def test_parts_are_the_same_bytes_whatever_the_order(tmp_path) -> None:
-    metric = parse_metric("chrf(word_order=2)")
-    one, two = ScoreParts(tmp_path / "one"), ScoreParts(tmp_path / "two")
-    one.save(metric, 3, {b"b": 2.0, b"a": 1.0})
-    two.save(metric, 3, {b"a": 1.0, b"b": 2.0})
-    (first,), (second,) = (tmp_path / "one").iterdir(), (tmp_path / "two").iterdir()
-    assert first.name == second.name
-    assert first.read_bytes() == second.read_bytes()
-    assert one.load(metric, 3) == {b"a": 1.0, b"b": 2.0}
-    assert one.load(parse_metric("chrf"), 3) == {}
-    assert one.load(metric, 4) == {}
 
 
 def test_nothing_unfinished_carries_a_final_name(tmp_path) -> None:

@@ -37,7 +37,18 @@ def test_every_list_is_written_as_promised(path):
 
 
 def test_the_languages_have_their_folders():
-    assert {folder.name for folder in FOLDERS} == {"en", "de", "ru", "latin"}
+    assert {folder.name for folder in FOLDERS} == {
+        "en",
+        "de",
+        "ru",
+        "es",
+        "fr",
+        "it",
+        "pt",
+        "zh",
+        "ja",
+        "latin",
+    }
 
 
 def test_english_days_and_months_are_those_of_the_calendar():

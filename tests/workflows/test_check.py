@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.perturbations.pairs import foretell
-from metassay.workflows.demo import read_sample
+from metassay.perturbations.forecast import foretell
+from metassay.workflows.assay import read_sample
 
 CHINESE = [
     "今天的天气非常好，我们决定去公园散步。",
@@ -74,7 +74,8 @@ def test_texts_without_spaces_are_assayed_and_ranked_by_default(tmp_path: Path, 
     data = metassay.read(path)
     rows = {row["perturbation"]: row for row in metassay.check(data).to_dict()["perturbations"]}
     assert all(rows[name]["applies"] for name in ("removal", "insertion", "swapping"))
-    assert f"does not know the language {language}" in rows["pronoun"]["why"]
+    assert rows["negation_removal"]["applies"] == (language == "zh")  # 教えてくれなかった bends too far
+    assert f"does not know the language {language}" in rows["entity"]["why"]
     assay = metassay.assay(data, resamples=50, permutations=49).to_dict()
     assert assay
     assert metassay.rank(path, metrics="chrf,ter").to_dict()
@@ -86,3 +87,11 @@ def test_a_large_data_set_is_tried_in_part() -> None:
     assert {row.tried for row in some} != {len(data)}
     assert all(0 < row.tried <= len(data) // 3 + len(data.systems) for row in some)
     assert [row.perturbation for row in some] == [row.perturbation for row in foretell(data)]
+
+
+def test_only_what_waits_for_a_tagger_is_tried_on_fewer_outputs() -> None:
+    data = read_sample("mt")
+    exact = {row.perturbation: row for row in foretell(data)}
+    for row in foretell(data, most_tagged=len(data) // 4):
+        assert (row.tried < len(data)) == (row.perturbation in {"entity", "negation"})
+        assert row.tried < len(data) or row == exact[row.perturbation]

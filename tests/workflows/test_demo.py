@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metassay.sample import sample_tasks
-from metassay.workflows.demo import demo
+from metassay.workflows.assay import demo
 
 ITEMS = {"mt": 162, "asr": 162, "ranking": 60, "text": 27}
 BEST = {"mt": 0.6, "asr": 0.6, "ranking": 0.6, "text": 0.55}  # word overlap does worst on summaries

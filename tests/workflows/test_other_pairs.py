@@ -199,4 +199,8 @@ def test_demetr_gives_the_known_accuracies(real_data) -> None:
         for output, worse, ref in table.select("output", "worse", "ref").iter_rows()
     ]
     assert ours["negation"] == pytest.approx(np.mean(official))
+    unseen = {row["metric"]: {each["method"] for each in row["unseen"]} for row in found["confounding"]}
+    assert (
+        unseen["bleu"] == unseen["chrf"] == {"reference", "tokenized"}
+    )  # worse is the reference; spaces alone
     assert all(len(part["h1"]) == 2 and part["h2"]["matrix"] for part in found["contexts"].values())

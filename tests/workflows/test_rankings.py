@@ -15,7 +15,7 @@ from metassay.cli import run as command_line
 from metassay.errors import InputError
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.ranking_pairs import gain_change
-from metassay.workflows.demo import read_sample
+from metassay.workflows.assay import read_sample
 from metassay.workflows.pairs import checked
 
 GOOD = "q1 Q0 a 1 3 bm25\nq1 Q0 b 2 2 bm25\nq1 Q0 c 3 1 bm25\nq2 Q0 a 1 3 bm25\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
@@ -11,10 +12,33 @@ INTERRUPT = 130
 DEFECT = "This is a defect of metassay, not of your data. Please report it, with the lines above."
 INTERRUPTED = "Interrupted. Finished parts are kept: run the same command with the same --out to go on."
 
+MORE_MEMORY = "Give it more, or fewer outputs at a time (--where, --systems)."
+_REFUSED_MEMORY = (
+    "failed to map segment",
+    "annot allocate memory",
+    "can't start new thread",
+    "emory allocation",
+    "Unable to allocate",
+    "out of memory",
+    "Resource temporarily unavailable",
+    "There is not enough memory",
+)
+_LAST_WORDS = (
+    "Traceback (most recent",
+    "panicked at",
+    "stack backtrace",
+    "LLVM ERROR",
+    "<jemalloc>:",
+    "Polars binary is missing",
+    *_REFUSED_MEMORY,
+)
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 our defect, 2 bad input or usage, 130 interrupted."""
     _open_closed_streams()
+    if memory_limit() is not None:
+        _watch_a_child()
     status = run(sys.argv[1:] if arguments is None else list(arguments))
     if status == INTERRUPT:
         sys.stdout.flush()
@@ -50,6 +74,57 @@ def run(arguments: list[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
+def memory_limit() -> int | None:
+    """The bytes of memory that this process may have; None where nobody set a limit."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def _no_memory() -> int:
+    limit = memory_limit()
+    allowed = "" if limit is None else f": this process may have {limit / 1e9:.1f} GB (ulimit -v)"
+    print(f"There is not enough memory{allowed}.\n{MORE_MEMORY}", file=sys.stderr, flush=True)
+    return 2
+
+
+def _watch_a_child() -> None:
+    """Go on in a child; the parent stays behind to say so if that one is aborted for lack of memory.
+
+    Compiled libraries do not raise where memory ends: they abort the process, or exit, with words of theirs.
+    """
+    import signal
+
+    incoming, outgoing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(outgoing, 2)
+        os.close(incoming)
+        os.close(outgoing)
+        return
+    os.close(outgoing)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child has it too
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
+    held: list[str] = []
+    with os.fdopen(incoming, encoding="utf-8", errors="replace") as said:
+        for line in said:
+            if held or any(words in line for words in _LAST_WORDS):
+                held += [] if line.startswith("<jemalloc>:") else [line]
+            else:
+                print(line, end="", file=sys.stderr, flush=True)
+    _, ended = os.waitpid(child, 0)
+    status = os.waitstatus_to_exitcode(ended)
+    lacking = any(words in line for line in held for words in _REFUSED_MEMORY)
+    if status in {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS} or (status in {1, 2} and lacking):
+        status = _no_memory()
+    else:
+        print("".join(held), end="", file=sys.stderr, flush=True)
+    os._exit(status if status >= 0 else 128 - status)
+
+
 def _show_warning(message: Warning | str, *_: object) -> None:
     """A warning as people read it."""
     print(f"Note: {' '.join(str(message).split())}", file=sys.stderr)
@@ -72,6 +147,8 @@ def _defect(error: BaseException) -> int:
 
     from metassay.plugins import own_error
 
+    if _lacked_memory(error):
+        return _no_memory()
     own = own_error(error)
     if own is not None:
         print(own, file=sys.stderr)
@@ -79,3 +156,14 @@ def _defect(error: BaseException) -> int:
     traceback.print_exception(error)
     print(DEFECT, file=sys.stderr)
     return 1
+
+
+def _lacked_memory(error: BaseException | None) -> bool:
+    """Whether an error, or the one behind it, is that the system gave no more memory."""
+    while error is not None:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        if any(words in str(error) for words in _REFUSED_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

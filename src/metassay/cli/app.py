@@ -18,12 +18,15 @@ COMMANDS = {
     "depend": "scores",
     "aggregate": "scores",
     "judge": "judge",
+    "run": "runs",
+    "resume": "runs",
     "recommend": "runs",
     "compare": "runs",
     "report": "runs",
     "serve": "runs",
     "list": "inventory",
     "models": "inventory",
+    "cache": "inventory",
 }
 """The module of each command, with a function `run_<name>` whose docstring is the help text."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
+from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
 from metassay.sample import DEFAULT
 from metassay.workflows.settings import PERTURBED, AssaySettings, names_a_source
@@ -21,6 +21,14 @@ def run_assay(
     metric_file: Annotated[
         list[str], typer.Option(help="Your own metric: FILE.py:NAME or a program.", metavar="FILE")
     ] = [],  # noqa: B006
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            help="Scores that runs share: a folder, or off; default METASSAY_CACHE, else off.",
+            metavar="FOLDER",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
 ) -> None:
     """Perturb, score and judge: local accuracy per context, both hypotheses, a recommendation, a report."""
     from metassay.workflows.assay import AUTOMATIC, assay
@@ -28,9 +36,9 @@ def run_assay(
 
     brought = settings.pairs if names_a_source(settings.pairs) else None
     dataset = data.read(pairs=brought)
-    asked = settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)}
     with progress(output) as show:
         llm = model.settings()
+        asked = settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)}
         result = assay(
             dataset,
             **asked | ({} if brought is None else {"pairs": PERTURBED}),
@@ -38,6 +46,7 @@ def run_assay(
             workers=output.workers,
             out=output.out or (None if output.json else AUTOMATIC),
             llm=llm,
+            cache=cache,
             progress=show,
         )
     if output.json:
@@ -80,7 +89,7 @@ def run_demo(
     output: OutputOptions, *, task: Annotated[str, typer.Option(help="Which sample.")] = DEFAULT
 ) -> None:
     """The main job on the bundled sample, offline, in seconds; leaves a folder with report.html."""
-    from metassay.workflows.demo import demo
+    from metassay.workflows.assay import demo
 
     with progress(output) as show:
         folder = output.out or (None if output.json else "demo")

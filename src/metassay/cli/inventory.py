@@ -1,4 +1,4 @@
-"""`metassay list` and `metassay models`: what is there."""
+"""`metassay list`, `models` and `cache`: what is there."""
 
 from __future__ import annotations
 
@@ -61,3 +61,29 @@ def _languages(codes: list[str] | None) -> str | None:
     if codes is None:
         return None
     return ", ".join(codes) if len(codes) <= 4 else f"{len(codes)}: {', '.join(codes[:3])} …"
+
+
+def run_cache(
+    action: Annotated[str, typer.Argument(help="info, prune or verify.", metavar="ACTION")],
+    *,
+    cache: Annotated[
+        str | None, typer.Option(help="The folder; default METASSAY_CACHE.", metavar="FOLDER")
+    ] = None,
+    most: Annotated[
+        float, typer.Option(help="prune: so many gigabytes may stay, what was of use last.", min=0)
+    ] = 10.0,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Scores that runs share: what is there (info), less of it (prune), is it whole (verify)."""
+    from metassay.workflows.listing import score_cache
+
+    result = score_cache(action, cache, most=most)
+    if json:
+        print(result.to_json())
+    else:
+        print_table(result.rows)
+        done = {"info": "", "prune": f"Parts removed: {result.removed}. ", "verify": "All are whole. "}
+        lost = f"Broken and set aside: {len(result.broken)}. " if result.broken else done[action]
+        say(f"{lost}{result.folder} holds {result.parts} parts, {result.bytes / 1e6:,.1f} MB.")
+    if result.broken:
+        raise typer.Exit(2)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metassay.errors import InputError
-from metassay.settings import DATA, Option, ReadSettings, check_common, check_number, options_of
+from metassay.settings import CALLED, DATA, Option, ReadSettings, check_common, check_number, options_of
 from metassay.specs import split_list
 
 if TYPE_CHECKING:
@@ -100,9 +100,10 @@ class LlmOptions:
         str | None,
         _option("--llm-url", text="OpenAI-compatible address; key in METASSAY_LLM_KEY.", panel=LLM),
     ] = None
-    llm_model: Annotated[str | None, _option("--llm-model", text="Name of the model there.", panel=LLM)] = (
-        None
-    )
+    llm_model: Annotated[
+        str | None,
+        _option("--llm-model", text="Name of the model there, or for one on this machine.", panel=LLM),
+    ] = None
     llm_local: Annotated[
         str | None, _option("--llm-local", text="Or a model on this machine: name or path.", panel=LLM)
     ] = None
@@ -171,11 +172,26 @@ def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(**values: Any) -> Any:
         made = {name: _made(kind, values) for name, kind in groups.items()}
         own = {name: values[name] for name in hints if name not in groups}
-        return function(**made, **own)
+        given = {
+            name: _plain(values[name]) for name, one in parameters.items() if values[name] != one.default
+        }
+        given.pop("out", None)  # the folder itself
+        token = CALLED.set({"command": function.__name__.removeprefix("run_"), **given})
+        try:
+            return function(**made, **own)
+        finally:
+            CALLED.reset(token)
 
     call.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
     call.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
     return call
+
+
+def _plain(value: Any) -> Any:
+    """What an option was given, as JSON has it."""
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, Path) else value
 
 
 def _made(kind: Any, values: Mapping[str, Any]) -> Any:

@@ -1,17 +1,188 @@
-"""`metassay recommend`, `compare`, `report` and `serve`: what takes finished runs."""
+"""What takes a run: from a file of options, or where it was stopped; and what takes finished ones."""
 
 from __future__ import annotations
 
 import json as jsons
 import signal
+import tomllib
+from collections.abc import Mapping
+from contextlib import chdir, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from metassay.cli.options import criteria
 from metassay.cli.printing import print_table, say
-from metassay.errors import InputError
+from metassay.errors import InputError, Place, UnknownName
+
+FROM_FILES = ("assay", "check", "demo", "score", "perturb", "rank", "depend", "aggregate", "judge")
+"""The commands that a file of options may name."""
+SCHEMA = "https://json-schema.org/draft/2020-12/schema"
+FOLDER = "folder"
+_WORKING = "Paths are relative to this folder; default the current one."
+_AGAIN = "Run the same command again with this --out, or from Python the same function with this `out`."
+_KINDS: dict[Any, str] = {bool: "boolean", int: "integer", float: "number"}
+
+
+def run_run(
+    config: Annotated[
+        Path | None, typer.Argument(help="A TOML or JSON file, or the manifest of a run.", metavar="CONFIG")
+    ] = None,
+    *,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of such a file, for editors.")
+    ] = False,
+) -> None:
+    """Run what a file says: command = "assay", data = ["FILE"], and any option of that command."""
+    if schema:
+        print(jsons.dumps(config_schema(), indent=1, ensure_ascii=False))
+        return
+    if config is None:
+        raise InputError("no file of options was named.", remedy="Name one, or print its schema: --schema")
+    if config.name == "manifest.json":
+        run_resume(config.parent)
+    else:
+        _carry_out(read_config(config), config)
+
+
+def run_resume(
+    run: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
+    *,
+    workers: Annotated[int | None, typer.Option(help="Threads; default as before.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Go on with a run that was stopped, as the command that began it; a finished one is looked through."""
+    file = run / "call.json"
+    if not file.is_file():
+        raise InputError(
+            "nothing here says which command began the run.",
+            place=Place(file=str(run)),
+            remedy=_AGAIN,
+        )
+    asked = read_config(file) | {"out": str(run.absolute())}
+    if "-" in asked.get("data", []):
+        raise InputError("its data came from standard input.", place=Place(file=str(run)), remedy=_AGAIN)
+    asked |= {
+        name: value for name, value in (("workers", workers), ("json", json), ("quiet", quiet)) if value
+    }
+    _carry_out(asked, file)
+
+
+def read_config(file: Path) -> dict[str, Any]:
+    """The table of options in a TOML or JSON file."""
+    place = Place(file=str(file))
+    try:
+        text = file.read_text(encoding="utf-8")
+        found = jsons.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror}).", place=place) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"this is not {'JSON' if file.suffix == '.json' else 'TOML'} ({error}).", place=place
+        ) from None
+    if not isinstance(found, dict):
+        raise InputError("a table of options was expected.", place=place)
+    if found.get("command") not in FROM_FILES:
+        raise InputError(
+            f"command is {found.get('command')!r}.",
+            place=place,
+            remedy=f"Use one of: {', '.join(FROM_FILES)}.",
+        )
+    return found
+
+
+def _carry_out(asked: Mapping[str, Any], file: Path) -> None:
+    """The command with its options, as if they had been typed."""
+    from metassay.cli.app import command
+
+    asked = dict(asked)
+    name, folder = asked.pop("command"), asked.pop(FOLDER, None)
+    arguments = _typed(name, asked, file)
+    if folder is not None and not Path(str(folder)).is_dir():
+        raise InputError(f"there is no folder {folder!r} any more.", place=Place(file=str(file)))
+    with nullcontext() if folder is None else chdir(folder):
+        status = command().main([name, *arguments], prog_name="metassay", standalone_mode=False)
+    if isinstance(status, int) and status:
+        raise typer.Exit(status)
+
+
+def _typed(command: str, asked: Mapping[str, Any], file: Path) -> list[str]:
+    """Options of a file as they are typed; what comes without a flag last."""
+    known = _parameters(command)
+    flagged: list[str] = []
+    bare: list[str] = []
+    for name, value in asked.items():
+        if name not in known:
+            raise UnknownName(f"option of {command}", name, known, place=Place(file=str(file)))
+        one = known[name]
+        texts = _texts(value, name, file)
+        if one.nargs == -1 or not one.opts[0].startswith("-"):
+            bare += texts
+        elif one.is_flag:
+            if not isinstance(value, bool):
+                raise InputError(f"{name} is {value!r}, neither true nor false.", place=Place(file=str(file)))
+            flagged += [max(one.opts, key=len)] if value else one.secondary_opts[:1]
+        else:
+            flagged += [
+                f"{max(one.opts, key=len)}={text}" for text in (texts if one.multiple else [",".join(texts)])
+            ]
+    return [*flagged, "--", *bare]
+
+
+def _texts(value: Any, name: str, file: Path) -> list[str]:
+    """A value, each of several, or NAME=VALUE for each entry of a table."""
+    if isinstance(value, dict):
+        return [f"{key}={text}" for key, inner in value.items() for text in _texts(inner, name, file)]
+    if isinstance(value, list):
+        return [text for inner in value for text in _texts(inner, name, file)]
+    if isinstance(value, str | int | float):
+        return [str(value)]
+    raise InputError(f"{name} is {value!r}, neither text nor number.", place=Place(file=str(file)))
+
+
+def _parameters(name: str) -> dict[str, Any]:
+    from metassay.cli.app import command
+
+    return {one.name: one for one in command().commands[name].params if one.name != "help"}
+
+
+def config_schema() -> dict[str, Any]:
+    """The JSON schema of a file of options: for each command, what it takes."""
+    return {
+        "$schema": SCHEMA,
+        "title": "Options of a metassay command",
+        "oneOf": [
+            {
+                "title": name,
+                "type": "object",
+                "required": ["command"],
+                "properties": {
+                    "command": {"const": name},
+                    FOLDER: {"type": "string", "description": _WORKING},
+                    **{key: _described(one) for key, one in _parameters(name).items()},
+                },
+                "additionalProperties": False,
+            }
+            for name in FROM_FILES
+        ],
+    }
+
+
+def _described(one: Any) -> dict[str, Any]:
+    """One option: its type, what it does, its default."""
+    asked = one.type_descriptor.annotation
+    kind = next((named for known, named in _KINDS.items() if asked in (known, known | None)), "string")
+    forms: dict[str, Any] = {"type": kind}
+    if kind == "string" or one.multiple or one.nargs == -1:
+        plain = {"type": ["string", "number"]}
+        forms = {"anyOf": [plain, {"type": "array", "items": plain}]}
+        if one.metavar and "=" in one.metavar:
+            forms["anyOf"].append({"type": "object"})
+    about = {"description": one.help} if getattr(one, "help", None) else {}
+    default = one.default if isinstance(one.default, str | int | float) else None
+    return {**forms, **about, **({} if default is None else {"default": default})}
 
 
 def run_recommend(

@@ -104,6 +104,7 @@ def run_depend(
 
 
 def _show_dependence(found: dict[str, Any], *, panel: bool) -> None:
+    from metassay.reporting.score_pages import correction_sentences
     from metassay.reporting.wording import in_labels
 
     found = in_labels(found)
@@ -118,6 +119,14 @@ def _show_dependence(found: dict[str, Any], *, panel: bool) -> None:
             [{"metric": entry["metric"]} | row for entry in entries for row in entry["sensitivity"]],
             title="How SysDep reacts to what is not the metric",
         )
+        tried = [row for row in found.get("corrections", []) if row["dataset"] == dataset]
+        if tried:
+            shown = ("metric", "mapping", "spa", "spa_gain", "spa_low", "spa_high", "pa", "pa_gain")
+            print_table(
+                [{name: row[name] for name in (*shown, "kendall_item", "tied", "sysdep")} for row in tried],
+                title="Read as human scores, tried on segments that were not fitted to",
+            )
+            say(*correction_sentences(tried, found["human"]))
     say(PANEL_EXPLANATION if panel else DEPENDENCE)
     note(found["notes"])
 

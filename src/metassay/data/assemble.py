@@ -76,6 +76,7 @@ def assemble(
         notes=tuple(notes),
         about=kind,
         paired=paired,
+        described=tuple(dict.fromkeys(name for table in tables for name in table.described)),
     )
 
 
@@ -104,8 +105,11 @@ def _canonical(
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The table with our column names, and the names of its human scores."""
     frame, file = table.frame, table.file
-    roles = recognise(frame.columns, task=kind, given=columns, file=file)
-    named = (columns or {}).get("human", "").split(",")
+    given = dict(columns or {})
+    named = [name for name in dict.fromkeys([*given.get("human", "").split(","), *table.human]) if name]
+    if named:
+        given["human"] = ",".join(named)
+    roles = recognise(frame.columns, task=kind, given=given, file=file)
     human = tuple(
         name
         for name in roles.human
@@ -171,11 +175,11 @@ def _reference_lists(frame: pl.DataFrame, names: Sequence[str], file: str) -> pl
     for name in names:
         column = frame[name]
         if column.dtype == pl.List(pl.String):
-            streams.append([[text for text in own or () if text] for own in column.to_list()])
+            streams.append(pl.col(name).fill_null([]).list.eval(pl.element().filter(pl.element() != "")))
         else:
-            streams.append([[text] if text else [] for text in cells.texts(column, file)])
-    merged = [[text for own in row for text in own] for row in zip(*streams)]
-    return pl.Series("references", merged, dtype=pl.List(pl.String))
+            cells.texts(column, file)
+            streams.append(pl.col(name).cast(pl.String).replace("", None))
+    return frame.select(pl.concat_list(streams).list.drop_nulls().alias("references")).to_series()
 
 
 def _stack(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:

@@ -93,13 +93,26 @@ def is_index(name: str) -> bool:
     return bool(_INDEX.fullmatch(name))
 
 
+def is_reserved(name: str) -> bool:
+    """Whether a table would take a column of this name for more than metadata: an id, a text, a score."""
+    lower = name.lower()
+    tasks = [task for task in known_tasks().values() if not task.ranked]
+    roles = {own for task in tasks for names in task.columns.values() for own in names}
+    taken = {*KEY_PREFIXES, *METADATA, *FIXED_TEXT, "score", "metric", "worse", "perturbation"} | roles
+    return lower in taken or bool(_REFERENCE.fullmatch(lower)) or is_human(name) or is_index(name)
+
+
 def score_columns(
-    frame: pl.DataFrame, human: Sequence[str] = (), metrics: Collection[str] = ()
+    frame: pl.DataFrame,
+    human: Sequence[str] = (),
+    metrics: Collection[str] = (),
+    described: Collection[str] = (),
 ) -> tuple[list[str], list[str]]:
     """The columns of human scores and those of metrics.
 
     Known id, metadata, text and human columns are never metrics; every other column of numbers is, under its
-    exact name. `human` declares further human columns; `metrics` are as in `is_human`.
+    exact name. `human` declares further human columns, `described` further metadata; `metrics` are as in
+    `is_human`.
     """
     for name in human:
         if name not in frame.columns:
@@ -107,7 +120,11 @@ def score_columns(
     lower = {name.lower().replace("-", "_"): name for name in reversed(frame.columns)}
     texts = {*item_names(), *system_names(), *output_names(), *TEXT_NAMES["source"]}
     known = {*KEY_PREFIXES, *METADATA, *texts}
-    measured = [name for name in frame.columns if name.lower() not in known and not is_index(name)]
+    measured = [
+        name
+        for name in frame.columns
+        if name.lower() not in known and not is_index(name) and name not in described
+    ]
     usual = [lower[name] for name in HUMAN if name in lower]
     rated = [name for name in measured if is_human(name, metrics) and is_number(frame[name])]
     people = list(dict.fromkeys([*human, *usual, *rated]))

@@ -174,14 +174,16 @@ def cubes(
     *,
     human: Sequence[str] = (),
     metrics: Sequence[str] = (),
+    described: Sequence[str] = (),
     lower_is_better: frozenset[str] = frozenset(),
     file: str = "",
     keep_references: bool = False,
 ) -> list[Cube]:
     """One cube per data set (year, language pair, test set) in a frame of outputs; sorted by name.
 
-    `human` names further human scores, `metrics` metrics called like a human criterion. Rows repeated to the
-    byte are dropped with a note. Systems whose output is the reference itself are left out.
+    `human` names further human scores, `metrics` metrics called like a human criterion, `described` metadata
+    of numbers. Rows repeated to the byte are dropped with a note; systems whose output is
+    the reference itself are left out.
     """
     frame, copies = without_copies(frame)
     wide = widened(frame, file)
@@ -192,16 +194,13 @@ def cubes(
         cells.ids(wide[system], file).alias("_system"),
         _dataset_name(wide, groups, file).alias("_dataset"),
     )
-    people, measured = score_columns(wide, human, metrics)
-    numbers = {name: cells.scores(wide[name], file) for name in (*people, *measured)}
-    prepared = prepared.with_columns([series.alias(name) for name, series in numbers.items()])
-    described = [name for name in wide.columns if name not in {*people, *measured, item, system}]
+    people, measured = score_columns(wide, human, metrics, described)
+    prepared = prepared.with_columns([cells.scores(wide[name], file) for name in (*people, *measured)])
+    told = [name for name in wide.columns if name not in {*people, *measured, item, system}]
     return [
         replace(found, lower=lower_is_better & {*found.human, *found.metrics}, notes=(*copies, *found.notes))
         for (name,), part in sorted(prepared.group_by("_dataset"), key=lambda pair: str(pair[0]))
-        for found in [
-            _cube(part, str(name), people, measured, described, file, keep_references=keep_references)
-        ]
+        for found in [_cube(part, str(name), people, measured, told, file, keep_references=keep_references)]
     ]
 
 

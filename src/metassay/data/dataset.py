@@ -52,6 +52,8 @@ class Dataset:
     """Whether the rows are pairs: a column `worse` holds the worse text of each."""
     files: tuple[str, ...] = ()
     """The files and folders it was read from, which nothing may write over."""
+    described: tuple[str, ...] = ()
+    """Columns of metadata that are no metrics, numbers though they may hold."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", self.kind.name)
@@ -94,7 +96,8 @@ class Dataset:
             return (self.language,) * len(self)
         if "lp" in self.outputs.columns:
             pairs = self.outputs["lp"].cast(pl.String).to_list()
-            return tuple(lp.rpartition("-")[2].lower() if lp and "-" in lp else None for lp in pairs)
+            after = [lp.rpartition("-")[2].lower() if lp and "-" in lp else None for lp in pairs]
+            return tuple(tag and tag.replace("_", "-") for tag in after)  # of en-ja_JP: ja-jp
         return (self.kind.language,) * len(self)
 
     @cached_property

@@ -12,9 +12,9 @@ import polars as pl
 from metassay.data.assemble import assemble, join_columns
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
-from metassay.data.readers.judgements import read_judgements
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
 from metassay.data.readers.transcripts import read_parallel, read_transcripts
+from metassay.data.readers.trec import read_judgements
 from metassay.errors import InputError, Place, UnknownName
 from metassay.settings import ReadSettings, names_of, takes
 from metassay.tasks import asr

@@ -30,6 +30,10 @@ class ScoreFrame:
     frame: pl.DataFrame
     file: str
     notes: tuple[str, ...] = ()
+    human: tuple[str, ...] = ()
+    """Columns that the format says people gave."""
+    described: tuple[str, ...] = ()
+    """Columns that the format says are metadata."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +98,9 @@ def read_cubes(
     known = ours(frame.columns)
     found = cubes(
         frame,
-        human=asked.human,
+        human=[*dict.fromkeys([*asked.human, *read_in.human])],
         metrics=[*known, *names, *also],
+        described=read_in.described,
         lower_is_better=frozenset(name for name, higher in known.items() if not higher),
         file=read_in.file,
         keep_references=keep_references,
@@ -172,7 +177,9 @@ def read_score_frame(
     """
     how = how or How()
     raw = (
-        [RawTable("the data set", source.outputs, notes=source.notes)] if isinstance(source, Dataset) else []
+        [RawTable("the data set", source.outputs, None, source.notes, source.human, source.described)]
+        if isinstance(source, Dataset)
+        else []
     )
     raw = raw or raw_tables(source, how)
     notes = [note for table in raw for note in table.notes]
@@ -187,9 +194,12 @@ def read_score_frame(
             joined, note = join_columns(*_with_items(frame, other), file=file)
             frames[index] = (name, joined)
             notes.append(note)
-    merged = _merged([frame for _, frame in frames], human, metrics)
+    people = tuple(dict.fromkeys(name for table in raw for name in table.human))
+    described = tuple(dict.fromkeys(name for table in raw for name in table.described))
+    merged = _merged([frame for _, frame in frames], [*human, *people], metrics, described)
     file = frames[0][0] if len(frames) == 1 else "the tables"
-    return ScoreFrame(_selected(merged, where or {}, systems, exclude_systems), file, tuple(notes))
+    selected = _selected(merged, where or {}, systems, exclude_systems)
+    return ScoreFrame(selected, file, tuple(notes), people, described)
 
 
 def _with_items(frame: pl.DataFrame, other: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -217,14 +227,16 @@ def _with_roles(frame: pl.DataFrame, columns: Mapping[str, str] | None) -> pl.Da
     return frame.drop(clash).rename(renamed)
 
 
-def _merged(frames: Sequence[pl.DataFrame], human: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
+def _merged(
+    frames: Sequence[pl.DataFrame], human: Sequence[str], metrics: Sequence[str], described: Sequence[str]
+) -> pl.DataFrame:
     """All tables under each other; a column that is a number in one file and text in another becomes text."""
     if len(frames) == 1:
         return frames[0]
     numbers = []
     for frame in frames:
         here = [name for name in human if name in frame.columns]
-        scores = {name for kind in score_columns(frame, here, metrics) for name in kind}
+        scores = {name for kind in score_columns(frame, here, metrics, described) for name in kind}
         kinds = [
             pl.col(name).cast(pl.Float64, strict=False) if name in scores else pl.col(name).cast(pl.String)
             for name, kind in frame.schema.items()

@@ -1,9 +1,10 @@
 """`VerdictTable`: what judges said of outputs or of pairs of them, read from tables with a row per asking.
 
 A table of preferences has `item, judge, winner`, one of scores `item, judge, score` and mostly `system`.
-Known beside them: `swapped` (the second output was shown first), `repeat`, `better` or people's scores, the
-two outputs, systems and families, `cost`, `date`; every other column can be a context. `winner` names an
-output (1 or 2), wherever it was shown; `first` and `second` name a place. The order of rows never matters.
+Known beside them: `pair` (tells questions about one item apart), `swapped` (the second output was shown
+first), `repeat`, `better` or people's scores, the two outputs, systems and families, `cost`, `date`; every
+other column can be a context. `winner` names an output (1 or 2), wherever it was shown; `first` and `second`
+name a place. The order of rows never matters.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from metassay.data.columns import HUMAN, KEY_PREFIXES, check_given, missing_colu
 from metassay.errors import InputError, Place, UnknownName
 
 PAIRS, LABELS, SCORES = "pairs", "labels", "scores"
+QUESTION = ("item", "pair", "system")
+"""What a judge is asked about: the columns, of those that there are, that tell questions apart."""
 NAMES: dict[str, tuple[str, ...]] = {
     "item": ("item", "seg_id", "id", "pair_id", "question_id"),
+    "pair": ("pair",),
     "judge": ("judge", "annotator", "evaluator"),
     "winner": ("winner", "verdict", "preference", "preferred"),
     "score": ("score", "rating"),
@@ -137,7 +141,7 @@ def _askings(frame: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.Dat
         cells.ids(frame[roles["judge"]], file).alias("judge"),
         _swapped(frame, roles.get("swapped"), file).alias("swapped"),
     )
-    for role in ("system", "family", "system_1", "system_2", "family_1", "family_2"):
+    for role in ("pair", "system", "family", "system_1", "system_2", "family_1", "family_2"):
         if role in roles:
             made = made.with_columns(frame[roles[role]].cast(pl.String).alias(role))
     if "cost" in roles:
@@ -216,7 +220,7 @@ def _rows_of_people(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
             raise UnknownName("column or judge", name, [*table.columns, *table["judge"].unique()])
     if not names:
         return table
-    key = [n for n in ("item", "system") if n in table.columns]
+    key = [n for n in QUESTION if n in table.columns]
     rows = table.filter(pl.col("judge").is_in(list(names)))
     wide = (
         rows.group_by([*key, "judge"]).agg(pl.col("value").mean()).pivot("judge", index=key, values="value")
@@ -241,7 +245,7 @@ def _kind(table: pl.DataFrame, roles: Mapping[str, str]) -> str:
 
 
 def _sorted(table: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.DataFrame:
-    key = [n for n in ("judge", "item", "system", "date", "repeat", "swapped") if n in table.columns]
+    key = [n for n in ("judge", *QUESTION, "date", "repeat", "swapped") if n in table.columns]
     repeated = table.select(key).is_duplicated()
     if repeated.any():
         row = table.filter(repeated).row(0, named=True)
@@ -250,9 +254,9 @@ def _sorted(table: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.Data
             place=Place(file or None),
             remedy="Give each asking its own number in the column repeat."
             if "repeat" in roles
-            else "A column repeat numbers askings of the same question; system names whose output it is.",
+            else "A column repeat numbers askings of one question; pair and system tell questions apart.",
         )
-    about = [n for n in ("item", "system") if n in table.columns]
+    about = [n for n in QUESTION if n in table.columns]
     torn = table.group_by(about).agg(pl.col("gold").drop_nulls().n_unique() > 1).filter(pl.col("gold"))
     if torn.height:
         item = min(torn["item"].to_list())

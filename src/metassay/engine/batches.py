@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from numpy.typing import NDArray
 from metassay.data.rankings import grade_mappings, ranked_lists
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric
+from metassay.stats.arrays import LongArray
 
+Digests = NDArray[np.uint64]
+"""128 bits per row: [n, 2]."""
 BATCH_ROWS = 8_192
 FIELDS = ("output", "references", "source", "system", "item")
 _COLUMNS = {"source": "a column src", "references": "a column ref", "qrels": "judgements (--qrels)"}
@@ -64,47 +68,53 @@ class Rows:
         fields.setdefault("output", self.frame["output"].to_list())
         return Batch(fields, self.frame["language"][0] if len(self) else None)
 
-    def digests(self, needs: frozenset[str]) -> list[bytes]:
-        """For each row a 128-bit hash of every field that metrics with these needs read, and its language."""
+    def digests(self, needs: frozenset[str]) -> Digests:
+        """For each row of texts a 128-bit hash of its language and of every field that such metrics read."""
+        names = self._fields(needs)
         language = self.frame["language"][0] if len(self) else None
-        seed = hashlib.blake2b((language or "").encode(), digest_size=16)
-        columns = [_cells(self.frame[name]) for name in self._fields(needs)]
-        if "qrels" in needs and self.qrels is not None:
-            columns.append(_judgements(self.frame["item"], self.qrels))
-        return [_digest(seed, row) for row in zip(*columns)]
+        head = pl.lit(f"{language or ''}|{','.join(names)}|")
+        rows = self.frame.select(pl.concat_str(head, *(_written(self.frame[name]) for name in names)))
+        content = rows.to_series().to_arrow(compat_level=pl.CompatLevel.oldest())
+        _, starts, texts = content.buffers()
+        view = memoryview(texts or b"")
+        ends = (
+            np.frombuffer(starts, np.int64)[content.offset :][: len(self) + 1].tolist() if len(self) else []
+        )
+        hashed = [hashlib.blake2b(view[i:j], digest_size=16).digest() for i, j in pairwise(ends)]
+        return np.frombuffer(b"".join(hashed), np.uint64).reshape(-1, 2)
 
     def _fields(self, needs: frozenset[str]) -> list[str]:
         return [name for name in FIELDS if name in needs and name in self.frame.columns]
 
 
-def key(signature: str, digest: bytes) -> bytes:
-    """The key of a score: a 128-bit hash of the metric's signature and the digest of what it reads."""
-    return hashlib.blake2b(signature.encode() + b"\0" + digest, digest_size=16).digest()
+def distinct(digests: Digests) -> tuple[LongArray, LongArray]:
+    """The first row of each content, in order, and for every row the place of its content among them."""
+    order = in_order(digests)
+    ordered = digests[order]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    first = order[new]
+    place = np.empty(len(first), dtype=np.int64)
+    place[np.argsort(first)] = np.arange(len(first))
+    back = np.empty(len(order), dtype=np.int64)
+    back[order] = place[np.cumsum(new) - 1]
+    return np.sort(first), back
 
 
-def _cells(column: pl.Series) -> list[list[str] | None]:
-    """Every cell as a list of texts, None where it is missing."""
-    if column.dtype.is_nested():
-        return column.to_list()
-    return [None if cell is None else [cell] for cell in column.cast(pl.String).to_list()]
+def in_order(digests: Digests) -> LongArray:
+    """Which rows come first, second …; equal ones keep their order."""
+    order = np.argsort(digests[:, 0])
+    high = digests[order, 0]
+    return np.lexsort((digests[:, 1], digests[:, 0])) if (high[1:] == high[:-1]).any() else order
 
 
-def _judgements(items: pl.Series, qrels: pl.DataFrame) -> list[list[str] | None]:
-    """For each item a hash of everything judged for it: the same list is another matter for another topic."""
-    judged: dict[str, Any] = {}
-    for item, document, grade in (
-        qrels.select("item", "document", "grade").sort("item", "document").iter_rows()
-    ):
-        own = judged.setdefault(item, hashlib.blake2b(digest_size=16))
-        own.update(f"{len(document)} {document} {grade}".encode("utf-8", "surrogatepass"))
-    return [[judged[item].hexdigest()] if item in judged else None for item in items]
+def _written(column: pl.Series) -> pl.Expr:
+    """Every cell in a way that no two cells share: lengths before texts, and a sign for what is missing."""
+    if not column.dtype.is_nested():
+        return _text(pl.col(column.name).cast(pl.String))
+    texts = pl.col(column.name).list.eval(_text(pl.element())).list.join("")
+    return pl.concat_str(pl.col(column.name).list.len().cast(pl.String), pl.lit("["), texts).fill_null("-")
 
 
-def _digest(seed: Any, row: tuple[list[str] | None, ...]) -> bytes:
-    digest = seed.copy()
-    for cell in row:
-        texts = [] if cell is None else [text.encode("utf-8", "surrogatepass") for text in cell]
-        sizes = [-1 if cell is None else len(texts), *map(len, texts)]
-        digest.update(f"{sizes}".encode())
-        digest.update(b"".join(texts))
-    return bytes(digest.digest())
+def _text(cell: pl.Expr) -> pl.Expr:
+    return pl.concat_str(cell.str.len_bytes().cast(pl.String), pl.lit(":"), cell).fill_null("-")

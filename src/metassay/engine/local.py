@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -15,16 +16,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.rankings import RankedLists, grade_mappings, ranked_lists
-from metassay.engine.batches import Rows, key
-from metassay.errors import InputError, MetricFailure
+from metassay.engine.batches import Digests, Rows, distinct
+from metassay.errors import Heard, InputError, MetricFailure, Notes, repeat
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.ranking_base import RankingMetric, score_rankings
 from metassay.plugins import defined_at, source_hash
 
 Progress = Callable[[str, int, int], None]
 """Called with (stage, done, total)."""
-Piece = dict[str, tuple[Scores, float]]
-"""Of one batch, the scores of each metric and the seconds they took."""
+Piece = dict[str, tuple[Scores, float, Notes]]
+"""Of one batch, the scores of each metric, the seconds they took, and what was warned of."""
 
 
 PROBE_ROWS = 256
@@ -35,12 +36,14 @@ LISTS_AT_ONCE = 16_384
 class Parts(Protocol):
     """Where finished scores are kept, so that a stopped run goes on where it was."""
 
-    def load(self, metric: Metric, number: int) -> dict[bytes, float]:
-        """The scores of a part, by key; empty where it is not finished."""
+    def find(self, metric: str, signature: str, number: int, digests: Digests) -> tuple[Scores, Notes]:
+        """The scores of these contents, NaN where none is kept, and what was warned of as they were made."""
         ...
 
-    def save(self, metric: Metric, number: int, scores: dict[bytes, float]) -> None:
-        """Keep a finished part."""
+    def keep(
+        self, metric: str, signature: str, number: int, digests: Digests, scores: Scores, notes: Notes
+    ) -> None:
+        """Keep a finished part; scores that are undefined are left out."""
         ...
 
 
@@ -78,9 +81,10 @@ def score_rows(
     if rows.qrels is not None:
         return score_ranked_rows(metrics, rows.frame, rows.qrels, workers=workers)
     pieces = list(rows.cuts())
-    with _threads(default_workers(workers)) as pool:
+    kept = {m.spec: _Kept(parts, m.spec, m.signature) for m in metrics if parts is not None and m.cacheable}
+    with Heard() as heard, _threads(default_workers(workers)) as pool:
         futures = {
-            pool.submit(_score_piece, metrics, number, piece, parts): number
+            pool.submit(_score_piece, metrics, number, piece, kept, heard): number
             for number, piece in enumerate(pieces)
         }
         found: dict[int, Piece] = {}
@@ -89,6 +93,8 @@ def score_rows(
             if progress is not None:
                 progress("scoring", done, len(pieces))
     ordered = [found[number] for number in range(len(pieces))]
+    for piece in ordered:
+        repeat(note for _, _, notes in piece.values() for note in notes)
     return Scored(
         {m.spec: np.concatenate([np.empty(0), *(piece[m.spec][0] for piece in ordered)]) for m in metrics},
         {m.spec: sum(piece[m.spec][1] for piece in ordered) for m in metrics},
@@ -130,45 +136,59 @@ def _finished(futures: Iterable[Future[Piece]]) -> Iterator[Future[Piece]]:
         yield from done
 
 
-def _score_piece(metrics: Sequence[Metric], number: int, rows: Rows, parts: Parts | None) -> Piece:
-    """Scores of one piece: each distinct content once, kept or found in `parts`."""
+def _score_piece(
+    metrics: Sequence[Metric], number: int, rows: Rows, kept: Mapping[str, _Kept], heard: Heard
+) -> Piece:
+    """Scores of one piece: each distinct content once, kept or found."""
     found: Piece = {}
     for needs in dict.fromkeys(metric.needs | metric.optional for metric in metrics):
         digests = rows.digests(needs)
-        first = {digest: row for row, digest in reversed(list(enumerate(digests)))}
-        chosen = np.array(sorted(first.values()), dtype=np.int64)
-        place = {digests[row]: position for position, row in enumerate(chosen)}
-        back = np.array([place[digest] for digest in digests], dtype=np.int64)
-        distinct = _Distinct(rows.take(chosen), [digests[row] for row in chosen], needs)
+        chosen, back = distinct(digests)
+        contents = _Distinct(rows.take(chosen), digests[chosen], needs, heard)
         for metric in metrics:
             if metric.needs | metric.optional == needs:
                 started = time.perf_counter()
-                scores = distinct.score(metric, number, parts if metric.cacheable else None)
-                found[metric.spec] = scores[back], time.perf_counter() - started
+                scores, notes = contents.score(metric, number, kept.get(metric.spec))
+                found[metric.spec] = scores[back], time.perf_counter() - started, notes
     return found
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The kept scores of one metric."""
+
+    parts: Parts
+    metric: str
+    signature: str
 
 
 class _Distinct:
     """The distinct rows of a piece, and the batch that metrics with the same needs share."""
 
-    def __init__(self, rows: Rows, digests: list[bytes], needs: frozenset[str]) -> None:
-        self.rows, self.digests, self.needs = rows, digests, needs
-        self._batch = rows.batch(needs)
+    def __init__(self, rows: Rows, digests: Digests, needs: frozenset[str], heard: Heard) -> None:
+        self.rows, self.digests, self.needs, self.heard = rows, digests, needs, heard
 
-    def score(self, metric: Metric, number: int, parts: Parts | None) -> Scores:
-        if parts is None:
-            return checked(metric, metric.score(self._batch), self.rows)
-        signature = metric.signature
-        keys = [key(signature, digest) for digest in self.digests]
-        kept = parts.load(metric, number)
-        missing = [row for row, own in enumerate(keys) if own not in kept]
-        if missing:
-            partial = self.rows if len(missing) == len(keys) else self.rows.take(missing)
-            batch = self._batch if partial is self.rows else partial.batch(self.needs)
-            fresh = checked(metric, metric.score(batch), partial)
-            kept = kept | {keys[row]: score for row, score in zip(missing, fresh.tolist())}
-            parts.save(metric, number, {own: score for own, score in kept.items() if not np.isnan(score)})
-        return np.array([kept[own] for own in keys])
+    @cached_property
+    def batch(self) -> Batch:
+        """Made when the first metric must be computed: a part that is kept needs no texts."""
+        return self.rows.batch(self.needs)
+
+    def score(self, metric: Metric, number: int, kept: _Kept | None) -> tuple[Scores, Notes]:
+        """The score of each row, and what was warned of as they were made."""
+        if kept is None:
+            scores = checked(metric, metric.score(self.batch), self.rows)
+            return scores, self.heard.since()
+        place = (kept.metric, kept.signature, number, self.digests)
+        scores, notes = kept.parts.find(*place)
+        missing = np.flatnonzero(np.isnan(scores))
+        if len(missing):
+            whole = len(missing) == len(scores)
+            rows = self.rows if whole else self.rows.take(missing)
+            fresh = checked(metric, metric.score(self.batch if whole else rows.batch(self.needs)), rows)
+            scores[missing], notes = fresh, (*notes, *self.heard.since())
+            if not np.isnan(fresh).all():
+                kept.parts.keep(*place, scores, notes)
+        return scores, notes
 
 
 def checked(metric: Metric, scores: NDArray[np.float64], rows: Rows) -> Scores:

@@ -49,11 +49,14 @@ class LlmSettings:
         if self.concurrency < 1:
             raise InputError(f"{self.concurrency} requests at a time ask nothing.")
 
+    @property
+    def name(self) -> str:
+        """What results call the model: its name, or for one on this machine, if none was given, its place."""
+        return self.model or self.local or ""
+
     def backend(self) -> Backend:
         """Whoever answers."""
         if self.local is not None:
-            from metassay.llm.asking import LocalModel
-
             return LocalModel(self.local)
         if self.url is None:
             raise InputError("llm needs a model to ask.", remedy=HOW_TO_NAME_ONE)
@@ -151,6 +154,9 @@ class Asker:
                 answers[futures[future]] = future.result()
                 if told is not None:
                     told(done, len(futures))
+        except LlmFailure:
+            pool.shutdown(cancel_futures=True)  # what is under way was paid for: the next run must find it
+            raise
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

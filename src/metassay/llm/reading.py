@@ -23,7 +23,10 @@ WEIGHTS = {"minor": 1.0, "major": 5.0, "critical": 10.0}
 
 _NUMBER = r"(\d{1,3}(?:[.,]\d{1,3})?)"
 _GAP = r"[\s:=*_`\"]*"  # no minus sign: −5 is not 5
-_SCORE = re.compile(rf"\W*score{_GAP}{_NUMBER}\s*(?:/\s*100|out of 100)?\W*", re.IGNORECASE)
+_SCORE = re.compile(
+    rf"\W*(?:the\s+)?score(?:\s+of\s+the\s+\w+)?(?:\s+is)?{_GAP}{_NUMBER}\s*(?:/\s*100|out of 100)?\W*",
+    re.IGNORECASE,
+)
 _BARE = re.compile(rf"{_GAP}{_NUMBER}\s*(?:/\s*100)?\W*")
 _BETTER = re.compile(r"[^\w\n]*better[^\w\n]*(?:is\s+)?(?:output\s+)?(a|b|tie)\W*", re.IGNORECASE)
 _LETTER = re.compile(r"\W*(?:output\s+)?(a|b|tie)\W*", re.IGNORECASE)
@@ -34,7 +37,7 @@ _QUOTES = "\"'“”„«»‘’` "
 
 
 def read_score(text: str) -> float | None:
-    """A number from 0 to 100: in the last line `Score: NUMBER`, or as the whole answer."""
+    """A number from 0 to 100: in the last line `Score: NUMBER` or `The score is NUMBER`, or all there is."""
     found = _last(_SCORE, text) or _BARE.fullmatch(text.strip())
     return None if found is None else _within(found[1], 0, 100)
 

@@ -157,6 +157,8 @@ class Metric(ABC):
     """Raised whenever the scores of this implementation change."""
     cacheable: ClassVar[bool] = True
     """False for sentinels, whose scores are not worth keeping."""
+    shareable: ClassVar[bool] = True
+    """False where more decides its scores than signature and libraries say: they stay in the run."""
     summary: ClassVar[str] = ""
     """One line for `metassay list metrics`."""
     languages: ClassVar[tuple[str | None, ...]] = ()

@@ -98,9 +98,11 @@ class Judge(Metric):
 
     name: ClassVar[str] = "judge"
     task: ClassVar[str] = "any"
+    implementation: ClassVar[int] = 2
     needs: ClassVar[frozenset[str]] = frozenset({"output"})
     optional: ClassVar[frozenset[str]] = frozenset({"references", "source"})
     timed: ClassVar[bool] = False
+    shareable: ClassVar[bool] = False
     summary: ClassVar[str] = "a language model: mode=direct, rubric, spans or pairwise (--llm-url)"
 
     def __post_init__(self) -> None:
@@ -142,7 +144,7 @@ class Judge(Metric):
 
     def named(self, settings: LlmSettings) -> Judge:
         """The same judge with its model named, so that spec and signature say who judged."""
-        return self if self.model else dataclasses.replace(self, model=settings.local or settings.model)
+        return self if self.model else dataclasses.replace(self, model=settings.name)
 
     def connected(self, asker: Asker) -> Judge:
         """The same judge, ready to ask."""

@@ -35,6 +35,7 @@ class OutsideMetric(Metric):
     """A metric that is not ours: it is known by a name, and its direction may be set by the user."""
 
     task: ClassVar[str] = "any"
+    shareable: ClassVar[bool] = False
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -74,6 +74,7 @@ class FunctionMetric(Metric):
     function: Callable[..., Any]
 
     task: ClassVar[str] = "any"
+    shareable: ClassVar[bool] = False
     fields: ClassVar[tuple[str, ...]] = ()
     """What the function reads beside the outputs."""
 

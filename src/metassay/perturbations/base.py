@@ -11,7 +11,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from metassay import plugins
 from metassay.errors import InputError, UnknownName
@@ -21,6 +21,18 @@ from metassay.tasks.base import OutputKind, Task
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
+
+
+class KeptTexts(Protocol):
+    """Where finished parts of the work are kept, so that a stopped run goes on where it was."""
+
+    def load(self, name: str) -> list[str | None] | None:
+        """What is kept under a name that says all it depends on; None where nothing is."""
+        ...
+
+    def save(self, name: str, texts: Sequence[str | None]) -> None:
+        """Keep a finished part."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -65,10 +77,14 @@ class Perturbation(ABC, Generic[T]):
     """The target languages it knows; None for all, or by words for all that are written with spaces."""
     by_words: ClassVar[bool] = True
     """Whether it edits words between spaces, and so has nothing to do in languages without them."""
+    tagged: ClassVar[frozenset[str]] = frozenset()
+    """Languages in which a tagger must see every text first, which takes its time."""
     needs: ClassVar[frozenset[str]] = frozenset()
     """Fields of the view that cost something to prepare and that it reads: `rivals`, `siblings`, `grades`."""
     default: ClassVar[bool] = True
     """Whether it is at work when no perturbation is named."""
+    keepable: ClassVar[bool] = True
+    """Whether its texts are kept in the run as they are made; False where it keeps them itself."""
     summary: ClassVar[str] = ""
     """One line for `metassay list perturbations`."""
 
@@ -86,6 +102,16 @@ class Perturbation(ABC, Generic[T]):
         `apply` finds it in `view.collected[self.name]`. None: nothing is needed.
         """
         return None
+
+    def study(self, texts: Sequence[str], language: str | None, workers: int = 1) -> list[Any] | None:  # noqa: ARG002
+        """What it finds in each text by itself, where that takes long; JSON-able, kept part by part.
+
+        `collect` and `apply` use what was found before, see `recall`. None: nothing takes long.
+        """
+        return None
+
+    def recall(self, texts: Sequence[str], language: str | None, found: Sequence[Any]) -> None:
+        """Take what `study` found in these texts, now or in a run that was stopped."""
 
     def missing(self, language: str) -> str | None:  # noqa: ARG002
         """The dictionary or package that it lacks for a language, and how to get it; None: nothing."""
@@ -129,12 +155,11 @@ MODULES = (
     "replacement",
     "entity",
     "negation",
-    "phonetic",
     "llm",
-    "borrowed_span",
     "ranking",
     "sentences",
     "facts",
+    "senses",
 )
 """The modules of this package that define perturbations; each lists its classes in `PERTURBATIONS`."""
 

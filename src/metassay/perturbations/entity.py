@@ -194,6 +194,7 @@ class EntitySubstitution(WordEdit):
 
     name: ClassVar[str] = "entity"
     languages: ClassVar[frozenset[str] | None] = frozenset(_NEEDS)
+    tagged: ClassVar[frozenset[str]] = frozenset(_NEEDS)
     summary: ClassVar[str] = "replaces a random name by another from the data set (en, de, ru)"
 
     def missing(self, language: str) -> str | None:
@@ -201,13 +202,23 @@ class EntitySubstitution(WordEdit):
         needed = [n for n in _NEEDS[language] if n == "pymorphy3" or not spacy_model(language)]
         return resources.missing(*needed, language=language)
 
+    def study(self, texts: Sequence[str], language: str | None, workers: int = 1) -> list[Any] | None:
+        """The names of each text."""
+        if language not in _NEEDS or self.missing(language):
+            return None
+        return map_texts("metassay.perturbations.entity:find_all", texts, language, workers)
+
+    def recall(self, texts: Sequence[str], language: str | None, found: Sequence[Any]) -> None:
+        """Names that were found are not looked for again."""
+        for text, own in zip(texts, found):
+            _FOUND[language or "", text] = [(start, end, kind, form) for start, end, kind, form in own]
+
     def collect(self, texts: Sequence[str], language: str | None, workers: int = 1) -> Any:
         """The census of all names of the data set in this language."""
         if language not in _NEEDS or self.missing(language):
             return None
-        found = map_texts("metassay.perturbations.entity:find_all", texts, language, workers)
-        for text, own in zip(texts, found):
-            _FOUND[language, text] = [(start, end, kind, form) for start, end, kind, form in own]
+        unknown = [text for text in texts if (language, text) not in _FOUND]
+        self.recall(unknown, language, self.study(unknown, language, workers) or [])
         return take_census(texts, [_FOUND[language, text] for text in texts], language)
 
     def apply(self, view: View[str], stream: Stream) -> str | None:

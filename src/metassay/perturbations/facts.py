@@ -1,4 +1,4 @@
-"""Edits that change what is said: number, date, unit, sex, the opposite, a word left over.
+"""Edits that change what is said: number, date, unit, sex, how many, when, a word left over.
 
 All on request. Each changes a fact and leaves the sentence as grammatical as it was, so that a copy is worse
 whatever the taste of the reader.
@@ -13,16 +13,24 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from metassay.perturbations.base import View
-from metassay.perturbations.languages import english, german
-from metassay.perturbations.replacement import dictionary_form, pronoun_row
+from metassay.perturbations.languages import german
+from metassay.perturbations.replacement import pronoun_row
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
-from metassay.text import resources
 from metassay.text.segmentation import segmented, written_without_spaces
-from metassay.text.words import Span, WordLists, replace_spans, terms, with_case_of, with_next
+from metassay.text.words import (
+    WITHOUT_SPACES,
+    Span,
+    WordLists,
+    any_of,
+    folders_with,
+    replace_spans,
+    terms,
+    with_case_of,
+)
 
 Options = tuple[Span, tuple[str, ...]]
-_LANGUAGES = frozenset({"en", "de", "ru"})
+_PACKS = "metassay.perturbations.languages"
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,7 @@ def _other_numbers(number: str, language: str | None) -> tuple[str, ...]:
 def _rows(language: str, name: str) -> dict[str, tuple[str, ...]]:
     """Every word of a list with the others of its rows."""
     rows: dict[str, tuple[str, ...]] = {}
-    for row in WordLists("metassay.perturbations.languages", language).rows(name):
+    for row in WordLists(_PACKS, language).rows(name):
         for word in row:
             rows[word] = (*rows.get(word, ()), *(other for other in row if other != word))
     return rows
@@ -107,7 +115,7 @@ def _rows(language: str, name: str) -> dict[str, tuple[str, ...]]:
 @functools.cache
 def _calendar(language: str) -> dict[str, tuple[str, ...]]:
     kinds: dict[tuple[str, str], list[str]] = {}
-    for kind, form, word in WordLists("metassay.perturbations.languages", language).rows("calendar", 3):
+    for kind, form, word in WordLists(_PACKS, language).rows("calendar", 3):
         kinds.setdefault((kind, form), []).append(word)
     return {word: tuple(w for w in words if w != word) for words in kinds.values() for word in words}
 
@@ -124,8 +132,8 @@ class Date(Exchange):
     """Replaces a random weekday or month by another one in the same form."""
 
     name: ClassVar[str] = "date"
-    languages: ClassVar[frozenset[str] | None] = _LANGUAGES
-    summary: ClassVar[str] = "replaces a weekday or month by another one (en, de, ru)"
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "calendar.tsv")
+    summary: ClassVar[str] = "replaces a weekday or month by another one"
 
     def found(self, view: View[str]) -> list[Options]:
         """Every day and month; Russian days after «в», and May and March where a date is meant."""
@@ -158,8 +166,8 @@ class Unit(Exchange):
     """Replaces the unit after a random number, or the currency sign before it, by another of its kind."""
 
     name: ClassVar[str] = "unit"
-    languages: ClassVar[frozenset[str] | None] = _LANGUAGES
-    summary: ClassVar[str] = "replaces a unit or currency by another one (en, de, ru)"
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "units.tsv")
+    summary: ClassVar[str] = "replaces a unit or currency by another one"
 
     def found(self, view: View[str]) -> list[Options]:
         """Every unit beside digits."""
@@ -178,7 +186,7 @@ class Gender(Exchange):
     """Makes a man of a woman or a woman of a man: he and she, er and sie, он and она, son and daughter."""
 
     name: ClassVar[str] = "gender"
-    languages: ClassVar[frozenset[str] | None] = _LANGUAGES
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "genders.tsv")
     summary: ClassVar[str] = "exchanges words for men and women (en, de, ru)"
 
     def found(self, view: View[str]) -> list[Options]:
@@ -197,7 +205,7 @@ class Gender(Exchange):
 
 @functools.cache
 def _rows_one_way(language: str) -> dict[str, str]:
-    return WordLists("metassay.perturbations.languages", language).mapping("genders")
+    return WordLists(_PACKS, language).mapping("genders")
 
 
 def _counterpart(text: str, term: re.Match[str], word: str, language: str) -> str | None:
@@ -217,27 +225,54 @@ def _counterpart(text: str, term: re.Match[str], word: str, language: str) -> st
 
 
 @dataclass(frozen=True)
-class Antonym(Exchange):
-    """Replaces a random word by its opposite, in its form: WordNet's antonyms of its first sense."""
+class Listed(Exchange):
+    """Replaces words by others of their row in a list of the pack, whose first cell says what must follow."""
 
-    name: ClassVar[str] = "antonym"
-    languages: ClassVar[frozenset[str] | None] = frozenset({"en"})
-    summary: ClassVar[str] = "replaces a word by one of opposite meaning (en)"
-
-    def missing(self, language: str) -> str | None:
-        """WordNet, where it is not here."""
-        return resources.missing("WordNet", language=language)
+    by_words: ClassVar[bool] = False
+    rows: ClassVar[str]
 
     def found(self, view: View[str]) -> list[Options]:
-        """Every word with antonyms."""
-        found, previous = [], ""
-        for term, following in with_next(view.output):
-            form = dictionary_form(view.output, term, "en")
-            options = english.antonyms(previous, form, following) if form else ()
-            previous = term[0].lower()
-            if options:
-                found.append((term.span(), tuple(with_case_of(term[0], word) for word in options)))
-        return found
+        """Every word of the list in its place; earlier rows win."""
+        text = view.output
+        found: dict[Span, tuple[str, ...]] = {}
+        for pattern, words in _listed(view.language or "", self.rows):
+            for match in pattern.finditer(text):
+                if all(match.end() <= start or end <= match.start() for start, end in found):
+                    others = (word for word in words if word != match[0].lower())
+                    found[match.span()] = tuple(with_case_of(match[0], word) for word in others)
+        return sorted(found.items())
+
+
+@functools.cache
+def _listed(language: str, name: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+    """The rows of a list as patterns, each with its words."""
+    edge = "" if language in WITHOUT_SPACES else r"(?![\w'’-])"
+    rows = []
+    for follows, *words in WordLists(_PACKS, language).rows(name):
+        ahead = "" if follows == "*" else f"(?={follows})"
+        before = edge.replace("(?!", "(?<!")
+        rows.append((re.compile(f"{before}{any_of(words)}{edge}{ahead}", re.IGNORECASE), tuple(words)))
+    return tuple(rows)
+
+
+@dataclass(frozen=True)
+class Quantifier(Listed):
+    """Changes how many or how often: all and few, more and less, always and sometimes."""
+
+    name: ClassVar[str] = "quantifier"
+    rows: ClassVar[str] = "quantifiers"
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "quantifiers.tsv")
+    summary: ClassVar[str] = "changes how many or how often"
+
+
+@dataclass(frozen=True)
+class Tense(Listed):
+    """Moves an auxiliary or another common verb from the present to the past, or back."""
+
+    name: ClassVar[str] = "tense"
+    rows: ClassVar[str] = "tenses"
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "tenses.tsv")
+    summary: ClassVar[str] = "moves a verb to another time"
 
 
 @dataclass(frozen=True)
@@ -272,4 +307,4 @@ def _content(text: str, language: str | None) -> list[Span]:
     return [term.span() for term in terms(text) if len(term[0]) > 3]
 
 
-PERTURBATIONS = (Number, Date, Unit, Gender, Antonym, Untranslated)
+PERTURBATIONS = (Number, Date, Unit, Gender, Quantifier, Tense, Untranslated)

@@ -37,6 +37,7 @@ class LlmRewriting(Perturbation[str]):
 
     name: ClassVar[str] = "llm"
     default: ClassVar[bool] = False
+    keepable: ClassVar[bool] = False
     by_words: ClassVar[bool] = False
     summary: ClassVar[str] = "asks a language model for a slightly worse version (--llm-url)"
 

@@ -10,14 +10,25 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from metassay.perturbations.base import View
-from metassay.perturbations.languages import english, german, russian
+from metassay.perturbations.languages import english, german_clauses, russian
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
 from metassay.text.analysers import known_lemma, tagged
-from metassay.text.words import Span, replace_spans, starts_sentence, terms, with_case_of
+from metassay.text.words import (
+    WITHOUT_SPACES,
+    Span,
+    WordLists,
+    any_of,
+    folders_with,
+    replace_spans,
+    starts_sentence,
+    terms,
+    with_case_of,
+)
 
 Edit = tuple[Span, str]
+_PACKS = "metassay.perturbations.languages"
 
 
 @dataclass(frozen=True)
@@ -25,13 +36,17 @@ class Negation(WordEdit):
     """Puts a "not" before a random verb or adjective, or after an auxiliary.
 
     English: after an auxiliary where there is one, else with do-support before a finite verb ("did not say").
-    German "nicht" and Russian "не" from word lists (and, for Russian verbs,
-    endings).
+    German "nicht" where the parts of the clause leave room for it, and "kein" for "ein"; Russian "не" from
+    word lists and endings of verbs; all other languages by the rules in their pack (`negation.tsv`). Nowhere
+    in questions.
     """
 
     name: ClassVar[str] = "negation"
-    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"})
-    summary: ClassVar[str] = "negates a random verb or adjective (en, de, ru)"
+    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"}) | folders_with(
+        _PACKS, "negation.tsv"
+    )
+    tagged: ClassVar[frozenset[str]] = frozenset({"en"})
+    summary: ClassVar[str] = "negates a random verb or adjective"
 
     def missing(self, language: str) -> str | None:
         """English needs a tagger, and base forms."""
@@ -39,7 +54,10 @@ class Negation(WordEdit):
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with "not" put in at the places drawn."""
-        edits = _EDITS[view.language or ""](view.output)
+        text, language = view.output, view.language or ""
+        find = _EDITS.get(language)
+        found = _by_rules(text, language) if find is None else find(text)
+        edits = [edit for edit in found if not _in_question(text, edit[0][0])]
         if len(edits) < self.strength:
             return None
         return replace_spans(
@@ -60,7 +78,7 @@ def _insertion(text: str, place: int, word: str) -> Edit:
 def _english(text: str) -> list[Edit]:
     """A "not" after auxiliaries; where there is none, with do-support for a finite verb: "did not say"."""
     words = terms(text)
-    lower = [word[0].lower() for word in words]
+    lower = [word[0].lower().replace("’", "'") for word in words]
     after = []
     for i, word in enumerate(words):
         is_name = word[0] != lower[i] and not starts_sentence(text, word.start())  # the month of May
@@ -126,54 +144,12 @@ def _with_do(text: str) -> list[Edit]:
 _DO = {"VVD": "did not", "VVZ": "does not"}
 
 
-def _german(text: str) -> list[int]:
-    """Places for "nicht": after finite verbs and the pronouns that follow; before predicative adjectives.
-
-    A verb at the end of its clause has "nicht" before the word in front of it: "dass er nicht krank ist".
-    """
-    words = terms(text)
-    lower = [word[0].lower() for word in words]
-    places = []
-    for i, word in enumerate(words):
-        is_noun = word[0] != lower[i] and not starts_sentence(text, word.start())
-        if is_noun or not german.NEGATED.isdisjoint(lower[max(i - 2, 0) : i + 4]):
-            continue
-        after = words[i + 1] if i + 1 < len(words) else None
-        infinite = after and lower[i + 1] in german.AUXILIARIES and text[word.end() : after.start()] == " "
-        if not infinite and (lower[i] in german.AUXILIARIES or lower[i] in german.VERBS):
-            place = _after_german_verb(text, words, lower, i)
-            if place is not None and (text[place - 1].isspace() or text[place - 1].isalnum()):
-                places.append(place)
-        elif lower[i] in german.ADJECTIVES and i > 0:
-            places.append(word.start())
-    return sorted(set(places))
-
-
-def _after_german_verb(text: str, words: list[re.Match[str]], lower: list[str], i: int) -> int | None:
-    end = words[i].end()
-    if not text[end : end + 2].strip(" ").isalnum() or lower[i + 1 : i + 2] in (["und"], ["oder"]):
-        chained = lower[i - 1] in {"zu", "sein", "werden"}
-        if i < 2 or (not chained and lower[i - 1] in german.AUXILIARIES | german.VERBS):
-            return None
-        if lower[i - 1] in german.INVERTED | {"und", "oder"}:
-            return words[i].start()
-        if lower[i] not in german.AUXILIARIES and words[i - 1][0] != lower[i - 1]:
-            return end  # "Anna sagte nicht, …": a noun right before the verb is its subject
-        return words[i - 2 if chained else i - 1].start()
-    last = i
-    while lower[last + 1 : last + 2] and lower[last + 1] in german.INVERTED:
-        if text[words[last].end() : words[last + 1].start()] != " ":
-            break
-        last += 1
-    return words[last].end()
-
-
-def _russian(text: str) -> list[int]:
-    """Places for "не": before verbs and predicates."""
+def _russian(text: str) -> list[Edit]:
+    """A "не" before verbs and predicates."""
     words = terms(text)
     lower = [word[0].lower() for word in words]
     return [
-        word.start()
+        _insertion(text, word.start(), "не")
         for i, word in enumerate(words)
         if russian.is_negatable(lower[i])
         and lower[max(i - 1, 0)] not in {"не", "ни"}
@@ -181,15 +157,48 @@ def _russian(text: str) -> list[int]:
     ]
 
 
-def _at_places(find: Callable[[str], list[int]], word: str) -> Callable[[str], list[Edit]]:
-    return lambda text: [_insertion(text, place, word) for place in find(text)]
-
-
 _EDITS: dict[str, Callable[[str], list[Edit]]] = {
     "en": _english,
-    "de": _at_places(_german, "nicht"),
-    "ru": _at_places(_russian, "не"),
+    "de": german_clauses.negations,
+    "ru": _russian,
 }
+_STOP = re.compile(r"[.!?…]+(?=[\s\"“”’»)]|$)|[。！？\n]")
+_CLAUSE = re.compile(r"[^.,;:!?()\n。，、；：！？「」（）]+")
+
+
+def _by_rules(text: str, language: str) -> list[Edit]:
+    """What the rules of a pack put in, in clauses without a negation; earlier rules win."""
+    negated = _words_of(language)
+    edits: list[tuple[Span, str | None]] = [
+        (clause.span(), None) for clause in _CLAUSE.finditer(text) if negated.search(clause[0])
+    ]
+    for pattern, replacement in _compiled(language, "negation"):
+        for match in pattern.finditer(text):
+            if all(match.end() <= start or end <= match.start() for (start, end), _ in edits):
+                edits.append((match.span(), None if replacement is None else match.expand(replacement)))
+    kept = sorted((span, new) for span, new in edits if new is not None)
+    return [(span, _with_capital(text, span, new)) for span, new in kept]
+
+
+def _with_capital(text: str, span: Span, new: str) -> str:
+    """What takes the place of the first words of a sentence begins with the capital that they had."""
+    old = text[span[0] : span[1]]
+    if not old[:1].isupper() or new.startswith(old[:1]):
+        return new
+    return new[:1].upper() + new[1:].replace(old[:1], old[:1].lower(), 1)
+
+
+@functools.cache
+def _words_of(language: str) -> re.Pattern[str]:
+    """Any word of `negated.txt`; in scripts without spaces wherever it stands."""
+    words = "|".join(sorted(WordLists(_PACKS, language).words("negated")))
+    return re.compile(words if language in WITHOUT_SPACES else rf"\b(?:{words})\b", re.IGNORECASE)
+
+
+def _in_question(text: str, place: int) -> bool:
+    """Whether the sentence around a place is a question: with "not" it often asks the same."""
+    stop = _STOP.search(text, place)
+    return stop is not None and not {"?", "？"}.isdisjoint(stop[0])
 
 
 @dataclass(frozen=True)
@@ -197,13 +206,12 @@ class NegationRemoval(WordEdit):
     """Removes a random negation (did not, never, no …) or turns it positive (nothing: everything)."""
 
     name: ClassVar[str] = "negation_removal"
-    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"})
-    summary: ClassVar[str] = "removes a negation or turns it positive (en, de, ru)"
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "negation_removal.tsv")
+    summary: ClassVar[str] = "removes a negation or turns it positive"
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with the negations drawn removed."""
-        signs, _ = _rules(view.language or "")
-        if signs.search(view.output) is None:
+        if _signs(view.language or "").search(view.output) is None:
             return None
         found = list(_negations(view.output, view.language or ""))
         if len(found) < self.strength:
@@ -215,41 +223,51 @@ class NegationRemoval(WordEdit):
 
 def _negations(text: str, language: str) -> Iterator[tuple[Span, str]]:
     """Where a negation stands and what takes its place; earlier rules win, places in order."""
-    _, rules = _rules(language)
     taken: list[tuple[Span, str | None]] = []
-    for pattern, replacement in rules:
+    for pattern, replacement in _compiled(language, "negation_removal"):
         for match in pattern.finditer(text):
             if all(match.end() <= start or end <= match.start() for (start, end), _ in taken):
-                new = None if replacement is None else match.expand(replacement).replace("  ", " ")
+                new = None if replacement is None else _written(match.expand(replacement))
                 taken.append((match.span(), new))
     for span, new in sorted(taken, key=lambda edit: edit[0]):
-        if new is not None:
+        if new is not None and not _in_question(text, span[0]):
             yield _tidied(text, span, new)
+
+
+def _written(replacement: str) -> str:
+    """A replacement without the sign for nothing."""
+    return re.sub(r"  +", " ", replacement).strip().replace("∅", "")
 
 
 def _tidied(text: str, span: Span, new: str) -> tuple[Span, str]:
     """The edit with the casing of what it replaces; what moves to the start of the text gets its capital."""
     start, end = span
     old = text[start:end]
-    if not old[:1].isupper():
+    if not old[:1].isupper() or not (new.strip() or starts_sentence(text, start)):
         return span, new
     if new.strip():
         return span, with_case_of(old[:1], new) if not old.isupper() else new.upper()
     return (start, end + 1), text[end : end + 1].upper()
 
 
-_WRITTEN = {
-    "en": (english.NEGATION_SIGNS, english.NEGATION_REMOVAL),
-    "de": (german.NEGATION_SIGNS, german.NEGATION_REMOVAL),
-    "ru": (russian.NEGATION_SIGNS, russian.NEGATION_REMOVAL),
-}
+@functools.cache
+def _signs(language: str) -> re.Pattern[str]:
+    """What every negation of a language holds."""
+    return re.compile("|".join(WordLists(_PACKS, language).lines("negation_signs")), re.IGNORECASE)
 
 
 @functools.cache
-def _rules(language: str) -> tuple[re.Pattern[str], tuple[tuple[re.Pattern[str], str | None], ...]]:
-    signs, rules = _WRITTEN[language]
-    compiled = ((re.compile(pattern, re.IGNORECASE), new) for pattern, new in rules)
-    return re.compile(signs, re.IGNORECASE), tuple(compiled)
+def _compiled(language: str, name: str) -> tuple[tuple[re.Pattern[str], str | None], ...]:
+    """The rules of a list; one without a replacement protects. `{verbs}`: any word of `verbs.txt`."""
+    lists = WordLists(_PACKS, language)
+    found = []
+    for pattern, *replacement in lists.rows(name):
+        written = _LIST.sub(lambda match: any_of(lists.words(match[1])), pattern)
+        found.append((re.compile(written, re.IGNORECASE), replacement[0] if replacement else None))
+    return tuple(found)
+
+
+_LIST = re.compile(r"\{([a-z_]+)\}")
 
 
 PERTURBATIONS = (Negation, NegationRemoval)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -14,10 +14,15 @@ from numpy.typing import NDArray
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.llm.asking import LlmSettings
-from metassay.perturbations.base import Perturbation, default_perturbations, parse_perturbations
+from metassay.perturbations.base import (
+    KeptTexts,
+    Perturbation,
+    default_perturbations,
+    parse_perturbations,
+)
 from metassay.perturbations.llm import LlmRewriting
 from metassay.perturbations.ranking import Reordering
-from metassay.perturbations.views import Views, base_languages, check_preprocessing, make_views
+from metassay.perturbations.views import Views, check_preprocessing, identity, make_views
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import named_keys
 from metassay.tasks.base import OutputKind, Task
@@ -26,8 +31,8 @@ from metassay.text.words import WITHOUT_SPACES
 Progress = Callable[[int, int], None]
 PER_OUTPUT = 4
 """Methods per output, as in Deviyani and Diaz (2025), section 4.2."""
-TRIED = 5000
-"""On about so many outputs of a larger data set a forecast tries every method: taggers take their time."""
+PERTURBED_AT_ONCE = 8192
+"""So many outputs are perturbed by one method before they are put away."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,7 @@ def make_pairs(
     workers: int = 1,
     strict_resources: bool = False,
     llm: LlmSettings | None = None,
+    kept: KeptTexts | None = None,
     progress: Progress | None = None,
 ) -> Pairs:
     """Perturbs every output of a data set with the methods of its task.
@@ -113,72 +119,54 @@ def make_pairs(
     `perturbations` names the methods (default: those of the task not on request), `per_output` how many each
     output keeps (None: all that apply). A method that lacks its dictionary does not apply and is noted, or
     with `strict_resources` is an error. `llm` says which language model to ask, and puts `llm` among the
-    methods where none is named. The same seed gives the same pairs whatever the order of the rows,
-    the number of workers or the other methods at work.
+    methods where none is named. What is finished is put into `kept`, and what is there is not made again.
+    The same seed gives the same pairs whatever the order of the rows, the number of workers or the methods.
     """
     check_preprocessing(preprocess)
-    named = perturbations is not None
     methods = _methods(dataset.kind, perturbations, llm)
+    plan = Plan(perturbations is not None, seed, preprocess, workers, strict_resources, progress, kept)
+    return made_by(dataset, methods, plan).sample(per_output)
+
+
+class Plan(NamedTuple):
+    """How pairs are made, whatever the methods; `named`: somebody asked for them."""
+
+    named: bool
+    seed: int = 0
+    preprocess: str = "none"
+    workers: int = 1
+    strict: bool = False
+    progress: Progress | None = None
+    kept: KeptTexts | None = None
+
+
+def made_by(dataset: Dataset, methods: tuple[Perturbation[Any], ...], plan: Plan) -> Pairs:
+    """The pairs of these methods, wherever they apply."""
     if methods and all(isinstance(method, Reordering) for method in methods):
         from metassay.perturbations.ranking_pairs import ranked_pairs
 
-        return ranked_pairs(dataset, methods, seed=seed).sample(per_output)
-    views = make_views(dataset, methods, preprocess=preprocess, seed=seed, workers=workers)
+        return ranked_pairs(dataset, methods, seed=plan.seed)
+    views = make_views(
+        dataset,
+        methods,
+        preprocess=plan.preprocess,
+        seed=plan.seed,
+        workers=plan.workers,
+        kept=plan.kept,
+    )
     notes: dict[str, None] = {}
+    kept = None if dataset.kind.ranked else plan.kept
     columns: dict[str, list[Any]] = {}
     for done, method in enumerate(methods):
-        if progress is not None:
-            progress(done, len(methods))
-        columns[method.spec] = _perturb(method, views, notes, named=named, strict=strict_resources)
+        if plan.progress is not None:
+            plan.progress(done, len(methods))
+        perturb = _Perturb(method, views, dataset.content_hash, kept if method.keepable else None)
+        columns[method.spec] = perturb.all(notes, named=plan.named, strict=plan.strict)
         notes |= dict.fromkeys(method.notes())
-    if progress is not None:
-        progress(len(methods), len(methods))
-    pairs = _assemble(dataset, views, columns, preprocess, tuple(notes)).sample(per_output)
+    if plan.progress is not None:
+        plan.progress(len(methods), len(methods))
+    pairs = _assemble(dataset, views, columns, plan.preprocess, tuple(notes))
     return replace(pairs, usage={m.spec: usage for m in methods if (usage := m.usage()) is not None})
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """What a perturbation of the defaults will do with a data set."""
-
-    perturbation: str
-    outputs: int
-    """To how many of the outputs tried it applies."""
-    tried: int
-    """All outputs, or of a large data set those of items evenly spread over it."""
-    why: str | None
-    """Why it leaves outputs of a language, or all outputs, as they are; None where neither is the case."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """One row of `check`."""
-        applies = self.outputs > 0
-        return {"perturbation": self.perturbation, "applies": applies, "outputs": self.outputs} | {
-            "tried": self.tried,
-            "why": self.why,
-        }
-
-
-def foretell(dataset: Dataset, *, most: int = TRIED, seed: int = 0, workers: int = 1) -> list[Forecast]:
-    """What `make_pairs` will do by default, found by doing it on all outputs, or on about `most` of them."""
-    methods = default_perturbations(dataset.kind)
-    if not methods or not len(dataset):
-        return []
-    step = -(-len(dataset) // most)
-    kept = dataset.items[::step]
-    tried = dataset if step == 1 else dataset.where(dataset.outputs["item"].is_in(kept), reason="not tried")
-    counts = make_pairs(tried, per_output=None, seed=seed, workers=workers).counts
-    languages = {} if dataset.kind.ranked else Counter(base_languages(dataset))
-    return [_forecast(method, counts[method.spec], len(tried), languages) for method in methods]
-
-
-def _forecast(
-    method: Perturbation[Any], count: PerturbationCount, tried: int, languages: Mapping[str | None, int]
-) -> Forecast:
-    known = sorted(languages, key=lambda name: name or "")
-    reasons = [why for name in known if (why := _obstacle(method, name, named=False, strict=False))]
-    if not reasons and not count.applied:
-        reasons = [f"{method.spec} finds nothing to change"]
-    return Forecast(method.spec, count.applied, tried, "; ".join(reasons) or None)
 
 
 def _methods(
@@ -196,24 +184,43 @@ def _methods(
     )
 
 
-def _perturb(
-    method: Perturbation[Any], views: Views, notes: dict[str, None], *, named: bool, strict: bool
-) -> list[Any]:
-    """One worse output, or None, per view."""
-    worse: list[Any] = [None] * len(views.views)
-    keys = named_keys(views.keys, method.name)
-    for language, positions in views.by_language():
-        reason = _obstacle(method, language, named=named, strict=strict)
-        if reason is not None:
-            notes.setdefault(f"{reason} ({_outputs(len(positions))}).")
-            continue
-        chosen = [views.views[position] for position in positions]
-        for position, text in zip(positions, method.apply_all(chosen, keys[positions])):
-            worse[position] = text
-    return worse
+@dataclass(frozen=True)
+class _Perturb:
+    """One method at work on all views; what is finished is kept."""
+
+    method: Perturbation[Any]
+    views: Views
+    about: str
+    kept: KeptTexts | None
+
+    def all(self, notes: dict[str, None], *, named: bool, strict: bool) -> list[Any]:
+        """One worse output, or None, per view."""
+        worse: list[Any] = [None] * len(self.views.views)
+        for language, positions in self.views.by_language():
+            reason = obstacle(self.method, language, named=named, strict=strict)
+            if reason is not None:
+                notes.setdefault(f"{reason} ({_outputs(len(positions))}).")
+                continue
+            for start in range(0, len(positions), PERTURBED_AT_ONCE):
+                share = positions[start : start + PERTURBED_AT_ONCE]
+                for position, text in zip(share.tolist(), self.share(share)):
+                    worse[position] = text
+        return worse
+
+    def share(self, positions: LongArray) -> list[Any]:
+        """The worse outputs of some views."""
+        keys = named_keys(self.views.keys[positions], self.method.name)
+        digest = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
+        name = f"{identity(self.method)} {digest} {self.about}"
+        made = None if self.kept is None else self.kept.load(name)
+        if made is None:
+            made = self.method.apply_all([self.views.views[position] for position in positions], keys)
+            if self.kept is not None:
+                self.kept.save(name, made)
+        return made
 
 
-def _obstacle(method: Perturbation[Any], language: str | None, *, named: bool, strict: bool) -> str | None:
+def obstacle(method: Perturbation[Any], language: str | None, *, named: bool, strict: bool) -> str | None:
     """Why a method does nothing for a language; None where it works."""
     if method.edits is OutputKind.RANKING:
         return None

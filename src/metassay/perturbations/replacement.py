@@ -1,10 +1,9 @@
-"""A word replaced by another one: a word by a synonym, a pronoun by another pronoun."""
+"""A word replaced by another one: a pronoun by another pronoun, any word by what sounds alike."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,77 +11,23 @@ from metassay.perturbations.base import View
 from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
-from metassay.text import resources
-from metassay.text.analysers import german_lemma
-from metassay.text.words import Span, replace_spans, starts_sentence, terms, with_case_of, with_next
+from metassay.text.words import (
+    WITHOUT_SPACES,
+    Span,
+    WordLists,
+    folders_with,
+    replace_spans,
+    starts_sentence,
+    terms,
+    with_case_of,
+)
 
-Finder = Callable[[str, str, str], tuple[str, ...]]
-
-_FINDERS: dict[str, Finder] = {
-    "en": english.synonyms,
-    "de": german.synonyms,
-    "ru": russian.synonyms,
-}
-_NEEDS = {
-    "en": ("WordNet",),
-    "de": ("OpenThesaurus", "simplemma"),
-    "ru": ("Russian thesaurus", "pymorphy3"),
-}
 _NEIGHBOUR = re.compile(r"\s+([^\W\d_]+)")
 _CLAUSE = re.compile(r"[^.,;:!?()\[\]\"„“”»«–—\n]{1,200}")
 _BEFORE = re.compile(r"([^\W\d_]+)\s+$")
 _LANGUAGES = {"en": english, "de": german, "ru": russian}
-
-
-@dataclass(frozen=True)
-class Synonym(WordEdit):
-    """Replaces the first word, in order, that has a synonym which can take its form (the first n of them).
-
-    English WordNet, German OpenThesaurus, Russian thesaurus. A word "has" a synonym only if its part of
-    speech is beyond doubt and the synonym can be inflected like it; names and function words have none.
-    On request: of 40 English copies that were read 23 are worse, the others are as good.
-    """
-
-    name: ClassVar[str] = "synonym"
-    default: ClassVar[bool] = False
-    languages: ClassVar[frozenset[str] | None] = frozenset(_FINDERS)
-    summary: ClassVar[str] = "replaces the first word that has a synonym (en, de, ru)"
-
-    def missing(self, language: str) -> str | None:
-        """The thesaurus or the analyser that is not here."""
-        return resources.missing(*_NEEDS[language], language=language)
-
-    def apply(self, view: View[str], stream: Stream) -> str | None:
-        """The output with the first words that have synonyms replaced."""
-        text, language = view.output, view.language or ""
-        find = _FINDERS[language]
-        edits, previous = [], ""
-        for term, following in with_next(text):
-            form = dictionary_form(text, term, language)
-            options = find(previous, form, following) if form else ()
-            previous = term[0].lower()
-            if options:
-                edits.append((term.span(), with_case_of(term[0], stream.choice(options))))
-                if len(edits) == self.strength:
-                    return replace_spans(text, edits)
-        return None
-
-
-def dictionary_form(text: str, term: re.Match[str], language: str) -> str:
-    """The word as a dictionary lists it, or nothing for what looks like a name.
-
-    A capital is taken off at the start of a sentence and off words all in capitals; German nouns keep it.
-    """
-    word, start = term[0], term.start()
-    lower = word.lower()
-    if word == lower:
-        return word
-    if word[1:] == lower[1:]:
-        if language == "de":
-            return lower if starts_sentence(text, start) and german_lemma(lower) is not None else word
-        is_name = language == "en" and english.is_name(word)
-        return lower if starts_sentence(text, start) and not is_name else ""
-    return ""
+"""Languages in which a pronoun's place decides; in all others its row does."""
+_PACKS = "metassay.perturbations.languages"
 
 
 @dataclass(frozen=True)
@@ -90,12 +35,14 @@ class Pronoun(WordEdit):
     """Replaces a random pronoun by a random other one that can stand in its place."""
 
     name: ClassVar[str] = "pronoun"
-    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"})
-    summary: ClassVar[str] = "replaces a random pronoun by another one (en, de, ru)"
+    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "pronouns.tsv")
+    summary: ClassVar[str] = "replaces a random pronoun by another one"
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with the pronouns drawn replaced."""
-        found = _pronouns(view.output, view.language or "")
+        language = view.language or ""
+        find = _pronouns if language in _LANGUAGES else _listed_pronouns
+        found = find(view.output, language)
         if len(found) < self.strength:
             return None
         edits = []
@@ -113,6 +60,34 @@ def _pronouns(text: str, language: str) -> list[tuple[Span, tuple[str, ...]]]:
         for term in terms(text)
         if term[0].lower() in words and (options := _options(text, term, language))
     ]
+
+
+def _listed_pronouns(text: str, language: str) -> list[tuple[Span, tuple[str, ...]]]:
+    """Every pronoun of a pack's rows with the others of its row, but where the pack says that it is none."""
+    pattern, rows, traps = _pack(language)
+    barred = [match.span() for trap in traps for match in trap.finditer(text)]
+    return [
+        (match.span(), rows[match[0].lower()])
+        for match in pattern.finditer(text)
+        if not any(start < match.end() and match.start() < end for start, end in barred)
+    ]
+
+
+Pack = tuple[re.Pattern[str], dict[str, tuple[str, ...]], tuple[re.Pattern[str], ...]]
+
+
+@functools.cache
+def _pack(language: str) -> Pack:
+    """A pattern for all pronouns, what may replace each, and patterns of what is none."""
+    lists = WordLists(_PACKS, language)
+    rows: dict[str, tuple[str, ...]] = {}
+    for row in lists.rows("pronouns"):
+        for word in row:
+            rows.setdefault(word, tuple(other for other in row if other != word))
+    longest_first = "|".join(sorted(rows, key=lambda word: (-len(word), word)))
+    whole = longest_first if language in WITHOUT_SPACES else rf"(?<![\w'’-])(?:{longest_first})(?![\w'’-])"
+    traps = tuple(re.compile(line, re.IGNORECASE) for line in lists.lines("not_pronouns"))
+    return re.compile(whole, re.IGNORECASE), rows, traps
 
 
 def _options(text: str, term: re.Match[str], language: str) -> tuple[str, ...]:
@@ -168,4 +143,60 @@ def _all(language: str) -> frozenset[str]:
     return frozenset(words | {_plain(word) for word in words})
 
 
-PERTURBATIONS = (Synonym, Pronoun)
+SOUNDS = tuple((pattern, tuple(spellings)) for pattern, *spellings in WordLists(_PACKS, "en").rows("sounds"))
+"""Every rule of the perturbation; `espeak-ng` checks in the tests that the changed words sound near."""
+
+_AROUND = re.compile(r"\(\?<?[=!][^)]*\)|\\b")
+
+
+def _letters(pattern: str) -> str:
+    r"""The letters that a rule replaces: a word without them need not be searched.
+
+    >>> _letters(r"(?<!s)ch(?![rlo])"), _letters(r"\bth|th\b")
+    ('ch', 'th')
+    """
+    return _AROUND.sub("", pattern).partition("|")[0]
+
+
+_RULES = tuple(
+    (_letters(pattern), re.compile(pattern, re.IGNORECASE), spellings) for pattern, spellings in SOUNDS
+)
+
+
+@dataclass(frozen=True)
+class Phonetic(WordEdit):
+    """Respells a letter or letter group of a random word by one that sounds alike: water, wader."""
+
+    name: ClassVar[str] = "phonetic"
+    languages: ClassVar[frozenset[str] | None] = frozenset({"en"})
+    summary: ClassVar[str] = "replaces letters by others that sound alike (en)"
+
+    def apply(self, view: View[str], stream: Stream) -> str | None:
+        """The output with the words drawn respelt."""
+        found = [(term.span(), options) for term in terms(view.output) if (options := respellings(term[0]))]
+        if len(found) < self.strength:
+            return None
+        drawn = [found[i] for i in sorted(stream.sample(len(found), self.strength))]
+        return replace_spans(view.output, [(span, stream.choice(options)) for span, options in drawn])
+
+
+@functools.cache
+def respellings(word: str) -> tuple[str, ...]:
+    """Every spelling of a word that differs from it in one place and sounds alike.
+
+    >>> respellings("water")
+    ('wator', 'watar', 'wader')
+    """
+    found: dict[str, None] = {}
+    taken: set[int] = set()
+    lower = word.lower()
+    for letters, pattern, spellings in _RULES:
+        for match in pattern.finditer(word) if letters in lower else ():
+            if taken.isdisjoint(range(*match.span())):
+                taken.update(range(*match.span()))
+                for new in spellings:
+                    found[word[: match.start()] + with_case_of(match[0], new) + word[match.end() :]] = None
+    return tuple(found)
+
+
+PERTURBATIONS = (Pronoun, Phonetic)

@@ -1,6 +1,6 @@
 """Edits of whole sentences, for long texts: one goes, two change places, one comes twice, one is foreign.
 
-And of clauses, for all texts: one goes.
+And of clauses and spans, for all texts: a clause goes, a span is another system's.
 """
 
 from __future__ import annotations
@@ -12,18 +12,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from rapidfuzz.distance import Levenshtein
+
+from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.facts import Exchange, Options
 from metassay.perturbations.words import words_of
 from metassay.stats.random import Stream
+from metassay.text.segmentation import pieces, written_without_spaces
 from metassay.text.tokens import token_spans
-from metassay.text.words import Span, WordLists, replace_spans, sentence_spans, without
+from metassay.text.words import (
+    WITHOUT_SPACES,
+    Span,
+    WordLists,
+    folders_with,
+    replace_spans,
+    sentence_spans,
+    terms,
+    without,
+)
 
 FOREIGN = 20_000
 """So many sentences of the data set are kept to borrow from."""
 SHARED = 0.6
 """A sentence that has more of its words from the item's own texts may belong to them."""
 TRIES = 8
+LEANING = 4
+"""Among so many first words one that points back is looked for."""
+PACKS = "metassay.perturbations.languages"
 
 
 @dataclass(frozen=True)
@@ -56,21 +72,43 @@ class SentenceRemoval(SentenceEdit):
 
 @dataclass(frozen=True)
 class SentenceSwapping(SentenceEdit):
-    """Exchanges two random sentences that differ."""
+    """Exchanges the first sentence with a random one that leans on what was said before it.
+
+    Two sentences that do not need each other can often stand in either order. One with a pronoun, a pointing
+    word or a connective among its first words (`leaning.txt` of the language, of any where it is unknown)
+    cannot come first.
+    """
 
     name: ClassVar[str] = "sentence_swapping"
-    summary: ClassVar[str] = "exchanges two random sentences"
+    summary: ClassVar[str] = "exchanges the first sentence with one that leans on it"
 
     def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
-        """The text with the two sentences drawn exchanged."""
+        """The text with the first sentence and the one drawn exchanged."""
         texts = [view.output[start:end] for start, end in spans]
-        first = stream.below(len(texts))
-        others = [i for i, text in enumerate(texts) if text != texts[first]]
-        if not others:
+        leaning = [i for i, text in enumerate(texts) if _leans(text, view.language)]
+        if not leaning or leaning[0] == 0:
             return None
-        second = stream.choice(others)
-        texts[first], texts[second] = texts[second], texts[first]
+        drawn = stream.choice(leaning)
+        texts[0], texts[drawn] = texts[drawn], texts[0]
         return replace_spans(view.output, zip(spans, texts))
+
+
+def _leans(sentence: str, language: str | None) -> bool:
+    """Whether one of the first words of a sentence points back."""
+    words, beginnings = _leaning(language)
+    if written_without_spaces(sentence, language):
+        return sentence.lstrip("「『“（").startswith(beginnings)
+    return not words.isdisjoint(term[0].lower() for term in terms(sentence)[:LEANING])
+
+
+@functools.cache
+def _leaning(language: str | None) -> tuple[frozenset[str], tuple[str, ...]]:
+    """What points back, where words are found by spaces and where sentences begin with it."""
+    packs = sorted(folders_with(PACKS, "leaning.txt"))
+    own = [pack for pack in packs if language in {pack, None}]
+    spaced = (WordLists(PACKS, pack).words("leaning") for pack in own if pack not in WITHOUT_SPACES)
+    unspaced = (WordLists(PACKS, pack).lines("leaning") for pack in own if pack in WITHOUT_SPACES)
+    return frozenset[str]().union(*spaced), tuple(word for words in unspaced for word in words)
 
 
 @dataclass(frozen=True)
@@ -135,8 +173,8 @@ SHORTEST = 3
 class ClauseRemoval(Exchange):
     """Drops a random clause of at least three words that begins after a comma and ends before a mark.
 
-    In English, German and Russian only one that a conjunction, a relative pronoun or the like opens, so that
-    the main clause stays.
+    In languages whose pack lists them only one that a conjunction, a relative pronoun or the like opens, so
+    that the main clause stays.
     """
 
     name: ClassVar[str] = "clause_removal"
@@ -159,12 +197,78 @@ class ClauseRemoval(Exchange):
 
 @functools.cache
 def _openers(language: str | None) -> frozenset[str] | None:
-    known = language in {"en", "de", "ru"}
-    return (
-        WordLists("metassay.perturbations.languages", language or "").words("clause_openers")
-        if known
-        else None
-    )
+    """What opens a clause that can go; None where the pack of a language, or the pack itself, is missing."""
+    if language not in folders_with(PACKS, "clause_openers.txt"):
+        return None
+    return WordLists(PACKS, language or "").words("clause_openers")
 
 
-PERTURBATIONS = (SentenceRemoval, SentenceSwapping, SentenceRepetition, SentenceBorrowing, ClauseRemoval)
+_RUN = re.compile(r"\S+")
+
+
+@dataclass(frozen=True)
+class BorrowedSpan(Perturbation[str]):
+    """Replaces a span of words by what another output, known to be worse, has in its place.
+
+    Worse is an output of the item that people scored lower or, where this item was not rated, one of a system
+    that they scored lower on average. The result is fluent where systems are, so it is harder to tell
+    from the original than what rules make. Spans longer than `longest` words are left alone.
+    """
+
+    name: ClassVar[str] = "borrowed_span"
+    by_words: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"rivals"})
+    default: ClassVar[bool] = False
+    summary: ClassVar[str] = "takes a span from a worse output of the same item (needs human scores)"
+
+    longest: int = 8
+
+    def __post_init__(self) -> None:
+        if self.longest < 1:
+            raise InputError(f"the longest span of {self.name} is {self.longest}, less than 1 word.")
+
+    def apply(self, view: View[str], stream: Stream) -> str | None:
+        """The output with one span drawn from one rival drawn."""
+        for i in stream.sample(len(view.rivals), len(view.rivals)):
+            options = [
+                (span, text)
+                for span, text in _differences(view.output, view.rivals[i], view.language)
+                if len(_runs(text, view.language)) <= self.longest
+            ]
+            if options:
+                return replace_spans(view.output, [stream.choice(options)])
+        return None
+
+
+def _runs(text: str, language: str | None) -> list[Span]:
+    """What stands between spaces or, where a text has none, its words and signs."""
+    if written_without_spaces(text, language):
+        return pieces(text)
+    return [match.span() for match in _RUN.finditer(text)]
+
+
+def _differences(text: str, other: str, language: str | None) -> list[tuple[Span, str]]:
+    """Every span of a text where another has other words, with these words; both sides have at least one."""
+    here, there = _runs(text, language), _runs(other, language)
+    operations = Levenshtein.opcodes([text[a:b] for a, b in here], [other[a:b] for a, b in there])
+    blocks: list[list[int]] = []
+    open_block = False
+    for operation in operations:
+        if operation.tag == "equal":
+            open_block = False
+            continue
+        if not open_block:
+            blocks.append([operation.src_start, operation.src_end, operation.dest_start, operation.dest_end])
+        blocks[-1][1], blocks[-1][3] = operation.src_end, operation.dest_end
+        open_block = True
+    return [
+        ((here[a][0], here[b - 1][1]), other[there[c][0] : there[d - 1][1]])
+        for a, b, c, d in blocks
+        if a < b and c < d
+    ]
+
+
+PERTURBATIONS = (
+    *(SentenceRemoval, SentenceSwapping, SentenceRepetition, SentenceBorrowing),
+    *(ClauseRemoval, BorrowedSpan),
+)

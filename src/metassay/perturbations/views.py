@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
-from metassay.perturbations.base import Perturbation, View
+from metassay.perturbations.base import KeptTexts, Perturbation, View
+from metassay.plugins import source_hash
 from metassay.stats.random import Keys, output_keys
 from metassay.text.tokens import word_tokens
 
@@ -22,6 +24,8 @@ PREPROCESSING = {
     "paper": "both members of a pair are lower-cased and tokenised",
     "paper-asymmetric": "only the worse member is lower-cased and tokenised",
 }
+STUDIED_AT_ONCE = 4096
+"""So many texts are searched for names before what was found is put away."""
 Output = Any
 """A text, or a tuple of document ids."""
 
@@ -57,7 +61,13 @@ class Views:
 
 
 def make_views(
-    dataset: Dataset, methods: Sequence[Perturbation[Any]], *, preprocess: str, seed: int, workers: int
+    dataset: Dataset,
+    methods: Sequence[Perturbation[Any]],
+    *,
+    preprocess: str,
+    seed: int,
+    workers: int,
+    kept: KeptTexts | None = None,
 ) -> Views:
     """The views of all outputs, with what the methods collect from the data set."""
     needs = frozenset[str]().union(*(method.needs for method in methods))
@@ -65,7 +75,7 @@ def make_views(
         which = next(method.spec for method in methods if "rivals" in method.needs)
         raise InputError(f"{which} needs human scores, which this data does not have.")
     outputs = [_output(value, preprocess) for value in dataset.outputs["output"]]
-    collected = _collect(dataset, outputs, methods, preprocess, workers)
+    collected = _collect(dataset, outputs, methods, preprocess, workers, kept)
     rivals = _rivals(dataset, outputs) if "rivals" in needs else {}
     siblings = _siblings(dataset, outputs) if "siblings" in needs else {}
     grades = _grades(dataset) if "grades" in needs else {}
@@ -116,6 +126,7 @@ def _collect(
     methods: Sequence[Perturbation[Any]],
     preprocess: str,
     workers: int,
+    kept: KeptTexts | None,
 ) -> dict[str | None, dict[str, Any]]:
     """By language, what each method gathers from all outputs and references in it."""
     if dataset.kind.ranked:
@@ -128,9 +139,49 @@ def _collect(
     collected: dict[str | None, dict[str, Any]] = {}
     for language in sorted(texts, key=lambda name: name or ""):
         distinct = sorted(texts[language])
-        found = {m.name: m.collect(distinct, language, workers) for m in methods}
-        collected[language] = {name: value for name, value in found.items() if value is not None}
+        about = f"{language} {preprocess} {dataset.content_hash}"
+        for method in methods:
+            found = _gathered(method, distinct, language, workers, about, kept)
+            collected.setdefault(language, {})
+            if found is not None:
+                collected[language][method.name] = found
     return collected
+
+
+def _gathered(
+    method: Perturbation[Any],
+    texts: Sequence[str],
+    language: str | None,
+    workers: int,
+    about: str,
+    kept: KeptTexts | None,
+) -> Any:
+    """What a method collects; what it finds in single texts is kept part by part, if it takes long."""
+    if kept is None:
+        return method.collect(texts, language, workers)
+    name = f"{identity(method)} collected {about}"
+    if (before := kept.load(name)) is not None:
+        return json.loads(before[0] or "null")
+    for number, start in enumerate(range(0, len(texts), STUDIED_AT_ONCE)):
+        share = texts[start : start + STUDIED_AT_ONCE]
+        part = f"{identity(method)} studied {number} {about}"
+        studied = kept.load(part)
+        if studied is None:
+            found = method.study(share, language, workers)
+            if found is None:
+                break
+            studied = [json.dumps(own, ensure_ascii=False) for own in found]
+            kept.save(part, studied)
+        method.recall(share, language, [json.loads(own or "null") for own in studied])
+    found = method.collect(texts, language, workers)
+    if found is not None:
+        kept.save(name, [json.dumps(found, ensure_ascii=False)])
+    return found
+
+
+def identity(method: Perturbation[Any]) -> str:
+    """A method with its parameters, and with the hash of its source where it is not ours."""
+    return f"{method.spec} {source_hash(method)}".strip()
 
 
 def _grades(dataset: Dataset) -> dict[str, dict[str, int]]:

@@ -12,81 +12,58 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metassay.perturbations.word_arrays import (
+    LETTER,
+    SPACE,
+    Codes,
+    Kinds,
+    find_words,
+    kind_of,
+    pack,
+    room,
+    unpack,
+)
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import Keys, next_below
 
-OTHER, SPACE, LETTER = 0, 1, 2
 
-Codes = NDArray[np.uint32]
-Kinds = NDArray[np.uint8]
-"""What kind of character each code point is, as far as the texts hold it."""
-
-
-def remove(texts: Sequence[str], keys: Keys, words_to_drop: Callable[[int], int]) -> list[str | None]:
+def remove(
+    texts: Sequence[str], keys: Keys, words_to_drop: Callable[[int], int], *, spaced: bool = True
+) -> list[str | None]:
     """`Removal.apply` on every text."""
-    codes, offsets, kinds = _pack(texts)
-    most = int(np.diff(offsets).max(initial=0)) // 2 + 1
+    codes, offsets, kinds = pack(texts, spaced=spaced)
+    most = int(room(offsets, spaced))
     drops = np.fromiter((words_to_drop(n) for n in range(most + 1)), np.int64)
     out, lengths = np.empty(codes.size, np.uint32), np.empty(len(texts), np.int64)
-    _remove_all(codes, offsets, kinds, keys, drops, out, lengths)
-    return _unpack(out, lengths)
+    _remove_all(codes, offsets, kinds, keys, drops, out, lengths, spaced)
+    return unpack(out, lengths)
 
 
-def insert(texts: Sequence[str], keys: Keys, words: Sequence[str], strength: int) -> list[str | None]:
+def insert(
+    texts: Sequence[str], keys: Keys, words: Sequence[str], strength: int, *, spaced: bool = True
+) -> list[str | None]:
     """`Insertion.apply` on every text, with one word list."""
     if not words:
         return [None] * len(texts)
-    codes, offsets, kinds = _pack(texts)
-    word_codes, word_offsets, _ = _pack(words)
-    room = codes.size + len(texts) * strength * (int(np.diff(word_offsets).max()) + 1)
-    out, lengths = np.empty(room, np.uint32), np.empty(len(texts), np.int64)
-    _insert_all(codes, offsets, kinds, keys, word_codes, word_offsets, strength, out, lengths)
-    return _unpack(out, lengths)
+    codes, offsets, kinds = pack(texts, spaced=spaced)
+    word_codes, word_offsets, _ = pack(words, spaced=spaced)
+    # A word is set off by a space where letters of a script with spaces would else meet.
+    edges = np.array([[kind_of(word[i], spaced=spaced) for i in (0, -1)] for word in words], np.uint8)
+    ends = np.fromiter((text[-1:].isalnum() for text in texts), np.int64, len(texts))
+    size = codes.size + len(texts) * strength * (int(np.diff(word_offsets).max()) + 2)
+    out, lengths = np.empty(size, np.uint32), np.empty(len(texts), np.int64)
+    _insert_all(
+        codes, offsets, kinds, keys, word_codes, word_offsets, edges, ends, strength, out, lengths, spaced
+    )
+    return unpack(out, lengths)
 
 
-def swap(texts: Sequence[str], keys: Keys, strength: int) -> list[str | None]:
+def swap(texts: Sequence[str], keys: Keys, strength: int, *, spaced: bool = True) -> list[str | None]:
     """`Swapping.apply` on every text."""
-    codes, offsets, kinds = _pack(texts)
+    codes, offsets, kinds = pack(texts, spaced=spaced)
     out, lengths = np.empty(codes.size, np.uint32), np.empty(len(texts), np.int64)
-    _swap_all(codes, offsets, kinds, keys, strength, out, lengths)
-    return _unpack(out, lengths)
-
-
-def _pack(texts: Sequence[str]) -> tuple[Codes, LongArray, Kinds]:
-    """Code points of all texts, where each text starts, and the kinds of characters."""
-    codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    offsets = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
-    kinds = np.zeros(int(codes.max(initial=0)) + 1, np.uint8)
-    kinds[codes] = 1
-    for code in np.flatnonzero(kinds).tolist():
-        character = chr(code)
-        kinds[code] = SPACE if character.isspace() else LETTER if character.isalnum() else OTHER
-    return codes, offsets, kinds
-
-
-def _unpack(out: Codes, lengths: LongArray) -> list[str | None]:
-    ends = np.cumsum(np.maximum(lengths, 0))
-    text = out[: ends[-1] if ends.size else 0].tobytes().decode("utf-32-le", "surrogatepass")
-    spans = zip(lengths.tolist(), ends.tolist())
-    return [None if length < 0 else text[end - length : end] for length, end in spans]
-
-
-@njit(cache=True, nogil=True)
-def _find_words(codes: Codes, kinds: Kinds, start: int, stop: int, starts: LongArray, ends: LongArray) -> int:
-    """Fills in the word spans of one text, as `word_spans` finds them, and returns how many there are."""
-    count, i = 0, start
-    while i < stop:
-        while i < stop and kinds[codes[i]] == SPACE:
-            i += 1
-        begin, is_word = i, False
-        while i < stop and kinds[codes[i]] != SPACE:
-            is_word |= kinds[codes[i]] == LETTER
-            i += 1
-        if is_word:
-            starts[count], ends[count] = begin, i
-            count += 1
-    return count
+    _swap_all(codes, offsets, kinds, keys, strength, out, lengths, spaced)
+    return unpack(out, lengths)
 
 
 @njit(cache=True, nogil=True)
@@ -99,15 +76,6 @@ def _copy(source: Codes, start: int, stop: int, out: Codes, at: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _room(offsets: LongArray) -> int:
-    """The most words any one text can have."""
-    longest = 0
-    for i in range(offsets.size - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    return longest // 2 + 2
-
-
-@njit(cache=True, nogil=True)
 def _remove_all(
     codes: Codes,
     offsets: LongArray,
@@ -116,14 +84,15 @@ def _remove_all(
     drops: LongArray,
     out: Codes,
     lengths: LongArray,
+    spaced: bool,
 ) -> None:
-    room = _room(offsets)
-    starts, ends, order = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    dropped = np.zeros(room, np.bool_)
+    most = room(offsets, spaced)
+    starts, ends, order = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    dropped = np.zeros(most, np.bool_)
     at = 0
     for row in range(keys.size):
         start, stop = offsets[row], offsets[row + 1]
-        count = _find_words(codes, kinds, start, stop, starts, ends)
+        count = find_words(codes, kinds, start, stop, starts, ends, spaced)
         if drops[count] == 0:
             lengths[row] = -1
             continue
@@ -135,7 +104,7 @@ def _remove_all(
             order[i], order[i + step] = order[i + step], order[i]
             dropped[order[i]] = True
         begin = at
-        at = _drop_words(codes, kinds, start, stop, starts, ends, dropped, count, out, at)
+        at = _drop_words(codes, kinds, start, stop, starts, ends, dropped, count, out, at, spaced)
         lengths[row] = at - begin
 
 
@@ -151,8 +120,9 @@ def _drop_words(
     count: int,
     out: Codes,
     at: int,
+    spaced: bool,
 ) -> int:
-    """`without` on one text: copies what stays and returns the place after it."""
+    """`without` or `cut_out` on one text: copies what stays and returns the place after it."""
     begin, done, last = at, start, stop
     while last > start and kinds[codes[last - 1]] == SPACE:
         last -= 1
@@ -161,12 +131,15 @@ def _drop_words(
             continue
         at = _copy(codes, done, starts[i], out, at)
         done = ends[i]
-        if done == last:
+        if done == last and spaced:
             while at > begin and kinds[out[at - 1]] == SPACE:
                 at -= 1
-        else:
-            while kinds[codes[done]] == SPACE:
+        elif spaced or at == begin or kinds[out[at - 1]] == SPACE:
+            while done < stop and kinds[codes[done]] == SPACE:
                 done += 1
+    if done == stop and not spaced:
+        while at > begin and kinds[out[at - 1]] == SPACE:
+            at -= 1
     return _copy(codes, done, stop, out, at)
 
 
@@ -178,24 +151,26 @@ def _insert_all(
     keys: Keys,
     word_codes: Codes,
     word_offsets: LongArray,
+    edges: Kinds,
+    open_ends: LongArray,
     strength: int,
     out: Codes,
     lengths: LongArray,
+    spaced: bool,
 ) -> None:
-    room, vocabulary = _room(offsets), word_offsets.size - 1
-    starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
+    most, vocabulary = room(offsets, spaced), word_offsets.size - 1
+    starts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
     places, drawn = np.empty(strength, np.int64), np.empty(strength, np.int64)
     at = 0
     for row in range(keys.size):
         start, stop = offsets[row], offsets[row + 1]
-        count = _find_words(codes, kinds, start, stop, starts, ends)
+        count = find_words(codes, kinds, start, stop, starts, ends, spaced)
         if count == 0:
             lengths[row] = -1
             continue
         state, begin, done = keys[row], at, start
-        open_end = np.int64(kinds[codes[stop - 1]] == LETTER)
         for i in range(strength):
-            state, places[i] = next_below(state, count + open_end)
+            state, places[i] = next_below(state, count + open_ends[row])
             state, drawn[i] = next_below(state, vocabulary)
         order = np.argsort(places, kind="mergesort")
         for i in order:
@@ -203,19 +178,25 @@ def _insert_all(
             place = starts[places[i]] if inside else stop
             at = _copy(codes, done, place, out, at)
             done = place
-            at = _put_word(word_codes, word_offsets[drawn[i]], word_offsets[drawn[i] + 1], inside, out, at)
+            word = drawn[i]
+            if spaced:
+                before, after = not inside, inside
+            else:
+                before = place > start and kinds[codes[place - 1]] == LETTER and edges[word, 0] == LETTER
+                after = place < stop and kinds[codes[place]] == LETTER and edges[word, 1] == LETTER
+            at = _put_word(word_codes, word_offsets[word], word_offsets[word + 1], before, after, out, at)
         at = _copy(codes, done, stop, out, at)
         lengths[row] = at - begin
 
 
 @njit(cache=True, nogil=True)
-def _put_word(codes: Codes, start: int, stop: int, space_after: bool, out: Codes, at: int) -> int:
-    """Writes a word and the space that sets it off from the next word, or from the one before."""
-    if not space_after:
+def _put_word(codes: Codes, start: int, stop: int, before: bool, after: bool, out: Codes, at: int) -> int:
+    """Writes a word and the spaces that set it off from the one before and the next."""
+    if before:
         out[at] = 32
         at += 1
     at = _copy(codes, start, stop, out, at)
-    if space_after:
+    if after:
         out[at] = 32
         at += 1
     return at
@@ -297,14 +278,15 @@ def _swap_all(
     strength: int,
     out: Codes,
     lengths: LongArray,
+    spaced: bool,
 ) -> None:
-    room = _room(offsets)
-    starts, ends, order = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    free, others = np.empty(room, np.int64), np.empty(room, np.int64)
+    most = room(offsets, spaced)
+    starts, ends, order = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    free, others = np.empty(most, np.int64), np.empty(most, np.int64)
     at = 0
     for row in range(keys.size):
         start, stop = offsets[row], offsets[row + 1]
-        count = _find_words(codes, kinds, start, stop, starts, ends)
+        count = find_words(codes, kinds, start, stop, starts, ends, spaced)
         if not _pick_pairs(codes, starts, ends, order, free, others, count, strength, keys[row]):
             lengths[row] = -1
             continue

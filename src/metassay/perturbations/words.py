@@ -15,7 +15,14 @@ from metassay.errors import InputError
 from metassay.perturbations import word_kernels
 from metassay.perturbations.base import Perturbation, View
 from metassay.stats.random import Keys, Stream
-from metassay.text.segmentation import cut_out, put_in, segmented, words_to_insert, written_without_spaces
+from metassay.text.segmentation import (
+    cut_out,
+    is_cut_by_script,
+    put_in,
+    segmented,
+    words_to_insert,
+    written_without_spaces,
+)
 from metassay.text.words import Span, replace_spans, without, word_spans
 
 
@@ -37,21 +44,25 @@ class AnyLanguageEdit(WordEdit):
     by_words: ClassVar[bool] = False
 
     def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
-        """The same, in compiled code but for texts without spaces; views share what was collected."""
-        rest = [i for i, view in enumerate(views) if written_without_spaces(view.output, view.language)]
-        if not rest:
-            return self.compiled(views, keys)
+        """The same, in compiled code but for texts that a segmenter cuts; views share what was collected."""
+        spaceless = [i for i, view in enumerate(views) if written_without_spaces(view.output, view.language)]
+        if not spaceless:
+            return self.compiled(views, keys, spaced=True)
+        by_script = [i for i in spaceless if is_cut_by_script(views[i].output, views[i].language)]
+        if len(by_script) == len(views):
+            return self.compiled(views, keys, spaced=False)
         worse: list[str | None] = [None] * len(views)
-        for i in rest:
+        for i in set(spaceless).difference(by_script):
             worse[i] = self.apply(views[i], Stream(int(keys[i])))
-        spaced = sorted(set(range(len(views))).difference(rest))
-        for i, text in zip(spaced, self.compiled([views[i] for i in spaced], keys[spaced])):
-            worse[i] = text
+        rest = sorted(set(range(len(views))).difference(spaceless))
+        for own, spaced in ((by_script, False), (rest, True)):
+            for i, text in zip(own, self.compiled([views[i] for i in own], keys[own], spaced=spaced)):
+                worse[i] = text
         return worse
 
     @abstractmethod
-    def compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
-        """`apply` on texts with spaces, in compiled code."""
+    def compiled(self, views: Sequence[View[str]], keys: Keys, *, spaced: bool) -> list[str | None]:
+        """`apply` in compiled code, on texts with spaces or on such as are cut by their scripts."""
 
 
 def words_of(view: View[str]) -> tuple[list[Span], bool]:
@@ -81,9 +92,9 @@ class Removal(AnyLanguageEdit):
         cut = without if spaced else cut_out
         return cut(view.output, [spans[i] for i in sorted(stream.sample(len(spans), count))])
 
-    def compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+    def compiled(self, views: Sequence[View[str]], keys: Keys, *, spaced: bool) -> list[str | None]:
         """The same, in compiled code."""
-        return word_kernels.remove([view.output for view in views], keys, self.words_to_drop)
+        return word_kernels.remove([view.output for view in views], keys, self.words_to_drop, spaced=spaced)
 
 
 @dataclass(frozen=True)
@@ -126,12 +137,12 @@ class Insertion(AnyLanguageEdit):
             text, [(places[i], f"{word} " if i < len(spans) else f" {word}") for i, word in drawn]
         )
 
-    def compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+    def compiled(self, views: Sequence[View[str]], keys: Keys, *, spaced: bool) -> list[str | None]:
         """The same, in compiled code, for views that share one word list."""
         if not views:
             return []
         words = views[0].collected[self.name]
-        return word_kernels.insert([view.output for view in views], keys, words, self.strength)
+        return word_kernels.insert([view.output for view in views], keys, words, self.strength, spaced=spaced)
 
     def collect(self, texts: Sequence[str], language: str | None, workers: int = 1) -> Any:  # noqa: ARG002
         """The words of the data set in this language."""
@@ -162,9 +173,9 @@ class Swapping(AnyLanguageEdit):
             free = [i for i in free if i not in {first, second}]
         return replace_spans(view.output, zip(spans, words))
 
-    def compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+    def compiled(self, views: Sequence[View[str]], keys: Keys, *, spaced: bool) -> list[str | None]:
         """The same, in compiled code."""
-        return word_kernels.swap([view.output for view in views], keys, self.strength)
+        return word_kernels.swap([view.output for view in views], keys, self.strength, spaced=spaced)
 
 
 PERTURBATIONS = (Removal, Insertion, Swapping, RemovalShare)

@@ -201,6 +201,11 @@ def render_dependence(
 
     Pictures are embedded as images, in which nothing can run, and the page's policy allows no script at all.
     """
+    from metassay.reporting.score_pages import (
+        correction_sentences,
+        correction_table,
+    )  # it stands on this module
+
     style, result = plain_style(), in_labels(result, labels)
     names = list(dict.fromkeys(entry["dataset"] for entry in result["metrics"]))
     parts = [
@@ -209,6 +214,10 @@ def render_dependence(
         )
         for name in names
     ]
+    for part in parts:
+        tried = [row for row in result.get("corrections", ()) if row["dataset"] == part["name"]]
+        if tried:
+            part["correction"] = correction_sentences(tried, result["human"]), correction_table(tried)
     page = templates().get_template("dependence.html.j2")
     return page.render(
         policy=policy(style),

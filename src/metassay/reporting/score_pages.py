@@ -12,7 +12,7 @@ from metassay.reporting.charts.against_people import comparisons_chart, ranking_
 from metassay.reporting.charts.heatmaps import matrix_chart
 from metassay.reporting.charts.theme import Spec, data_uri, drawn, file_name
 from metassay.reporting.pages import plain_style, policy, templates
-from metassay.reporting.wording import NOTHING, count, in_labels, named, number, plural
+from metassay.reporting.wording import NOTHING, count, in_labels, named, number, percent, plural
 
 Row = Mapping[str, Any]
 SIGNIFICANT = 0.05
@@ -29,6 +29,13 @@ EXPLANATION = (
     "Each system has three scores: one from the summed statistics (corpus), the mean of the segment scores"
     " (segment, m-), and the mean of corpus scores over resamples (bootstrap, x-)."
 )
+META_NAMES = {"spans": "span F1"}
+"""Meta-metrics that people know under another name."""
+MAPPINGS = {
+    "f_G": "Read through f_G",
+    "f_G unseen": "For two systems that f_G has not seen",
+    "f_k": "Read through each system's own f_k",
+}
 ROWS_SHOWN = 500
 
 
@@ -150,7 +157,7 @@ def ranking_doubts(one: Row) -> list[str]:
 
 
 def _value(one: Row, row: Row) -> str:
-    shown = f"{one['meta']} {number(row['value'], digits=3)}"
+    shown = f"{META_NAMES.get(one['meta'], one['meta'])} {number(row['value'], digits=3)}"
     if row.get("low") is None or row.get("high") is None:
         return shown
     return f"{shown} (95 % interval {number(row['low'], digits=3)}–{number(row['high'], digits=3)})"
@@ -167,6 +174,47 @@ def _ranking_part(one: Row, human: str) -> dict[str, Any]:
         figures.append(_figure(comparisons_chart(one), f"comparisons of metrics, {name}", MATRIX_CAPTION))
         tables.append(_table("Comparisons", one["comparisons"]))
     return {"name": name, "sentences": sentences, "figures": figures, "tables": tables}
+
+
+def correction_sentences(rows: Sequence[Row], human: str) -> list[str]:
+    """What reading a metric as a human score gains on one data set, and what it costs."""
+    through = {name: [r for r in rows if r["mapping"] == name and not r["baseline"]] for name in MAPPINGS}
+    said = []
+    for mapping, how in MAPPINGS.items():
+        own = through[mapping]
+        if not own:
+            return ["No metric has complete scores beside people's: no correction was tried."]
+        better, worse = (
+            sum(r[end] * sign > 0 for r in own) for end, sign in (("spa_low", 1), ("spa_high", -1))
+        )
+        most = max(own, key=lambda row: float(row["spa_gain"]))
+        said.append(
+            f"{how}, SPA with {human} on segments that were not fitted to is higher for {better} of "
+            f"{plural(len(own), 'metric')} and lower for {worse} (95 % intervals, each alone); the largest "
+            f"change upward is {number(most['spa_gain'], digits=3)}, of {most['metric']}."
+        )
+    (knows,) = (row for row in rows if row["baseline"] and row["mapping"] == "f_k")
+    reached = sorted(float(row["spa"]) for row in through["f_k"])
+    said.append(
+        f"A metric that knows nothing has SPA {number(knows['spa'], digits=3)} through f_k, these metrics "
+        f"{number(reached[0], digits=3)} to {number(reached[-1], digits=3)}: f_k repeats what people said of "
+        "each system elsewhere, and needs their scores of every system."
+    )
+    tied = sorted(float(row["tied"]) for row in through["f_G"] if row["tied"] is not None)
+    if tied:
+        said.append(
+            f"What f_G costs: of two outputs of a segment that a metric tells apart it makes "
+            f"{percent(tied[len(tied) // 2], digits=1)} equal (median over metrics, at most "
+            f"{percent(tied[-1], digits=1)})."
+        )
+    return said
+
+
+def correction_table(rows: Sequence[Row]) -> dict[str, Any]:
+    """The figures of a correction, as a table of a page."""
+    shown = ("metric", "mapping", "spa", "spa_gain", "spa_low", "spa_high", "pa", "pa_gain")
+    picked = [{name: row[name] for name in (*shown, "kendall_item", "tied", "sysdep")} for row in rows]
+    return _table("Read as human scores, tried on segments that were not fitted to", picked)
 
 
 def render_aggregation(result: Row) -> str:

@@ -37,6 +37,12 @@ AGREEMENT_THRESHOLDS = 5
 """Branch: resamples of the systems, for the difference from which on people agree."""
 PAIRWISE_DELETION = 6
 """Branch: resamples of segments where every pair of systems keeps its own."""
+SPAN_SWAPS = 7
+"""Branch under a data set's: which segments two metrics exchange the error spans of."""
+CORRECTION_FOLDS = 8
+"""Branch: which clusters are mapped by what was fitted to the others."""
+CORRECTION_DRAWS = 9
+"""Branch: resamples of clusters, for what a correction gains."""
 
 EQUAL_DEPENDENCE = 1
 """Beside the seed: the null hypothesis that all systems deviate alike.

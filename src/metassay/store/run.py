@@ -1,25 +1,22 @@
 """The run folder: what was done, with what, and what came out, in files that are whole or absent.
 
+call.json         the command and options that made it, for `metassay run` and `resume`
 manifest.json     configuration, seeds, metric signatures, versions, hash of the input, counts
 outputs.parquet   what was read
 pairs.parquet     outputs and their worse copies
-scores/           finished parts of scores, immutable
+scores/, texts/   finished parts of scores, and of worse copies and what they take; immutable
 results/          tables and JSON
 report.html
-timings.json      alone outside the promise of identical bytes
+timings.json      with call.json alone outside the promise of identical bytes
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
-import os
 import platform
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -27,38 +24,24 @@ import polars as pl
 
 import metassay
 from metassay.data.readers.files import checked_path
-from metassay.data.readers.tables import parse_parquet
 from metassay.errors import InputError, MetassayError, Place, shortened
-from metassay.metrics.base import Metric
 from metassay.schemas import first_fault, schema
+from metassay.settings import CALLED
+from metassay.store.parts import (
+    ScoreParts,
+    TextParts,
+    remove_leftovers,
+    temporary_of,
+    write_bytes,
+    write_frame,
+    write_json,
+)
 
 MANIFEST = "manifest.json"
-_PART = pl.Schema({"key": pl.Binary, "score": pl.Float64})
+CALL = "call.json"
+_LANGUAGES = ("HanTa", "simplemma", "natasha", "slovnet", "pymorphy3", "spacy")
 _ELSE = "Choose another --out."
 _AGAIN = "Make the run again, in another folder."
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Put a whole file in place at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def write_json(path: Path, content: Any) -> None:
-    """JSON with sorted structure as given, readable; NaN and infinities are refused."""
-    write_bytes(path, (json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode())
-
-
-def write_frame(path: Path, frame: pl.DataFrame) -> None:
-    """A Parquet file."""
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd", statistics=False)
-    write_bytes(path, buffer.getvalue())
 
 
 def versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", "scipy")) -> dict[str, Any]:
@@ -66,8 +49,15 @@ def versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", "scipy")
     return {
         "metassay": metassay.__version__,
         "python": platform.python_version(),
-        **{name: version(name) for name in packages},
+        **{name: found for name in packages if (found := _version(name))},
     }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 class RunFolder:
@@ -88,18 +78,22 @@ class RunFolder:
         try:
             if (folder / MANIFEST).is_file():
                 _check_same(folder, identity)
-            elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                remove_leftovers(folder)
+            elif folder.exists() and (not folder.is_dir() or _holds_more_than_a_start(folder)):
                 raise InputError(
                     "this exists and is no run folder.", place=Place(file=str(path)), remedy=_ELSE
                 )
             else:
                 run.write_manifest({"state": "running"})
+                remove_leftovers(folder)
         except MetassayError:
             raise
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             place = Place(file=str(path))
             raise InputError(f"cannot be written ({reason}).", place=place, remedy=_ELSE) from None
+        if (called := CALLED.get()) is not None:
+            run.write_json(CALL, {**called, "folder": str(Path.cwd())})
         return run
 
     @classmethod
@@ -181,40 +175,15 @@ class RunFolder:
         """The finished scores in this folder."""
         return ScoreParts(self.path / "scores")
 
+    @property
+    def texts(self) -> TextParts:
+        """The finished texts in this folder, of these versions of metassay and what finds names."""
+        return TextParts(self.path / "texts", json.dumps(versions(_LANGUAGES)))
 
-class ScoreParts:
-    """Finished scores, a file per metric and batch; a file that is there is whole."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def load(self, metric: Metric, number: int) -> dict[bytes, float]:
-        """The scores of a part, by key; empty where it is not finished."""
-        file = self._file(metric, number)
-        if not file.is_file():
-            return {}
-        frame = parse_parquet(file.read_bytes(), file=str(file))
-        if frame.schema != _PART:
-            raise InputError(
-                "this is no part of scores.",
-                place=Place(file=str(file)),
-                remedy="Delete it: its scores are then computed again.",
-            )
-        return dict(zip(frame["key"].to_list(), frame["score"].to_list()))
-
-    def save(self, metric: Metric, number: int, scores: dict[bytes, float]) -> None:
-        """Keep a finished part, sorted by key."""
-        ordered = sorted(scores.items())
-        frame = pl.DataFrame(
-            {"key": [key for key, _ in ordered], "score": [score for _, score in ordered]},
-            schema=_PART,
-        )
-        write_frame(self._file(metric, number), frame)
-
-    def _file(self, metric: Metric, number: int) -> Path:
-        name = re.sub(r"[^a-z0-9_.-]+", "-", metric.spec.lower())[:100].strip("-")
-        signature = hashlib.blake2b(metric.signature.encode(), digest_size=4).hexdigest()
-        return self.folder / f"part-{name}-{signature}-{number:05d}.parquet"
+def _holds_more_than_a_start(folder: Path) -> bool:
+    """Whether there is anything in a folder but a manifest that nobody finished writing."""
+    return any(temporary_of(path) != MANIFEST for path in folder.iterdir())
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

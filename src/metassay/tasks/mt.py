@@ -38,7 +38,8 @@ TASK = Task(
     perturbations=(
         *("removal", "insertion", "swapping", "removal_20"),
         *("synonym", "pronoun", "entity", "negation", "negation_removal", "llm", "borrowed_span"),
-        *("number", "date", "unit", "gender", "antonym", "clause_removal", "untranslated"),
+        *("number", "date", "unit", "gender", "quantifier", "tense", "antonym"),
+        *("cohyponym", "hypernym", "clause_removal", "untranslated"),
     ),
     prompt=PROMPT,
 )

@@ -57,7 +57,8 @@ TASK = Task(
         *("removal", "insertion", "swapping", "removal_20"),
         *("synonym", "pronoun", "entity", "negation", "negation_removal", "llm", "borrowed_span"),
         *("sentence_removal", "sentence_swapping", "sentence_repetition", "sentence_borrowing"),
-        *("number", "date", "unit", "gender", "antonym", "clause_removal"),
+        *("number", "date", "unit", "gender", "quantifier", "tense", "antonym"),
+        *("cohyponym", "hypernym", "clause_removal"),
     ),
     prompt=PROMPT,
 )

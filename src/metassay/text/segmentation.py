@@ -21,10 +21,10 @@ from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless, word_list
 
 Segmenter = Callable[[str], Iterable[str]]
 
-_ALONE = "的了是在和与不我你他她它这那就也都很有到说要会着把被让给从对而"
+ALONE = "的了是在和与不我你他她它这那就也都很有到说要会着把被让给从对而"
 """Chinese words of one character that are parts of longer words less often than not."""
-_HAN = "々〇\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_HIRAGANA, _KATAKANA = "\u3041-\u309f", "\u30a1-\u30ffｦ-ﾟ"
+HAN = "々〇\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+HIRAGANA, KATAKANA = "\u3041-\u309f", "\u30a1-\u30ffｦ-ﾟ"
 _TIBETAN = "\u0f20-\u0f33\u0f40-\u0fbc"
 _BEFORE = "\u0e40-\u0e44\u0ec0-\u0ec4"
 """Thai and Lao vowels that are written before their consonant."""
@@ -43,10 +43,10 @@ _BOUND = "ะาำๅະາຳ"
 _SIGNS = _of_kind("Mn", "Mc") + _BOUND
 _BASES = "".join(c for c in _of_kind("Lo", "Nd") if c not in _BOUND and not re.match(f"[{_BEFORE}]", c))
 _CLUSTER = f"[{_BEFORE}]?[{_BASES}][{_SIGNS}]*(?:(?<=[{_STACKERS}])[{_BASES}][{_SIGNS}]*)*"
-_UNSPACED = f"{_HAN}{_HIRAGANA}{_KATAKANA}{_TIBETAN}{_BEFORE}{_SIGNS}{_BASES}"
+_UNSPACED = f"{HAN}{HIRAGANA}{KATAKANA}{_TIBETAN}{_BEFORE}{_SIGNS}{_BASES}"
 _OTHER = rf"(?:(?![{_UNSPACED}])[^\W_])+"
 _WORD = re.compile(
-    rf"[{_ALONE}]|(?:(?![{_ALONE}])[{_HAN}]){{1,2}}|[{_HIRAGANA}]+|[{_KATAKANA}]+|[{_TIBETAN}]+[་]?"
+    rf"[{ALONE}]|(?:(?![{ALONE}])[{HAN}]){{1,2}}|[{HIRAGANA}]+|[{KATAKANA}]+|[{_TIBETAN}]+[་]?"
     rf"|(?:{_CLUSTER}){{1,3}}|{_OTHER}(?:[-'’.,]{_OTHER})*"
 )
 _APART = re.compile(rf"(?![{_UNSPACED}])[^\W_]")
@@ -59,6 +59,15 @@ def written_without_spaces(text: str, language: str | None) -> bool:
     if language is not None:
         return language.partition("-")[0] in WITHOUT_SPACES
     return not text.isascii() and is_spaceless(text)
+
+
+_SIGNED = re.compile("[\u0e00-\u109f\u1780-\u17ff]")
+"""Thai, Lao, Tibetan, Burmese and Khmer."""
+
+
+def is_cut_by_script(text: str, language: str | None) -> bool:
+    """Whether `segmented` cuts a text by its scripts alone: no package does it, and no letter has signs."""
+    return _segmenter(language) is None and not _SIGNED.search(text)
 
 
 def segmented(text: str, language: str | None) -> list[Span]:

@@ -85,6 +85,17 @@ class WordNet:
                 found.append(words[(int(ends, 16) & 255) - 1])
         return tuple(found)
 
+    def pointers(self, pos: str, offset: int, symbol: str) -> list[int]:
+        """The synsets of its part of speech that one points to: `@` what it is a kind of, `~` its kinds."""
+        fields = self._fields(pos, offset)
+        start = 5 + 2 * int(fields[3], 16)
+        pointers = (fields[i : i + 4] for i in range(start, start + 4 * int(fields[start - 1]), 4))
+        return [
+            int(target)
+            for sign, target, kind, _ in pointers
+            if (sign.decode(), kind.decode()) == (symbol, pos)
+        ]
+
     def lemmas(self, form: str, pos: str) -> list[str]:
         """Base forms that a lower-case word form may have and that the database knows (morphy)."""
         irregular = self.exceptions(pos).get(form)

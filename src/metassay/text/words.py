@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 from metassay.errors import MetassayError, Place
 
@@ -247,6 +248,43 @@ class WordLists:
     def word_groups(self, name: str) -> dict[str, frozenset[str]]:
         """`groups` as sets."""
         return {group: frozenset(words) for group, words in self.groups(name).items()}
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A regular expression for any of these words that shares their beginnings: many words cost little.
+
+    >>> any_of(["is", "are", "isn't"])
+    "(?:are|is(?:n't)?)"
+    """
+    tree: dict[str, Any] = {}
+    for word in words:
+        branch = tree
+        for letter in word:
+            branch = branch.setdefault(letter, {})
+        branch[""] = {}
+    return _alternatives(tree)
+
+
+def _alternatives(tree: dict[str, Any]) -> str:
+    branches = [
+        re.escape(letter) + (_alternatives(rest) if rest else "")
+        for letter, rest in sorted(tree.items())
+        if letter
+    ]
+    if len(branches) == 1 and "" not in tree:
+        return branches[0]
+    return f"(?:{'|'.join(branches)})" + ("?" if "" in tree else "") if branches else ""
+
+
+@functools.cache
+def folders_with(package: str, file: str) -> frozenset[str]:
+    """The folders of a package that hold a file of this name: the languages that have a list.
+
+    >>> sorted(folders_with("metassay.text", "british_our.txt"))
+    ['en']
+    """
+    folders = (folder for folder in files(package).iterdir() if folder.is_dir())
+    return frozenset(folder.name for folder in folders if folder.joinpath(file).is_file())
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""`assay`: perturb, score and judge, to say which metric can be trusted, here."""
+"""`assay`: perturb, score and judge, to say which metric can be trusted, here; `demo`: that, of a sample."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from typing import Any
 from metassay.data.context import RowLabel, make_contexts
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters, normalisation, prepared
-from metassay.engine.local import Progress, default_workers
+from metassay.engine.local import Parts, Progress, default_workers
 from metassay.errors import InputError
 from metassay.llm.asking import LlmSettings
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.given import GivenScores, directed, distinct_texts, given_metrics
 from metassay.metrics.judge import Judge, connect_judges
-from metassay.metrics.registry import chosen_metrics, parse_metrics, sentinels_beside
+from metassay.metrics.registry import Costs, chosen_metrics, costs_of, parse_metrics, sentinels_beside
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.sample import DEFAULT, sample_source
 from metassay.settings import names_of, takes
 from metassay.specs import single_parts
-from metassay.store.run import RunFolder, ScoreParts
+from metassay.store.cache import SharedParts, cache_folder
+from metassay.store.parts import TextParts
+from metassay.store.run import RunFolder
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs, scored_texts
 from metassay.workflows.pairs import (
@@ -56,6 +59,7 @@ def assay(
     workers: int | None = None,
     out: str | Path | None = None,
     llm: LlmSettings | None = None,
+    cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> AssayResult:
     """Measure how often each metric prefers an output over a worsened copy of it, per context.
@@ -68,6 +72,7 @@ def assay(
     `scores` are files or tables of scores of the texts that `perturb` leaves in `texts.jsonl`.
     With a path or a table as `pairs`, with `item, output, worse`, those are the pairs, and `dataset` is None.
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
+    `cache` is a folder of scores that runs share, or `off`; default what METASSAY_CACHE names, else none.
     """
     data, asked = _source(dataset, asked)
     declared = names_of(asked.human)
@@ -77,7 +82,7 @@ def assay(
     data = prepared(data, normalize=asked.normalize, keep_references=keep_references)
     data = told_apart(data) if data.paired else data
     contexts, content = make_contexts(data, asked.contexts), data.content_hash
-    unit = clusters(data, asked.cluster)
+    unit, changes = clusters(data, asked.cluster), normalisation(data, asked.normalize)
     human = declared[0] if declared else None
     perturbed = asked.pairs != "human"
     plan = Plan(
@@ -85,21 +90,24 @@ def assay(
         valid_pairs=perturbed and data.kind.valid_pairs_only
         if asked.valid_pairs is None
         else asked.valid_pairs,
-        metrics=_metrics(data, asked),
+        metrics=_metrics(data, asked, changes),
         contexts=contexts,
         perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
-        normalize=normalisation(data, asked.normalize),
+        normalize=changes,
         human=human_column(data, human) if asked.pairs == "human" else human,
         llm=described(llm),
         seed=seed,
     )
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": content}
     run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
-    parts = None if run is None else run.parts
-    kept = None if llm is None else with_cache(llm, run)
-    how = _How(default_workers(workers), run, parts, progress, kept)
-    plan = replace(plan, metrics=connect_judges(plan.metrics, how.llm))
-    result = _carry_out(data, plan, unit, sentinels_beside(plan.metrics), how)
+    shared = cache_folder(cache)
+    parts, texts = (None, None) if run is None else (run.parts, run.texts)
+    kept, threads = None if llm is None else with_cache(llm, run), default_workers(workers)
+    plan = replace(plan, metrics=connect_judges(plan.metrics, kept))
+    known = parts if shared is None else SharedParts(parts, shared, plan.metrics)
+    how = _How(threads, run, known, texts, progress, kept)
+    sentinels, costs = sentinels_beside(plan.metrics), costs_of(plan.metrics)
+    result = _carry_out(data, plan, unit, sentinels, costs, how)
     if run is not None:
         write_run(run, result)
     return result
@@ -130,7 +138,8 @@ class _How:
 
     workers: int
     run: RunFolder | None
-    parts: ScoreParts | None
+    parts: Parts | None
+    texts: TextParts | None
     progress: Progress | None
     llm: LlmSettings | None
 
@@ -139,7 +148,9 @@ class _How:
             self.progress(stage, done, total)
 
 
-def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], how: _How) -> AssayResult:
+def _carry_out(
+    data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], costs: Costs, how: _How
+) -> AssayResult:
     """Make worse, score, judge."""
     settings = plan.asked
     every = _pairs(data, plan, how)
@@ -150,6 +161,7 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
             data,
             every,
             (*metrics, *sentinels),
+            sample=sample,
             unit=unit,
             weights=output_weights(data, settings.weights, plan.contexts),
             workers=how.workers,
@@ -157,13 +169,12 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
             progress=how.progress,
         )
     judged = replace(judged, notes=(*judged.notes, *notes, *judged.of_metrics))
-    kept = judged.chosen(sample)
     how.tell("judging", 0, 1)
-    contexts = [judged.in_context(context, kept) for context in plan.contexts]
+    contexts = [judged.in_context(context) for context in plan.contexts]
     metadata = {context.name: context_metadata(data, context) for context in plan.contexts}
     source = _made_by(settings, sample)
     contextual = assay_pairs(
-        judged.judgements.take(kept),
+        judged.judgements.take(judged.sampled),
         contexts,
         ties=settings.ties,
         agreement=settings.agreement,
@@ -171,7 +182,7 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
         resamples=settings.resamples,
         permutations=settings.permutations,
         confounding=judged.judgements,
-        costs={metric.spec: metric.cost_class for metric in plan.metrics},
+        costs=costs.classes,
         sentinels=[metric.spec for metric in sentinels],
         uninformed=[metric.spec for metric in plan.metrics if isinstance(metric, tuple(SENTINELS))],
         metadata=metadata,
@@ -181,10 +192,10 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
-    return AssayResult(data, plan, sample, judged, contextual, folder)
+    return AssayResult(data, plan, sample, judged, contextual, folder, costs.prices)
 
 
-def _metrics(data: Dataset, asked: AssaySettings) -> tuple[Metric, ...]:
+def _metrics(data: Dataset, asked: AssaySettings, normalised: str) -> tuple[Metric, ...]:
     """The metrics asked for: those to compute, and those that files of scores hold."""
     given = given_metrics(asked.scores)
     if given and data.kind.ranked:
@@ -193,7 +204,7 @@ def _metrics(data: Dataset, asked: AssaySettings) -> tuple[Metric, ...]:
     named = default if asked.metrics is None else parse_metrics(asked.metrics)
     wanted = directed((*named, *given), names_of(asked.lower_is_better), names_of(asked.higher_is_better))
     changed = asked.preprocess if asked.pairs == PERTURBED else "none"
-    return chosen_metrics(data, wanted, normalisation(data, asked.normalize), changed)
+    return chosen_metrics(data, wanted, normalised, changed)
 
 
 def _with_scores(data: Dataset, pairs: Pairs, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
@@ -228,6 +239,7 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
         workers=how.workers,
         strict_resources=settings.strict_resources,
         llm=None if judged_by_model and plan.perturbations is None else how.llm,
+        kept=how.texts,
         progress=None if how.progress is None else partial(how.progress, "perturbing"),
     )
     if not plan.valid_pairs and not data.kind.ranked:
@@ -239,3 +251,21 @@ def run_name(identity: Mapping[str, Any]) -> str:
     """The folder that a run leaves when none was named: the same for the same data and settings."""
     text = json.dumps(identity, sort_keys=True)
     return AUTOMATIC.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
+
+
+def demo(
+    *,
+    task: str = DEFAULT,
+    out: str | Path | None = "demo",
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> AssayResult:
+    """Assay the sample that comes with metassay, offline."""
+    return assay(read_sample(task), seed=seed, workers=workers, out=out, progress=progress)
+
+
+def read_sample(task: str) -> Dataset:
+    """The bundled sample of a task."""
+    source, keywords = sample_source(task)
+    return read(source, task=task, **keywords)

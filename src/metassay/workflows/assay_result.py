@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
+from metassay.reporting.reasons import worded
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import versions
 from metassay.workflows.judging import JudgedPairs, wrong_pairs
@@ -80,6 +81,8 @@ class AssayResult(Result):
     judged: JudgedPairs
     contextual: ContextualResult
     folder: Path | None = None
+    prices: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """What requests cost, of metrics that are paid for."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -95,7 +98,7 @@ class AssayResult(Result):
         """Computed once: report, tables and the command line all read this one object."""
         counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
         validity = perturbation_validity(self.pairs, self.dataset)
-        contextual = self.contextual.to_dict()
+        contextual = worded(self.contextual.to_dict(), self.contextual)
         return {
             "schema_version": SCHEMA_VERSION,
             "task": self.dataset.task,
@@ -110,7 +113,7 @@ class AssayResult(Result):
                 {"metric": m.spec, "signature": m.signature, "higher_is_better": m.higher_is_better}
                 for m in self.metrics
             ],
-            "price": {m.spec: list(m.price) for m in self.metrics if m.price is not None},
+            "price": {metric: list(price) for metric, price in self.prices.items()},
             "validity": self._validity(validity),
             "valid_pairs_only": self.plan.valid_pairs,
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],

@@ -15,7 +15,7 @@ from metassay.engine.local import default_workers, measured_cost
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import chosen_metrics
 from metassay.perturbations.base import default_perturbations
-from metassay.perturbations.pairs import foretell
+from metassay.perturbations.forecast import foretell
 from metassay.settings import takes
 from metassay.workflows.read import Source, as_dataset, scoring_rows
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes

@@ -5,7 +5,9 @@ System dependence where nobody rated: each metric against the mean of all others
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.cube import Cube
+from metassay.data.cube import WHOLE, Cube
 from metassay.data.score_files import Scores
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.meta.dependence.assembly import depend_on_all, depend_on_systems
-from metassay.meta.dependence.outputs import outputs_of
+from metassay.meta.dependence.correction import corrected
+from metassay.meta.dependence.outputs import SYSTEM, outputs_of
 from metassay.meta.dependence.results import DependenceReport, MetricDependence, sorted_by_sysdep
+from metassay.meta.people.mapped import Trial
+from metassay.meta.people.rated import CONSTANT
 from metassay.metrics.registry import labels_in
 from metassay.reporting.pages import dependence_files
 from metassay.settings import names_of, takes
@@ -27,6 +32,7 @@ from metassay.stats.arrays import FloatArray
 from metassay.store.run import RunFolder
 from metassay.workflows.cubes import Source, read_scores
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
+from metassay.workflows.score import check_target, write_table
 from metassay.workflows.settings import DependSettings, ScoreReading
 
 PANEL = "the mean of the other metrics"
@@ -87,6 +93,8 @@ class DependResult(Result):
     by: str
     reports: Mapping[str, DependenceReport]
     notes: tuple[str, ...] = ()
+    corrections: tuple[dict[str, Any], ...] = ()
+    """With `correct`, what each metric gains and loses when read as human scores."""
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of `metassay depend`."""
@@ -103,6 +111,7 @@ class DependResult(Result):
             "comparisons": [
                 {"dataset": dataset} | row for dataset, part in parts.items() for row in part["comparisons"]
             ],
+            **({"corrections": list(self.corrections)} if self.corrections else {}),
             "notes": list(self.notes),
         }
 
@@ -140,10 +149,14 @@ def depend(
     where there are any); `cluster` makes its values (documents) the units that are resampled; `weight` names
     a column of weights. `analysis` adds how SysDep reacts to resamples, sample size and the choice of
     systems. With `panel` nobody need have rated: the mean of all other metrics stands for the human score of
-    each. `out` is a folder for a page to read, the results as JSON and CSV, and the charts.
+    each. `correct` names a file for the scores as read through f_G and through each system's f_k, both fitted
+    to other segments; what that gains and loses is measured on the segments they were not fitted to. `out` is
+    a folder for a page to read, the results as JSON and CSV, and the charts.
     """
     if asked.panel and asked.human is not None:
         raise InputError("a panel stands where there is no human score.", remedy="Leave out --human.")
+    if asked.correct is not None:
+        _check_correction(asked, data)
     also = () if asked.weight is None else (asked.weight,)
     scores = read_scores(data, asked, reading, also=also, rated=not asked.panel)
     human = PANEL if asked.panel else scores.human
@@ -161,7 +174,8 @@ def depend(
         "seed": seed,
         "analysis": asked.analysis,
     }
-    named = {"human": human, "lower_is_better": names_of(asked.lower_is_better)}
+    named: dict[str, Any] = {"human": human, "lower_is_better": names_of(asked.lower_is_better)}
+    named |= {} if asked.correct is None else {"corrected": True}
     identity = {
         "command": "depend",
         "configuration": named | grouping | options,
@@ -176,13 +190,76 @@ def depend(
         reports = depend_on_all(
             scores.cubes, human, grouping, workers=threads, progress=progress, drawn=drawn, **options
         )
-    result = DependResult(human, asked.by, reports, _notes(scores, reports))
+    corrections: tuple[dict[str, Any], ...] = ()
+    if asked.correct is not None:
+        table, corrections = correct_scores(scores, asked, seed=seed, workers=threads, progress=progress)
+        write_table(table, asked.correct)
+    result = DependResult(human, asked.by, reports, _notes(scores, reports), corrections)
     if run is not None:
         speaking = {} if asked.panel else reports  # the charts speak of people
         curves = {dataset: report.curves() for dataset, report in speaking.items()}
         found = result.to_dict()
         run.finish(dependence_files(found, result.to_frame(), curves, labels_in(found)))
     return result
+
+
+def _check_correction(asked: DependSettings, data: Source) -> None:
+    if asked.panel or asked.by != SYSTEM:
+        raise InputError(
+            "scores are corrected with people's scores of systems.", remedy="Leave out --panel and --by."
+        )
+    parts = data if isinstance(data, list | tuple) else [data]
+    check_target(asked.correct, [str(part) for part in parts if isinstance(part, str | os.PathLike)])
+
+
+def correct_scores(
+    scores: Scores, asked: DependSettings, *, seed: int, workers: int, progress: Progress | None = None
+) -> tuple[pl.DataFrame, tuple[dict[str, Any], ...]]:
+    """The corrected scores, `item, system, metric, score`, and what each correction gains and loses.
+
+    Beside the metrics one that is constant: what it gains through f_k comes from people alone.
+    """
+    tables, rows = [], []
+    for cube in scores.cubes:
+        human = cube.oriented(scores.human)
+        clusters = np.arange(human.shape[1]) if asked.cluster is None else cube.units(asked.cluster)
+        names = [name for name in cube.chosen_metrics(scores.metrics or None) if name != asked.weight]
+        metrics = {name: cube.oriented(name) for name in names} | {CONSTANT: np.zeros(human.shape)}
+        judge = Trial(human, clusters, draws=asked.draws, seed=seed)
+
+        def one(
+            metric: FloatArray, human: FloatArray = human, clusters: Any = clusters, judge: Trial = judge
+        ) -> Any:
+            found = corrected(human, metric, clusters, bootstraps=asked.bootstraps, seed=seed)
+            return found, judge.rows(metric, found)
+
+        with ThreadPoolExecutor(workers) as pool:
+            for done, (name, (found, own)) in enumerate(
+                zip(metrics, pool.map(one, metrics.values())), start=1
+            ):
+                rows += [
+                    {"dataset": cube.dataset, "metric": name, "baseline": name == CONSTANT} | row
+                    for row in own
+                ]
+                if name != CONSTANT:
+                    mapped = {name: metrics[name], f"f_G({name})": found.pooled, f"f_k({name})": found.own}
+                    tables += [_long(cube, full, values) for full, values in mapped.items()]
+                if progress is not None:
+                    progress("correcting", done, len(metrics))
+    return pl.concat(tables), tuple(rows)
+
+
+def _long(cube: Cube, metric: str, values: FloatArray) -> pl.DataFrame:
+    before = "" if cube.dataset == WHOLE else f"{cube.dataset}/"
+    items = [f"{before}{segment}" for segment in cube.segments]
+    return pl.DataFrame(
+        {
+            "item": np.repeat(items, len(cube.systems)),
+            "system": np.tile(cube.systems, len(items)),
+            "metric": metric,
+            "score": pl.Series(values.T.ravel()).fill_nan(None),
+        }
+    )
 
 
 def _notes(scores: Scores, reports: Mapping[str, DependenceReport]) -> tuple[str, ...]:

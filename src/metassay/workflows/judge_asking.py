@@ -1,13 +1,15 @@
-"""Verdicts made here: a model is asked about outputs, or about pairs of them, in a table."""
+"""Verdicts made here: a model is asked about outputs, or about pairs of them; tables of what it said."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from metassay.data import cells
 from metassay.data.columns import TEXT_NAMES, missing_column
@@ -80,6 +82,48 @@ def _both_scored(frame: pl.DataFrame, judge: Judge, language: str | None) -> lis
 def _scored(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
     scores = judge.score(_batch(frame, "output", language))
     return [frame.with_columns(pl.Series("score", scores).fill_nan(None))]
+
+
+def verdicts_on_pairs(judge: Judge, pairs: pl.DataFrame, asked: NDArray[np.float64]) -> pl.DataFrame:
+    """What a judge said of pairs of an output and a worse one, as a table that `metassay judge` reads.
+
+    `asked` is [orders, pairs], 1 where the output is named: shown first, and where there is a second row,
+    shown second. Were the output always number 1, base rates alone would seem to know it; so the pair's name
+    decides by a coin which of the two is number 1.
+    """
+    ids = _pair_ids(pairs)
+    turned = np.array([blake2b(name.encode(), digest_size=1).digest()[0] % 2 for name in ids], dtype=np.bool_)
+    one, two = pairs["output"], pairs["worse"]
+    mask = pl.Series(turned)
+    known = pairs.select(
+        ids,
+        "item",
+        "system",
+        "perturbation",
+        pl.lit(judge.spec).alias("judge"),
+        pl.Series("better", np.where(turned, 2, 1)),
+        two.zip_with(mask, one).alias("output_1"),
+        one.zip_with(mask, two).alias("output_2"),
+    )
+    parts = [
+        known.with_columns(
+            pl.Series("swapped", turned ^ bool(order) if len(asked) > 1 else np.zeros_like(turned)),
+            _winner(np.where(turned, 1 - said, said)),
+        )
+        for order, said in enumerate(asked)
+    ]
+    return pl.concat(parts)
+
+
+def _pair_ids(frame: pl.DataFrame) -> pl.Series:
+    """A name for every pair, no two alike, whatever the order of the rows.
+
+    People make several pairs of one output in one way; their texts number these.
+    """
+    joined = pl.concat_str("item", "system", "perturbation", separator="/").alias("pair")
+    number = pl.struct("item", "system", "output", "worse").rank("ordinal").over("pair")
+    named = frame.with_columns(joined)
+    return named.select(pl.concat_str("pair", number, separator="/").alias("pair"))["pair"]
 
 
 def _winner(verdict: Any) -> pl.Series:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from metassay.data.assemble import join_columns
 from metassay.data.readers.registry import How, as_frame, joined_table, paths_of, raw_tables
-from metassay.data.verdicts import NAMES, PAIRS, SCORES, VerdictTable
+from metassay.data.verdicts import NAMES, PAIRS, QUESTION, SCORES, VerdictTable
 from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.judges.measures import Askings
 from metassay.stats.arrays import FloatArray
@@ -58,7 +58,7 @@ def _verdicts_of_runs(data: Paths) -> list[str]:
             found.append(str(Path(path) / VERDICTS))
         else:
             raise InputError(
-                "no judge compared outputs in this run.",
+                "there was no judge in this run.",
                 place=Place(file=path),
                 remedy="Make one with: metassay assay DATA --metrics 'judge(mode=pairwise)' --llm-url URL",
             )
@@ -85,7 +85,7 @@ class Docket:
 
     def askings(self, rows: pl.DataFrame) -> Askings:
         """Rows of one judge as arrays."""
-        about = [name for name in ("item", "system", "date") if name in rows.columns]
+        about = [name for name in (*QUESTION, "date") if name in rows.columns]
         swapped: NDArray[np.bool_] = rows["swapped"].to_numpy()
         return Askings(
             value=_floats(rows, "value"),
@@ -155,7 +155,7 @@ class Docket:
     def ratings(self, judge: str) -> tuple[FloatArray, FloatArray]:
         """What one judge [outputs] and each of the people [people, outputs] said; NaN where nothing."""
         rows, people = self.rows(judge), self.table.people
-        about = [name for name in ("item", "system") if name in rows.columns]
+        about = [name for name in QUESTION if name in rows.columns]
         columns = [pl.col(name).mean() for name in people]
         value = pl.col("value").mean() if self.table.kind == SCORES else _settled(pl.col("value"))
         means = rows.group_by(about, maintain_order=True).agg(value, *columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,14 @@ from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters
 from metassay.engine.batches import Rows
-from metassay.engine.local import Parts, Progress, Scored, score_lists, score_rows
+from metassay.engine.local import Parts, Progress, score_lists, score_rows
 from metassay.errors import InputError
 from metassay.meta.contexts.judgements import RIGHT, Contexts, Judgements, judge
 from metassay.metrics.base import Metric
-from metassay.metrics.judge import Judge
+from metassay.metrics.judge import Judge, Preferences
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
+from metassay.workflows.judge_asking import verdicts_on_pairs
 from metassay.workflows.read import scoring_rows
 
 KEY = ["item", "system"]
@@ -42,28 +43,17 @@ class JudgedPairs:
     judgements: Judgements
     seconds: dict[str, float]
     unit: Unit
+    sampled: NDArray[np.bool_]
+    """The pairs that count in the results; the others tell only how methods differ."""
     notes: tuple[str, ...] = ()
     verdicts: pl.DataFrame | None = None
-    """What judges that compare two outputs said in either order; None where there are none."""
+    """What judges said of the sampled pairs, in every order that they were asked in; None without judges."""
     of_metrics: tuple[str, ...] = ()
     """What a reader of the metrics' scores must know."""
 
-    def chosen(self, sample: Pairs) -> NDArray[np.bool_]:
-        """Which of the pairs are in a sample of them."""
-        if sample is self.pairs:
-            return np.ones(len(self.rows), dtype=np.bool_)
-        key = [*KEY, "perturbation"]
-        marked = self.pairs.frame.select(key).join(
-            sample.frame.select(key).with_columns(pl.lit(value=True).alias("chosen")),
-            on=key,
-            how="left",
-            maintain_order="left",
-        )
-        return marked["chosen"].fill_null(value=False).to_numpy()
-
-    def in_context(self, context: Context, chosen: NDArray[np.bool_]) -> Contexts:
-        """The context of each chosen pair: that of its output."""
-        return Contexts(context.name, context.values, context.codes[self.rows[chosen]])
+    def in_context(self, context: Context) -> Contexts:
+        """The context of each sampled pair: that of its output."""
+        return Contexts(context.name, context.values, context.codes[self.rows[self.sampled]])
 
 
 def judge_pairs(
@@ -71,23 +61,27 @@ def judge_pairs(
     pairs: Pairs,
     metrics: Sequence[Metric],
     *,
+    sample: Pairs | None = None,
     unit: Unit | None = None,
     weights: NDArray[np.float64] | None = None,
     workers: int | None = None,
     parts: Parts | None = None,
     progress: Progress | None = None,
 ) -> JudgedPairs:
-    """Score every output that has pairs, and every worse copy, with every metric."""
+    """Score every output that has pairs, and every worse copy, with every metric.
+
+    Language models are asked about the pairs in `sample` (None: all) alone, since each question costs.
+    """
     rows = _rows(dataset, pairs)
+    sampled = _in_sample(pairs, sample)
     names = tuple(metric.spec for metric in metrics)
     verdicts: list[pl.DataFrame] = []
     if isinstance(pairs, RankedPairs):
-        scored, better, worse = _score_ranked(dataset, pairs, metrics, workers)
+        seconds, better, worse = _score_ranked(dataset, pairs, metrics, workers)
     else:
-        scored, better, worse = _score_texts(
-            dataset, pairs, rows, metrics, workers, parts, progress, verdicts
-        )
-    of_metrics = [note for metric in metrics for note in metric.notes()]
+        how = _How(workers, parts, progress)
+        seconds, better, worse = _score_texts(dataset, pairs, sampled, metrics, how, verdicts)
+    of_metrics = tuple(note for metric in metrics for note in metric.notes())
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
     methods = tuple(sorted(pairs.frame["perturbation"].unique()))
     unit = unit or clusters(dataset, None)
@@ -102,43 +96,83 @@ def judge_pairs(
         weights=None if weights is None else weights[rows],
     )
     said = pl.concat(verdicts) if verdicts else None
-    found = JudgedPairs(pairs, rows, better, worse, judgements, scored.seconds, unit, unit.notes, said)
-    return replace(found, of_metrics=tuple(of_metrics))
+    return JudgedPairs(
+        pairs, rows, better, worse, judgements, seconds, unit, sampled, unit.notes, said, of_metrics
+    )
+
+
+def _in_sample(pairs: Pairs, sample: Pairs | None) -> NDArray[np.bool_]:
+    """Which of the pairs are in a sample of them."""
+    if sample is None or sample is pairs:
+        return np.ones(pairs.frame.height, dtype=np.bool_)
+    key = [*KEY, "perturbation"]
+    marked = pairs.frame.select(key).join(
+        sample.frame.select(key).with_columns(pl.lit(value=True).alias("chosen")),
+        on=key,
+        how="left",
+        maintain_order="left",
+    )
+    return marked["chosen"].fill_null(value=False).to_numpy()
+
+
+@dataclass(frozen=True)
+class _How:
+    workers: int | None
+    parts: Parts | None
+    progress: Progress | None
+
+
+Sides = tuple[dict[str, float], NDArray[np.float64], NDArray[np.float64]]
+"""Seconds by metric, and the scores of both sides, [metrics, pairs], higher is better."""
 
 
 def _score_texts(
     dataset: Dataset,
     pairs: Pairs,
-    rows: NDArray[np.int64],
+    sampled: NDArray[np.bool_],
     metrics: Sequence[Metric],
-    workers: int | None,
-    parts: Parts | None,
-    progress: Progress | None,
+    how: _How,
     verdicts: list[pl.DataFrame],
-) -> tuple[Scored, NDArray[np.float64], NDArray[np.float64]]:
-    """Scores of both sides, each output scored once: [metrics, pairs], higher is better.
+) -> Sides:
+    """Scores of both sides; those of a language model are NaN where the pair is not in the sample.
 
-    Judges that compare two outputs leave what they said in `verdicts`; their score of a side is its verdict.
+    The score of a side by a judge that compares is its verdict. What judges said is left in `verdicts`.
     """
-    scored_rows, position = np.unique(rows, return_inverse=True)
-    both = _both_sides(dataset, pairs, rows)
-    copies = both.frame[len(scored_rows) :]
-    single = [metric for metric in metrics if not _compares(metric)]
-    scored = score_rows(single, both, workers=workers, parts=parts, progress=progress)
-    better, worse = np.empty((len(metrics), len(rows))), np.empty((len(metrics), len(rows)))
-    seconds = dict(scored.seconds)
-    firsts = scoring_rows(dataset).frame[rows].with_columns(pairs.frame["output"])
+    better, worse = (np.full((len(metrics), pairs.frame.height), np.nan) for _ in range(2))
+    seconds: dict[str, float] = {}
+    few = pairs.where(sampled)
+    asked = np.array([isinstance(metric, Judge) for metric in metrics], dtype=np.bool_)
+    for own, kept, where in ((~asked, pairs, slice(None)), (asked, few, sampled)):
+        single = [m for m in np.flatnonzero(own).tolist() if not _compares(metrics[m])]
+        took, better_side, worse_side = _score_single(dataset, kept, [metrics[m] for m in single], how)
+        seconds |= took
+        for place, one, two in zip(single, better_side, worse_side):
+            better[place, where], worse[place, where] = one, two
     for place, metric in enumerate(metrics):
-        if _compares(metric):
+        if not isinstance(metric, Judge):
+            continue
+        if metric.pairwise:
             started = time.perf_counter()
-            verdict, said = _compared(metric, Rows(firsts), Rows(copies), pairs)
-            better[place], worse[place] = verdict, 1 - verdict
-            verdicts.append(said)
+            found = _compared(metric, dataset, few)
+            better[place, sampled], worse[place, sampled] = found.verdict, 1 - found.verdict
+            verdicts.append(verdicts_on_pairs(metric, few.frame, found.asked))
             seconds[metric.spec] = time.perf_counter() - started
         else:
-            scores = metric.oriented(scored.scores[metric.spec])
-            better[place], worse[place] = scores[: len(scored_rows)][position], scores[len(scored_rows) :]
-    return replace(scored, seconds=seconds), better, worse
+            said = (np.sign(better[place, sampled] - worse[place, sampled]) + 1) / 2
+            verdicts.append(verdicts_on_pairs(metric, few.frame, said[None]))
+    return seconds, better, worse
+
+
+def _score_single(dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric], how: _How) -> Sides:
+    """Scores of both sides by metrics that see one text at a time, each output scored once."""
+    if not metrics:
+        return {}, np.empty((0, pairs.frame.height)), np.empty((0, pairs.frame.height))
+    rows = _rows(dataset, pairs)
+    outputs, position = np.unique(rows, return_inverse=True)
+    both = _both_sides(dataset, pairs, rows)
+    scored = score_rows(metrics, both, workers=how.workers, parts=how.parts, progress=how.progress)
+    scores = np.stack([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
+    return scored.seconds, scores[:, : len(outputs)][:, position], scores[:, len(outputs) :]
 
 
 def scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
@@ -161,39 +195,21 @@ def _compares(metric: Metric) -> bool:
     return isinstance(metric, Judge) and metric.pairwise
 
 
-def _compared(
-    judge: Metric, firsts: Rows, copies: Rows, pairs: Pairs
-) -> tuple[NDArray[np.float64], pl.DataFrame]:
-    """Which side of every pair a judge prefers, and a table of what it said: the output is number 1."""
-    assert isinstance(judge, Judge)
+def _compared(judge: Judge, dataset: Dataset, pairs: Pairs) -> Preferences:
+    """Which side of every pair a judge prefers, asked in both orders."""
     reads = judge.needs | judge.optional
-    found = [
-        judge.prefer(one.batch(reads), two.batch(reads)) for one, two in zip(firsts.cuts(), copies.cuts())
-    ]
-    verdict = np.concatenate([part.verdict for part in found])
-    asked = np.concatenate([part.asked for part in found], axis=1)
-    keys = pairs.frame.select(
-        pl.concat_str("item", "system", "perturbation", separator="/").alias("item"), "system", "perturbation"
+    base = scoring_rows(dataset).frame[_rows(dataset, pairs)]
+    firsts, seconds = (
+        Rows(base.with_columns(pairs.frame[side].alias("output"))) for side in ("output", "worse")
     )
-    said = [
-        keys.with_columns(
-            pl.lit(judge.spec).alias("judge"),
-            pl.lit(value=bool(swapped)).alias("swapped"),
-            pl.Series("winner", asked[swapped]).replace_strict(
-                {1.0: "1", 0.0: "2", 0.5: "tie"}, default=None
-            ),
-            pl.lit(1).alias("better"),
-            pairs.frame["output"].alias("output_1"),
-            pairs.frame["worse"].alias("output_2"),
-        )
-        for swapped in (0, 1)
-    ]
-    return verdict, pl.concat(said)
+    cuts = zip(firsts.cuts(), seconds.cuts())
+    found = [judge.prefer(one.batch(reads), two.batch(reads)).asked for one, two in cuts]
+    return Preferences(np.concatenate([np.empty((2, 0)), *found], axis=1))
 
 
 def _score_ranked(
     dataset: Dataset, pairs: RankedPairs, metrics: Sequence[Metric], workers: int | None
-) -> tuple[Scored, NDArray[np.float64], NDArray[np.float64]]:
+) -> Sides:
     """The same for rankings, from grades alone: nothing is worth keeping that takes seconds to score."""
     if dataset.qrels is None:
         raise InputError("rankings cannot be scored without relevance judgements.", remedy="Pass --qrels.")
@@ -203,7 +219,7 @@ def _score_ranked(
         np.array([metric.oriented(side.scores[metric.spec]) for metric in metrics])
         for side in (lists, copies)
     )
-    return copies, better[:, pairs.rows], worse
+    return copies.seconds, better[:, pairs.rows], worse
 
 
 def _rows(dataset: Dataset, pairs: Pairs) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from metassay.meta.contexts.drift import compare_series
 from metassay.reporting.answer import answer
 from metassay.reporting.findings import find
 from metassay.reporting.html import render
+from metassay.reporting.reasons import with_sentences
 from metassay.reporting.score_pages import render_aggregation, render_ranking
 from metassay.store.run import RunFolder, read_manifest
 from metassay.workflows.run_files import (
@@ -106,7 +107,8 @@ def _comparisons(
     found = []
     for task in sorted({entry["task"] for entry in entries if entry["task"]}):
         own = [entry for entry in entries if entry["task"] == task]
-        changes = compare_series([result for entry in own if (result := results[entry["folder"]])])
+        series = compare_series([result for entry in own if (result := results[entry["folder"]])])
+        changes = [with_sentences(change) for change in series]
         found += [
             {"before": before["name"], "after": after["name"]}
             | {name: change[name] for name in ("changed", "sentences")}

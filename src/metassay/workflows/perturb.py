@@ -51,7 +51,7 @@ def described(llm: LlmSettings | None) -> dict[str, str | None] | None:
     if llm is None:
         return None
     prompt = None if llm.prompt is None else read_prompt(llm.prompt)
-    return {"model": llm.local or llm.model, "prompt": prompt}
+    return {"model": llm.name, "prompt": prompt}
 
 
 def with_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | None:
@@ -127,6 +127,7 @@ def perturb(
         workers=default_workers(workers),
         strict_resources=asked.strict_resources,
         llm=with_cache(llm, run),
+        kept=None if run is None else run.texts,
         progress=None if progress is None else lambda done, total: progress("perturbing", done, total),
     )
     every = make(data)

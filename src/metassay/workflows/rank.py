@@ -9,12 +9,20 @@ from typing import Any
 
 import polars as pl
 
+from metassay.data.columns import KEY_PREFIXES, reference_columns
+from metassay.data.cube import WHOLE
+from metassay.data.preparation import is_own_reference
 from metassay.data.rated import rated_parts
+from metassay.data.readers.error_spans import read_spans
+from metassay.data.readers.mt_metrics_eval import is_score_tree, read_marked_trees
+from metassay.data.readers.registry import paths_of
+from metassay.data.score_files import Scores
 from metassay.engine.local import Progress
-from metassay.errors import UnknownName
+from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics import Procedure
 from metassay.meta.people.meta_metrics.base import TESTS
-from metassay.meta.people.ranking import Ranking, compare_metrics
+from metassay.meta.people.ranking import Compared, Ranking, compare_metrics
+from metassay.meta.people.span_ranking import SPANS, SpanRanking, SpanRatings, rank_spans, span_ratings
 from metassay.metrics.registry import labels_in
 from metassay.reporting.score_pages import ranking_files
 from metassay.settings import names_of, takes
@@ -25,6 +33,10 @@ from metassay.workflows.run_files import SCHEMA_VERSION, Result
 from metassay.workflows.settings import RankSettings, ScoreReading
 
 MISSING = ("complete", "pairwise")
+MARKED = "marked errors"
+"""What stands for the human score where there are error spans alone."""
+PEOPLE = "human"
+"""The name under which `spans` gives those of people."""
 _CAUTIOUS = "The bootstrap test is cautious: at a level of 5 % it tells equally good metrics apart in 1 %."
 
 
@@ -33,7 +45,7 @@ class RankResult(Result):
     """Rankings of metrics, one per data set, meta-metric and context; their averages; further analyses."""
 
     human: str
-    rankings: tuple[Ranking, ...]
+    rankings: tuple[Ranking | SpanRanking, ...]
     averages: Sequence[Mapping[str, Any]] = ()
     analyses: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -81,23 +93,38 @@ def rank(
     `higher_is_better` keeps some as they are. `context` adds a ranking per value of a column that has
     `minimum_segments` at least, all on equal numbers of segments; `cluster` makes its values (documents) the
     units that are permuted and resampled instead of segments. With `missing="pairwise"` each pair of systems
-    is compared on the segments that both have (spa and pa; tests still use complete segments). `out` is a
-    folder for the result with its charts.
+    is compared on the segments that both have (spa and pa; tests still use complete segments). With the
+    meta-metric `spans` metrics are ranked by the errors they mark: `data` holds those of people (a folder of
+    mt-metrics-eval, or a file of spans), and `spans` names a file for each metric, and one for people
+    (`human`) where `data` has scores alone. `out` is a folder for the result with its charts.
     """
     wanted = _checked(names_of(asked.analysis), ANALYSES, "analysis")
     _checked([asked.missing], MISSING, "rule for missing scores")
     _checked([asked.significance], TESTS, "test")
-    scores = read_scores(data, asked, reading)
+    metas = list(names_of(asked.meta))
+    scored = [name for name in metas if name.strip().lower() != SPANS]
+    scores = (
+        read_scores(data, asked, reading)
+        if scored
+        else Scores((), next(iter(names_of(asked.human)), MARKED), ())
+    )
+    if wanted and not scored:
+        raise InputError(
+            "analyses are of scores.", remedy="Name a meta-metric beside spans: --meta spa,spans."
+        )
+    marked = _marked(data, asked, reading) if len(scored) < len(metas) else []
     chosen: dict[str, Any] = {"human": scores.human, "metrics": list(scores.metrics) or None}
     options = chosen | {"cluster": asked.cluster, "pairwise": asked.missing == "pairwise"}
     rankings_of: dict[str, Any] = {
-        "meta": list(names_of(asked.meta)),
         "contexts": list(names_of(asked.context)),
         "holm": asked.holm,
         "minimum_segments": asked.minimum_segments,
     }
     named = (
-        options | rankings_of | {"lower_is_better": list(names_of(asked.lower_is_better)), "analysis": wanted}
+        options
+        | {"meta": metas}
+        | rankings_of
+        | {"lower_is_better": list(names_of(asked.lower_is_better)), "analysis": wanted}
     )
     drawing: dict[str, Any] = {
         "test": asked.significance,
@@ -107,36 +134,93 @@ def rank(
         "seed": seed,
     }
     parts = rated_parts(scores.cubes, scores.human, chosen["metrics"], pairwise=options["pairwise"])
-    identity = {"command": "rank", "configuration": named | drawing, "inputs": dict(scores.hashes)}
+    spotted = {f"{SPANS} {own.dataset}": own.content_hash for own in marked} if marked else {}
+    identity = {"command": "rank", "configuration": named | drawing, "inputs": dict(scores.hashes) | spotted}
     run = None if out is None else RunFolder.open(out, identity)
     procedure = Procedure(**drawing, workers=workers)
     told = progress or _silent
-    compared = compare_metrics(
-        parts,
-        human=scores.human,
-        cluster=asked.cluster,
-        pairwise=options["pairwise"],
-        procedure=procedure,
-        progress=told,
-        **rankings_of,
-    )
+    compared = Compared((), [])
+    if scored or not metas:
+        compared = compare_metrics(
+            parts,
+            human=scores.human,
+            meta=scored,
+            cluster=asked.cluster,
+            pairwise=options["pairwise"],
+            procedure=procedure,
+            progress=told,
+            **rankings_of,
+        )
+    of_spans = [
+        ranking
+        for own in marked
+        for ranking in rank_spans(own, procedure, cluster=asked.cluster, **rankings_of)
+    ]
     analyses = {}
     for done, name in enumerate(wanted, start=1):
-        analyses[name] = analyse(name, data, scores.cubes, meta=asked.meta, procedure=procedure, **options)
+        analyses[name] = analyse(name, data, scores.cubes, meta=scored, procedure=procedure, **options)
         told("analysing", done, len(wanted))
     cautious = [_CAUTIOUS] if asked.significance == "bootstrap" else []
     notes = [
         *scores.notes,
         *cautious,
         *(note for ranking in compared.rankings for note in ranking.data.cube.notes),
+        *(note for own in marked for note in own.notes),
     ]
-    result = RankResult(
-        options["human"], compared.rankings, compared.averages, analyses, tuple(dict.fromkeys(notes))
-    )
+    rankings: tuple[Ranking | SpanRanking, ...] = (*compared.rankings, *of_spans)
+    result = RankResult(scores.human, rankings, compared.averages, analyses, tuple(dict.fromkeys(notes)))
     if run is not None:
         found = result.to_dict()
         run.finish(ranking_files(found, result.to_frame(), labels_in(found)))
     return result
+
+
+def _marked(data: Source, asked: RankSettings, reading: ScoreReading) -> list[SpanRatings]:
+    """What people and metrics marked, one object per data set, from folders of mt-metrics-eval and files."""
+    given = dict(asked.spans or {})
+    human = next(iter(names_of(asked.human)), None)
+    people: list[tuple[pl.DataFrame, dict[str, pl.DataFrame]]] = []
+    if PEOPLE in given:
+        people = [(read_spans(str(given.pop(PEOPLE))), {})]
+    else:
+        for path in paths_of(data):
+            trees = is_score_tree(path)
+            people += (
+                read_marked_trees(path, human, reference=reading.reference)
+                if trees
+                else [(read_spans(path), {})]
+            )
+    files = {name: read_spans(str(file)) for name, file in given.items()}
+    found = []
+    for frame, own in people:
+        rated = _selected(frame, reading)
+        keys = [name for name in KEY_PREFIXES if name in rated.columns]
+        groups = rated.group_by(keys, maintain_order=True) if keys else [((), rated)]
+        for key, part in sorted(groups, key=lambda pair: str(pair[0])):
+            dataset = "/".join(map(str, key)) or WHOLE
+            marks = {name: own[name] for name in own if not asked.metrics or name in names_of(asked.metrics)}
+            found.append(span_ratings(part.sort("seg_id", "system"), marks | files, dataset=dataset))
+    if not found:
+        raise InputError("nobody marked errors here.", remedy="Name people's spans with --spans human=FILE.")
+    return found
+
+
+def _selected(frame: pl.DataFrame, reading: ScoreReading) -> pl.DataFrame:
+    """The rows that are asked for, without systems that are the reference itself."""
+    wanted = {name: [own] if isinstance(own, str) else own for name, own in (reading.where or {}).items()}
+    if reading.systems:
+        wanted["system"] = list(reading.systems)
+    for name, values in wanted.items():
+        if name not in frame.columns:
+            raise UnknownName("column", name, frame.columns)
+        frame = frame.filter(pl.col(name).cast(pl.String).is_in(list(values)))
+    frame = frame.filter(~pl.col("system").is_in(list(reading.exclude_systems or ())))
+    references = reference_columns(frame.columns)
+    if references and "hyp" in frame.columns and not reading.keep_references:
+        frame = frame.filter(~is_own_reference(frame, "hyp", references, by=["system"]))
+    if frame.is_empty():
+        raise InputError("no row is left after --where, --systems and --exclude-systems.")
+    return frame
 
 
 def _silent(stage: str, done: int, total: int) -> None:

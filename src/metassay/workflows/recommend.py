@@ -16,6 +16,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.drift import compare_series
 from metassay.meta.contexts.evidence import GLOBAL, Evidence, stored_evidence
 from metassay.meta.contexts.tables import choice_entries
+from metassay.reporting.reasons import with_reasons, with_sentences
 from metassay.workflows.run_files import RESULT, SCHEMA_VERSION, TIMINGS, Result, assay_run, run_folders
 
 Criteria = Mapping[str, Mapping[str, float]]
@@ -100,7 +101,9 @@ def recommend(
         seconds = folder.read_json(TIMINGS)["seconds_per_1000_outputs"]
         made = RecommendResult(
             None if criteria else result.get("answer"),
-            {column: choice_entries(evidence[column]) for column in chosen} if criteria else stored,
+            {column: with_reasons(choice_entries(evidence[column]), evidence[column]) for column in chosen}
+            if criteria
+            else stored,
             evidence,
             {column: result["contexts"][column]["robustness"] for column in chosen},
             Costs(
@@ -163,4 +166,7 @@ def compare(*runs: str | Path) -> CompareResult:
     if len(tasks) > 1:
         raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")
     with opened[-1].understood():
-        return CompareResult(tuple(str(folder) for folder in folders), compare_series(results))
+        return CompareResult(
+            tuple(str(folder) for folder in folders),
+            [with_sentences(found) for found in compare_series(results)],
+        )

@@ -29,7 +29,7 @@ EXAMPLES = "results/examples.json"
 REPORT = "report.html"
 TIMINGS = "timings.json"
 VERDICTS = "results/verdicts.parquet"
-"""What judges that compare two outputs said, in both orders: `metassay judge RUN` reads it."""
+"""What judges said of the pairs, in every order that they were asked in: `metassay judge RUN` reads it."""
 
 
 def run_folders(runs: Sequence[str | Path]) -> list[Path]:
@@ -97,7 +97,7 @@ def judgements_frame(result: AssayResult) -> pl.DataFrame:
         metric: pl.Series(metric, outcome).cast(pl.Int8).replace(-2, None)
         for metric, outcome in zip(judgements.metrics, judgements.outcome)
     }
-    chosen = pl.Series("sampled", result.judged.chosen(result.pairs))
+    chosen = pl.Series("sampled", result.judged.sampled)
     return result.judged.pairs.frame.select("item", "system", "perturbation").with_columns(
         chosen, *outcomes.values()
     )

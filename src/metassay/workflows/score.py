@@ -24,7 +24,7 @@ from metassay.metrics.registry import chosen_metrics
 from metassay.reporting.tables import to_text
 from metassay.reporting.wording import in_labels
 from metassay.settings import takes
-from metassay.store.run import write_bytes
+from metassay.store.parts import write_bytes
 from metassay.workflows.read import Source, as_dataset, scoring_rows
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import ScoreSettings
@@ -85,7 +85,7 @@ def score(
         raise UnknownName("test", asked.test, TESTS)
     data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
     if asked.per_segment is not None:
-        _check_target(asked.per_segment, data.files)
+        check_target(asked.per_segment, data.files)
     chosen = chosen_metrics(data, asked.metrics, normalisation(data, asked.normalize))
     with warnings_as_notes() as notes:
         statistics, scores = _scored(chosen, scoring_rows(data), workers, progress)
@@ -136,10 +136,7 @@ def write_table(frame: pl.DataFrame, path: str | Path) -> None:
     """A table as Parquet, CSV or JSON lines, by the name's ending, whole or not at all."""
     content = io.BytesIO()
     _WRITERS[Path(path).suffix.lower()](frame, content)
-    try:
-        write_bytes(Path(path), content.getvalue())
-    except OSError as error:
-        raise InputError(f"cannot be written ({error.strerror}).", place=Place(file=str(path))) from None
+    write_bytes(Path(path), content.getvalue())
 
 
 _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
@@ -149,7 +146,7 @@ _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
 }
 
 
-def _check_target(path: str | Path, inputs: Sequence[str]) -> None:
+def check_target(path: str | Path, inputs: Sequence[str]) -> None:
     """Before hours of work: whether its result can be written there, and replaces nothing that was read."""
     place = Place(file=str(path))
     ending = Path(path).suffix.lower()

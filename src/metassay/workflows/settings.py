@@ -5,13 +5,13 @@ Each field is an option and a keyword at once. Nothing heavy is imported: the co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from metassay.errors import UnknownName
-from metassay.settings import DATA, Named, Reading, Settings, option, several
+from metassay.settings import DATA, Named, Reading, Settings, assignments, option, several
 from metassay.specs import split_list
 
 PERTURBED, HUMAN, GIVEN = "perturbed", "human", "given"
@@ -196,7 +196,7 @@ class RankSettings(Compared):
         Named,
         option(
             "Any of spa, pa, acc_eq, pearson, spearman, kendall, kendall_c; the last four also with"
-            " :segment, :item or :per_system.",
+            " :segment, :item or :per_system; or spans, where errors are marked.",
             kind=str,
         ),
     ] = "spa"
@@ -206,6 +206,16 @@ class RankSettings(Compared):
             "perm-inputs, perm-systems, perm-both, cells, bootstrap, williams (Pearson) or none.", panel=TESTS
         ),
     ] = "perm-inputs"
+    spans: Annotated[
+        Mapping[str, Any] | None,
+        several(
+            "Error spans of a metric, or of people as human=FILE; repeatable.",
+            "--spans",
+            "METRIC=FILE",
+            assignments,
+            panel=SCORES,
+        ),
+    ] = None
     context: Annotated[Any, several("Also rank within each value of this column.", "--context", "COLUMN")] = (
         None
     )
@@ -249,3 +259,11 @@ class DependSettings(Compared):
     panel: Annotated[bool, option("Nobody rated: each metric against the mean of the others.", "--panel")] = (
         False
     )
+    correct: Annotated[
+        Any,
+        option(
+            "Write scores read through f_G and f_k to a .parquet, .csv or .jsonl file, and try them.",
+            kind=str | None,
+            metavar="FILE",
+        ),
+    ] = None

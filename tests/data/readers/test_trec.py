@@ -9,9 +9,8 @@ import pytest
 
 from metassay.data.assemble import RawTable
 from metassay.data.assemble_rankings import UNANSWERED, UNKNOWN_TOPIC, assemble_rankings
-from metassay.data.readers import judgements, trec
-from metassay.data.readers.judgements import is_rating_log, read_judgements, read_qrels, read_ratings
-from metassay.data.readers.trec import read_run
+from metassay.data.readers import trec
+from metassay.data.readers.trec import is_rating_log, read_judgements, read_qrels, read_ratings, read_run
 from metassay.errors import InputError
 
 RUN = """# made by hand
@@ -204,13 +203,13 @@ def test_judgements_in_a_table(write):
 def test_formats_are_told_apart(write):
     run, judged = write(RUN), write(QRELS, "qrels")
     ratings = write("1\t10\t5\t978300760\n", "u.data")
-    assert [trec.sniff(path) for path in (run, judged, ratings)] == [True, False, False]
-    assert [judgements.sniff(path) for path in (run, judged, ratings)] == [False, True, False]
+    assert [trec.is_run(path) for path in (run, judged, ratings)] == [True, False, False]
+    assert [trec.is_qrels(path) for path in (run, judged, ratings)] == [False, True, False]
     assert [is_rating_log(path) for path in (run, judged, ratings)] == [False, False, True]
 
 
 def test_trec_eval_files_are_recognised(real_data):
     folder = real_data("trec_eval/results.test").parent
-    assert all(trec.sniff(str(path)) for path in folder.glob("results*"))
-    assert all(judgements.sniff(str(path)) for path in folder.glob("qrels*"))
-    assert not any(trec.sniff(str(path)) for path in folder.glob("qrels*"))
+    assert all(trec.is_run(str(path)) for path in folder.glob("results*"))
+    assert all(trec.is_qrels(str(path)) for path in folder.glob("qrels*"))
+    assert not any(trec.is_run(str(path)) for path in folder.glob("qrels*"))

@@ -1,12 +1,16 @@
 """Confounding: who is flagged, by which methods, and how sure one can be of σ²."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from scipy.stats import chi2, norm, t
+from scipy.stats import binom, chi2, norm, t
 
+from metassay.meta.contexts.accuracy import tally
 from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.confounding import _depends, confounding
+from metassay.meta.contexts.confounding import _accuracy_of_combinations, _depends, _unseen, confounding
 from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.reporting.reasons import confounding_sentence
 from metassay.stats.bootstrap import ClusterBootstrap
 
 METHODS = ("entity", "insertion", "negation", "pronoun", "removal", "swapping")
@@ -44,8 +48,59 @@ def test_length_and_bag_of_words_are_flagged_with_their_methods():
     assert rows[0]["by_method"]["removal"] == 1
     assert rows[1]["by_method"]["swapping"] == 0
     assert rows[0]["share"] == pytest.approx(1)  # the method decides everything
-    assert "0 % under swapping, against 90 % on average under the other methods" in rows[1]["sentence"]
-    assert rows[2]["sentence"] == ""
+    said = confounding_sentence(rows[1])
+    assert "0 % under swapping, against 90 % on average under the other methods" in said
+
+
+def test_what_a_metric_cannot_see_is_named_worst_first():
+    rows = study([[0, 0.2, 0.9, 0.9, 0.9, 0.9], [0.9] * 6]).rows()
+    assert [entry["method"] for entry in rows[0]["unseen"]] == ["entity", "insertion"]
+    assert rows[0]["unseen"][0]["accuracy"] == 0
+    assert all(entry["p_holm"] <= 0.05 for entry in rows[0]["unseen"])
+    assert rows[1]["unseen"] == []
+
+
+def test_a_tie_is_not_seeing_however_ties_count():
+    judgements, contexts = every_method([[0.9] * 6])
+    tied = judgements.outcome.copy()
+    tied[0, judgements.method == 2] = 0
+    rng = np.random.default_rng(0)
+    found = confounding(replace(judgements, outcome=tied), contexts, ties="half", bootstrap=ClusterBootstrap(rng, 50), rng=rng)  # fmt: skip
+    assert [entry["method"] for entry in found.rows()[0]["unseen"]] == ["negation"]
+
+
+@pytest.mark.parametrize("items", [12, 60])
+def test_a_metric_right_in_half_of_the_pairs_is_seldom_called_blind(items):
+    """Three metrics that toss a coin under six methods: any name at all in at most 5 % of assays."""
+    draws = 400
+    named = sum(any(_unseen(every_method([[0.5] * 6] * 3, seed, items)[0])) for seed in range(draws))
+    assert named <= binom.ppf(0.999, draws, 0.05)
+
+
+def test_the_test_of_one_half_is_that_of_a_binomial_where_pairs_are_single():
+    """One pair per item: the exact binomial test, to within the step of a count."""
+    rng = np.random.default_rng(1)
+    for right in (20, 25, 30, 35):
+        outcome = np.where(rng.permutation(60) < right, 1, -1)[None]
+        zeros, each = np.zeros(60, dtype=int), np.arange(60)
+        found = tally(
+            Judgements(("m",), ("a",), outcome, each, each, each, zeros), Contexts("c", ("a",), zeros)
+        )
+        below, upto = binom.cdf(right - 1, 60, 0.5), binom.cdf(right, 60, 0.5)
+        assert below <= found.p_half()[0, 0] <= upto
+
+
+def test_many_combinations_at_once_give_the_bits_of_one_at_a_time():
+    judgements, contexts = every_method([[0.9, 0.8, 0.7, 0.6, 0.5, 0.4], [0.5] * 6])
+    outcome = judgements.outcome.copy()
+    outcome[0, ::7], outcome[1, ::5] = 0, -2  # ties, and pairs that could not be scored
+    judgements = replace(judgements, outcome=outcome)
+    masks = (np.random.default_rng(0).random((6, 40)) < 0.5).astype(float)
+    ones = replace(judgements, weights=np.ones(judgements.pairs))  # weights take the other road
+    for ties in ("strict", "half"):
+        at_once = _accuracy_of_combinations(judgements, contexts, ties, masks)
+        one_by_one = _accuracy_of_combinations(ones, contexts, ties, masks)
+        np.testing.assert_array_equal(at_once, one_by_one)
 
 
 def test_ten_combinations_where_there_are_more():

@@ -21,6 +21,7 @@ from by_hand import (
 from metassay.errors import InputError
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.reporting.reasons import warnings_of
 
 
 def test_law_is_exact_when_every_method_applies_everywhere():
@@ -68,10 +69,11 @@ def test_constant_weights_are_no_weights():
 def test_a_column_with_one_value_has_no_hypotheses_and_a_warning():
     pairs = random_pairs(0, weighted=False)
     year = Contexts("year", ("2022",), np.zeros(len(pairs), dtype=int))
-    result = assay_pairs(as_judgements(pairs, weighted=False), [year], resamples=20, permutations=9).to_dict()
+    found = assay_pairs(as_judgements(pairs, weighted=False), [year], resamples=20, permutations=9)
+    result = found.to_dict()
     assert result["contexts"]["year"]["h1"] is None
     assert result["contexts"]["year"]["h2"] is None
-    assert "year has one value only: there are no contexts to compare." in result["warnings"]
+    assert "year has one value only: there are no contexts to compare." in warnings_of(found)
 
 
 def test_pairs_in_no_context_count_globally_only():

@@ -8,6 +8,7 @@ import pytest
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.drift import compare, compare_series
 from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.reporting.reasons import with_sentences
 
 
 def result(truth, seed, items=400, values=("news", "talk")):
@@ -28,7 +29,7 @@ SAME = [[0.9, 0.8], [0.6, 0.5]]
 def test_an_assay_does_not_differ_from_itself():
     found = compare(result(SAME, 0), result(SAME, 0))
     assert not found["changed"]
-    assert found["sentences"] == []
+    assert with_sentences(found)["sentences"] == []
     assert all(row["difference"] == 0 for row in found["accuracies"])
     assert all(row["agreement"] == 1 for row in found["orders"])
 
@@ -44,7 +45,10 @@ def test_a_moved_accuracy_is_found_and_said():
     assert [(row["context"], row["metric"]) for row in moved] == [("talk", "m0")]
     assert moved[0]["high"] < 0
     assert found["changed"]
-    assert any(sentence.startswith("m0 lost accuracy on domain talk: ") for sentence in found["sentences"])
+    assert any(
+        sentence.startswith("m0 lost accuracy on domain talk: ")
+        for sentence in with_sentences(found)["sentences"]
+    )
 
 
 def test_a_changed_order_and_recommendation_are_found():

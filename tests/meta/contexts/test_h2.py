@@ -7,6 +7,7 @@ from metassay.meta.contexts.accuracy import tally, whole
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.h2 import compare_with_global, split_half
 from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.reporting.reasons import warnings_of
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 
 OVERALL = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
@@ -102,7 +103,8 @@ def test_ceiling_rises_with_data_and_with_distance_between_metrics():
 def test_what_is_shown_for_many_contexts(count, matrix_rows, interval_rows):
     pairs = simulated(count * 3, OVERALL)
     contexts = Contexts("speaker", tuple(f"s{c:03d}" for c in range(count)), pairs.item % count)
-    result = assay_pairs(pairs, [contexts], resamples=20, permutations=9, workers=2).to_dict()
+    found = assay_pairs(pairs, [contexts], resamples=20, permutations=9, workers=2)
+    result = found.to_dict()
     h2 = result["contexts"]["speaker"]["h2"]
     assert len(h2["contexts"]) == len(h2["ceiling"]) == len(h2["p_global"]) == count + 1
     assert h2["contexts"][0] == "global"
@@ -110,16 +112,17 @@ def test_what_is_shown_for_many_contexts(count, matrix_rows, interval_rows):
     for name, rows in (("matrix", matrix_rows), ("low", interval_rows), ("high", interval_rows)):
         assert len(h2[name]) == rows
         assert all(len(row) == count + 1 for row in h2[name])
-    assert "speaker: fewer than 20 items in s000, s001, s002, s003, s004 and" in result["warnings"][0]
+    assert "speaker: fewer than 20 items in s000, s001, s002, s003, s004 and" in warnings_of(found)[0]
 
 
 def test_one_metric_has_no_order():
     pairs = simulated(20, [0.7])
     contexts = Contexts("half", ("a", "b"), pairs.item % 2)
-    result = assay_pairs(pairs, [contexts], resamples=20, permutations=9).to_dict()
+    found = assay_pairs(pairs, [contexts], resamples=20, permutations=9)
+    result = found.to_dict()
     assert result["contexts"]["half"]["h2"] is None
     assert result["contexts"]["half"]["h1"] is not None
-    assert "One metric has no order: H2 needs at least two." in result["warnings"]
+    assert "One metric has no order: H2 needs at least two." in warnings_of(found)
 
 
 def test_clusters_of_contexts_and_the_metrics_that_serve_them():

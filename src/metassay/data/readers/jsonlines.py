@@ -22,6 +22,11 @@ _LISTS: tuple[tuple[set[type], type[pl.DataType]], ...] = (
     ({bool}, pl.Boolean),
 )
 _LARGEST = int(sys.float_info.max)
+BROKEN = (
+    *(AttributeError, TypeError, KeyError, IndexError, ValueError, OverflowError, RecursionError),
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
+)
+"""What nested objects raise that have the right names and the wrong things under them."""
 
 
 def parse_json_lines(text: str, *, file: str) -> pl.DataFrame:
@@ -55,12 +60,12 @@ def parse_object(text: str, place: Place) -> dict[str, Any]:
     nested = any(isinstance(value, list | dict) for value in found.values())
     if nested or "\\u" in text:
         for name, value in found.items():
-            _check_value([name, value], replace(place, column=shortened(name)))
+            check_value([name, value], replace(place, column=shortened(name)))
     return found
 
 
-def _check_value(value: Any, place: Place, depth: int = 0) -> None:
-    """Escapes can spell what no text holds, NUL and halves of a character; and nesting has an end."""
+def check_value(value: Any, place: Place, depth: int = 0) -> None:
+    """An error where escapes spell what no text holds, NUL and halves of a character; nesting has an end."""
     if isinstance(value, str):
         if "\0" in value:
             raise InputError("there is a NUL character in the text.", place=place)
@@ -70,7 +75,7 @@ def _check_value(value: Any, place: Place, depth: int = 0) -> None:
         if depth > _DEEPEST:
             raise InputError("this JSON is nested too deeply.", place=place)
         for inner in value if isinstance(value, list) else (*value, *value.values()):
-            _check_value(inner, place, depth + 1)
+            check_value(inner, place, depth + 1)
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

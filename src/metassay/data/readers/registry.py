@@ -16,8 +16,9 @@ from typing import Any, Protocol
 import polars as pl
 
 from metassay import plugins
-from metassay.data.readers import mqm_ratings, mt_metrics_eval, trec
+from metassay.data.readers import campaigns, mqm_ratings, mt_metrics_eval, samples, trec
 from metassay.data.readers.files import checked_path, checked_text, is_pipe, opening_lines, read_bytes
+from metassay.data.readers.jsonlines import BROKEN
 from metassay.data.readers.tables import is_table, parse_table, read_table
 from metassay.data.readers.utterances import is_espnet, is_manifest, read_espnet, read_manifest
 from metassay.errors import InputError, Place
@@ -35,6 +36,10 @@ class RawTable:
     task: str | None = None
     """The task that the format belongs to; None where it may hold anything."""
     notes: tuple[str, ...] = ()
+    human: tuple[str, ...] = ()
+    """Columns that people gave, whatever their names."""
+    described: tuple[str, ...] = ()
+    """Columns that are metadata, numbers though they may hold."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,23 @@ class Format:
 
 def _score_trees(path: str, how: How) -> list[RawTable]:
     trees = mt_metrics_eval.read_score_trees(path, reference=how.reference)
-    return [RawTable(path, tree.frame, None, tree.notes) for tree in trees]
+    return [RawTable(path, tree.frame, None, tree.notes, tree.human, tree.described) for tree in trees]
+
+
+def _told(read: Callable[[str], samples.Told]) -> Callable[[str, How], list[RawTable]]:
+    """A reader of one table that names its metadata, and tells what it left out."""
+
+    def tables(path: str, _: How) -> list[RawTable]:
+        try:
+            frame, described, notes = read(path)
+        except InputError:
+            raise
+        except BROKEN as error:
+            what = f"this is not in the form that was expected ({type(error).__name__})."
+            raise InputError(what, place=Place(path)) from None
+        return [RawTable(path, frame, None, notes, described=described)]
+
+    return tables
 
 
 def _table(path: str, how: How) -> pl.DataFrame:
@@ -107,6 +128,41 @@ FORMATS: tuple[Format, ...] = (
         asr.TASK.name,
     ),
     Format(
+        "pearmut",
+        ".json .jsonl",
+        "annotations.json, or a campaign's log: scores of people by document, segment and model",
+        campaigns.is_pearmut,
+        _told(campaigns.read_pearmut),
+    ),
+    Format(
+        "appraise",
+        ".csv without header",
+        "ExportSystemScoresToCSV: annotator, system, segment, TGT …; scores alone, so --join it to outputs",
+        campaigns.is_appraise,
+        _told(campaigns.read_appraise),
+    ),
+    Format(
+        "inspect log",
+        ".eval .json",
+        "samples with their outputs, targets, scores and metadata",
+        samples.is_inspect_log,
+        _told(samples.read_inspect_log),
+    ),
+    Format(
+        "inspect samples",
+        ".csv .parquet",
+        "the table of samples_df: scores and metadata without outputs",
+        samples.is_inspect_table,
+        _told(samples.read_inspect_table),
+    ),
+    Format(
+        "lm-eval samples",
+        "samples_*.jsonl",
+        "MODEL/samples_TASK_DATE.jsonl: prompts, answers, targets, metrics",
+        samples.is_lm_eval,
+        _told(samples.read_lm_eval),
+    ),
+    Format(
         "speech manifest",
         ".json .jsonl",
         "JSON lines with audio_filepath, text and pred_text",
@@ -118,7 +174,7 @@ FORMATS: tuple[Format, ...] = (
         "trec run",
         "any name, second word Q0",
         "a ranking: topic Q0 document rank score tag; needs --qrels",
-        trec.sniff,
+        trec.is_run,
         lambda path, _: trec.read_run(path),
         ranking.TASK.name,
     ),

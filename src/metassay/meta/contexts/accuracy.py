@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.special import stdtr
 
 from metassay.errors import InputError
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
@@ -86,6 +87,16 @@ class Tally:
         squares -= 2 * accuracy * self._summed(self.credit * self.size)
         squares += accuracy**2 * self._summed(self.size**2)
         return ratio(clusters, clusters - 1) * ratio(np.maximum(squares, 0), self._summed(self.size) ** 2)
+
+    def p_half(self) -> FloatArray:
+        """One-sided p-values [metrics, contexts] of H0: the accuracy is ½ or more; NaN for one cluster.
+
+        Student's t, the variance no smaller than ¼ / n, which n clusters have at ½ if all weigh alike: a
+        metric that is never right has no spread of its own.
+        """
+        clusters = self.clusters().astype(np.float64)
+        variance = np.maximum(self.variance(), ratio(np.full(clusters.shape, 0.25), clusters))
+        return np.asarray(stdtr(clusters - 1, ratio(self.accuracy() - 0.5, np.sqrt(variance))))
 
     def part(self, context: int) -> slice:
         """The units of one context."""

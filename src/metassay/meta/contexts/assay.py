@@ -22,7 +22,7 @@ from metassay.meta.contexts.judgements import (
     same_decisions,
     single_valued,
 )
-from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, enclosing
+from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, known_metadata
 from metassay.meta.contexts.tables import (
     Row,
     accuracy_rows,
@@ -37,7 +37,6 @@ from metassay.meta.contexts.tables import (
     settled,
     trend_entry,
     trend_p_entry,
-    warnings_of,
 )
 from metassay.stats import random
 from metassay.stats.arrays import FloatArray, plain
@@ -61,7 +60,7 @@ class ContextualResult:
     confounding: Confounding
     phi: FloatArray
     metadata: Mapping[str, Metadata]
-    warnings: tuple[str, ...]
+    minimum_items: int
     pairs_from: str = ""
     same_decisions: tuple[tuple[str, ...], ...] = ()
     uninformed: frozenset[str] = frozenset()
@@ -77,12 +76,8 @@ class ContextualResult:
         confounded = self.confounding.rows()
         for row, entry in enumerate(confounded):
             entry["sentinel"] = row in sentinels
-        claims = claim_entry(self.columns, self.whole, self._predictions, self.confounding, names)
-        first = names[self.whole.first]
-        recommendation = {
-            name: choice_entries(replace(evidence, settled=settled(claims, name, first, self.uninformed)))
-            for name, evidence in self.evidence.items()
-        }
+        claims, first = self._claims, names[self.whole.first]
+        recommendation = {name: choice_entries(found) for name, found in self.settled_evidence.items()}
         accurate = [
             name
             for name, row in zip(names, self._whole(self.ranked))
@@ -99,7 +94,6 @@ class ContextualResult:
                 "phi": {"metrics": [self.metrics[m] for m in self.ranked], "matrix": self.phi},
                 "claims": claims,
                 "pairs_from": self.pairs_from,
-                "warnings": self.warnings,
             }
         )
         return {
@@ -107,6 +101,20 @@ class ContextualResult:
             "global": self._whole(self.ranked),
             "sentinels": self._whole(sentinels),
             **details,
+        }
+
+    @cached_property
+    def _claims(self) -> Row:
+        names = [self.metrics[m] for m in self.ranked]
+        return claim_entry(self.columns, self.whole, self._predictions, self.confounding, names)
+
+    @cached_property
+    def settled_evidence(self) -> dict[str, Evidence]:
+        """By column, what its choices rest on, with the choice of the run."""
+        first = self.metrics[self.ranked[self.whole.first]]
+        return {
+            name: replace(evidence, settled=settled(self._claims, name, first, self.uninformed))
+            for name, evidence in self.evidence.items()
         }
 
     @cached_property
@@ -203,8 +211,8 @@ def assay_pairs(
         evidence=evidence,
         confounding=confounded,
         phi=phi_coefficients(pairs.select(ranked)),
-        metadata=_metadata(contexts, columns, metadata or {}),
-        warnings=tuple(warnings_of(found, ranked, minimum_items)),
+        metadata=known_metadata(contexts, columns, metadata or {}),
+        minimum_items=minimum_items,
         pairs_from=pairs_from,
         same_decisions=same,
         uninformed=frozenset(uninformed),
@@ -231,19 +239,6 @@ def _study(
         each.name: study_column(pairs, each, overall, method, random.named(seed, "exchange", each.name))
         for each in columns
     }
-
-
-def _metadata(
-    contexts: Sequence[Contexts], columns: Sequence[Contexts], given: Mapping[str, Metadata]
-) -> dict[str, Metadata]:
-    """What is known about each column's contexts: other columns that enclose them, and what was given."""
-    known: dict[str, Metadata] = {}
-    for asked, column in zip(contexts, columns):
-        place = {value: c for c, value in enumerate(asked.values)}
-        kept = [place[value] for value in column.values]  # values without pairs are gone
-        fields = {name: [values[c] for c in kept] for name, values in given.get(column.name, {}).items()}
-        known[column.name] = {**enclosing(column, [each for each in columns if each is not column]), **fields}
-    return known
 
 
 def _check(

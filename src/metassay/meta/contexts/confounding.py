@@ -28,6 +28,7 @@ from metassay.stats.multiplicity import holm
 _LEVEL = 0.05
 _COMBINATIONS = 10
 _FLOOR = 0.5  # clusters' worth of difference that the spread of an accuracy is never below
+_AT_ONCE = 1 << 20  # entries of a matrix of combinations and cells: what a cache holds
 _EXCESS = 2.0  # times that resampling adds to σ²: once as sampling error did, once on top of it
 
 
@@ -37,7 +38,8 @@ class Confounding:
 
     `net` is σ² less what sampling error adds to it; `share` and `share_low` are σ² net, and the low end of
     its interval, over a · (1 - a). `p` tests that a metric is right as often under every method. `curve` is
-    [metrics, methods - 1], for k = 1, 2, …; `combined` how many combinations each k had.
+    [metrics, methods - 1], for k = 1, 2, …; `combined` how many combinations each k had. `unseen` names, per
+    metric, the methods of whose pairs it gets less than half right.
     """
 
     metrics: tuple[str, ...]
@@ -52,6 +54,7 @@ class Confounding:
     p: FloatArray
     curve: FloatArray
     combined: tuple[int, ...]
+    unseen: tuple[tuple[dict[str, object], ...], ...]
 
     def rows(self) -> list[dict[str, object]]:
         """One dictionary per metric; those are flagged that depend on the method, with p adjusted by Holm."""
@@ -75,7 +78,7 @@ class Confounding:
             "p": self.p[m].item(),
             "p_holm": p_holm,
             "responsible": methods,
-            "sentence": self._sentence(m, methods) if flag else "",
+            "unseen": list(self.unseen[m]),
         }
 
     def _by_k(self, m: int) -> list[dict[str, object]]:
@@ -97,19 +100,6 @@ class Confounding:
         enough = int(np.searchsorted(np.cumsum(squares[order]), squares.sum() / 2)) + 1
         return [self.methods[k] for k in order[:enough]]
 
-    def _sentence(self, m: int, responsible: list[str]) -> str:
-        swing = _listed(
-            [f"{100 * self.by_method[m, self.methods.index(k)]:.0f} % under {k}" for k in responsible]
-        )
-        rest = [
-            v for k, v in zip(self.methods, self.by_method[m]) if k not in responsible and not np.isnan(v)
-        ]
-        compared = f", against {100 * np.mean(rest):.0f} % on average under the other methods" if rest else ""
-        return (
-            f"{self.metrics[m]} is confounded with how the worse output is made: it is right in {swing}"
-            f"{compared}; the method alone decides {100 * self.share[m]:.0f} % of whether it is right."
-        )
-
 
 def confounding(
     judgements: Judgements,
@@ -127,9 +117,8 @@ def confounding(
     variance = _spread(by_method)
     resampled = _resampled(crossed, shape, bootstrap, workers)
     draws = _spread(resampled)
-    excess = (
-        _mean(draws, axis=1) - variance
-    )  # sampling error adds as much to σ² as resampling adds to it again
+    # sampling error adds as much to σ² as resampling adds to it again
+    excess = _mean(draws, axis=1) - variance
     low, high = percentiles(draws - _EXCESS * excess[:, None])
     net = np.maximum(variance - excess, 0)
     centre = _mean(by_method, axis=1)
@@ -148,6 +137,25 @@ def confounding(
         p=_depends(by_method, resampled, len(np.unique(judgements.cluster))),
         curve=curve,
         combined=combined,
+        unseen=_unseen(judgements),
+    )
+
+
+def _unseen(judgements: Judgements) -> tuple[tuple[dict[str, object], ...], ...]:
+    """Per metric, methods under which it is right in less than half of the pairs, a tie being wrong.
+
+    Each with accuracy (mean over items) and p, adjusted by Holm over all metrics and methods; worst first.
+    """
+    found = tally(judgements, Contexts("method", judgements.methods, judgements.method), ties="strict")
+    accuracy, p = found.accuracy(), found.p_half()
+    adjusted = holm(p.ravel()).reshape(p.shape)
+    return tuple(
+        tuple(
+            {"method": judgements.methods[k], "accuracy": own[k].item(), "p_holm": adjusted[m, k].item()}
+            for k in np.argsort(own, kind="stable").tolist()
+            if adjusted[m, k] <= _LEVEL
+        )
+        for m, own in enumerate(accuracy)
     )
 
 
@@ -243,22 +251,47 @@ def _accuracy_of_combinations(
         sums: FloatArray = np.bincount(slot, weights=values, minlength=size).astype(np.float64)
         return sums.reshape(len(cells) - 1, -1)
 
+    means = _exact_means if judgements.weights is None else _weighted_means
     rows = []
     for outcome in judgements.outcome:
         here = outcome[order]
         earned = by_cell(weights * ((here == RIGHT) + half * (here == TIE)))
         scored, weight = by_cell((here != MISSING).astype(np.float64)), by_cell(weights * (here != MISSING))
-        rows.append([_context_mean(earned, scored, weight, mask, starts) for mask in masks.T])
+        rows.append(means(earned, scored, weight, masks, starts))
     return np.array(rows).reshape(len(judgements.metrics), masks.shape[1])
 
 
-def _context_mean(
-    earned: FloatArray, scored: FloatArray, weight: FloatArray, mask: FloatArray, starts: NDArray[np.int64]
-) -> float:
-    pairs = scored @ mask
-    credit = np.add.reduceat(np.nan_to_num(ratio(earned @ mask, pairs)), starts)
-    size = np.add.reduceat(np.nan_to_num(ratio(weight @ mask, pairs)), starts)
-    return float(_mean(ratio(credit, size)[None], axis=1)[0])
+def _exact_means(
+    earned: FloatArray, scored: FloatArray, _: FloatArray, masks: FloatArray, starts: NDArray[np.int64]
+) -> FloatArray:
+    """As `_weighted_means`, to the last bit, for pairs that weigh 1.
+
+    Their halves add up exactly in any order, so that many combinations share a product of matrices.
+    """
+    found = np.empty(masks.shape[1])
+    step = max(1, _AT_ONCE // max(1, len(scored)))
+    for start in range(0, masks.shape[1], step):
+        some = masks[:, start : start + step].T
+        pairs = some @ scored.T
+        earnings = some @ earned.T
+        size = np.add.reduceat((pairs > 0).astype(np.float64), starts, axis=1)
+        np.divide(earnings, np.maximum(pairs, 1, out=pairs), out=earnings)
+        credit = np.add.reduceat(earnings, starts, axis=1)
+        found[start : start + step] = _mean(ratio(credit, size), axis=1)
+    return found
+
+
+def _weighted_means(
+    earned: FloatArray, scored: FloatArray, weight: FloatArray, masks: FloatArray, starts: NDArray[np.int64]
+) -> FloatArray:
+    """Mean over contexts of the local accuracy on the pairs of each combination, [combinations]."""
+    found = np.empty(masks.shape[1])
+    for column, mask in enumerate(masks.T):
+        pairs = scored @ mask
+        credit = np.add.reduceat(np.nan_to_num(ratio(earned @ mask, pairs)), starts)
+        size = np.add.reduceat(np.nan_to_num(ratio(weight @ mask, pairs)), starts)
+        found[column] = _mean(ratio(credit, size)[None], axis=1)[0]
+    return found
 
 
 def _spread(values: FloatArray) -> FloatArray:
@@ -270,7 +303,3 @@ def _spread(values: FloatArray) -> FloatArray:
 def _mean(values: FloatArray, axis: int) -> FloatArray:
     known = ~np.isnan(values)
     return ratio(np.where(known, values, 0).sum(axis=axis), known.sum(axis=axis).astype(np.float64))
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -52,8 +52,9 @@ def compare(before: Result, after: Result, *, agreement: str = "tau_ap_b") -> Ro
         "orders": orders,
         "recommendation": choices,
     }
-    sentences = [*_moved_sentences(moved), *_choice_sentences(choices), *_order_sentences(orders)]
-    return comparison | {"changed": bool(sentences), "sentences": sentences}
+    swaps = [swap for row in orders for swap in row["swapped"]]
+    changed = [*(row["moved"] for row in moved), *(row["changed"] for row in choices), *map(holds, swaps)]
+    return comparison | {"changed": any(changed)}
 
 
 def compare_series(results: Sequence[Result], *, agreement: str = "tau_ap_b") -> list[Row]:
@@ -204,7 +205,7 @@ def _choices(column: str, old: Mapping[str, Row], new: Mapping[str, Row], orders
         (row["context"], swap["better_before"], swap["better_after"])
         for row in orders
         for swap in row["swapped"]
-        if row["column"] in {column, GLOBAL} and _holds(swap)
+        if row["column"] in {column, GLOBAL} and holds(swap)
     }
     rows = []
     for context in old:
@@ -217,36 +218,6 @@ def _choices(column: str, old: Mapping[str, Row], new: Mapping[str, Row], orders
     return rows
 
 
-def _holds(swap: Row) -> bool:
+def holds(swap: Row) -> bool:
+    """Whether two metrics changed places by more than chance."""
     return swap["p_holm"] is not None and swap["p_holm"] <= _LEVEL
-
-
-def _place(row: Row) -> str:
-    return "over all contexts" if row["context"] == GLOBAL else f"on {row['column']} {row['context']}"
-
-
-def _moved_sentences(rows: Sequence[Row]) -> list[str]:
-    return [
-        f"{row['metric']} {'gained' if row['difference'] > 0 else 'lost'} accuracy {_place(row)}: "
-        f"{100 * row['before']:.0f} % before, {100 * row['after']:.0f} % now."
-        for row in rows
-        if row["moved"]
-    ]
-
-
-def _choice_sentences(rows: Sequence[Row]) -> list[str]:
-    return [
-        f"The recommended metric {_place(row)} is {row['after']} now; it was {row['before']}."
-        for row in rows
-        if row["changed"]
-    ]
-
-
-def _order_sentences(rows: Sequence[Row]) -> list[str]:
-    return [
-        f"{swap['better_after']} is more accurate than {swap['better_before']} {_place(row)} now; "
-        "it was the other way round."
-        for row in rows
-        for swap in row["swapped"]
-        if _holds(swap)
-    ]

@@ -132,3 +132,16 @@ def _left_out_errors(
         errors.append(target[out] - design[out] @ fitted)
         baseline.append(target[out] - target[~out].mean())
     return np.concatenate(errors), np.concatenate(baseline)
+
+
+def known_metadata(
+    contexts: Sequence[Contexts], columns: Sequence[Contexts], given: Mapping[str, Metadata]
+) -> dict[str, Metadata]:
+    """What is known about each column's contexts: other columns that enclose them, and what was given."""
+    known: dict[str, Metadata] = {}
+    for asked, column in zip(contexts, columns):
+        place = {value: c for c, value in enumerate(asked.values)}
+        kept = [place[value] for value in column.values]  # values without pairs are gone
+        fields = {name: [values[c] for c in kept] for name, values in given.get(column.name, {}).items()}
+        known[column.name] = {**enclosing(column, [each for each in columns if each is not column]), **fields}
+    return known

@@ -30,8 +30,6 @@ from metassay.stats.multiplicity import holm
 
 Row = dict[str, Any]
 
-_FEW_MOVABLE = 0.1  # a permutation test that moves less than this has next to no power
-
 
 def accuracy_rows(
     metrics: Sequence[str],
@@ -270,50 +268,8 @@ def choice_entries(evidence: Evidence) -> Row:
             "top_group": list(found.top_group),
             "behind": list(found.behind),
             "choice": found.choice,
-            "why": found.why,
         }
         for context, found in recommend(evidence).items()
     }
     entries[GLOBAL]["robust_choice"] = robust_choice(evidence)
     return entries
-
-
-def warnings_of(columns: Mapping[str, Column], ranked: NDArray[np.int64], minimum_items: int) -> list[str]:
-    """What a reader should know before using the findings."""
-    warnings = []
-    for name, column in columns.items():
-        values, estimates = column.contexts.values, column.estimates
-        if len(values) < 2:
-            warnings.append(f"{name} has one value only: there are no contexts to compare.")
-        clusters, items = estimates.clusters[ranked].max(axis=0), estimates.tally.items()[ranked].max(axis=0)
-        alone = [value for value, count in zip(values, clusters) if count < 2]
-        small = [value for value, count in zip(values, items) if count < minimum_items]
-        if alone:
-            warnings.append(f"{name}: no interval where there is a single cluster ({_some(alone)}).")
-        if small:
-            warnings.append(
-                f"{name}: fewer than {minimum_items} items in {_some(small)}, so nothing is claimed there."
-            )
-        if column.h1 is not None and column.large.sum() < 2:
-            warnings.append(
-                f"{name}: fewer than two of its values are large enough, so H1 has no p."
-                " Group them into larger ones, or lower --min-items."
-            )
-        elif column.h1 is not None and not column.h1.exchanges:
-            warnings.append(
-                f"{name}: no two of its values hold two independent units each, so luck cannot be told from a"
-                " difference and H1 has no p. Compare values that several units share (a group, a site), or"
-                " name a smaller unit with --cluster."
-            )
-        elif column.h1 is not None and column.h1.movable < _FEW_MOVABLE:
-            share = f"{100 * column.h1.movable:.0f} %"
-            warnings.append(f"{name}: only {share} of its outputs could change places in the test of H1.")
-    if len(ranked) < 2:
-        warnings.append("One metric has no order: H2 needs at least two.")
-    return warnings
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first few names, and how many more there are."""
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more

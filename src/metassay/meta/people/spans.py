@@ -50,9 +50,9 @@ def span_agreement(people: Sequence[Spans], metric: Sequence[Spans]) -> SpanScor
     """Agreement of a metric's spans with people's, given per segment in the same order."""
     if len(people) != len(metric):
         raise InputError(f"there are spans of {len(people)} segments from people and {len(metric)} others.")
-    totals = np.array([_segment(own, said) for own, said in zip(people, metric)], dtype=np.float64)
+    totals = np.array([segment_totals(own, said) for own, said in zip(people, metric)], dtype=np.float64)
     totals = totals.reshape(len(people), 3)
-    return SpanScores(from_totals(totals.sum(axis=0)), _macro(totals), totals)
+    return SpanScores(from_totals(totals.sum(axis=0)), mean_over_segments(totals), totals)
 
 
 def from_totals(totals: FloatArray) -> SpanAgreement:
@@ -82,7 +82,8 @@ def matched_characters(people: Spans, metric: Spans) -> float:
     return float(overlap[rows, columns].sum())
 
 
-def _segment(people: Spans, metric: Spans) -> tuple[float, float, float]:
+def segment_totals(people: Spans, metric: Spans) -> tuple[float, float, float]:
+    """Characters shared, marked by the metric, and marked by people in one output."""
     for start, end in (*people, *metric):
         if not 0 <= start < end:
             raise InputError(f"a span from {start} to {end} marks nothing.")
@@ -90,7 +91,8 @@ def _segment(people: Spans, metric: Spans) -> tuple[float, float, float]:
     return matched_characters(people, metric), lengths[0], lengths[1]
 
 
-def _macro(totals: FloatArray) -> SpanAgreement:
+def mean_over_segments(totals: FloatArray) -> SpanAgreement:
+    """The macro average of segments' totals, `[n, 3]`."""
     if not len(totals):
         return SpanAgreement(np.nan, np.nan, np.nan)
     shared, said, true = totals.T

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from metassay.perturbations.languages.names import FEMALE, MALE
 from metassay.text.thesauri import PARTS_OF_SPEECH, WordNet, open_wordnet
@@ -31,6 +33,7 @@ ADDRESS: frozenset[str] = frozenset()
 """Ways to say you, of which English has one."""
 
 _BEFORE_OBJECT = _LISTS.words("before_object")
+_BEFORE_SUBJECT = _LISTS.words("before_subject")
 _AFTER_OBJECT = _LISTS.words("after_object")
 
 
@@ -41,38 +44,22 @@ def pronoun_class(previous: str, pronoun: str, following: str, rest: str) -> int
     if following in {"are", "were"} and pronoun in PRONOUNS[5]:
         return 5
     if pronoun in {"it", "you"}:
-        after_verb = previous in _BEFORE_OBJECT or previous.endswith("ing")
-        is_object = after_verb or not following or following in _AFTER_OBJECT
-        return 2 if is_object else 0 if pronoun == "it" else 1
+        return _it_or_you(previous, pronoun, following)
     if pronoun == "her":
         return 3 if following and following not in _AFTER_OBJECT else 2
     return next((row for row, words in enumerate(PRONOUNS) if pronoun in words), -1)
 
 
-NEGATION_REMOVAL = (
-    (r"\w+n['’]t (?:only|just)\b|\bnot (?:only|just|to mention)\b", None),
-    (r"\b(?:whether or not|if not|no matter|no one else)\b", None),
-    (r"\bno\.? ?\d|\bno[,.!?]|\bno$", None),
-    (r"\bcan(?:['’]t|not)\b", "can"),
-    (r"\bwon['’]t\b", "will"),
-    (r"\bshan['’]t\b", "shall"),
-    (r"\bain['’]t\b", "is"),
-    (r"(?<=\w)n['’]t\b", ""),
-    (r"\bno longer ", ""),
-    (r"\bnot ", ""),
-    (r" not\b", ""),
-    (r"\bnever ", ""),
-    (r" never\b", ""),
-    (r"\bno one\b|\bnobody\b", "someone"),
-    (r"\bnothing\b", "something"),
-    (r"\bnowhere\b", "somewhere"),
-    (r"\bnone of\b", "some of"),
-    (r"\bwithout\b", "with"),
-    (r"\bno (?=\w)", ""),
-)
-"""Negations and what stands in their place; None protects a phrase that looks like one and is not."""
-NEGATION_SIGNS = r"n['’]t\b|\b(?:not|no|never|nobody|nothing|nowhere|none|without|cannot)\b"
-"""Without one of these no rule can match."""
+def _it_or_you(previous: str, pronoun: str, following: str) -> int:
+    """Subject or object, which look alike; none where the words beside it leave that open."""
+    if not following or previous in _BEFORE_OBJECT or previous.endswith("ing"):
+        return 2
+    asked = previous in AUXILIARIES
+    opens = not previous or previous in _BEFORE_SUBJECT
+    if opens or asked or following in AUXILIARIES or (pronoun == "it" and following.endswith(("ed", "es"))):
+        return 0 if pronoun == "it" else 1
+    return 2 if following in _AFTER_OBJECT else -1
+
 
 AUXILIARIES = _LISTS.words("auxiliaries")
 INVERTED = _LISTS.words("inverted")
@@ -99,9 +86,12 @@ def synonyms(previous: str, form: str, following: str) -> tuple[str, ...]:
     return _fitting(_entry(form), previous, form, following)
 
 
-def antonyms(previous: str, form: str, following: str) -> tuple[str, ...]:
-    """Words of opposite meaning that fit between two neighbours."""
-    return _fitting(_opposites(form), previous, form, following)
+Relation = Literal["antonym", "cohyponym", "hypernym"]
+
+
+def fitting(relation: Relation, previous: str, form: str, following: str) -> tuple[str, ...]:
+    """Words in a relation to this one that fit between two neighbours."""
+    return _fitting(related(form, relation), previous, form, following)
 
 
 def _fitting(entry: Entry | None, previous: str, form: str, following: str) -> tuple[str, ...]:
@@ -147,18 +137,57 @@ def _entry(form: str) -> Entry | None:
 
 
 @functools.cache
-def _opposites(form: str) -> Entry | None:
-    """The same for words of opposite meaning in the first sense."""
+def related(form: str, relation: Relation) -> Entry | None:
+    """The words in a relation to the first sense of a form, in its form; None where there are none."""
     reading = _reading(form)
-    if reading is None:
+    if reading is None or (relation != "antonym" and reading[0] != "n"):
         return None
     pos, lemma = reading
-    wordnet = _database()
-    words = wordnet.antonyms(lemma, pos, wordnet.senses(lemma, pos)[0])
+    words = _RELATED[relation](lemma, pos)
     plain = (word for word in words if word.isalpha() and word.islower() and word not in FUNCTION_WORDS)
-    inflected = (_inflect(word, lemma, form, pos) for word in plain)
+    inflected = (_inflect(word, lemma, form, pos) for word in dict.fromkeys(plain))
     found = tuple(word for word in inflected if word is not None and word != form)
     return Entry(pos, lemma, found) if found else None
+
+
+def _antonyms(lemma: str, pos: str) -> Iterable[str]:
+    wordnet = _database()
+    return wordnet.antonyms(lemma, pos, wordnet.senses(lemma, pos)[0])
+
+
+def _above(lemma: str, pos: str) -> list[int]:
+    wordnet = _database()
+    return wordnet.pointers(pos, wordnet.senses(lemma, pos)[0], "@")
+
+
+def _hypernyms(lemma: str, pos: str) -> Iterable[str]:
+    """What a noun is a kind of, in words at least as common."""
+    wordnet = _database()
+    words = [word for offset in _above(lemma, pos) for word in wordnet.synset(pos, offset)]
+    own = wordnet.counts.get((lemma, pos), 0)
+    return [word for word in words if wordnet.counts.get((word, pos), 0) >= max(own, COMMON)]
+
+
+def _cohyponyms(lemma: str, pos: str) -> Iterable[str]:
+    """Common nouns whose first sense is another kind of the same thing, if these are not too many."""
+    wordnet = _database()
+    own = wordnet.senses(lemma, pos)[0]
+    sisters = [o for above in _above(lemma, pos) for o in wordnet.pointers(pos, above, "~") if o != own]
+    words = ((wordnet.synset(pos, offset)[0], offset) for offset in sisters)
+    return [
+        word
+        for word, offset in words
+        if wordnet.counts.get((word, pos), 0) >= COMMON and wordnet.senses(word, pos)[:1] == (offset,)
+    ]
+
+
+_RELATED: dict[Relation, Callable[[str, str], Iterable[str]]] = {
+    "antonym": _antonyms,
+    "cohyponym": _cohyponyms,
+    "hypernym": _hypernyms,
+}
+COMMON = 5
+"""How often a word must have been tagged in the texts WordNet was built on to take another's place."""
 
 
 @functools.cache

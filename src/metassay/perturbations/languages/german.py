@@ -112,36 +112,9 @@ def _number(verb: str) -> str:
     return "singular" if verb.endswith("te") or (verb.endswith("t") and not verb.endswith("st")) else ""
 
 
-NEGATION_REMOVAL = (
-    (
-        r"\b(?:nicht nur|nicht zuletzt|nicht wahr|warum nicht|oder nicht|ob nicht|nichts als|wenn nicht)\b",
-        None,
-    ),
-    (r"\b(?:aber|jedoch|doch|auch|sonst) nicht(?=[.,;!?]|$)", None),
-    (r"\b(?:immer )?noch nicht\b", "schon"),
-    (r"\b(?:nicht|nie|niemals) mehr ", ""),
-    (r" (?:nicht|nie|niemals) mehr\b", ""),
-    (r"\b(?:gar |überhaupt )?(?:nicht|nie|niemals) ", ""),
-    (r"(?: gar| überhaupt)? (?:nicht|nie|niemals)\b", ""),
-    (r"\bk(?=eine (?:\w+e )?[A-ZÄÖÜ]\w*(?:ung|heit|keit|ion|schaft|tät|ik|enz|anz|zeit|frage|idee)\b)", ""),
-    (r"\bkeine ", ""),
-    (r"\bk(?=ein(?:e|en|em|er|es)?\b)", ""),
-    (r"\bnichts\b", "etwas"),
-    (r"\bniemand(?=en\b|em\b|\b)", "jemand"),
-    (r"\bnirgends\b|\bnirgendwo\b", "überall"),
-)
-"""Negations and what stands in their place; None protects a phrase that looks like one and is not."""
-NEGATION_SIGNS = r"\b(?:nicht|nie|niemals|nichts|niemand\w*|nirgend\w+|kein(?:e|en|em|er|es)?)\b"
-
 AUXILIARIES = _LISTS.words("auxiliaries")
 VERBS = _LISTS.words("verbs")
 """Common finite verbs."""
-ADJECTIVES = _LISTS.words("adjectives")
-"""Common adjectives, as they stand after "to be"."""
-INVERTED = _LISTS.words("inverted")
-"""After a verb these come before "nicht"."""
-NEGATED = _LISTS.words("negated")
-"""Near one of these no second negation is put in."""
 DETERMINERS = _LISTS.words("determiners")
 """What stands before a noun, and seldom before a name."""
 

@@ -57,38 +57,6 @@ def _subject_class(pronoun: str, following: str) -> int:
     return 3 if not singular and following.endswith(_PLURAL) else -1
 
 
-NEGATION_REMOVAL = (
-    (r"\b(?:не (?:только|менее|более|раз|зря|просто|могли? бы)|тем не менее|чуть не)\b", None),
-    (r"\bпока\b[^.!?]{0,60}?\bне\b", None),
-    (r"\bникогда (?:([\w-]+) )?не ", r"всегда \1 "),
-    (r"\bничего (?:([\w-]+) )?не ", r"всё \1 "),
-    (
-        r"(?:^|(?<=[.,;!?]))[^.,;!?]*\b(?:ник(?!огда)\w+|ни(?:что|чего|чем|где|чей|чья|чуть)?)\b[^.,;!?]*",
-        None,
-    ),
-    # What is denied stands in the genitive, and would have to change.
-    (
-        (
-            r"\bне (?:было|будет|бывает|хвата\w+|хватит|осталось|оказалось|существует|видно|требуется)\b"
-            r"(?! [\w-]+(?:но|то|на|ны|ть|ться|ен)\b)"
-        ),
-        None,
-    ),
-    (r"\b(?:этого|того|такого|чего|котор(?:ого|ых)) (?:[\w-]+ )?не\b", None),
-    (
-        (
-            r"\bне (?:име|получ|зна|вид|облада|оказ|прин|вызыва|нашл|нашёл|даёт|дает|дал)\w* "
-            r"(?:[\w-]+ )?[\w-]+(?:ого|его|ия|ья|ости|ства|ов|ев|[бвгдзклмнпрст]а|[нлр]ы|[кг]и)\b"
-        ),
-        None,
-    ),
-    (r"\bнельзя\b", "можно"),
-    (r"\bневозможно\b", "возможно"),
-    (r"\bне (?!\w+[,:] а\b)", ""),
-)
-"""Negations and what stands in their place; None protects a phrase that looks like one and is not."""
-NEGATION_SIGNS = r"\b(?:не|нельзя|невозможно|никогда|ничего)\b"
-
 NEGATABLE_WORDS = _LISTS.words("negatable_words")
 """Common verbs, modals and predicates."""
 NEGATABLE_ENDINGS = _LISTS.lines("negatable_endings")

@@ -11,7 +11,7 @@ from typing import Any
 from metassay.reporting.charts.heatmaps import MethodCell, methods_chart
 from metassay.reporting.findings import Findings
 from metassay.reporting.tables import Field, Grid, grid
-from metassay.reporting.wording import count, named, tidy
+from metassay.reporting.wording import count, listing, named, percent, tidy
 
 VALIDITY_FIELDS = (
     Field("perturbation", "perturbation", "name"),
@@ -51,7 +51,24 @@ def methods(findings: Findings) -> dict[str, Any] | None:
         "grid": _grid(rows, metrics, names, cells),
         "flagged": flagged,
         "sentences": [tidy(str(rows[name]["sentence"])) for name in flagged if rows[name].get("sentence")],
+        "unseen": _unseen(rows, [name for name in metrics if name not in findings.sentinels]),
+        "tests": sum(len(_cells(name, row)) for name, row in rows.items()),
     }
+
+
+def _unseen(rows: Mapping[str, Mapping[str, Any]], metrics: Sequence[str]) -> list[dict[str, str]]:
+    """Per metric, the methods of whose pairs it is shown to get less than half right."""
+    return [
+        {
+            "metric": name,
+            "methods": listing(
+                [f"{row['method']} ({percent(row['accuracy'])})" for row in rows[name]["unseen"]]
+            )
+            or "no method is shown",
+        }
+        for name in metrics
+        if "unseen" in rows[name]
+    ]
 
 
 def validity_grid(findings: Findings) -> Grid | None:

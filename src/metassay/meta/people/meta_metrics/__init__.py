@@ -8,6 +8,8 @@
 | `pearson:item` and the like | item | the systems' scores within one segment, averaged over segments |
 | `pearson:per_system` and the like | per_system | the segments of one system, averaged over systems |
 | `acc_eq` | item | better, worse or tied within one segment |
+
+`spans`, the agreement of marked errors, is no function of scores: see `metassay.meta.people.span_ranking`.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ def meta_metric(text: str) -> MetaMetric:
     name, _, level = text.strip().lower().partition(":")
     family = {meta.level: meta for meta in META_METRICS.values() if meta.name == name}
     if not family:
-        raise UnknownName("meta-metric", text.strip(), dict.fromkeys(m.name for m in META_METRICS.values()))
+        raise UnknownName(
+            "meta-metric", text.strip(), [*dict.fromkeys(m.name for m in META_METRICS.values()), "spans"]
+        )
     usual = next(iter(family))
     if level and level not in LEVELS:
         raise UnknownName("level", level, LEVELS)

@@ -1,0 +1,122 @@
+"""A whole assay against the work it cannot do without: kernels and perturbations, with everything kept.
+
+WMT22 en-de where it is (METASSAY_DATA or ../shared/data), else the bundled sample; BLEU, chrF, TER and
+ROUGE-L, all default perturbations, one thread. Seconds are of the processor: others may be at work beside us.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metassay.data.dataset import Dataset
+from metassay.data.preparation import prepared
+from metassay.engine.local import score_rows
+from metassay.metrics.registry import parse_metrics
+from metassay.perturbations.pairs import make_pairs
+from metassay.sample import sample_path
+from metassay.store.parts import ScoreParts
+from metassay.workflows import assay as workflow
+from metassay.workflows.assay import assay
+from metassay.workflows.judging import _both_sides, _rows
+from metassay.workflows.read import read
+
+DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
+WMT = DATA / "wmt22/wmt22_en-de.parquet"
+METRICS = "bleu,chrf,ter,rougel"
+MORE = "chrf(word_order=2)"
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def kernels(rows: Any, metrics: str) -> float:
+    """The metrics alone, on batches that are ready, each distinct text once."""
+    spent = 0.0
+    for piece in rows.cuts():
+        distinct = piece.take(np.sort(piece.frame.with_row_index().unique("output")["index"].to_numpy()))
+        for metric in parse_metrics(metrics):
+            batch = distinct.batch(metric.needs)
+            spent += seconds(lambda m=metric, b=batch: m.score(b))
+    return spent
+
+
+def main() -> None:
+    data = read(WMT if WMT.exists() else sample_path("mt"))
+    clean: Dataset = prepared(data, normalize=None, keep_references=False)
+    folder = Path(tempfile.mkdtemp())
+    try:
+        _compile(read(sample_path("mt")))
+        run: dict[str, Any] = {"workers": 1, "cache": folder / "cache"}
+        with (
+            perturbing_timed() as perturbing
+        ):  # in the assay itself: what taggers learn of words stays with them
+            first = seconds(lambda: assay(data, metrics=METRICS, out=folder / "run", **run))
+        second = seconds(lambda: assay(data, metrics=METRICS, out=folder / "run", **run))
+        with perturbing_timed() as again:
+            more = seconds(lambda: assay(data, metrics=f"{METRICS},{MORE}", out=folder / "more", **run))
+        pairs = make_pairs(clean, per_output=None)
+        rows = _both_sides(clean, pairs, _rows(clean, pairs))
+        scoring, alone = kernels(rows, METRICS), kernels(rows, MORE)
+        print(f"{len(data):,} outputs, {len(rows):,} texts, {METRICS}, one thread, seconds of the processor")
+        print(
+            f"perturbations {perturbing[0]:.1f}, kernels {scoring:.2f}, whole assay {first:.1f} s", end=": "
+        )
+        print(f"{first / (perturbing[0] + scoring):.2f} × what it cannot do without")
+        print(f"the same again: {second:.1f} s, {first / second:.1f} × faster")
+        print(f"one more metric, scores shared: {more:.1f} s; that metric {alone:.2f} s", end=", ")
+        print(f"perturbing anew {again[0]:.1f} s, judging and report {second:.1f} s")
+        _store(rows, folder)
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def perturbing_timed() -> Iterator[list[float]]:
+    """The seconds of the processor that making pairs takes meanwhile."""
+    spent: list[float] = []
+
+    def timed(*given: Any, **named: Any) -> Any:
+        start = time.process_time()
+        made = make_pairs(*given, **named)
+        spent.append(time.process_time() - start)
+        return made
+
+    workflow.make_pairs = timed  # type: ignore[attr-defined]
+    yield spent
+    workflow.make_pairs = make_pairs  # type: ignore[attr-defined]
+
+
+def _compile(data: Dataset) -> None:
+    """What is compiled, or read from disk, once per process."""
+    assay(data, metrics=f"{METRICS},{MORE}", workers=1)
+
+
+def _store(rows: Any, folder: Path) -> None:
+    """What keeping and finding scores costs, the smallest of five."""
+    metrics = parse_metrics(METRICS)
+    scores = len(rows) * len(metrics)
+    off = min(seconds(lambda: score_rows(metrics, rows, workers=1)) for _ in range(5))
+    on, found = [], []
+    for number in range(5):
+        parts = ScoreParts(folder / f"scores-{number}")
+        on.append(seconds(lambda kept=parts: score_rows(metrics, rows, workers=1, parts=kept)))
+        again = ScoreParts(folder / f"scores-{number}")
+        found.append(seconds(lambda kept=again: score_rows(metrics, rows, workers=1, parts=kept)))
+    keeping, finding = 1e6 * (min(on) - off) / scores, 1e6 * min(found) / scores
+    print(f"keeping a score: {keeping:.2f} µs; finding it, digests and all: {finding:.2f} µs")
+
+
+if __name__ == "__main__":
+    main()

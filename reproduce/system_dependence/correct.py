@@ -1,0 +1,38 @@
+"""What reading the WMT23 metrics as human scores gains and loses: the table in docs/system-dependence.md.
+
+    python reproduce/system_dependence/correct.py FOLDER   a folder with wmt23/wmt23_en-de_metrics.parquet
+
+Writes `corrections.json` beside this file, a line per metric and mapping, to six digits; takes some minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from metassay.workflows.depend import depend
+
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    table = Path(sys.argv[1]) / "wmt23" / "wmt23_en-de_metrics.parquet"
+    with tempfile.TemporaryDirectory() as folder:
+        found = depend(table, human="mqm", correct=Path(folder) / "corrected.parquet").to_dict()
+    (HERE / "corrections.json").write_text(lines(found["corrections"]))
+
+
+def lines(rows: list[dict[str, Any]]) -> str:
+    """JSON with a line per row."""
+    return "[\n" + ",\n".join(f" {json.dumps(_rounded(row))}" for row in rows) + "\n]\n"
+
+
+def _rounded(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in row.items()}
+
+
+if __name__ == "__main__":
+    main()

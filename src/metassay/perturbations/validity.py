@@ -1,0 +1,113 @@
+"""How often a worse copy is not worse: pairs of each method and language that were read twice, blind.
+
+`readings/LANGUAGE.tsv` holds every pair with both verdicts. The pairs are drawn from texts that no rule was
+tuned on (`scripts/validity`), and the readers saw neither the method nor each other's verdicts.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import math
+from collections import Counter
+from dataclasses import dataclass
+from importlib.resources import files
+from statistics import NormalDist
+
+from metassay.specs import parse_spec
+from metassay.text.tokenizers import primary
+
+VERDICTS = ("worse", "equal", "better")
+COLUMNS = ("method", "original", "changed", "first", "second", "first_grammatical", "second_grammatical")
+"""One row a pair: verdicts are `worse`, `equal` or `better`, grammaticality `yes` or `no`."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One pair and what two readers say of it."""
+
+    method: str
+    original: str
+    changed: str
+    verdicts: tuple[str, str]
+    grammatical: tuple[bool, bool]
+
+    @property
+    def worse(self) -> bool:
+        """Whether both readers call the copy worse; where they differ, the label does not count as true."""
+        return self.verdicts == ("worse", "worse")
+
+
+@dataclass(frozen=True)
+class LabelError:
+    """How often the label "worse" of a method is wrong in a language."""
+
+    method: str
+    language: str
+    read: int
+    """Pairs read."""
+    not_worse: int
+    """Those that at least one of two readers did not call worse."""
+    rate: float
+    """`not_worse / read`."""
+    interval: tuple[float, float]
+    """Wilson's score interval of the rate, at 95 %."""
+
+
+def label_error(method: str, language: str | None) -> LabelError | None:
+    """What readings say of a method (a name or spec) in a language; None where none were made.
+
+    A method with parameters other than the defaults makes other pairs than those that were read.
+    """
+    name, parameters = parse_spec(method)
+    spoken = primary(language)
+    own = _counts(spoken).get(name)
+    if own is None or parameters:
+        return None
+    read, not_worse = own
+    interval = wilson_interval(not_worse, read)
+    return LabelError(name, spoken, read, not_worse, not_worse / read, interval)
+
+
+@functools.cache
+def readings(language: str) -> tuple[Reading, ...]:
+    """Every pair that was read in a language, in the order of the table; none where there is no table."""
+    path = files("metassay.perturbations").joinpath("readings", f"{language}.tsv")
+    if not language.isalpha() or not path.is_file():
+        return ()
+    rows = csv.DictReader(
+        io.StringIO(path.read_text(encoding="utf-8")), delimiter="\t", quoting=csv.QUOTE_NONE
+    )
+    return tuple(
+        Reading(
+            row["method"],
+            row["original"],
+            row["changed"],
+            (row["first"], row["second"]),
+            (row["first_grammatical"] == "yes", row["second_grammatical"] == "yes"),
+        )
+        for row in rows
+    )
+
+
+@functools.cache
+def _counts(language: str) -> dict[str, tuple[int, int]]:
+    """By method, pairs read and those not worse."""
+    own = readings(language)
+    read = Counter(reading.method for reading in own)
+    good = Counter(reading.method for reading in own if not reading.worse)
+    return {method: (count, good[method]) for method, count in read.items()}
+
+
+def wilson_interval(found: int, total: int, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's (1927) score interval for a share.
+
+    >>> [round(end, 3) for end in wilson_interval(5, 100)]
+    [0.022, 0.112]
+    """
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share = found / total
+    middle = (share + z * z / (2 * total)) / (1 + z * z / total)
+    spread = z / (1 + z * z / total) * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    return max(0.0, middle - spread), min(1.0, middle + spread)

@@ -1,0 +1,260 @@
+"""Files that are whole or absent, whatever stops the process or fills the disk; and parts of scores.
+
+A part carries the checksum of its bytes in its name. One that is not what it was is set aside, named, and
+made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import logging
+import os
+import platform
+import re
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from metassay.engine.batches import Digests, in_order
+from metassay.errors import InputError, Notes, Place
+from metassay.metrics.base import Scores
+
+_NOTES = "notes"
+_TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<writer>[^.]+)\.part")
+
+
+def write_bytes(path: Path, content: bytes, *, lasting: bool = True) -> None:
+    """Put a whole file in place at once; where that fails nothing is left of it, and the error names it.
+
+    What is `lasting` survives a power cut; parts need not, since their checksum tells.
+    """
+    temporary = path.with_name(f".{path.name}.{_writer(os.getpid())}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(content)
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink()
+        if not isinstance(error, OSError):
+            raise
+        raise InputError(
+            f"cannot be written ({error.strerror or error}).",
+            place=Place(file=str(path)),
+            remedy="Make room there, or choose another place.",
+        ) from None
+
+
+def write_json(path: Path, content: Any) -> None:
+    """JSON with sorted structure as given, readable; NaN and infinities are refused."""
+    write_bytes(path, (json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode())
+
+
+def write_frame(path: Path, frame: pl.DataFrame) -> None:
+    """A Parquet file."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", statistics=False)
+    write_bytes(path, buffer.getvalue())
+
+
+def temporary_of(path: Path) -> str | None:
+    """The name that a file was to get in the end; None where it is no file of ours in the making."""
+    found = _TEMPORARY.fullmatch(path.name)
+    return None if found is None else found["name"]
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Files that a process of this machine was writing when it was killed; those of living ones stay."""
+    for path in folder.rglob(".*.part"):
+        found = _TEMPORARY.fullmatch(path.name)
+        if found is None:
+            continue
+        process = found["writer"].rpartition("@")[0]
+        if process.isdecimal() and found["writer"] == _writer(int(process)) and not _lives(int(process)):
+            with suppress(OSError):
+                path.unlink()
+
+
+def _writer(process: int) -> str:
+    """Who writes a file: numbers of processes say nothing on another machine that shares the folder."""
+    machine = re.sub(r"[^A-Za-z0-9-]+", "-", platform.node())[:64]
+    return f"{process}@{machine}"
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def write_part(folder: Path, stem: str, frame: pl.DataFrame, notes: Notes = ()) -> Path:
+    """A table as `STEM-CHECKSUM.parquet`, and what was warned of as it was made."""
+    buffer = io.BytesIO()
+    about = {_NOTES: json.dumps(notes, ensure_ascii=False)}
+    frame.write_parquet(buffer, compression="lz4", statistics=False, metadata=about)
+    content = buffer.getvalue()
+    path = folder / f"{stem}-{hashed(content)}.parquet"
+    write_bytes(path, content, lasting=False)
+    return path
+
+
+def read_part(path: Path) -> tuple[pl.DataFrame, Notes] | None:
+    """What a part holds; None where it is gone or broken, which is then said, and it is set aside."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        say(f"{path}: cannot be read ({error.strerror}); what it holds is computed again.")
+        return None
+    if hashed(content) != path.stem.rpartition("-")[2]:
+        _set_aside(path)
+        return None
+    about = pl.read_parquet_metadata(io.BytesIO(content))
+    return pl.read_parquet(io.BytesIO(content)), tuple((n, text) for n, text in json.loads(about[_NOTES]))
+
+
+def hashed(content: bytes) -> str:
+    """128 bits that stand for a content."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _set_aside(path: Path) -> None:
+    aside = path.with_name(f"{path.name}.broken")
+    try:
+        path.replace(aside)
+    except OSError:
+        say(f"{path}: broken (its checksum differs); what it held is computed again.")
+    else:
+        say(f"{path}: broken (its checksum differs), now {aside.name}; what it held is computed again.")
+
+
+def say(what: str) -> None:
+    """On standard error, unless the program around us logs elsewhere: never part of a result."""
+    logging.getLogger("metassay").warning("Note: %s", what)
+
+
+class _Folder:
+    """The parts in a folder, by name without checksum; looked for once, then as this process writes them."""
+
+    def __init__(self, folder: Path, prefix: str) -> None:
+        self.folder, self.prefix = folder, prefix
+        self._lock = threading.Lock()
+        self._listed: dict[str, list[Path]] | None = None
+
+    def paths(self, stem: str) -> list[Path]:
+        """The parts of this name: one, or two where a writer was stopped at the wrong moment."""
+        with self._lock:
+            return self._index().get(stem, [])
+
+    def put(self, stem: str, path: Path) -> None:
+        """A part that was written, in place of what there was."""
+        for before in self.paths(stem):
+            if before != path:
+                before.unlink(missing_ok=True)
+        with self._lock:
+            self._index()[stem] = [path]
+
+    def _index(self) -> dict[str, list[Path]]:
+        if self._listed is None:
+            self._listed = {}
+            for path in sorted(self.folder.glob(f"{self.prefix}*.parquet")):
+                self._listed.setdefault(path.stem.rpartition("-")[0], []).append(path)
+        return self._listed
+
+
+class ScoreParts:
+    """Finished scores of a run: a part per metric and batch, each row found by the digest of its content."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._parts = _Folder(folder, "part-")
+
+    def find(self, metric: str, signature: str, number: int, digests: Digests) -> tuple[Scores, Notes]:
+        """The scores of these contents, NaN where none is kept, and what was warned of as they were made."""
+        scores = np.full(len(digests), np.nan)
+        notes: Notes = ()
+        for path in self._parts.paths(stem_of(metric, signature, number)):
+            if (part := read_part(path)) is not None:
+                look_up(part[0], digests, scores)
+                notes = (*notes, *part[1])
+        return scores, tuple(dict.fromkeys(notes))
+
+    def keep(
+        self, metric: str, signature: str, number: int, digests: Digests, scores: Scores, notes: Notes
+    ) -> None:
+        """Keep a finished part in place of what there was of it; undefined scores are left out."""
+        stem = stem_of(metric, signature, number)
+        self._parts.put(stem, write_part(self.folder, stem, score_table(digests, scores), notes))
+
+
+class TextParts:
+    """Finished texts of a run, under names that say all that they depend on; `about` belongs to each name."""
+
+    def __init__(self, folder: Path, about: str) -> None:
+        self.folder, self.about = folder, about
+        self._parts = _Folder(folder, "texts-")
+
+    def load(self, name: str) -> list[str | None] | None:
+        """What is kept under a name; None where nothing is."""
+        for path in self._parts.paths(self._stem(name)):
+            if (part := read_part(path)) is not None:
+                return part[0]["text"].to_list()
+        return None
+
+    def save(self, name: str, texts: Sequence[str | None]) -> None:
+        """Keep a finished part."""
+        frame = pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)})
+        self._parts.put(self._stem(name), write_part(self.folder, self._stem(name), frame))
+
+    def _stem(self, name: str) -> str:
+        return f"texts-{_slug(name.partition(' ')[0])}-{hashed(f'{name} {self.about}'.encode())}"
+
+
+def stem_of(metric: str, signature: str, number: int) -> str:
+    """The name of a part: readable, and different for every signature."""
+    return f"part-{_slug(metric)}-{hashed(signature.encode())}-{number:05d}"
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9_.-]+", "-", name.lower())[:60].strip("-")
+
+
+def score_table(digests: Digests, scores: Scores) -> pl.DataFrame:
+    """The defined scores, sorted by the digest of what was scored."""
+    defined = ~np.isnan(scores)
+    digests, scores = digests[defined], scores[defined]
+    order = in_order(digests)
+    return pl.DataFrame({"high": digests[order, 0], "low": digests[order, 1], "score": scores[order]})
+
+
+def look_up(table: pl.DataFrame, digests: Digests, scores: Scores) -> None:
+    """Put the scores that a table has of these contents where they belong."""
+    high, low, known = (table[name].to_numpy() for name in ("high", "low", "score"))
+    if not len(high):
+        return
+    place = np.searchsorted(high, digests[:, 0])
+    while True:
+        place = place.clip(max=len(high) - 1)
+        same = high[place] == digests[:, 0]
+        found = same & (low[place] == digests[:, 1])
+        further = same & ~found & (place + 1 < len(high))
+        if not further.any():
+            break
+        place += further
+    scores[found] = known[place[found]]

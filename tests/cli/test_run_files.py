@@ -1,0 +1,182 @@
+"""Runs from files of options, and runs that go on: the same bytes as the command line, also after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from metassay.cli import run
+from metassay.cli.app import command
+from metassay.cli.runs import FROM_FILES, config_schema
+
+TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
+    f"{item},{system},{'news' if item % 2 else 'chat'},the cat sat {item} {system} times,the cat sat {item}\n"
+    for item in range(12)
+    for system in "abc"
+)
+CONFIG = """\
+command = "assay"
+data = "data.csv"
+task = "mt"
+language = "en"
+metrics = ["chrf(word_order=2)", "bleu"]
+contexts = ["domain"]
+perturbations = "removal,swapping"
+where = { system = ["a", "b"] }
+resamples = 20
+permutations = 19
+seed = 3
+keep_references = true
+quiet = true
+out = "from-file"
+"""
+TYPED = [
+    "assay", "data.csv", "--task", "mt", "--language", "en", "--metrics", "chrf(word_order=2),bleu", "--context", "domain",
+    "--perturbations", "removal,swapping", "--where", "system=a", "--where", "system=b", "--resamples", "20",
+    "--permutations", "19", "--seed", "3", "--keep-references", "--quiet", "--out", "typed",
+]  # fmt: skip
+UNPROMISED = {"timings.json", "call.json"}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text(TABLE)
+    (tmp_path / "config.toml").write_text(CONFIG)
+    return tmp_path
+
+
+def contents(run_folder: Path) -> dict[str, bytes]:
+    files = [file for file in run_folder.rglob("*") if file.is_file() and file.name not in UNPROMISED]
+    return {str(file.relative_to(run_folder)): file.read_bytes() for file in files}
+
+
+def test_a_file_of_options_is_the_command_line(folder, capsys) -> None:
+    assert run(["run", "config.toml"]) == 0
+    assert run(TYPED) == 0
+    assert contents(folder / "from-file") == contents(folder / "typed")
+    assert len(contents(folder / "typed")) > 10
+    calls = [json.loads((folder / name / "call.json").read_text()) for name in ("from-file", "typed")]
+    assert calls[0] == calls[1]
+    assert calls[0]["where"] == ["system=a", "system=b"]
+    shutil.copy(folder / "typed" / "call.json", folder / "again.json")
+    capsys.readouterr()
+    assert run(["run", "again.json"]) == 0
+    (made,) = folder.glob("metassay-run-*")
+    assert contents(made) == contents(folder / "typed")
+
+
+WRONG = {
+    'command = "assay"\nmetrix = "bleu"\n': "unknown option of assay 'metrix'. Did you mean metrics?",
+    'command = "assay"\n[where]\nsystem = ["a", {}]\n': None,
+    'command = "assai"\n': "command is 'assai'.",
+    'metrics = "bleu"\n': "command is None.",
+    "command = \n": "this is not TOML",
+    'command = "assay"\nkeep_references = "yes"\n': "keep_references is 'yes', neither true nor false.",
+    'command = "assay"\ndata = "data.csv"\nseed = 1979-05-27\n': "neither text nor number",
+    'command = "assay"\nfolder = "nowhere"\n': "there is no folder 'nowhere' any more.",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_file_that_is_wrong_is_refused_by_name(folder, capsys, text) -> None:
+    (folder / "wrong.toml").write_text(text)
+    status = run(["run", "wrong.toml"])
+    said = capsys.readouterr().err
+    assert status == 2, said
+    assert "Traceback" not in said
+    if WRONG[text] is not None:
+        assert said.startswith("wrong.toml: "), said
+        assert WRONG[text] in said
+
+
+def test_a_value_of_the_wrong_kind_is_refused_as_on_the_command_line(folder, capsys) -> None:
+    (folder / "wrong.toml").write_text('command = "assay"\ndata = "data.csv"\nresamples = "many"\n')
+    assert run(["run", "wrong.toml"]) == 2
+    assert "--resamples" in capsys.readouterr().err
+
+
+def test_the_schema_knows_every_option_and_takes_what_is_written(folder, capsys) -> None:
+    import tomllib
+
+    assert run(["run", "--schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert schema == config_schema()
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.check_schema(schema)
+    for one in schema["oneOf"]:
+        options = {parameter.name for parameter in command().commands[one["title"]].params} - {"help"}
+        assert set(one["properties"]) == options | {"command", "folder"}
+    assert [one["title"] for one in schema["oneOf"]] == list(FROM_FILES)
+    config = tomllib.loads(CONFIG)
+    validator.validate(config)
+    assert not validator.is_valid(config | {"metrix": "bleu"})
+    assert not validator.is_valid(config | {"seed": "three"})
+    assert not validator.is_valid({"command": "serve"})
+    assert run(TYPED) == 0
+    validator.validate(json.loads((folder / "typed" / "call.json").read_text()))
+
+
+SLOW = """
+from dataclasses import dataclass
+import os, time
+from pathlib import Path
+import numpy as np
+from metassay.metrics.base import Metric
+
+@dataclass(frozen=True)
+class Slow(Metric):
+    name = "slow"
+    task = "any"
+    needs = frozenset({"output"})
+    def score(self, batch):
+        Path("started").touch()
+        time.sleep(float(os.environ.get("NAP", "0")))
+        return np.array([len(text) for text in batch.output], dtype=float)
+"""
+
+
+def test_a_killed_run_is_resumed_from_anywhere_to_the_same_bytes(folder, monkeypatch, capsys) -> None:
+    (folder / "slow.py").write_text(SLOW)
+    plain = [argument for argument in TYPED if argument != "typed"] + [
+        "killed",
+        "--metric-file",
+        "slow.py:Slow",
+    ]
+    with subprocess.Popen(
+        [sys.executable, "-m", "metassay", *plain], env=os.environ | {"NAP": "60"}
+    ) as process:
+        deadline = time.monotonic() + 120
+        while not (folder / "started").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+    assert not (folder / "killed" / "results").exists()
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    assert run(["resume", "../killed", "--workers", "2"]) == 0
+    monkeypatch.chdir(folder)
+    assert run([*plain[: plain.index("killed")], "whole", *plain[plain.index("killed") + 1 :]]) == 0
+    assert contents(folder / "killed") == contents(folder / "whole")
+    before = contents(folder / "killed")
+    assert run(["run", "killed/manifest.json"]) == 0
+    assert contents(folder / "killed") == before
+    capsys.readouterr()
+    (folder / "killed" / "call.json").unlink()
+    assert run(["resume", "killed"]) == 2
+    assert "nothing here says which command began the run" in capsys.readouterr().err
+
+
+def test_what_came_from_standard_input_cannot_be_read_again(folder, capsys) -> None:
+    (folder / "run").mkdir()
+    (folder / "run" / "call.json").write_text('{"command": "assay", "data": ["-"]}')
+    assert run(["resume", "run"]) == 2
+    assert "its data came from standard input" in capsys.readouterr().err

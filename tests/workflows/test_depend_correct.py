@@ -1,0 +1,111 @@
+"""`depend --correct`: the file, the JSON, the page, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+
+import metassay
+from metassay.cli import run
+from metassay.errors import InputError
+from metassay.schemas import schema
+
+ROOT = Path(__file__).parents[2]
+FAST = {"bootstraps": 10, "draws": 39}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    human = rng.normal(size=(4, 30)) + np.arange(4)[:, None]
+    system, segment = (axis.ravel() for axis in np.indices(human.shape))
+    frame = pl.DataFrame(
+        {
+            "lp": "en-de",
+            "system": [f"s{k}" for k in system],
+            "seg_id": segment,
+            "mqm": human.ravel(),
+            "good": (human + rng.normal(size=human.shape)).ravel(),
+            "ter": (-human + rng.normal(size=human.shape)).ravel(),
+        }
+    )
+    frame.write_csv(tmp_path / "scores.csv")
+    return tmp_path / "scores.csv"
+
+
+def test_the_file_is_read_by_rank_and_the_json_is_as_promised(file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "corrected.parquet"
+    found = metassay.depend(file, correct=target, **FAST).to_dict()
+    jsonschema.validate(found, schema("depend"))
+    table = pl.read_parquet(target)
+    assert table.columns == ["item", "system", "metric", "score"]
+    assert {*table["metric"]} == {f"{how}{name}{end}" for name in ("good", "ter") for how, end in (("", ""), ("f_G(", ")"), ("f_k(", ")"))}  # fmt: skip
+    assert table["item"][0] == "en-de/0"
+    rows = [row for row in found["corrections"] if row["metric"] == "good"]
+    assert [row["mapping"] for row in rows] == ["raw", "f_G", "f_G unseen", "f_k"]
+    ranked = metassay.rank(target, join=[file], metrics=["f_G(good)", "f_k(good)"], draws=20).to_dict()
+    assert {row["metric"] for row in ranked["results"][0]["metrics"]} >= {"f_G(good)", "f_k(good)"}
+
+
+def test_lower_is_better_is_turned_before_it_is_read_as_human_scores(file: Path, tmp_path: Path) -> None:
+    metassay.depend(file, correct=tmp_path / "c.csv", **FAST)
+    wide = pl.read_csv(tmp_path / "c.csv").pivot(on="metric", index=["item", "system"], values="score")
+    people = pl.read_csv(file).with_columns(item=pl.concat_str("lp", "seg_id", separator="/"))
+    both = wide.join(people.select("item", "system", "mqm"), on=["item", "system"])
+    assert both.select(pl.corr("f_G(ter)", "mqm")).item() > 0.3
+
+
+def test_the_same_seed_gives_the_same_bytes_on_any_number_of_workers(file: Path, tmp_path: Path) -> None:
+    found = [
+        metassay.depend(file, correct=tmp_path / f"{n}.csv", workers=n, **FAST).to_dict()["corrections"]
+        for n in (1, 3)
+    ]
+    assert found[0] == found[1]
+    assert (tmp_path / "1.csv").read_bytes() == (tmp_path / "3.csv").read_bytes()
+
+
+def test_the_terminal_and_the_page_say_what_it_gains_and_costs(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--correct", str(tmp_path / "c.jsonl"), "--out", str(tmp_path / "run"), "--bootstraps", "5"]
+    assert run(["depend", str(file), *asked, "--draws", "19", "--quiet"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "A metric that knows nothing has SPA" in shown
+    assert "What f_G costs" in shown
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Read as human scores" in page
+    assert "f_k repeats what people said of each system elsewhere" in page
+    lines = (tmp_path / "c.jsonl").read_text().splitlines()
+    assert json.loads(lines[0]).keys() == {"item", "system", "metric", "score"}
+
+
+def test_what_cannot_be_corrected_or_written_is_refused_before_any_work(file: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="people's scores of systems"):
+        metassay.depend(file, correct=tmp_path / "c.csv", panel=True)
+    with pytest.raises(InputError, match="cannot tell the format"):
+        metassay.depend(file, correct=tmp_path / "c.txt")
+    with pytest.raises(InputError, match="this is an input"):
+        metassay.depend(file, correct=file)
+
+
+def test_on_real_data_a_constant_gains_through_f_k_what_metrics_gain(
+    real_data: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """WMT23 en-de: f_k of any metric is about as good as f_k of none; the figures are those of the docs."""
+    table = real_data("wmt23/wmt23_en-de_metrics.parquet")
+    names = ["BLEU-refA", "COMET-refA"]
+    found = metassay.depend(table, metrics=names, correct=tmp_path / "c.parquet", draws=19).to_dict()
+    spa = {(row["metric"], row["mapping"]): row["spa"] for row in found["corrections"]}
+    kept = json.loads((ROOT / "reproduce/system_dependence/corrections.json").read_text())
+    stored = {(row["metric"], row["mapping"]): row["spa"] for row in kept}
+    assert spa == pytest.approx({key: stored[key] for key in spa}, abs=2e-6)
+    assert spa["BLEU-refA", "raw"] < 0.87
+    for name in names:
+        assert abs(spa[name, "f_k"] - spa["constant", "f_k"]) < 0.03
+        assert abs(spa[name, "f_G"] - spa[name, "raw"]) < 0.02
