@@ -162,7 +162,7 @@ def test_flags_of_confounding_are_adjusted_by_holm():
     zeros, table = np.zeros(3), np.array([[0.9, 0.1]] * 3)
     made = Confounding(
         ("a", "b", "c"), ("u", "v"), table, zeros, zeros, zeros, zeros, zeros, zeros,
-        np.array([0.01, 0.04, 0.03]), np.zeros((3, 1)), (2,),
+        np.array([0.01, 0.04, 0.03]), np.zeros((3, 1)), (2,), zeros,
     )  # fmt: skip
     rows = made.rows()
     assert [row["p_holm"] for row in rows] == pytest.approx([0.03, 0.06, 0.06])
