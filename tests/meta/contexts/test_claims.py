@@ -104,6 +104,7 @@ def test_a_small_context_claims_nothing_and_is_named():
     found = claims(chance, context)
     assert found["set_aside"] == {"domain": ["c20"]}
     assert "c20" not in {row["context"] for row in found["lead"]}
+    assert set(found["order"]["domain"]) == {f"c{c}" for c in range(20)}
     assert found["vary"] == []  # the test of H1 does not see it either
     assert claims(chance, context, minimum_items=8)["set_aside"] == {}
 

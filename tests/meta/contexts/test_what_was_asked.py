@@ -8,6 +8,7 @@ from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.column import Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
 from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.stats.multiplicity import may_be_best
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +163,7 @@ def test_flags_of_confounding_are_adjusted_by_holm():
     zeros, table = np.zeros(3), np.array([[0.9, 0.1]] * 3)
     made = Confounding(
         ("a", "b", "c"), ("u", "v"), table, zeros, zeros, zeros, zeros, zeros, zeros,
-        np.array([0.01, 0.04, 0.03]), np.zeros((3, 1)), (2,), zeros,
+        np.array([0.01, 0.04, 0.03]), np.zeros((3, 1)), (2,), ((), (), ()),
     )  # fmt: skip
     rows = made.rows()
     assert [row["p_holm"] for row in rows] == pytest.approx([0.03, 0.06, 0.06])
@@ -216,3 +217,20 @@ def test_a_ceiling_hardly_depends_on_the_seed(pairs):
         dtype=float,
     )
     assert ceilings.std(axis=0).mean() < 0.1
+
+
+def test_a_top_group_rests_on_documents_not_on_items():
+    """Four documents of 30 items: a lead of some standard errors is none with three degrees of freedom."""
+    item = np.arange(120)
+    rng = np.random.default_rng(14)
+    right = rng.random((2, 120)) < np.array([[0.75], [0.62]])
+    found = {}
+    for name, cluster in (("items", item), ("documents", item // 30)):
+        judgements = Judgements(("a", "b"), ("x",), np.where(right, 1, -1), item, item, cluster, item * 0)
+        contexts = [Contexts("side", ("l", "r"), item % 2)]
+        made = assay_pairs(judgements, contexts, resamples=400, permutations=9)
+        accuracy, draws = right.mean(axis=1), made.whole.resamples
+        top, plain = (may_be_best(accuracy, draws, n)[0].tolist() for n in (len(np.unique(cluster)), 10**9))
+        assert made.whole.finding.top.tolist() == top
+        found[name] = top, plain
+    assert found["documents"] == ([True, True], [True, False])
