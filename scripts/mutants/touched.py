@@ -140,6 +140,7 @@ class Touched:
     def tests_of(self, function: str, names: Iterable[str] = ()) -> set[str]:
         """Tests that call a function, else those of the functions that mention it, and so on outwards.
 
+        What nobody mentions, such as what runs on import alone, has the tests of its module.
         `names` are what is assigned where a change is not inside any function.
         """
         found = set() if names else set(self.by_function.get(function, ()))
@@ -151,7 +152,10 @@ class Touched:
             for caller in callers:
                 found |= self.by_function.get(caller, set())
             words = {caller.rpartition(":")[2].rpartition(".")[2] for caller in callers}
-        return found
+        module = function.partition(":")[0]
+        return found or set().union(
+            *(own for name, own in self.by_function.items() if name.partition(":")[0] == module)
+        )
 
     def only(self, names: Sequence[str]) -> Touched:
         """The same for tests whose names hold one of these."""
