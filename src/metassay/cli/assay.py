@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions
+from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions, part_numbers
 from metassay.cli.printing import note, print_table, progress, say
 from metassay.errors import InputError
 from metassay.sample import DEFAULT
@@ -31,11 +31,20 @@ def run_assay(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            help="Score these parts of the run alone (0-9, or 3) and stop; see work.",
+            metavar="PARTS",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
 ) -> None:
     """Perturb, score and judge: local accuracy per context, both hypotheses, a recommendation, a report."""
     from metassay.workflows.assay import AUTOMATIC, assay
     from metassay.workflows.read import named_metrics
 
+    only = part_numbers(parts)
     brought = settings.pairs if names_a_source(settings.pairs) else None
     dataset = data.read(pairs=brought)
     with progress(output) as show:
@@ -49,6 +58,7 @@ def run_assay(
             out=output.out or (None if output.json else AUTOMATIC),
             llm=llm,
             cache=cache,
+            only=only,
             progress=show,
         )
     if output.json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -63,6 +63,7 @@ def assay(
     out: str | Path | None = None,
     llm: LlmSettings | None = None,
     cache: str | Path | None = None,
+    only: Collection[int] | None = None,
     progress: Progress | None = None,
 ) -> AssayResult:
     """Measure how often each metric prefers an output over a worsened copy of it, per context.
@@ -76,8 +77,11 @@ def assay(
     With a path or a table as `pairs`, with `item, output, worse`, those are the pairs, and `dataset` is None.
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     `cache` is a folder of scores that runs share, or `off`; default what METASSAY_CACHE names, else none.
+    `only` are numbers of batches to score and keep, here, before `PartsDone` is raised.
     """
     data, asked = _source(dataset, asked)
+    if only is not None and (out is None or data.kind.ranked):
+        raise InputError("parts are of a run with a folder, and of texts.", remedy="Pass --out.")
     declared = names_of(asked.human)
     for name in declared:
         data = data.with_human(name)
@@ -111,7 +115,7 @@ def assay(
     kept, threads = None if llm is None else with_cache(llm, run), default_workers(workers)
     plan = replace(plan, metrics=connect_judges(plan.metrics, kept))
     known = parts if shared is None else SharedParts(parts, shared, plan.metrics)
-    how = _How(threads, run, known, texts, progress, kept)
+    how = _How(threads, run, known, texts, only, progress, kept)
     sentinels, costs = sentinels_beside(plan.metrics), costs_of(plan.metrics)
     result = _carry_out(data, plan, unit, sentinels, costs, how)
     if run is not None:
@@ -146,6 +150,7 @@ class _How:
     run: RunFolder | None
     parts: Parts | None
     texts: TextParts | None
+    only: Collection[int] | None
     progress: Progress | None
     llm: LlmSettings | None
 
@@ -179,6 +184,7 @@ def _carry_out(
             also=None if heard is None else data.outputs[heard].is_not_null().arg_true().to_numpy(),
             workers=how.workers,
             parts=how.parts,
+            only=how.only,
             progress=how.progress,
         )
     judged = replace(judged, notes=(*judged.notes, *notes, *judged.of_metrics))

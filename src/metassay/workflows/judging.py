@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -69,6 +69,7 @@ def judge_pairs(
     weights: NDArray[np.float64] | None = None,
     workers: int | None = None,
     parts: Parts | None = None,
+    only: Collection[int] | None = None,
     progress: Progress | None = None,
     also: NDArray[np.int64] | None = None,
 ) -> JudgedPairs:
@@ -85,7 +86,7 @@ def judge_pairs(
     if isinstance(pairs, RankedPairs):
         seconds, better, worse = _score_ranked(dataset, pairs, metrics, workers)
     else:
-        how = _How(workers, parts, progress, _NONE if also is None else also)
+        how = _How(workers, parts, only, progress, _NONE if also is None else also)
         seconds, better, worse = _score_texts(dataset, pairs, sampled, metrics, how, verdicts, outputs)
     of_metrics = tuple(note for metric in metrics for note in metric.notes())
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
@@ -126,6 +127,7 @@ def _in_sample(pairs: Pairs, sample: Pairs | None) -> NDArray[np.bool_]:
 class _How:
     workers: int | None
     parts: Parts | None
+    only: Collection[int] | None
     progress: Progress | None
     also: NDArray[np.int64]
 
@@ -188,7 +190,9 @@ def _score_single(
     rows = _rows(dataset, pairs)
     outputs = np.union1d(rows, how.also)
     both = _both_sides(dataset, pairs, rows, how.also)
-    scored = score_rows(metrics, both, workers=how.workers, parts=how.parts, progress=how.progress)
+    scored = score_rows(
+        metrics, both, workers=how.workers, parts=how.parts, only=how.only, progress=how.progress
+    )
     scores = np.stack([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
     own = scores[:, : len(outputs)]
     found = scored.seconds, outputs, own
