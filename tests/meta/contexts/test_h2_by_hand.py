@@ -5,15 +5,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from metassay.meta.contexts.evidence import table_evidence
 from scipy.stats import kendalltau, norm, t
 
 from metassay.meta.contexts.accuracy import tally, whole
 from metassay.meta.contexts.assay import assay_pairs
+from metassay.meta.contexts.choice import Settled, answer_entry, table_evidence
 from metassay.meta.contexts.h1 import _smallest, accuracy_change, cross_methods, exchange_levels
 from metassay.meta.contexts.h2 import ContextOrder, compare_with_global, order_change, split_half
 from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.meta.contexts.tables import _context_clusters, answer_entry
+from metassay.meta.contexts.tables import _context_clusters
 from metassay.stats.bootstrap import ClusterHalves
 
 OVERALL = np.array([0.9, 0.8, 0.7])
@@ -160,5 +160,7 @@ def test_the_answer_leaves_out_who_is_behind_over_all_outputs():
         {"column": None, "context": "global", "better": "a", "worse": "b"},
         {"column": "domain", "context": "news", "better": "a", "worse": "c"},
     ]
-    found = answer_entry({"domain": {"news": {"choice": "a"}}}, {"lead": leads}, "a", ["a", "b", "c"])
+    found = answer_entry(
+        {"domain": {"news": {"choice": "a"}}}, {"lead": leads}, Settled("a"), ["a", "b", "c"]
+    )
     assert found == {"metric": "a", "top_group": ["a", "c"], "exceptions": []}
