@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 SYSTEM_PACKAGES := chromium espeak-ng fonts-dejavu-core mythes-de mythes-ru sctk wordnet-base
 SAMPLE_PACKAGES := apertium apertium-eng-spa espeak-ng
 
-.PHONY: axe demo test test-all check lint format bench fuzz docs sample install neural-oracles chat-model system-packages clean
+.PHONY: axe demo test test-all check lint format bench fuzz mutants docs sample install neural-oracles chat-model system-packages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -50,6 +50,11 @@ CASES ?= 1000000
 SEED ?= 0
 fuzz: $(STAMP)
 	POLARS_MAX_THREADS=1 $(BIN)/python -m scripts.fuzz --cases $(CASES) --seed $(SEED)
+
+# Small changes to the source that a test must notice: an hour or two on one core; make mutants ROOM=stats
+# SAMPLE=20 draws that many generic ones per room, by SEED, instead of the list.
+mutants: $(STAMP)
+	$(BIN)/python -m scripts.mutants $(addprefix --room ,$(ROOM)) --sample $(or $(SAMPLE),0) --seed $(SEED)
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict

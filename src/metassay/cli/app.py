@@ -20,6 +20,7 @@ COMMANDS = {
     "judge": "assay",
     "run": "runs",
     "resume": "runs",
+    "work": "runs",
     "recommend": "runs",
     "compare": "runs",
     "report": "runs",

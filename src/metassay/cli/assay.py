@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions
+from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions, part_numbers
 from metassay.cli.printing import note, print_table, progress, say
 from metassay.errors import InputError
 from metassay.sample import DEFAULT
@@ -31,11 +31,20 @@ def run_assay(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            help="Score these parts of the run alone (0-9, or 3) and stop; see work.",
+            metavar="PARTS",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
 ) -> None:
     """Perturb, score and judge: local accuracy per context, both hypotheses, a recommendation, a report."""
     from metassay.workflows.assay import AUTOMATIC, assay
     from metassay.workflows.read import named_metrics
 
+    only = part_numbers(parts)
     brought = settings.pairs if names_a_source(settings.pairs) else None
     dataset = data.read(pairs=brought)
     with progress(output) as show:
@@ -49,6 +58,7 @@ def run_assay(
             out=output.out or (None if output.json else AUTOMATIC),
             llm=llm,
             cache=cache,
+            only=only,
             progress=show,
         )
     if output.json:
@@ -74,6 +84,10 @@ def show_assay(found: dict[str, Any], folder: Any) -> None:
     print_table(
         rows, title=f"How often each metric preferred the better output of {findings.pairs} (95 % interval)"
     )
+    if findings.people is not None:
+        names = ("metric", "accuracy", "low", "high", "ties", "pairs", "spa", "spa_low", "spa_high")
+        rows = [{name: row[name] for name in names} for row in findings.people["metrics"]]
+        print_table(rows, title="The same of pairs judged by people, and SPA, on systems (95 % interval)")
     names = ("metric", "chi2", "dof", "p", "cramers_v", "p_cmh", "p_permutation")
     for column, part in found["contexts"].items():
         if part["h1"]:

@@ -20,6 +20,7 @@ from metassay.reporting.charts.heatmaps import agreement_chart
 from metassay.reporting.charts.theme import CATEGORY, TOKENS, config
 from metassay.reporting.findings import Column, Findings, find
 from metassay.reporting.pages import policy, templates
+from metassay.reporting.people import people_grids
 from metassay.reporting.sections import accuracy, choice, hypotheses, methods
 from metassay.reporting.sections.examples import examples
 from metassay.reporting.tables import Grid, plain_grids
@@ -40,6 +41,7 @@ def summarize(result: Mapping[str, Any], labels: Mapping[str, str] | None = None
         "answer": answer(findings),
         "caveats": caveats(findings),
         "warnings": list(dict.fromkeys(str(warning) for warning in result.get("warnings") or ())),
+        "people": people_grids(findings),
         "numbers": _numbers(findings),
         "metrics": [_metric(findings, name) for name in findings.ordered],
         "overall": accuracy.overall_grid(findings),

@@ -80,16 +80,16 @@ class RunFolder:
         run = cls(folder, identity)
         run.made_with = versions()
         try:
-            if (folder / MANIFEST).is_file():
+            taken = folder.exists() and (not folder.is_dir() or _holds_more_than_a_start(folder))
+            if (folder / MANIFEST).is_file():  # looked for last: another process may have begun meanwhile
                 _check_same(folder, identity)
-                remove_leftovers(folder)
-            elif folder.exists() and (not folder.is_dir() or _holds_more_than_a_start(folder)):
+            elif taken:
                 raise InputError(
                     "this exists and is no run folder.", place=Place(file=str(path)), remedy=_ELSE
                 )
             else:
                 run.write_manifest({"state": "running"})
-                remove_leftovers(folder)
+            remove_leftovers(folder)
         except MetassayError:
             raise
         except (OSError, ValueError) as error:

@@ -67,7 +67,8 @@ def _perturbations() -> list[dict[str, Any]]:
         {
             "perturbation": name,
             "tasks": ", ".join(t.name for t in known_tasks().values() if name in made_for(t)),
-            "languages": ", ".join(sorted(perturbation.languages or ())) or "any with spaces",
+            "languages": ", ".join(sorted(perturbation.languages or ()))
+            or ("any with spaces" if perturbation.by_words else "any"),
             "default": "yes" if perturbation.default else "on request",
             "what": perturbation.summary,
         }
