@@ -21,7 +21,6 @@ from metassay.specs import parse_spec, parse_value, refuse_repeats, single_parts
 
 MODULES = (
     "bleu",
-    "nltk_bleu",
     "chrf",
     "ter",
     "rouge",

@@ -12,8 +12,8 @@ from metassay.perturbations.pairs import make_pairs
 
 def dataset() -> Dataset:
     rows = [
-        ("1", "a", "not good at all", 0.0),
-        ("1", "b", "good at all", -9.0),  # what removing the negation makes of a's output, and people hate it
+        ("1", "a", "not good for us", 0.0),
+        ("1", "b", "good for us", -9.0),  # what removing the negation makes of a's output, and people hate it
         ("2", "a", "not very nice", -9.0),
         ("2", "b", "very nice", 0.0),  # the same, and people love it
         ("3", "a", "fine", -1.0),
