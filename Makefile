@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 SYSTEM_PACKAGES := chromium espeak-ng fonts-dejavu-core mythes-de mythes-ru sctk wordnet-base
 SAMPLE_PACKAGES := apertium apertium-eng-spa espeak-ng
 
-.PHONY: demo test test-all check lint format bench fuzz docs sample install neural-oracles chat-model system-packages clean
+.PHONY: axe demo test test-all check lint format bench fuzz mutants docs sample install neural-oracles chat-model system-packages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -23,10 +23,10 @@ demo: $(STAMP)
 	$(BIN)/metassay demo --out demo
 
 # CI and METASSAY_APT ask for the packages that the browser and dictionary tests need; elsewhere those tests skip.
-test: $(STAMP) $(if $(CI)$(METASSAY_APT),system-packages)
+test: $(STAMP) $(if $(CI)$(METASSAY_APT),system-packages axe)
 	$(PYTEST) -n 2
 
-test-all: $(STAMP) $(if $(CI)$(METASSAY_APT),system-packages)
+test-all: $(STAMP) $(if $(CI)$(METASSAY_APT),system-packages axe)
 	$(PYTEST) -n 2 -m 'slow or not slow'
 
 # Format, lint, types and the layers: seconds, before any test.
@@ -50,6 +50,11 @@ CASES ?= 1000000
 SEED ?= 0
 fuzz: $(STAMP)
 	POLARS_MAX_THREADS=1 $(BIN)/python -m scripts.fuzz --cases $(CASES) --seed $(SEED)
+
+# Small changes to the source that a test must notice: an hour or two on one core; make mutants ROOM=stats
+# SAMPLE=20 draws that many generic ones per room, by SEED, instead of the list.
+mutants: $(STAMP)
+	$(BIN)/python -m scripts.mutants $(addprefix --room ,$(ROOM)) --sample $(or $(SAMPLE),0) --seed $(SEED)
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict
@@ -76,6 +81,11 @@ chat-model:
 system-packages:
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SYSTEM_PACKAGES)
+
+# What reads pages as people with a screen reader do; only tests use it, and skip without it.
+axe:
+	command -v npm > /dev/null || { echo "There is no npm: the tests with axe-core will skip."; exit 0; }; \
+	npm install --prefix .oracles/axe --no-save --no-audit --no-fund --ignore-scripts axe-core@4.14.0
 
 clean:
 	rm -rf $(VENV) demo site dist .mypy_cache .ruff_cache .pytest_cache

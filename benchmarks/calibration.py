@@ -24,6 +24,8 @@ from metassay.meta.contexts.drift import compare
 from metassay.meta.contexts.h1 import accuracy_change, cross_methods
 from metassay.meta.contexts.h2 import full_size
 from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.people import PeopleSide
+from metassay.meta.contexts.validity import corrected_accuracy
 from metassay.meta.dependence.cells import cells_of
 from metassay.meta.dependence.fits import expected_deviations, spread, system_dependence
 from metassay.meta.dependence.nulls import p_equal, p_fair
@@ -277,6 +279,74 @@ def false_claims(contexts, items, replicates, seed=0):
     return np.mean(any_claim), np.mean(uncorrected)
 
 
+def beside_people(rng, rule, people, items=150, per_item=8, resamples=400):
+    """A whole assay with people's side: metrics of these accuracies by rule and on people's pairs.
+
+    Pairs of an item go together on both sides: half of what decides them is the item's.
+    """
+
+    def made(truth, pairs):
+        item = np.repeat(np.arange(items), pairs)
+        shared = rng.normal(0, 1, items)[item]
+        bound = np.sqrt(2) * ndtri(np.array(truth))[:, None]
+        return judgements(
+            rng.normal(0, 1, (len(truth), len(item))) + shared < bound, item, np.arange(len(item)), item
+        )
+
+    side = PeopleSide("mqm", made(people, per_item), [], [])
+    seed = int(rng.integers(2**31))
+    return assay_pairs(made(rule, 3), [], people=side, resamples=resamples, seed=seed).to_dict()
+
+
+def followed(rule, people, replicates, seed=0, items=150):
+    """How often people are followed, and how often the interval of tau holds the tau of the true orders."""
+    rng = np.random.default_rng(seed)
+    truth = row_agreements(np.array(rule), np.array(people), "kendall")[0]
+    follows, held = [], []
+    for _ in range(replicates):
+        found = beside_people(rng, rule, people, items)["people"]
+        tau = found["agreement"]["rule_pairs"]
+        follows.append(found["followed"])
+        held.append(np.isnan(truth) or tau["low"] - 1e-9 <= truth <= tau["high"] + 1e-9)
+    return np.mean(follows), np.mean(held)
+
+
+def corrected_coverage(error, replicates, read=100, items=200, pairs=4, truth=0.8, seed=0):
+    """How often the interval of the corrected accuracy holds the truth, and how often that of the raw one."""
+    rng = np.random.default_rng(seed)
+    held = []
+    for _ in range(replicates):
+        item = np.repeat(np.arange(items), pairs)
+        right = rng.normal(0, 1, (METRICS, len(item))) + rng.normal(0, 1, items)[item] < np.sqrt(2) * ndtri(
+            truth
+        )
+        wrong = rng.random(len(item)) < error
+        made = judgements(right ^ wrong, item, np.arange(len(item)), item)
+        counts = [(read, int(rng.binomial(read, error)))]
+        rows = corrected_accuracy(
+            made,
+            np.zeros(len(item), dtype=np.int32),
+            counts,
+            ties="strict",
+            resamples=400,
+            seed=int(rng.integers(2**31)),
+        )
+        estimates = Estimates.of(tally(*_sorted(made)))
+        raw = ClusterBootstrap(rng, 400)
+        part = estimates.tally
+        low, high = cluster_interval(
+            estimates.of_context(0), raw.ratios(part.credit, part.size, part.cluster)
+        )
+        ends = rows[0]["corrected_low"], rows[0]["corrected_high"]
+        held.append((ends[0] <= truth <= ends[1], low[0] <= truth <= high[0]))
+    return np.mean(held, axis=0)
+
+
+def _sorted(made):
+    pairs, _ = sort_pairs(made, [])
+    return pairs, whole(pairs)
+
+
 def trend_size(contexts, items, replicates, seed=0):
     """Share of metrics for which a trend is found along buckets that do not differ (p ≤ .05, one test)."""
     rng = np.random.default_rng(seed)
@@ -394,6 +464,27 @@ def significance_sizes(replicates, bias=0.3, systems=12, segments=100, draws=199
     return {test: np.mean(shares) for test, shares in rejected.items()}
 
 
+PEOPLE_DESIGNS = (
+    ("two metrics, equally good everywhere", (0.75,) * 2, (0.6,) * 2, FAMILY),
+    ("six metrics, equally good everywhere", (0.75,) * 6, (0.6,) * 6, FAMILY),
+    (
+        "six metrics, equally good to people, not by rule",
+        (0.9, 0.8, 0.75, 0.7, 0.65, 0.6),
+        (0.6,) * 6,
+        FAMILY,
+    ),
+    ("25 metrics, equally good everywhere", (0.75,) * 25, (0.6,) * 25, FAMILY),
+    (
+        "six metrics, another order",
+        (0.9, 0.85, 0.8, 0.75, 0.7, 0.65),
+        (0.58, 0.62, 0.6, 0.56, 0.64, 0.54),
+        None,
+    ),
+    ("power: .05 ahead to people, .10 behind by rule", (0.9, 0.8, 0.7), (0.6, 0.65, 0.55), None),
+    ("power: .10 ahead to people, .10 behind by rule", (0.9, 0.8, 0.7), (0.6, 0.7, 0.55), None),
+)
+
+
 def h1_rates(replicates):
     for name, make in H1_DESIGNS.items():
         permuted, plain = rejection_rates(make, replicates)
@@ -439,6 +530,17 @@ def claim_rates(replicates):
         trials = max(few // (1 + contexts // 50), 5)
         found = power(contexts, items, 0.2, trials)
         yield Rate(f"    power: ahead by .20 in one of {contexts}, {items} items", found, trials, None)
+    for name, rule, people, bounds in PEOPLE_DESIGNS:
+        trials = 3 * few
+        follows, held = followed(rule, people, trials)
+        yield Rate(f"people followed: {name}", follows, trials, bounds)
+        if len(set(people)) > 1:
+            yield Rate("    tau by pairs judged by people: covers", held, trials, (0.92, 1))
+    for error in (0.02, 0.15):
+        trials = 3 * few
+        found, raw = corrected_coverage(error, trials)
+        yield Rate(f"corrected, {error:.0%} of labels wrong, 100 read: covers", found, trials, COVERS)
+        yield Rate("    the raw accuracy: covers", raw, trials, None)
     for columns in (1, 2, 6):
         found = false_alarms(columns, 2 * few)
         yield Rate(f"compare, {columns} columns: false alarm", found, 2 * few, FAMILY)

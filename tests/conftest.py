@@ -73,6 +73,15 @@ def chromium() -> str:
     return found
 
 
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The source of axe-core, which finds what keeps people out of a page; skips the test where it is absent."""
+    file = ROOT / ".oracles" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+    if not file.is_file():
+        pytest.skip("no axe-core here: `make axe` brings it, with npm")
+    return file.read_text("utf-8")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     result = yield

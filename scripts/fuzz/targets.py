@@ -26,10 +26,9 @@ from metassay.specs import parse_spec
 from metassay.tasks.registry import find_task
 from metassay.workflows import settings
 from metassay.workflows.assay import assay
-from metassay.workflows.cubes import read_scores
 from metassay.workflows.overview import overview, report
 from metassay.workflows.rank import rank
-from metassay.workflows.read import read, read_plain
+from metassay.workflows.read import read, read_plain, read_scores
 from metassay.workflows.recommend import compare, recommend
 
 SEEDS = Path(__file__).parent / "seeds"

@@ -132,6 +132,12 @@ class MetricFailure(MetassayError):
     """A metric returned what its definition forbids (inf, or NaN where there is a value)."""
 
 
+class PartsDone(MetassayError):
+    """Not an error: the parts of a run that were asked for are kept, and the rest is for others."""
+
+    exit_code = 0
+
+
 class Counted(UserWarning):
     """A warning about a number of things, `3 texts were …`, which adds up over the parts of a run."""
 

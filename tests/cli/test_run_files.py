@@ -17,6 +17,7 @@ import pytest
 from metassay.cli import run
 from metassay.cli.app import command
 from metassay.cli.runs import FROM_FILES, config_schema
+from metassay.engine import batches
 
 TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
     f"{item},{system},{'news' if item % 2 else 'chat'},the cat sat {item} {system} times,the cat sat {item}\n"
@@ -180,3 +181,39 @@ def test_what_came_from_standard_input_cannot_be_read_again(folder, capsys) -> N
     (folder / "run" / "call.json").write_text('{"command": "assay", "data": ["-"]}')
     assert run(["resume", "run"]) == 2
     assert "its data came from standard input" in capsys.readouterr().err
+
+
+def test_parts_that_several_processes_score_make_one_run(folder, monkeypatch, capsys) -> None:
+    from metassay.metrics.chrf import Chrf
+
+    monkeypatch.setattr(batches, "BATCH_ROWS", 20)
+    assert run([*TYPED, "--workers", "1"]) == 0
+    parts = len(list((folder / "typed" / "scores").glob("part-bleu-*")))
+    assert parts > 3
+    (folder / "config.toml").write_text(CONFIG.replace("from-file", "shared"))
+    capsys.readouterr()
+    assert run(["work", "config.toml", "--part", "1"]) == 0
+    assert f"Scored and kept: 1 of {parts} parts, from 1 to 1." in capsys.readouterr().err
+    assert len(list((folder / "shared" / "scores").glob("part-bleu-*-00001-*"))) == 1
+    assert run(["work", "shared", "--parts", "0-1"]) == 0
+    assert run(["work", "shared", "--parts", "2-99", "--workers", "2"]) == 0
+    assert not (folder / "shared" / "report.html").exists()
+    scored: list[int] = []
+    score = Chrf.score
+    monkeypatch.setattr(Chrf, "score", lambda self, batch: scored.append(len(batch)) or score(self, batch))
+    assert run(["resume", "shared"]) == 0
+    assert len(scored) == 2, "only to learn what it costs"
+    assert contents(folder / "shared") == contents(folder / "typed")
+
+
+@pytest.mark.parametrize("parts", ["99", "x", "3-1", "-1", "", "1-2-3", "1" * 30])
+@pytest.mark.usefixtures("folder")
+def test_parts_that_there_are_not(capsys, parts) -> None:
+    assert run(["work", "config.toml", f"--parts={parts}"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_only_an_assay_has_parts(folder, capsys) -> None:
+    (folder / "rank.toml").write_text('command = "rank"\ndata = "data.csv"\n')
+    assert run(["work", "rank.toml", "--part", "0"]) == 2
+    assert "unknown option of rank 'parts'" in capsys.readouterr().err

@@ -114,3 +114,24 @@ def test_real_quality_buckets_are_few_since_scores_pile_up(real_data) -> None:
     for pair in ("en-de", "zh-en", "en-ru"):
         context = make_context(read(real_data(f"wmt22/wmt22_{pair}.parquet")), "mqm:250")
         assert 19 <= len(context.values) <= 33
+
+
+def test_buckets_are_made_within_a_language_pair() -> None:
+    """Raters of one pair are stricter than those of the other: each pair has its own halves."""
+    frame = pl.DataFrame(
+        {
+            "item": [f"{n}" for n in range(8)],
+            "system": ["s"] * 8,
+            "output": ["x"] * 8,
+            "lp": ["en-de"] * 4 + ["zh-en"] * 4,
+            "mqm": [-1.0, -2.0, -3.0, -4.0, -10.0, -20.0, -30.0, -40.0],
+        }
+    )
+    made = make_context(Dataset("mt", frame, human=("mqm",)), "mqm:2")
+    labels = [made.values[code] for code in made.codes]
+    assert labels == [
+        *["en-de+[-2,-1]"] * 2,
+        *["en-de+[-4,-3]"] * 2,
+        *["zh-en+[-20,-10]"] * 2,
+        *["zh-en+[-40,-30]"] * 2,
+    ]

@@ -193,3 +193,24 @@ def test_rows_that_have_no_place_in_a_grid_are_passed_over() -> None:
     statistics = grid.array(np.arange(6.0).reshape(3, 2))
     assert statistics.shape == (2, 2, 2)
     assert statistics[1, 0].tolist() == [0.0, 1.0]
+
+
+def test_every_score_name_and_direction_is_part_of_a_cube_s_identity() -> None:
+    def cube(score: float = 1.0, **changes: object) -> Cube:
+        arrays = {"human": {"mqm": np.array([[0.0, 1.0]])}, "metrics": {"bleu": np.array([[score, 2.0]])}}
+        return Cube(**({"dataset": "d", "systems": ("s",), "segments": ("1", "2")} | arrays | changes))
+
+    same = cube().content_hash
+    assert cube().content_hash == same
+    others = [
+        cube(1.5),
+        cube(human={"mqm": np.array([[0.0, 2.0]])}),
+        cube(metrics={"chrf": np.array([[1.0, 2.0]])}),
+        cube(systems=("t",)),
+        cube(segments=("1", "3")),
+        cube(lower=frozenset({"bleu"})),
+        cube(labels={"domain": ("a", "b")}),
+    ]
+    hashes = {each.content_hash for each in others}
+    assert same not in hashes
+    assert len(hashes) == len(others)

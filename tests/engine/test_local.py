@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 import warnings
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,7 +14,7 @@ import pytest
 
 from metassay.engine import batches
 from metassay.engine.batches import Rows
-from metassay.engine.local import score_rows
+from metassay.engine.local import measured_cost, score_rows
 from metassay.errors import Counted, InputError, MetricFailure
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metrics
@@ -175,3 +176,68 @@ def test_an_infinite_score_is_an_error_that_names_the_item() -> None:
 def test_zero_workers_cannot_work(counting) -> None:
     with pytest.raises(InputError, match="0 workers cannot work"):
         score_rows([counting], rows(["a"]), workers=0)
+
+
+def test_a_text_in_another_language_is_another_matter(counting, tmp_path) -> None:
+    """The same text in German and in Russian has two digests: what is kept of one is not taken for the other."""
+    needs, parts = frozenset({"output"}), ScoreParts(tmp_path)
+    german, russian = (rows(["a"], language=[language]) for language in ("de", "ru"))
+    assert german.digests(needs).tolist() != russian.digests(needs).tolist()
+    for data in (german, russian):
+        score_rows([counting], data, workers=1, parts=parts)
+    assert counting.asked == [["a"], ["a"]]
+
+
+def test_texts_do_not_run_together_in_a_digest() -> None:
+    """Two references `ab` and `c` are not `a` and `bc`, and none is not an empty one."""
+    lists = [["ab", "c"], ["a", "bc"], ["abc"], ["abc", ""], []]
+    frame = pl.DataFrame(
+        {"item": ["1"] * 5, "output": ["x"] * 5, "references": pl.Series(lists, dtype=pl.List(pl.String))}
+    )
+    data = Rows(frame.with_columns(language=pl.lit(None, pl.String)))
+    assert len(np.unique(data.digests(frozenset({"output", "references"})), axis=0)) == 5
+
+
+@dataclass(frozen=True)
+class Unkept(Counting):
+    name: ClassVar[str] = "unkept"
+    cacheable: ClassVar[bool] = False
+
+
+def test_what_is_not_worth_keeping_is_not_kept(counting, tmp_path) -> None:
+    del counting
+    for _ in range(2):
+        score_rows([Unkept()], rows(["a"]), workers=1, parts=ScoreParts(tmp_path))
+    assert Counting.asked == [["a"], ["a"]]
+    assert not any(tmp_path.iterdir())
+
+
+def test_pieces_come_back_in_their_order_whichever_ends_first(monkeypatch) -> None:
+    """Four pieces, the first of which takes longest."""
+    monkeypatch.setattr(batches, "BATCH_ROWS", 1)
+
+    @dataclass(frozen=True)
+    class Waiting(Counting):
+        name: ClassVar[str] = "waiting"
+
+        def score(self, batch):
+            time.sleep(float(batch.output[0]) / 5)
+            return np.array([float(text) for text in batch.output])
+
+    scored = score_rows([Waiting()], rows(["4", "3", "2", "1"]), workers=4)
+    assert scored.scores["waiting"].tolist() == [4, 3, 2, 1]
+
+
+def test_costs_are_for_a_thousand_outputs() -> None:
+    """Two milliseconds an output are two seconds for a thousand, or more on a busy machine."""
+
+    @dataclass(frozen=True)
+    class Slow(Counting):
+        name: ClassVar[str] = "slow"
+
+        def score(self, batch):
+            time.sleep(0.002 * len(batch))
+            return np.zeros(len(batch))
+
+    cost = measured_cost([Slow()], rows([str(n) for n in range(40)]))["slow"]
+    assert cost >= 2

@@ -72,3 +72,18 @@ def test_batches_hold_the_judgements_for_metrics_of_others():
     rows = Rows(FRAME.with_columns(language=pl.lit(None, pl.String)), QRELS)
     np.testing.assert_allclose(Judged().score(rows.batch(Judged.needs)), [1 / 2, 0, 1 / 3])
     assert measured_cost([Judged(), *parse_metrics("map")], rows).keys() == {"judged", "map"}
+
+
+def test_metrics_from_outside_see_who_made_a_list():
+    @dataclass(frozen=True)
+    class Maker(Metric):
+        name: ClassVar[str] = "maker"
+        task: ClassVar[str] = "ranking"
+        needs: ClassVar[frozenset[str]] = frozenset({"output", "system", "item"})
+
+        def score(self, batch):
+            return np.array(
+                [10 * (s == "b") + (i == "q2") for s, i in zip(batch["system"], batch["item"])], float
+            )
+
+    assert score_ranked_rows([Maker()], FRAME, QRELS).scores["maker"].tolist() == [0, 1, 10]

@@ -81,6 +81,20 @@ def test_the_noise_ceiling_is_that_of_full_size(calibration):
     assert abs(extrapolated) < halves / 2
 
 
+def test_people_are_followed_where_they_differ_and_not_where_they_do_not(calibration):
+    equal, _ = calibration.followed((0.9, 0.8, 0.75), (0.6, 0.6, 0.6), 60)
+    clear, held = calibration.followed((0.9, 0.8, 0.7), (0.6, 0.72, 0.55), 20)
+    assert equal <= 0.1
+    assert clear >= 0.9
+    assert held >= 0.8
+
+
+def test_corrected_accuracy_covers_what_wrong_labels_hide(calibration):
+    corrected, raw = calibration.corrected_coverage(0.15, 100)
+    assert corrected >= 0.9
+    assert raw <= 0.2
+
+
 def test_a_rate_is_out_when_its_whole_interval_is(calibration):
     assert calibration.Rate("", 0.07, 100, (0, 0.06)).holds
     assert not calibration.Rate("", 0.07, 10_000, (0, 0.06)).holds

@@ -14,8 +14,8 @@ import metassay
 from fake_llm_server import answer
 from metassay.cli import run
 from metassay.errors import InputError
+from metassay.llm.answers import fill_known, read_errors, read_preference, read_rubric, read_score
 from metassay.llm.asking import Asker, LlmSettings
-from metassay.llm.reading import fill_known, read_errors, read_preference, read_rubric, read_score
 from metassay.metrics.base import Batch
 from metassay.metrics.judge import MODES, Judge
 from metassay.metrics.registry import parse_metric

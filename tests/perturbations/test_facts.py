@@ -158,3 +158,9 @@ def test_all_are_on_request() -> None:
     assert ours <= set(made_for(task))
     assert ours.isdisjoint(p.name for p in default_perturbations(task))
     assert "untranslated" not in made_for(find_task("text"))
+
+
+def test_a_single_digit_becomes_any_other_but_none_and_one() -> None:
+    """Nouns after 0 and 1 may take another form; so 5 becomes 2, 3, 4, 6, 7, 8 or 9, and 1 stays."""
+    assert {copy[6] for copy in all_worse("number", "About 5 people came.", "en")} == set("2346789")
+    assert all_worse("number", "About 1 person came.", "en") == {None}

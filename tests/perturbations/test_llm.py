@@ -14,9 +14,8 @@ import pytest
 from fake_llm_server import Handler, Reply, answer
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
-from metassay.llm.answers import AnswerCache, LlmFailure
+from metassay.llm.answers import AnswerCache, LlmFailure, fill, read_prompt
 from metassay.llm.asking import HOPELESS, LlmSettings
-from metassay.llm.reading import fill, read_prompt
 from metassay.perturbations.base import View
 from metassay.perturbations.llm import LlmRewriting, fields, usable
 from metassay.perturbations.pairs import make_pairs

@@ -15,6 +15,7 @@ from metassay.perturbations import entity, views
 from metassay.perturbations import pairs as pairs_module
 from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.words import Removal, Swapping
 from metassay.stats.random import Stream
 from metassay.store.parts import TextParts
 
@@ -216,6 +217,38 @@ def test_a_region_does_not_hide_the_language() -> None:
     pairs = make_pairs(british, perturbations=["pronoun"])
     assert pairs.frame.equals(make_pairs(data, perturbations=["pronoun"]).frame)
     assert len(pairs) == 2
+
+
+def test_every_method_draws_from_a_stream_of_its_own_name() -> None:
+    """The copy in the table is what the method makes of (seed, item, text, its name), and of nothing else."""
+    data = dataset()
+    methods = (Removal(), Swapping(), Removal(2))
+    pairs = make_pairs(data, perturbations=list(methods), per_output=None, seed=5)
+    for row in pairs.frame.iter_rows(named=True):
+        method = next(each for each in methods if each.spec == row["perturbation"])
+        stream = Stream.of(5, row["item"], row["output"], method.name)
+        assert row["worse"] == method.apply(View(row["output"], row["item"], "en"), stream)
+
+
+@dataclass(frozen=True)
+class Sometimes(Perturbation[str]):
+    """Changes what begins with c, returns what begins with u as it is, and leaves the rest alone."""
+
+    name: ClassVar[str] = "sometimes"
+
+    def apply(self, view: View[str], stream: Stream) -> str | None:
+        del stream
+        return {"c": f"{view.output}!", "u": view.output}.get(view.output[:1])
+
+
+def test_what_became_of_every_output_is_counted() -> None:
+    """Two systems, five items: four outputs changed, two unchanged, four left alone; only the first are pairs."""
+    texts = ["change", "unchanged", "nothing", "clean", "none"]
+    rows = [{"item": str(i), "system": s, "output": text} for i, text in enumerate(texts) for s in "ab"]
+    pairs = make_pairs(Dataset("mt", pl.DataFrame(rows)), perturbations=[Sometimes()], per_output=None)
+    count = pairs.counts["sometimes"]
+    assert (count.applied, count.unchanged, count.not_applicable, count.pairs) == (4, 2, 4, 4)
+    assert pairs.frame["worse"].to_list() == ["change!", "change!", "clean!", "clean!"]
 
 
 @dataclass(frozen=True)

@@ -64,3 +64,10 @@ def test_nine_in_ten_respelt_words_sound_near(real_data: Callable[[str], Path]) 
     assert len(said) == len(heard) == 1000
     near = sum(Levenshtein.distance(a, b) <= 2 for a, b in zip(said, heard))
     assert near >= 900
+
+
+def test_letters_that_a_longer_rule_replaced_are_not_respelt_again() -> None:
+    """`tch` sounds as `ch`, which elsewhere may become `sh`: a patch is no patsh."""
+    assert "pach" in respellings("patch")
+    assert "patsh" not in respellings("patch")
+    assert "chip" in respellings("ship")

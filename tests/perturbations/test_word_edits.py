@@ -162,3 +162,14 @@ def test_the_first_edits_of_a_stronger_removal_are_those_of_a_weaker_one() -> No
 def test_a_strength_below_one_is_refused() -> None:
     with pytest.raises(InputError, match="strength of swapping is 0"):
         Swapping(0)
+
+
+def test_compiled_swapping_never_exchanges_equal_words_and_finds_those_of_equal_length() -> None:
+    """Words that repeat, that differ in one letter, and that begin alike: as the plain code, for 200 keys."""
+    for text in ("a a a b", "cat cat car cat", "one on one on", "x xx x xxx", "same same same"):
+        views = [View(text, str(item), "en") for item in range(200)]
+        keys = named_keys(output_keys(0, map(str, range(200)), [text] * 200), "swapping")
+        found = Swapping().compiled(views, keys)
+        assert found == [Swapping().apply(v, Stream(k)) for v, k in zip(views, keys.tolist())]
+        assert text not in found
+        assert (set(found) == {None}) == (text == "same same same")

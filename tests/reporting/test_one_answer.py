@@ -14,6 +14,8 @@ from metassay.cli.assay import show_assay
 from metassay.cli.printing import cell
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.people import PeopleSide
+from metassay.meta.contexts.systems import RatedSystems
 from metassay.metrics.base import COST_CLASSES
 from metassay.reporting.answer import answer_lines
 from metassay.reporting.findings import find
@@ -27,6 +29,31 @@ from metassay.workflows.recommend import recommend
 NAMES = ("bleu", "chrf", "ter", "wil", "wip", "meteor")
 DANGLING = re.compile(r"[,;:] ?[.;]|\( ?\)|\bat least ?[.,]|\bin ?[.,;]|  |\.\.$|\bNone\b|\bnan\b")
 SAID = {"answer", "caveats", "warnings", "remarks", "sentences", "agreement_sentences"}
+
+
+def random_people(rng: np.random.Generator, metrics: tuple[str, ...], columns, item, cluster) -> PeopleSide:
+    """What people might say of the same outputs: pairs in some contexts, gaps, and at times systems to rank."""
+    skill = (
+        rng.choice([0.05, 0.95], (len(metrics), 1)) if rng.random() < 0.5 else rng.random((len(metrics), 1))
+    )
+    rated = np.flatnonzero(rng.random(len(item)) < rng.choice([0.3, 1.0]))
+    rated = rated if len(rated) else np.arange(len(item))
+    outcome = np.where(rng.random((len(metrics), len(rated))) < skill, 1, rng.choice([-1, 0]))
+    outcome[rng.random(outcome.shape) < rng.choice([0, 0, 0.2])] = -2
+    outcome[rng.random(len(metrics)) < 0.1] = -2
+    pairs = Judgements(
+        metrics, ("human",), outcome, item[rated], rated, cluster[rated], np.zeros(len(rated), dtype=int)
+    )
+    contexts = [
+        Contexts(name, tuple(f"{name[0]}{value}" for value in range(int(codes.max()) + 1)), codes[rated])
+        for name, codes in columns.items()
+    ]
+    units = np.unique(cluster)[:30]
+    shape = (len(metrics), int(rng.integers(2, 5)), len(units))
+    scores = np.round(rng.normal(size=shape), int(rng.integers(0, 3)))
+    scores[rng.random(len(metrics)) < 0.1] = np.nan
+    systems = RatedSystems(np.round(rng.normal(size=shape[1:]), 1), scores, units)
+    return PeopleSide("mqm", pairs, contexts, [systems] if rng.random() < 0.8 else [])
 
 
 def random_result(seed: int) -> dict[str, Any]:
@@ -68,6 +95,7 @@ def random_result(seed: int) -> dict[str, Any]:
         sentinels=["length"],
         minimum_items=int(rng.choice([1, 5, 20])),
         pairs_from="rule",
+        people=random_people(rng, metrics, columns, item, cluster) if seed % 3 else None,
     )
     counts = {"items": items, "outputs": len(output), "pairs": len(item)}
     validity = [{"perturbation": "removal", "applied": 5}, {"perturbation": "synonym", "applied": 0}]
@@ -96,6 +124,21 @@ def sentences(value: Any, key: str = "") -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from sentences(inner, key)
+
+
+def check_people(result: dict[str, Any], said: list[str], lines: list[str]) -> None:
+    """People are named wherever they were heard, and the first sentence is theirs where they are followed."""
+    people = result["people"]
+    if people is None:
+        assert "people" not in " ".join([*said, *lines])
+        return
+    human = f"pairs judged by people ({people['human']}"
+    assert human in said[0] if people["followed"] else human in said[1]
+    assert human in lines[-1] or any(human in line for line in lines)
+    if people["followed"]:
+        assert result["answer"]["metric"] == people["by_people"]["metric"] != people["by_rule"]["metric"]
+        assert "people are followed" in said[0]
+        assert not result["answer"]["exceptions"]
 
 
 def check(result: dict[str, Any], folder, capsys) -> int:
@@ -128,6 +171,7 @@ def check(result: dict[str, Any], folder, capsys) -> int:
         others = {c: e["choice"] for c, e in entries.items() if e["choice"] not in {first, None}}
         exceptions |= {(column, context): metric for context, metric in others.items()}
     assert exceptions == findings.exceptions
+    check_people(result, said, lines)
     for column, part in zip(findings.columns, page["columns"]):
         where = next((text for text in said if f"y {column.name} nothing speaks" in text), "")
         own = {c: m for (name, c), m in exceptions.items() if name == column.name}
@@ -143,17 +187,19 @@ def check(result: dict[str, Any], folder, capsys) -> int:
 
 
 def test_random_results_contradict_themselves_nowhere(tmp_path, capsys):
-    ahead, untested, alike = 0, 0, 0
+    ahead, untested, alike, followed = 0, 0, 0, 0
     for seed in range(200):
         result = json.loads(json.dumps(random_result(seed), allow_nan=False))
         stored(result, tmp_path / str(seed))
         ahead += check(result, tmp_path / str(seed), capsys)
         alike += bool(result["same_decisions"])
+        followed += bool(result["people"] and result["people"]["followed"])
         h1 = [part["h1"] or [] for part in result["contexts"].values()]
         untested += any(row["p_permutation"] is None for rows in h1 for row in rows)
     assert ahead >= 10
     assert untested >= 20
     assert alike >= 20
+    assert followed >= 10
 
 
 @pytest.mark.parametrize("task", ["mt", "asr", "text", "ranking"])

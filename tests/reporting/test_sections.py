@@ -9,8 +9,7 @@ import pytest
 from metassay.reporting.findings import Column, Findings, find
 from metassay.reporting.sections.accuracy import spread_sentence, trend_sentence
 from metassay.reporting.sections.choice import robust_sentence, thrifty_sentence
-from metassay.reporting.sections.h1 import h1_grid, h1_sentence
-from metassay.reporting.sections.h2 import agreement_sentences
+from metassay.reporting.sections.hypotheses import agreement_sentences, h1_grid, h1_sentence
 from metassay.reporting.sections.methods import methods
 
 

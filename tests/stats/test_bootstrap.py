@@ -11,7 +11,9 @@ from metassay.stats.bootstrap import (
     ClusterHalves,
     Proportions,
     cluster_interval,
+    few_clusters_stretch,
     percentiles,
+    widened_percentiles,
     wilson,
 )
 
@@ -157,3 +159,44 @@ def test_percentiles_without_gaps_equal_numpy(count):
     assert low == pytest.approx(np.percentile(values, 2.5, axis=1))
     assert high == pytest.approx(np.percentile(values, 97.5, axis=1))
     assert percentiles(values[0])[0] == pytest.approx(low[0])
+
+
+def test_few_clusters_stretch_by_student_over_normal():
+    assert few_clusters_stretch(np.array([2, 5, 30])) == pytest.approx(
+        [12.7062 / 1.959964, 2.776445 / 1.959964, 2.04523 / 1.959964], rel=1e-5
+    )  # two-sided 5 % points of t with 1, 4 and 29 degrees of freedom, from a table
+
+
+def test_percentiles_are_widened_about_the_estimate():
+    """Resamples from .40 to .60 about .50, four degrees of freedom: 1.4166 times as far on either side."""
+    draws = np.linspace(0.4, 0.6, 2001)[None]
+    low, high = widened_percentiles(np.array([0.5]), draws, np.array([5]))
+    assert (low[0], high[0]) == pytest.approx((0.5 - 0.095 * 1.41658, 0.5 + 0.095 * 1.41658), rel=1e-4)
+    low, high = widened_percentiles(np.array([0.55]), draws, np.array([5]))
+    assert (low[0], high[0]) == pytest.approx((0.55 - 0.145 * 1.41658, 0.55 + 0.045 * 1.41658), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "size", "clusters", "by_score"),
+    [
+        (0.5, 100, 20, False),
+        (0.5, 100, 19, True),  # their resamples are too coarse
+        (0.3, 100, 50, False),  # thirty errors
+        (0.29, 100, 50, True),  # 29 right ones
+        (0.71, 100, 50, True),  # 29 errors
+    ],
+)
+def test_wilson_stands_in_where_clusters_or_errors_are_few(estimate, size, clusters, by_score):
+    data = found(estimate, estimate * (1 - estimate) / size, clusters)
+    draws = np.linspace(estimate - 0.3, estimate + 0.2, 401)[None]  # nothing like a score interval
+    ends = cluster_interval(data, draws)
+    expected = wilson(data) if by_score else widened_percentiles(data.estimate, draws, data.clusters)
+    assert [end[0] for end in ends] == pytest.approx([end[0] for end in expected])
+
+
+def test_wilson_takes_student_s_quantile_for_few_clusters():
+    """By hand for 5 of 10 with t = 2.776: centre .5, half √(.025 + t² / 400) · t / (1 + t² / 10)."""
+    t = 2.776445
+    half = t / (1 + t**2 / 10) * np.sqrt(0.025 + t**2 / 400)
+    low, high = wilson(found(0.5, 0.025, 5))
+    assert (low[0], high[0]) == pytest.approx((0.5 - half, 0.5 + half), rel=1e-5)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import silhouette_score
 
 from metassay.stats.rank_correlation import cluster_order, mean_silhouette
@@ -59,3 +60,18 @@ def test_silhouette_equals_scikit_learn():
         division = rng.integers(0, 4, 15)
         expected = silhouette_score(distance, division, metric="precomputed")
         assert mean_silhouette(distance, division) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_groups_are_those_of_average_linkage_with_the_widest_silhouette(seed):
+    """scikit-learn's average linkage at every number of groups, and its silhouettes."""
+    rng = np.random.default_rng(seed)
+    points = rng.random((9, 2))
+    distance = np.linalg.norm(points[:, None] - points, axis=2) / 2
+    divisions = [
+        AgglomerativeClustering(count, metric="precomputed", linkage="average").fit_predict(distance)
+        for count in range(2, 9)
+    ]
+    best = max(divisions, key=lambda division: silhouette_score(distance, division, metric="precomputed"))
+    _, group = cluster_order(1 - distance)
+    assert ((group[:, None] == group) == (best[:, None] == best)).all()

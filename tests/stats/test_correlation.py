@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metassay.stats.correlation import correlate, system_agreement
+from metassay.stats.correlation import correlate, neighbour_correlation, system_agreement
 
 ORACLES = {
     "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
@@ -60,3 +60,12 @@ def test_scores_as_given_tie_only_when_equal():
         stats.spearmanr(human, metric).statistic
     )
     assert float(system_agreement("kendall", human, metric)) != pytest.approx(exact)
+
+
+def test_neighbours_of_shuffled_values_are_alike_by_chance():
+    """In short series r is about -1 / n where nothing runs, and its p-value about ½."""
+    rng = np.random.default_rng(0)
+    p = [neighbour_correlation(rng.random(10))[1] for _ in range(2000)]
+    assert np.mean(p) == pytest.approx(0.5, abs=0.03)
+    r, _ = neighbour_correlation(np.array([1.0, 2.0, 3.0, 4.0]))
+    assert r == pytest.approx((1.5 * 0.5 - 0.5 * 0.5 + 0.5 * 1.5) / 5)  # deviations -1.5, -.5, .5, 1.5

@@ -1,6 +1,6 @@
 """The label permutation test against enumeration of every arrangement, and its freedom from block effects."""
 
-from itertools import pairwise, permutations, product
+from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -99,3 +99,24 @@ def test_groups_of_one_unit_cannot_be_tested():
     assert np.isnan(alone.p[0])
     assert np.isnan(alone.p_family[0])
     assert np.isnan(p_values(right, total, np.array([0, 0, 0, 0, 0, 1]), [0, 6]).p[0])
+
+
+def test_the_family_compares_with_the_largest_statistic_of_all_columns():
+    """Two columns, every arrangement of four and four units: an even column makes the uneven one less rare."""
+    rng = np.random.default_rng(7)
+    total = np.full(8, 4)
+    columns = [rng.integers(0, 5, 8), np.array([4, 3, 4, 2, 1, 2, 0, 2])]
+    labels = np.repeat([0, 1], 4)
+    arrangements = [np.isin(np.arange(8), chosen).astype(int) for chosen in combinations(range(8), 4)]
+    table = np.array(
+        [[both_statistics(own, total, each, [0, 8]) for own in columns] for each in arrangements]
+    )
+    observed = np.array([both_statistics(own, total, labels, [0, 8]) for own in columns])
+    largest = table.max(axis=1, keepdims=True)
+    expected = (largest >= observed * (1 - 1e-9)).mean(axis=0).max(axis=1)
+    alone = (table >= observed * (1 - 1e-9)).mean(axis=0).max(axis=1)
+    right = np.stack(columns, axis=1)
+    found = p_values(right, total[:, None].repeat(2, axis=1), labels, [0, 8], permutations=20_000)
+    assert found.p_family == pytest.approx(expected, abs=0.012)
+    assert found.p == pytest.approx(alone, abs=0.012)
+    assert (expected > alone + 0.03).any()

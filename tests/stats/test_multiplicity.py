@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import norm as normal
 from scipy.stats import t as student
 
 from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.multiplicity import holm, may_be_best
+from metassay.stats.multiplicity import benjamini_yekutieli, holm, may_be_best
 
 
 def test_example_of_the_step_down_rule():
@@ -84,3 +85,55 @@ def test_a_single_cluster_tells_nothing_apart():
     top, p = may_be_best(np.array([0.9, 0.1]), np.zeros((2, 10)), 1)
     assert top.all()
     assert p.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(("z", "kept"), [(1.48, True), (1.84, False)])
+def test_who_may_be_best_is_told_at_five_per_cent(z, kept):
+    """A lead of 1.48 standard errors has p = .07 and proves nothing; one of 1.84 has p = .033."""
+    values = np.zeros((2, 10_000))
+    values[0] = np.tile([1.0, -1.0], 5000) + z / 100
+    top, p = may_be_best(values.mean(axis=1), resampled(values, 8000), 10_000)
+    assert p[1] == pytest.approx(normal.sf(z), abs=0.01)
+    assert top.tolist() == [True, kept]
+
+
+def test_no_estimate_is_impossible():
+    values = np.stack([np.full(100, 0.9), np.full(100, 0.1)]) + np.random.default_rng(0).normal(
+        0, 0.01, (2, 100)
+    )
+    _, p = may_be_best(values.mean(axis=1), resampled(values, 99), 100)
+    assert p[1] == pytest.approx(1 / 100)
+
+
+def test_who_may_be_best_among_few_clusters_is_as_with_draws_that_stray_further():
+    rng = np.random.default_rng(5)
+    estimate, strays = np.array([0.8, 0.7]), rng.normal(0, 0.3, (2, 500))
+    wider = student.ppf(0.975, 5) / normal.ppf(0.975)
+    _, few = may_be_best(estimate, estimate[:, None] + strays, 6)
+    _, many = may_be_best(estimate, estimate[:, None] + wider * strays, 10**9)
+    _, plain = may_be_best(estimate, estimate[:, None] + strays, 10**9)
+    assert few[1] == pytest.approx(many[1])
+    assert few[1] > plain[1]
+
+
+def test_leads_of_means_that_never_differ_are_measured_in_half_observations():
+    """Ten clusters, and a third estimate that differs by chance: of two that are always equal, none is out."""
+    rng = np.random.default_rng(6)
+    values = rng.random((2, 10))[[0, 0, 1]]
+    estimate = values.mean(axis=1)
+    draws = resampled(values, 400)
+    top, p = may_be_best(estimate, draws, 10)
+    assert np.isfinite(p).all()
+    assert top[0] == top[1]
+    alone, _ = may_be_best(estimate[[0, 2]], draws[[0, 2]], 10)
+    assert top[[0, 2]].tolist() == alone.tolist()
+
+
+def test_the_step_up_rule_under_any_dependence():
+    """By hand: 1 + ½ + ⅓ = 11/6; .01 · 3, .02 · 3/2 and .04 · 1 times that, never falling from the last back."""
+    assert benjamini_yekutieli([0.04, 0.01, 0.02]) == pytest.approx(
+        [0.04 * 11 / 6, 0.03 * 11 / 6, 0.03 * 11 / 6]
+    )
+    adjusted = benjamini_yekutieli([0.04, np.nan, 0.03])
+    assert adjusted[[0, 2]] == pytest.approx([0.06, 0.06])
+    assert np.isnan(adjusted[1])

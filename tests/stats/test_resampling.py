@@ -19,7 +19,9 @@ from metassay.stats.resampling import (
     from_mean_statistics,
     mean_statistics,
     paired_bootstrap,
+    resampled_blocks,
     resampled_scores,
+    subset_blocks,
     subset_counts,
 )
 
@@ -154,3 +156,23 @@ def test_a_mean_skips_what_is_undefined():
     found = from_mean_statistics(statistics.sum(axis=1))
     assert found[0] == 2.0
     assert np.isnan(found[1])
+
+
+def test_blocks_of_draws_are_independent_and_follow_seed_and_stream():
+    def blocks(seed=0, key=(1, 2)):
+        return [block.tolist() for block in resampled_blocks(7, 7, 250, seed, key)]
+
+    own = blocks()
+    assert [len(block) for block in own] == [100, 100, 50]
+    assert own[0] != own[1]
+    assert own[0][:50] != own[2]
+    assert own == blocks()
+    assert own != blocks(seed=1)
+    assert own != blocks(key=(1, 3))
+    assert all(sum(row) == 7 for block in own for row in block)
+
+
+def test_subsets_hold_as_many_units_as_asked_for():
+    for block in subset_blocks(9, 4, 120, 0, (0,)):
+        np.testing.assert_array_equal(block.sum(axis=1), 4)
+        assert set(np.unique(block)) == {0.0, 1.0}

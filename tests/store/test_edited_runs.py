@@ -75,12 +75,13 @@ def test_the_place_of_a_fault_is_named(runs) -> None:
     result = json.loads(file.read_text())
     result["contexts"]["domain"]["local_accuracy"][1]["accuracy"] = 1.5
     file.write_text(json.dumps(result))
-    for reader in (report, recommend, lambda run: compare(run, run), overview):
+    for reader in (report, recommend, lambda run: compare(run, run)):
         with pytest.raises(
             InputError, match=r"local_accuracy\[1\]\.accuracy: 1\.5 is out of bounds"
         ) as error:
             reader(runs / "one")
         assert str(error.value).startswith(str(file)[:40])
+    assert "local_accuracy[1].accuracy: 1.5 is out of bounds" in overview(runs / "one").runs[0]["error"]
 
 
 BROKEN = {
@@ -96,11 +97,12 @@ def test_files_that_somebody_wrote_over(runs, name) -> None:
     for content in BROKEN[name]:
         (runs / "one" / name).write_text(content, encoding="latin-1")
         said = []
-        for reader in (report, recommend, lambda run: compare(run, runs / "two"), overview):
+        for reader in (report, recommend, lambda run: compare(run, runs / "two")):
             try:
                 reader(runs / "one")
             except InputError as error:
                 said.append(str(error))
+        said += [run["error"] for run in overview(runs).runs if run["error"]]
         assert all(len(text) <= 500 and text.count("\n") <= 1 for text in said)
         assert said or name == "results/examples.json", content
 

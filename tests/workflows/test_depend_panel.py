@@ -44,6 +44,21 @@ def test_each_metric_is_measured_against_the_z_scores_of_the_others(table):
     assert found.to_dict()["comparisons"] == []
 
 
+def test_a_panel_with_gaps_is_the_mean_of_the_z_scores_that_are_there(table):
+    """`a` lies ten points above the others and lacks a third of its scores: only z-scores can be averaged so."""
+    gaps = table.with_columns(a=pl.when(pl.col("seg_id") % 3 > 0).then(pl.col("a") + 10))
+    found = metassay.depend(gaps, panel=True, lower_is_better=["ter"], bootstraps=0, draws=19).to_dict()
+    ordered = gaps.sort("system", "seg_id")
+    arrays = [
+        ordered[name].cast(float).fill_null(np.nan).to_numpy() * (-1 if name == "ter" else 1)
+        for name in ("a", "b", "ter")
+    ]
+    panel = np.nanmean([stats.zscore(own, nan_policy="omit") for own in arrays], axis=0).reshape(4, 60)
+    expected = system_dependence(panel, ordered["fan"].to_numpy().reshape(4, 60), bootstraps=0)
+    entry = next(entry for entry in found["metrics"] if entry["metric"] == "fan")
+    assert entry["sysdep"] == pytest.approx(expected.sysdep)
+
+
 def test_the_page_and_the_command_never_speak_of_people(table, tmp_path, capsys):
     table.write_csv(tmp_path / "t.csv")
     command = ["depend", str(tmp_path / "t.csv"), "--panel", "--bootstraps", "10", "--draws", "19", "-q"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from types import SimpleNamespace
 
 import jsonschema
 import numpy as np
@@ -12,8 +13,10 @@ import pytest
 
 import metassay
 from metassay.cli import run
+from metassay.data.verdicts import PAIRS
 from metassay.errors import InputError
 from metassay.schemas import schema
+from metassay.workflows.judge_tables import Docket, _settled
 
 RIGHT = {"GPT-4": 0.845, "PaLM2": 0.705, "Falcon": 0.564, "ChatGPT": 0.400}
 SAME = {"GPT-4": 0.928, "PaLM2": 0.723, "Falcon": 0.415, "ChatGPT": 0.659}
@@ -271,3 +274,29 @@ def test_where_people_say_nothing_accuracy_is_null_and_the_sentence_says_so():
     assert (row["accuracy"], row["low"], row["base_rate"], row["length_bias"]) == (None, None, None, None)
     assert row["both_orders_same"] is not None
     assert "nothing from people" in result.sentences()[0]
+
+
+def test_a_verdict_counts_for_one_system_and_against_the_other():
+    """Judge j calls a better than b on item 1, and cannot decide on item 2."""
+    frame = pl.DataFrame(
+        {
+            "judge": ["j", "j"],
+            "item": ["1", "2"],
+            "system_1": ["a", "a"],
+            "system_2": ["b", "b"],
+            "value": [1.0, 0.5],
+            "gold": [0.0, None],
+        }
+    )
+    docket = Docket(SimpleNamespace(frame=frame, kind=PAIRS, has=lambda *_: True))
+    assert docket.systems == ["a", "b"]
+    np.testing.assert_array_equal(docket.matrix("j"), [[1.0, 0.5], [0.0, 0.5]])
+    np.testing.assert_array_equal(docket.human, [[0.0, np.nan], [1.0, np.nan]])
+
+
+@pytest.mark.parametrize(
+    ("said", "settled"), [([1, 1], 1), ([0, 0, 0], 0), ([1, 0], 0.5), ([1, 1, 0], 0.5), ([1, 0.5], 0.5)]
+)
+def test_verdicts_that_differ_are_a_tie(said, settled):
+    frame = pl.DataFrame({"value": pl.Series(said, dtype=pl.Float64)})
+    assert frame.select(_settled(pl.col("value"))).item() == settled

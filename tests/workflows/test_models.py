@@ -6,7 +6,7 @@ import hashlib
 import json
 
 from metassay.cli import run
-from metassay.workflows.models import models
+from metassay.workflows.listing import models
 
 
 def cached(folder, name: str, files: dict[str, str]):

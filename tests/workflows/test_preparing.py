@@ -91,3 +91,17 @@ def test_runs_without_a_named_unit_are_warned_of(runs) -> None:
     found = assay(Dataset("mt", pl.DataFrame(rows), language="en"), contexts=["system"], **FAST).to_dict()
     assert found["cluster"]["column"] == "item"
     assert any("in runs" in warning for warning in found["warnings"]) is runs
+
+
+def test_documents_of_two_test_sets_are_two() -> None:
+    """`d1` of en-de and `d1` of zh-en have nothing in common but their name."""
+    pairs = ["en-de"] * 3 + ["zh-en"] * 3
+    unit = clusters(dataset(doc_id=["d1", "d1", "d2", "d1", "d1", "d2"], lp=pairs), "doc_id")
+    assert len(np.unique(unit.codes)) == 4
+    assert clusters(dataset(doc_id=["d1", "d1", "d2", "d1", "d1", "d2"], lp=pairs), None).column == "doc_id"
+
+
+def test_an_output_without_a_document_stands_for_its_item() -> None:
+    unit = clusters(dataset(doc_id=["d1", "d1", None, None, "d2", "d2"]), "doc_id")
+    assert len(np.unique(unit.codes)) == 4
+    assert unit.notes == ("4 outputs have no doc_id: for them the item is the independent unit.",)

@@ -34,7 +34,7 @@ def run_models(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Which neural models are on this machine: size, hash, languages, licence."""
-    from metassay.workflows.models import models
+    from metassay.workflows.listing import models
 
     result = models(*(folder or []))
     if json:

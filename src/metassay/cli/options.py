@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from metassay.data.dataset import Dataset
 
 OUTPUT, LLM = "Output", "Language model"
+SCHEMA = "https://json-schema.org/draft/2020-12/schema"
+_KINDS: dict[Any, str] = {bool: "boolean", int: "integer", float: "number"}
 
 
 def _option(*names: str, text: str, panel: str, **more: Any) -> Any:
@@ -151,6 +153,19 @@ def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
     return found
 
 
+def part_numbers(text: str | None) -> range | None:
+    """`"3"` or `"0-9"` as numbers; None where none were named."""
+    if text is None:
+        return None
+    first, _, last = text.partition("-")
+    numbers = [
+        int(one) for one in (first, last or first) if one.isascii() and one.isdigit() and len(one) < 10
+    ]
+    if len(numbers) < 2 or numbers[0] > numbers[1]:
+        raise InputError(f"--parts {text!r} is neither a number nor two such as 0-9.")
+    return range(numbers[0], numbers[1] + 1)
+
+
 def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with each parameter that is an options dataclass replaced by its fields.
 
@@ -175,7 +190,8 @@ def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
         given = {
             name: _plain(values[name]) for name, one in parameters.items() if values[name] != one.default
         }
-        given.pop("out", None)  # the folder itself
+        for name in ("out", "parts"):  # the folder itself, and what one of several processes does
+            given.pop(name, None)
         token = CALLED.set({"command": function.__name__.removeprefix("run_"), **given})
         try:
             return function(**made, **own)
@@ -238,3 +254,40 @@ def _shown(known: Option, name: str, annotation: Any, default: Any) -> tuple[Any
     flags = known.flags or ("--" + name.replace("_", "-"),)
     shown = typer.Option(*flags, help=known.text, rich_help_panel=known.panel, metavar=known.metavar)
     return Annotated[kind, shown], default
+
+
+def schema_of(commands: Mapping[str, Mapping[str, Any]], common: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of a file that names one of the commands and any of its options."""
+    return {
+        "$schema": SCHEMA,
+        "title": "Options of a metassay command",
+        "oneOf": [
+            {
+                "title": name,
+                "type": "object",
+                "required": ["command"],
+                "properties": {
+                    "command": {"const": name},
+                    **common,
+                    **{key: _described(one) for key, one in parameters.items()},
+                },
+                "additionalProperties": False,
+            }
+            for name, parameters in commands.items()
+        ],
+    }
+
+
+def _described(one: Any) -> dict[str, Any]:
+    """One option: its type, what it does, its default."""
+    asked = one.type_descriptor.annotation
+    kind = next((named for known, named in _KINDS.items() if asked in (known, known | None)), "string")
+    forms: dict[str, Any] = {"type": kind}
+    if kind == "string" or one.multiple or one.nargs == -1:
+        plain = {"type": ["string", "number"]}
+        forms = {"anyOf": [plain, {"type": "array", "items": plain}]}
+        if one.metavar and "=" in one.metavar:
+            forms["anyOf"].append({"type": "object"})
+    about = {"description": one.help} if getattr(one, "help", None) else {}
+    default = one.default if isinstance(one.default, str | int | float) else None
+    return {**forms, **about, **({} if default is None else {"default": default})}

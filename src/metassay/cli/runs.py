@@ -12,17 +12,16 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import criteria
+from metassay.cli.options import criteria, schema_of
 from metassay.cli.printing import print_table, say
 from metassay.errors import InputError, Place, UnknownName
 
 FROM_FILES = ("assay", "check", "demo", "score", "perturb", "rank", "depend", "aggregate", "judge")
 """The commands that a file of options may name."""
-SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 FOLDER = "folder"
+CALL = "call.json"
 _WORKING = "Paths are relative to this folder; default the current one."
 _AGAIN = "Run the same command again with this --out, or from Python the same function with this `out`."
-_KINDS: dict[Any, str] = {bool: "boolean", int: "integer", float: "number"}
 
 
 def run_run(
@@ -54,20 +53,35 @@ def run_resume(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Go on with a run that was stopped, as the command that began it; a finished one is looked through."""
-    file = run / "call.json"
+    asked = _begun(run)
+    asked |= {
+        name: value for name, value in (("workers", workers), ("json", json), ("quiet", quiet)) if value
+    }
+    _carry_out(asked, run / CALL)
+
+
+def run_work(
+    run: Annotated[Path, typer.Argument(help="A run folder, or a file as for `run`.", metavar="RUN")],
+    *,
+    parts: Annotated[str, typer.Option("--parts", "--part", help="A number, or two such as 0-9.")],
+    workers: Annotated[int | None, typer.Option(help="Threads; default as before.")] = None,
+) -> None:
+    """Score some parts of an assay, as one of many processes; once all are done, `resume` ends it."""
+    asked = _begun(run) if run.is_dir() else read_config(run)
+    _carry_out(asked | {"parts": parts} | ({} if workers is None else {"workers": workers}), run)
+
+
+def _begun(run: Path) -> dict[str, Any]:
+    """The options of the command that began a run."""
+    file = run / CALL
     if not file.is_file():
         raise InputError(
-            "nothing here says which command began the run.",
-            place=Place(file=str(run)),
-            remedy=_AGAIN,
+            "nothing here says which command began the run.", place=Place(file=str(run)), remedy=_AGAIN
         )
     asked = read_config(file) | {"out": str(run.absolute())}
     if "-" in asked.get("data", []):
         raise InputError("its data came from standard input.", place=Place(file=str(run)), remedy=_AGAIN)
-    asked |= {
-        name: value for name, value in (("workers", workers), ("json", json), ("quiet", quiet)) if value
-    }
-    _carry_out(asked, file)
+    return asked
 
 
 def read_config(file: Path) -> dict[str, Any]:
@@ -150,39 +164,8 @@ def _parameters(name: str) -> dict[str, Any]:
 
 def config_schema() -> dict[str, Any]:
     """The JSON schema of a file of options: for each command, what it takes."""
-    return {
-        "$schema": SCHEMA,
-        "title": "Options of a metassay command",
-        "oneOf": [
-            {
-                "title": name,
-                "type": "object",
-                "required": ["command"],
-                "properties": {
-                    "command": {"const": name},
-                    FOLDER: {"type": "string", "description": _WORKING},
-                    **{key: _described(one) for key, one in _parameters(name).items()},
-                },
-                "additionalProperties": False,
-            }
-            for name in FROM_FILES
-        ],
-    }
-
-
-def _described(one: Any) -> dict[str, Any]:
-    """One option: its type, what it does, its default."""
-    asked = one.type_descriptor.annotation
-    kind = next((named for known, named in _KINDS.items() if asked in (known, known | None)), "string")
-    forms: dict[str, Any] = {"type": kind}
-    if kind == "string" or one.multiple or one.nargs == -1:
-        plain = {"type": ["string", "number"]}
-        forms = {"anyOf": [plain, {"type": "array", "items": plain}]}
-        if one.metavar and "=" in one.metavar:
-            forms["anyOf"].append({"type": "object"})
-    about = {"description": one.help} if getattr(one, "help", None) else {}
-    default = one.default if isinstance(one.default, str | int | float) else None
-    return {**forms, **about, **({} if default is None else {"default": default})}
+    common = {FOLDER: {"type": "string", "description": _WORKING}}
+    return schema_of({name: _parameters(name) for name in FROM_FILES}, common)
 
 
 def run_recommend(
@@ -290,7 +273,10 @@ def run_serve(
     port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.", min=0, max=65535)] = 8017,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Show runs in the browser: reports, accuracy from run to run, what changed. Ctrl-C ends it."""
+    """Show runs in the browser: what changed, every pair, reports, notes. Ctrl-C ends it.
+
+    Needs: pip install 'metassay[serve]'
+    """
     from metassay.serve.server import RunServer
 
     with RunServer(runs, host=host, port=port) as server:

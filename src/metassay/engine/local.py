@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from metassay.data.rankings import RankedLists, grade_mappings, ranked_lists
 from metassay.engine.batches import Digests, Rows, distinct
-from metassay.errors import Heard, InputError, MetricFailure, Notes, repeat
+from metassay.errors import Heard, InputError, MetassayError, MetricFailure, Notes, PartsDone, repeat
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.ranking_base import RankingMetric, score_rankings
 from metassay.plugins import defined_at, source_hash
@@ -70,10 +70,12 @@ def score_rows(
     *,
     workers: int | None = None,
     parts: Parts | None = None,
+    only: Collection[int] | None = None,
     progress: Progress | None = None,
 ) -> Scored:
     """Every metric on every row. Metrics share a batch, so that those of a family share their work.
 
+    With `only`, those batches are scored and kept, and `PartsDone` is raised: whoever has all goes on.
     Rankings take another way: all measures in one pass over grades, with nothing worth keeping.
     """
     for metric in metrics:
@@ -86,12 +88,15 @@ def score_rows(
         futures = {
             pool.submit(_score_piece, metrics, number, piece, kept, heard): number
             for number, piece in enumerate(pieces)
+            if only is None or number in only
         }
         found: dict[int, Piece] = {}
         for done, future in enumerate(_finished(futures), start=1):
             found[futures[future]] = future.result()
             if progress is not None:
-                progress("scoring", done, len(pieces))
+                progress("scoring", done, len(futures))
+    if only is not None:
+        raise _parts_done(sorted(found), len(pieces))
     ordered = [found[number] for number in range(len(pieces))]
     for piece in ordered:
         repeat(note for _, _, notes in piece.values() for note in notes)
@@ -99,6 +104,12 @@ def score_rows(
         {m.spec: np.concatenate([np.empty(0), *(piece[m.spec][0] for piece in ordered)]) for m in metrics},
         {m.spec: sum(piece[m.spec][1] for piece in ordered) for m in metrics},
     )
+
+
+def _parts_done(numbers: Sequence[int], count: int) -> MetassayError:
+    if not numbers:
+        return InputError(f"this run has no such part: its {count} are numbered from 0 to {count - 1}.")
+    return PartsDone(f"Scored and kept: {len(numbers)} of {count} parts, from {numbers[0]} to {numbers[-1]}.")
 
 
 def measured_cost(metrics: Sequence[Metric], rows: Rows) -> dict[str, float]:

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.llm.answers import Answer, Request
-from metassay.llm.asking import HOW_TO_NAME_ONE, Asker, LlmSettings
-from metassay.llm.reading import (
+from metassay.llm.answers import (
+    Answer,
+    Request,
     fill_known,
     language_name,
     read_errors,
@@ -35,6 +35,7 @@ from metassay.llm.reading import (
     read_score,
     shipped_prompt,
 )
+from metassay.llm.asking import HOW_TO_NAME_ONE, Asker, LlmSettings
 from metassay.metrics.base import Batch, Metric, Scores
 
 DIRECT, RUBRIC, SPANS, PAIRWISE = MODES = ("direct", "rubric", "spans", "pairwise")

@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from metassay import plugins
 from metassay.data.dataset import Dataset
@@ -21,7 +21,6 @@ from metassay.specs import parse_spec, parse_value, refuse_repeats, single_parts
 
 MODULES = (
     "bleu",
-    "nltk_bleu",
     "chrf",
     "ter",
     "rouge",
@@ -224,3 +223,16 @@ def sentinels_beside(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     """The metrics that know nothing, but for those that were asked for as metrics."""
     asked = {metric.spec for metric in metrics}
     return tuple(sentinel for kind in SENTINELS if (sentinel := kind()).spec not in asked)
+
+
+class Costs(NamedTuple):
+    """Of each metric its class of cost, and of those that are paid for what requests cost."""
+
+    classes: dict[str, str]
+    prices: dict[str, tuple[float, ...]]
+
+
+def costs_of(metrics: Sequence[Metric]) -> Costs:
+    """The costs of metrics, by spec."""
+    prices = {metric.spec: tuple(metric.price) for metric in metrics if metric.price is not None}
+    return Costs({metric.spec: metric.cost_class for metric in metrics}, prices)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from metassay.errors import InputError
-from metassay.llm.answers import Answer, Request
+from metassay.llm.answers import NOT_KNOWN, Answer, Request, fill, language_name, read_prompt
 from metassay.llm.asking import HOW_TO_NAME_ONE, Asker, LlmSettings
-from metassay.llm.reading import NOT_KNOWN, fill, language_name, read_prompt
 from metassay.perturbations.base import Perturbation, View
 from metassay.stats.random import Keys, Stream
 from metassay.tasks.base import Task

@@ -32,6 +32,7 @@ class Reordering(Perturbation[Ranking]):
     """A perturbation that only changes the order. `copy` numbers independent versions of the same list."""
 
     edits: ClassVar[OutputKind] = OutputKind.RANKING
+    by_words: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"grades"})
     copy: int = 1
 

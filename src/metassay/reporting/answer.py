@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from metassay.reporting.findings import GLOBAL, Choice, Column, Estimate, Findings
+from metassay.reporting.findings import GLOBAL, Choice, Column, Estimate, Findings, brief, share
+from metassay.reporting.people import people_lead, people_sentences, side
 from metassay.reporting.wording import (
     Sentence,
     about,
-    digits_for,
-    interval,
     joined,
     named,
     percent,
@@ -18,7 +18,7 @@ from metassay.reporting.wording import (
     sentence,
 )
 
-_NOT_SHOWN = "For no {column:column} is another metric shown to be more accurate; it runs {range}."
+_NOT_SHOWN = "For no {column:column} is another metric shown to be more accurate; {it} runs {range}."
 
 
 def answer(findings: Findings) -> list[Sentence]:
@@ -27,7 +27,39 @@ def answer(findings: Findings) -> list[Sentence]:
     if best is None:
         return [sentence("No pair could be scored, so there is no metric to recommend here.")]
     places = [place for column in findings.columns if (place := _where(findings, column, best.metric))]
-    return [_verdict(findings, best), *places]
+    people = findings.people
+    if people is None:
+        return [_verdict(findings, best), *places]
+    opening = [_verdict(findings, best), side(people)]
+    if people["followed"]:
+        opening = [people_lead(people, tells(findings.task)), _by_rule(findings, people, best)]
+    rules = [_on(findings.pairs, place) for place in places]
+    return [*opening, *people_sentences(people), *rules]
+
+
+def _on(pairs: str, said: Sentence) -> Sentence:
+    """A sentence that says of which pairs it speaks: `On pairs made worse by rule, for no domain …`."""
+    first, *rest = said.spans
+    return sentence(
+        "On {pairs}, {said}", pairs=pairs, said=Sentence((replace(first, text=_small(first.text)), *rest))
+    )
+
+
+def _small(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _by_rule(findings: Findings, people: Mapping[str, Any], best: Estimate) -> Sentence:
+    """What rules say where people are followed: their own choice, and how the followed one does there."""
+    chosen = findings.overall[people["by_rule"]["metric"]]
+    return sentence(
+        "{chosen:metric} {tells} in {share}, {best:metric} in {own:figure}.",
+        chosen=chosen.metric,
+        tells=tells(findings.task),
+        share=share(chosen, findings.pairs),
+        best=best.metric,
+        own=brief(best),
+    )
 
 
 def answer_lines(recommended: Mapping[str, Any]) -> list[str]:
@@ -42,36 +74,15 @@ def answer_lines(recommended: Mapping[str, Any]) -> list[str]:
         f"On {row['context']} ({row['column']}) use {row['metric']}." for row in settled["exceptions"][:5]
     ]
     more = len(settled["exceptions"]) - 5
-    return [*lines, f"{plural(more, 'more exception')} in the tables below."] if more > 0 else lines
+    lines += [f"{plural(more, 'more exception')} in the tables below."] if more > 0 else []
+    people = recommended.get("people")
+    return [*lines, *map(str, [side(people), *people_sentences(people)])] if people else lines
 
 
 def tells(task: str) -> str:
     """What a good metric does, for the task: `tells a better translation from a worse one`."""
     known = about(task)
     return f"tells a better {known.one if known else 'output'} from a worse one"
-
-
-def share(estimate: Estimate, pairs: str = "pairs") -> Sentence:
-    """`91 % of pairs (95 % interval 90–92)` as a phrase; `pairs` says what they are."""
-    digits = digits_for(estimate.low, estimate.high)
-    if estimate.low is None:
-        return sentence("{share} of {pairs}", share=percent(estimate.accuracy, digits=digits), pairs=pairs)
-    return sentence(
-        "{share:figure} of {pairs}{note:note} (95\u202f% interval {range:figure})",
-        share=percent(estimate.accuracy, digits=digits),
-        pairs=pairs,
-        note="accuracy",
-        range=interval(estimate.low, estimate.high, digits=digits),
-    )
-
-
-def brief(estimate: Estimate) -> str:
-    """`78 % (75–80)`."""
-    digits = digits_for(estimate.low, estimate.high)
-    text = percent(estimate.accuracy, digits=digits)
-    if estimate.low is None:
-        return text
-    return f"{text} ({interval(estimate.low, estimate.high, digits=digits)})"
 
 
 def _verdict(findings: Findings, best: Estimate) -> Sentence:
@@ -119,6 +130,8 @@ def _equals(findings: Findings, best: Estimate) -> list[str]:
 
 def _where(findings: Findings, column: Column, best: str) -> Sentence | None:
     """Where in one column the globally best metric holds, and what to use elsewhere."""
+    people = findings.people
+    it = sentence("it") if people is None else sentence("{best:metric}", best=best)
     estimates = column.of(best)
     if not estimates:
         return None
@@ -138,15 +151,17 @@ def _where(findings: Findings, column: Column, best: str) -> Sentence | None:
         )
     changes = [change for item in estimates if (change := _replacement(findings, column, item))]
     if changes and len(findings.metrics) > 1:
-        return _changed(column, estimates, changes)
-    pattern = "By {column:column} it runs {range}."
-    if len(findings.metrics) > 1:
+        return _changed(column, estimates, changes, it)
+    pattern = "By {column:column} {it} runs {range}."
+    if len(findings.metrics) > 1 and not (people and people["followed"]):
         said = findings.claimed("lead") is not None
         pattern = _NOT_SHOWN if said else "It stays in the top group for every {column:column}, {range}."
-    return sentence(pattern, column=column.name, range=_range(estimates))
+    return sentence(pattern, column=column.name, it=it, range=_range(estimates))
 
 
-def _changed(column: Column, estimates: list[Estimate], changes: list[tuple[Estimate, Estimate]]) -> Sentence:
+def _changed(
+    column: Column, estimates: list[Estimate], changes: list[tuple[Estimate, Estimate]], it: Sentence
+) -> Sentence:
     advice = [
         sentence(
             "on {context:context} trust {other:metric}, right in {new:figure} against {old:figure}",
@@ -160,8 +175,9 @@ def _changed(column: Column, estimates: list[Estimate], changes: list[tuple[Esti
     kept = len(estimates) - len(changes)
     more = f" (and {plural(len(changes) - 2, 'more context')} below)" if len(changes) > 2 else ""
     return sentence(
-        "By {column:column} nothing speaks against it in {kept} of {total}; {advice}{more}.",
+        "By {column:column} nothing speaks against {it} in {kept} of {total}; {advice}{more}.",
         column=column.name,
+        it=it,
         kept=kept,
         total=len(estimates),
         advice=joined(advice),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from metassay.metrics.registry import labels_of
-from metassay.reporting.answer import brief
-from metassay.reporting.findings import Estimate, Findings
+from metassay.reporting.findings import Estimate, Findings, brief
 from metassay.reporting.wording import Sentence, count, listing, named, percent, plural, sentence
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from metassay.meta.contexts.claims import position
 from metassay.meta.contexts.evidence import PAIRS
-from metassay.reporting.wording import in_labels
+from metassay.reporting.wording import Sentence, digits_for, in_labels, interval, percent, sentence
 
 SENTINELS = frozenset({"length", "random", "constant", "random_per_system"})
 GLOBAL = "global"
@@ -126,6 +126,11 @@ class Findings:
             return None
         return [row for row in claims[kind] if all(row.get(key) == value for key, value in where.items())]
 
+    @property
+    def people(self) -> Mapping[str, Any] | None:
+        """What people say beside the pairs that were made; None where nobody was heard."""
+        return self.result.get("people") or None
+
     @cached_property
     def exceptions(self) -> dict[tuple[str, str], str] | None:
         """By column and context the metric to use instead of the first; None where there is no answer."""
@@ -149,7 +154,7 @@ def find(result: Mapping[str, Any], labels: Mapping[str, str] | None = None) -> 
     """Read an assay's JSON object, metrics by their labels; unknown keys are left in `Findings.result`."""
     result = in_labels(result, labels)
     rows = [*_rows(result.get("global")), *_rows(result.get("sentinels"))]
-    overall = {str(row["metric"]): _estimate(row, GLOBAL) for row in rows}
+    overall = {str(row["metric"]): estimate(row, GLOBAL) for row in rows}
     sentinels = _sentinels(result, overall)
     columns = tuple(
         _column(str(name), column or {}, _mapping(result.get("recommendation")).get(name), sentinels)
@@ -179,7 +184,7 @@ def _sentinels(result: Mapping[str, Any], overall: Iterable[str]) -> frozenset[s
 
 def _column(name: str, column: Mapping[str, Any], recommendation: Any, sentinels: frozenset[str]) -> Column:
     rows = [*_rows(column.get("local_accuracy")), *_rows(column.get("sentinels"))]
-    found = [_estimate(row, str(row.get("context"))) for row in rows]
+    found = [estimate(row, str(row.get("context"))) for row in rows]
     estimates = {(row.context, row.metric): row for row in found if row.context != GLOBAL}
     contexts = _ordered_contexts([row for row in estimates.values() if row.metric not in sentinels])
     return Column(
@@ -235,7 +240,8 @@ def _agreement(h2: Any) -> Agreement | None:
     )
 
 
-def _estimate(row: Mapping[str, Any], context: str) -> Estimate:
+def estimate(row: Mapping[str, Any], context: str = GLOBAL) -> Estimate:
+    """A row of accuracies as an estimate."""
     accuracy, low, high = (_float(row.get(key)) for key in ("accuracy", "low", "high"))
     return Estimate(str(row["metric"]), context, accuracy, low, high, row)
 
@@ -252,3 +258,26 @@ def _rows(value: Any) -> list[Mapping[str, Any]]:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value or {}
+
+
+def share(estimate: Estimate, pairs: str = "pairs") -> Sentence:
+    """`91 % of pairs (95 % interval 90–92)` as a phrase; `pairs` says what they are."""
+    digits = digits_for(estimate.low, estimate.high)
+    if estimate.low is None:
+        return sentence("{share} of {pairs}", share=percent(estimate.accuracy, digits=digits), pairs=pairs)
+    return sentence(
+        "{share:figure} of {pairs}{note:note} (95\u202f% interval {range:figure})",
+        share=percent(estimate.accuracy, digits=digits),
+        pairs=pairs,
+        note="accuracy",
+        range=interval(estimate.low, estimate.high, digits=digits),
+    )
+
+
+def brief(estimate: Estimate) -> str:
+    """`78 % (75–80)`."""
+    digits = digits_for(estimate.low, estimate.high)
+    text = percent(estimate.accuracy, digits=digits)
+    if estimate.low is None:
+        return text
+    return f"{text} ({interval(estimate.low, estimate.high, digits=digits)})"

@@ -20,7 +20,8 @@ from metassay.reporting.charts.heatmaps import agreement_chart
 from metassay.reporting.charts.theme import CATEGORY, TOKENS, config
 from metassay.reporting.findings import Column, Findings, find
 from metassay.reporting.pages import policy, templates
-from metassay.reporting.sections import accuracy, choice, h1, h2, methods
+from metassay.reporting.people import people_grids
+from metassay.reporting.sections import accuracy, choice, hypotheses, methods
 from metassay.reporting.sections.examples import examples
 from metassay.reporting.tables import Grid, plain_grids
 from metassay.reporting.wording import Sentence, about, count, in_labels, listing, plural
@@ -40,6 +41,7 @@ def summarize(result: Mapping[str, Any], labels: Mapping[str, str] | None = None
         "answer": answer(findings),
         "caveats": caveats(findings),
         "warnings": list(dict.fromkeys(str(warning) for warning in result.get("warnings") or ())),
+        "people": people_grids(findings),
         "numbers": _numbers(findings),
         "metrics": [_metric(findings, name) for name in findings.ordered],
         "overall": accuracy.overall_grid(findings),
@@ -100,12 +102,12 @@ def _column(findings: Findings, column: Column, position: int) -> dict[str, Any]
         "choices": choice.recommendation_grid(findings, column),
         "robust": choice.robust_sentence(column),
         "robustness": choice.robustness_grid(column),
-        "h1": h1.h1_grid(findings, column),
-        "h1_sentence": h1.h1_sentence(findings, column),
-        "h1_exchanged": h1.exchanged(column),
+        "h1": hypotheses.h1_grid(findings, column),
+        "h1_sentence": hypotheses.h1_sentence(findings, column),
+        "h1_exchanged": hypotheses.exchanged(column),
         "agreement": agreement_chart(agreement, column.name) if agreement else None,
-        "agreement_sentences": h2.agreement_sentences(findings, column),
-        "agreement_grid": h2.agreement_grid(findings, column),
+        "agreement_sentences": hypotheses.agreement_sentences(findings, column),
+        "agreement_grid": hypotheses.agreement_grid(findings, column),
     }
 
 

@@ -1,4 +1,4 @@
-"""Pages without scripts (many runs, system dependence), and what all pages share: templates and policy.
+"""The page of system dependence, without scripts, and what all pages share: templates and policy.
 
 Templates escape every text, and the policy lets nothing run but what the page was made with.
 """
@@ -17,14 +17,13 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from metassay.reporting.charts.accuracy import history_chart, metrics_of
 from metassay.reporting.charts.against_people import (
     curves_chart,
     deviations_chart,
     rank_flow_chart,
 )
-from metassay.reporting.charts.theme import FONT, SLOTS, TOKENS, Spec, data_uri, drawn, file_name
-from metassay.reporting.wording import about, count, in_labels, number, percent, probability
+from metassay.reporting.charts.theme import FONT, TOKENS, Spec, data_uri, drawn, file_name
+from metassay.reporting.wording import in_labels, number, percent, probability
 from metassay.stats.multiplicity import holm
 
 DEPENDENCE_WIDTH = 720
@@ -52,7 +51,6 @@ img { max-width: 100%%; background: #ffffff; border-radius: 4px; }
   th, td { border-bottom-color: %(dark_line)s; }
 }
 """
-NO_ACCURACY = {"running": "not finished yet", "finished": "no assay"}
 FIELDS = ("metric", "SysDep", "95 %", "constant", "ratio", "residual", "p equal", "p fair", "inverted pairs")
 CAPTIONS = {
     "curves": "Expected human score given the metric: all systems together (dashed), each system (grey), the"
@@ -110,51 +108,6 @@ def data_block(value: Any) -> Markup:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def render_overview(result: Mapping[str, Any], links: Mapping[str, str]) -> str:
-    """The page of an overview; `links` are the addresses of the runs that have a report, by folder."""
-    style, result = plain_style(), in_labels(result)
-    return (
-        templates()
-        .get_template("overview.html.j2")
-        .render(
-            policy=policy(style),
-            style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
-            runs=[_row(run, links.get(run["folder"])) for run in result["runs"]],
-            charts=_charts([run for run in result["runs"] if run["metrics"]]),
-            comparisons=[
-                {"title": f"{entry['before']} → {entry['after']}", "sentences": entry["sentences"]}
-                for entry in result["comparisons"]
-            ],
-        )
-    )
-
-
-def _charts(assays: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A picture per task that has at least two assays."""
-    tasks = sorted({run["task"] for run in assays})
-    by_task = {task: [run for run in assays if run["task"] == task] for task in tasks}
-    return [
-        {
-            "of": known.many if (known := about(task)) else task,
-            "source": data_uri(drawn(history_chart(runs), width=820)),
-            "left_out": metrics_of(runs)[SLOTS:],
-        }
-        for task, runs in by_task.items()
-        if len(runs) > 1
-    ]
-
-
-def _row(run: Mapping[str, Any], link: str | None) -> dict[str, Any]:
-    numbers = [run.get(name) for name in ("items", "outputs", "pairs")]
-    return {
-        "name": run["name"],
-        "link": link,
-        "task": known.many if (known := about(run["task"])) else run["command"],
-        "numbers": ["" if number is None else count(number) for number in numbers],
-        "answer": run["answer"] or NO_ACCURACY.get(run["state"], ""),
-    }
 
 
 def dependence_files(

@@ -10,7 +10,7 @@ import numpy as np
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.choice import in_steps
 from metassay.meta.contexts.drift import holds
-from metassay.meta.contexts.evidence import GLOBAL, Evidence, cost_rank
+from metassay.meta.contexts.evidence import GLOBAL, Evidence, Followed, cost_rank
 
 Row = dict[str, Any]
 _FEW_MOVABLE = 0.1  # a permutation test that moves less than this has next to no power
@@ -49,6 +49,10 @@ def _why(evidence: Evidence, context: str, entry: Mapping[str, Any]) -> str:
         return "No metric scored any pair here."
     column, place = evidence.contexts.index(context), evidence.metrics.index
     choice = place(entry["choice"])
+    if evidence.settled is not None and evidence.settled.people is not None:
+        scored = not np.isnan(evidence.accuracy[choice, column])
+        told = f"{_right_in(evidence, column, choice)} " if scored else ""
+        return told + followed_sentence(evidence.settled.people)
     by_accuracy, top = (
         [place(name) for name in entry["metrics"]],
         [place(name) for name in entry["top_group"]],
@@ -63,6 +67,18 @@ def _right_in(evidence: Evidence, column: int, choice: int) -> str:
         f"{evidence.metrics[choice]} tells a better output from a worse one in "
         f"{_percent(evidence.accuracy[choice, column])} % of {evidence.pairs} {place}"
         f"{_interval(evidence, choice, column)}."
+    )
+
+
+def followed_sentence(why: Followed) -> str:
+    """Why the choice is people's."""
+    own, other = (
+        f"{_percent(share)} %" + ("" if np.isnan(low) else f" ({_percent(low)}–{_percent(high)})")
+        for share, low, high in (why.accuracy, why.accuracy_of_rule)
+    )
+    return (
+        f"People are followed over all outputs: of pairs judged by people ({why.human}) it tells {own} "
+        f"right, {why.rule}, the choice by rule, {other}."
     )
 
 

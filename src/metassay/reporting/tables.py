@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from metassay.errors import UnknownName
-from metassay.reporting.answer import brief
-from metassay.reporting.findings import Estimate
+from metassay.reporting.findings import Estimate, brief
 from metassay.reporting.wording import NOTHING, Label, count, number, percent, probability
 
 Kind = Literal[

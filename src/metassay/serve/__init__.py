@@ -1,1 +1,1 @@
-"""The door in the browser: runs, read only, on this machine."""
+"""The door in the browser: runs, their pairs and reports, on this machine; only notes are written."""

@@ -19,7 +19,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, IntArray
+from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.random import from_seed
 
 MTME_SEED = 4
@@ -27,6 +28,12 @@ MTME_SEED = 4
 
 BLOCK = 2048
 """Flips evaluated at once: bounds memory, and is fixed so that results never depend on it."""
+
+CLOSED_FORM = 0.003
+"""SPA is drawn where its closed form is off by more per pair of systems: twice the noise of 1,000 draws."""
+
+FLIPS = 1000
+"""Draws where the closed form is poor."""
 
 TIE = 1e-11
 """Sums that differ by less than this share of their possible size are equal but for rounding."""
@@ -57,6 +64,42 @@ def agreement(p_human: FloatArray, p_metric: FloatArray) -> FloatArray:
     """`mean over pairs of 1 - |p^h - p^m|`, over the last axis."""
     agreed: FloatArray = 1.0 - np.abs(p_human - p_metric).mean(axis=-1)
     return agreed
+
+
+def soft_agreement(human: FloatArray, metrics: FloatArray, seed: int = 0) -> FloatArray:
+    """`agreement` of each metric with people, `[metrics]`: in closed form, or by draws where that is poor.
+
+    `human` is `[systems, segments]`, `metrics` `[metrics, systems, segments]`.
+    """
+    scores = np.concatenate([human[None], metrics])
+    poor = float(np.abs(normal_error(scores)).mean(axis=-1).max()) > CLOSED_FORM
+    p = flip_p_values(scores, from_seed(seed), FLIPS) if poor else normal_p_values(scores)
+    return agreement(p[0], p[1:])
+
+
+def drawn_agreement(
+    human: FloatArray,
+    metrics: FloatArray,
+    draws: ClusterBootstrap,
+    cluster: IntArray,
+    *,
+    rest: bool = False,
+) -> FloatArray:
+    """`agreement` of each metric under each draw's weights of clusters, `[metrics, draws]`, in closed form.
+
+    With `rest` under what the weights leave of 1: of random halves the other half.
+    """
+    first, second = np.triu_indices(len(human), 1)
+
+    def p_values(scores: FloatArray) -> FloatArray:
+        differences = scores[first] - scores[second]
+        columns = np.concatenate([differences, differences**2])
+        sums = draws.sums(columns, cluster)
+        sums = columns.sum(axis=1, keepdims=True) - sums if rest else sums
+        return upper_tail(sums[: len(first)].T, np.maximum(sums[len(first) :].T, 0))
+
+    people = p_values(human)  # a metric at a time keeps memory at pairs of systems by draws
+    return np.array([agreement(people, p_values(scores)) for scores in metrics])
 
 
 def normal_error(scores: FloatArray) -> FloatArray:

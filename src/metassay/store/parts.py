@@ -61,10 +61,10 @@ def write_json(path: Path, content: Any) -> None:
     write_bytes(path, (json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode())
 
 
-def write_frame(path: Path, frame: pl.DataFrame) -> None:
-    """A Parquet file."""
+def write_frame(path: Path, frame: pl.DataFrame, *, group: int | None = None) -> None:
+    """A Parquet file, in row groups of `group` rows."""
     buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd", statistics=False)
+    frame.write_parquet(buffer, compression="zstd", statistics=False, row_group_size=group)
     write_bytes(path, buffer.getvalue())
 
 

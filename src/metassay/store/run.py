@@ -7,12 +7,14 @@ pairs.parquet     outputs and their worse copies
 scores/, texts/   finished parts of scores, and of worse copies and what they take; immutable
 results/          tables and JSON
 report.html
+notes.txt         what people wrote about the run, if they did
 timings.json      with call.json alone outside the promise of identical bytes
 """
 
 from __future__ import annotations
 
 import json
+import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,6 +40,8 @@ from metassay.store.parts import (
 )
 
 MANIFEST = "manifest.json"
+GROUP = 2**14
+"""Rows of a row group in the tables of a finished run, so that a row out of millions is read in a moment."""
 CALL = "call.json"
 _LANGUAGES = ("HanTa", "simplemma", "natasha", "slovnet", "pymorphy3", "spacy")
 _ELSE = "Choose another --out."
@@ -76,16 +80,16 @@ class RunFolder:
         run = cls(folder, identity)
         run.made_with = versions()
         try:
-            if (folder / MANIFEST).is_file():
+            taken = folder.exists() and (not folder.is_dir() or _holds_more_than_a_start(folder))
+            if (folder / MANIFEST).is_file():  # looked for last: another process may have begun meanwhile
                 _check_same(folder, identity)
-                remove_leftovers(folder)
-            elif folder.exists() and (not folder.is_dir() or _holds_more_than_a_start(folder)):
+            elif taken:
                 raise InputError(
                     "this exists and is no run folder.", place=Place(file=str(path)), remedy=_ELSE
                 )
             else:
                 run.write_manifest({"state": "running"})
-                remove_leftovers(folder)
+            remove_leftovers(folder)
         except MetassayError:
             raise
         except (OSError, ValueError) as error:
@@ -122,13 +126,20 @@ class RunFolder:
         """A text file in the folder."""
         write_bytes(self.path / name, content.encode())
 
+    def file(self, name: str) -> Path | None:
+        """A file of the folder, None where it is not there; nothing is read through a link that leads out."""
+        found = self.path / name
+        if not Path(os.path.realpath(found)).is_relative_to(os.path.realpath(self.path)):
+            raise InputError("this link leads out of the run folder.", place=Place(file=str(found)))
+        return found if found.is_file() else None
+
     def finish(self, files: Mapping[str, Any], **more: Any) -> None:
         """Every file of a result by its name, JSON, tables (`.parquet`) and text; the manifest last."""
         for name, content in files.items():
             if name.endswith(".json"):
                 self.write_json(name, content)
             elif name.endswith(".parquet"):
-                self.write_frame(name, content)
+                write_frame(self.path / name, content, group=GROUP)
             else:
                 self.write_text(name, content)
         self.write_manifest({"state": "finished", "versions": self.made_with, **more})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,9 +20,10 @@ from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.given import GivenScores, directed, distinct_texts, given_metrics
 from metassay.metrics.judge import Judge, connect_judges
-from metassay.metrics.registry import chosen_metrics, parse_metrics, sentinels_beside
+from metassay.metrics.registry import Costs, chosen_metrics, costs_of, parse_metrics, sentinels_beside
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.perturbations.validity import LabelError, label_error
 from metassay.sample import DEFAULT, sample_source
 from metassay.settings import names_of, takes
 from metassay.specs import single_parts
@@ -38,6 +39,8 @@ from metassay.workflows.pairs import (
     human_column,
     human_pairs,
     output_weights,
+    people_column,
+    people_side,
     told_apart,
 )
 from metassay.workflows.perturb import described, with_cache
@@ -60,6 +63,7 @@ def assay(
     out: str | Path | None = None,
     llm: LlmSettings | None = None,
     cache: str | Path | None = None,
+    only: Collection[int] | None = None,
     progress: Progress | None = None,
 ) -> AssayResult:
     """Measure how often each metric prefers an output over a worsened copy of it, per context.
@@ -73,8 +77,11 @@ def assay(
     With a path or a table as `pairs`, with `item, output, worse`, those are the pairs, and `dataset` is None.
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     `cache` is a folder of scores that runs share, or `off`; default what METASSAY_CACHE names, else none.
+    `only` are numbers of batches to score and keep, here, before `PartsDone` is raised.
     """
     data, asked = _source(dataset, asked)
+    if only is not None and (out is None or data.kind.ranked):
+        raise InputError("parts are of a run with a folder, and of texts.", remedy="Pass --out.")
     declared = names_of(asked.human)
     for name in declared:
         data = data.with_human(name)
@@ -84,6 +91,8 @@ def assay(
     contexts, content = make_contexts(data, asked.contexts), data.content_hash
     unit, changes = clusters(data, asked.cluster), normalisation(data, asked.normalize)
     human = declared[0] if declared else None
+    heard, unheard = people_column(data, asked, human)
+    data = data.with_notes(*unheard)
     perturbed = asked.pairs != "human"
     plan = Plan(
         asked,
@@ -94,7 +103,8 @@ def assay(
         contexts=contexts,
         perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
         normalize=changes,
-        human=human_column(data, human) if asked.pairs == "human" else human,
+        human=human_column(data, human) if asked.pairs == "human" else heard or human,
+        heard=heard,
         llm=described(llm),
         seed=seed,
     )
@@ -105,8 +115,9 @@ def assay(
     kept, threads = None if llm is None else with_cache(llm, run), default_workers(workers)
     plan = replace(plan, metrics=connect_judges(plan.metrics, kept))
     known = parts if shared is None else SharedParts(parts, shared, plan.metrics)
-    how = _How(threads, run, known, texts, progress, kept)
-    result = _carry_out(data, plan, unit, sentinels_beside(plan.metrics), how)
+    how = _How(threads, run, known, texts, only, progress, kept)
+    sentinels, costs = sentinels_beside(plan.metrics), costs_of(plan.metrics)
+    result = _carry_out(data, plan, unit, sentinels, costs, how)
     if run is not None:
         write_run(run, result)
     return result
@@ -139,6 +150,7 @@ class _How:
     run: RunFolder | None
     parts: Parts | None
     texts: TextParts | None
+    only: Collection[int] | None
     progress: Progress | None
     llm: LlmSettings | None
 
@@ -147,30 +159,41 @@ class _How:
             self.progress(stage, done, total)
 
 
-def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], how: _How) -> AssayResult:
+def _carry_out(
+    data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], costs: Costs, how: _How
+) -> AssayResult:
     """Make worse, score, judge."""
     settings = plan.asked
-    costs = {metric.spec: metric.cost_class for metric in plan.metrics}
-    prices = {metric.spec: metric.price for metric in plan.metrics if metric.price is not None}
     every = _pairs(data, plan, how)
+    labels: dict[tuple[str, str | None], LabelError | None] = {}
+    for method in every.counts if settings.pairs == PERTURBED and not data.kind.ranked else ():
+        for language in sorted(set(data.languages), key=str):
+            labels[method, language] = label_error(method, language)
     sample = every.sample(settings.per_output) if settings.pairs == PERTURBED else every
-    metrics = _with_scores(data, every, plan.metrics)
+    metrics = (*_with_scores(data, every, plan.metrics), *sentinels)
+    weights = output_weights(data, settings.weights, plan.contexts)
+    heard = plan.heard
     with warnings_as_notes() as notes:
         judged = judge_pairs(
             data,
             every,
-            (*metrics, *sentinels),
+            metrics,
             sample=sample,
             unit=unit,
-            weights=output_weights(data, settings.weights, plan.contexts),
+            weights=weights,
+            also=None if heard is None else data.outputs[heard].is_not_null().arg_true().to_numpy(),
             workers=how.workers,
             parts=how.parts,
+            only=how.only,
             progress=how.progress,
         )
     judged = replace(judged, notes=(*judged.notes, *notes, *judged.of_metrics))
     how.tell("judging", 0, 1)
     contexts = [judged.in_context(context) for context in plan.contexts]
     metadata = {context.name: context_metadata(data, context) for context in plan.contexts}
+    people = None if heard is None else people_side(data, heard, judged, metrics, plan.contexts, weights)
+    if heard is not None and people is None:
+        judged = replace(judged, notes=(*judged.notes, f"{heard} tells no two outputs of an item apart."))
     source = _made_by(settings, sample)
     contextual = assay_pairs(
         judged.judgements.take(judged.sampled),
@@ -181,17 +204,18 @@ def _carry_out(data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric
         resamples=settings.resamples,
         permutations=settings.permutations,
         confounding=judged.judgements,
-        costs=costs,
+        costs=costs.classes,
         sentinels=[metric.spec for metric in sentinels],
         uninformed=[metric.spec for metric in plan.metrics if isinstance(metric, tuple(SENTINELS))],
         metadata=metadata,
         minimum_items=settings.minimum_items,
         workers=how.workers,
         pairs_from=source,
+        people=people,
     )
     how.tell("judging", 1, 1)
     folder = None if how.run is None else how.run.path
-    return AssayResult(data, plan, sample, judged, contextual, folder, prices)
+    return AssayResult(data, plan, sample, judged, contextual, folder, costs.prices, labels)
 
 
 def _metrics(data: Dataset, asked: AssaySettings, normalised: str) -> tuple[Metric, ...]:

@@ -17,12 +17,19 @@ from metassay.data.preparation import REASON, neighbours
 from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.judgements import RIGHT
-from metassay.meta.contexts.validity import Validity, perturbation_validity
+from metassay.meta.contexts.validity import (
+    CORRECTED,
+    Validity,
+    corrected_accuracy,
+    perturbation_validity,
+)
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
+from metassay.perturbations.validity import LabelError
 from metassay.reporting.reasons import worded
+from metassay.stats.arrays import plain
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import versions
 from metassay.workflows.judging import JudgedPairs, wrong_pairs
@@ -47,6 +54,8 @@ class Plan:
     """Which language model was asked, and the prompt of one's own if there is one; never a key."""
     seed: int
     valid_pairs: bool = False
+    heard: str | None = None
+    """The human score by which people's own pairs are judged beside those that were made."""
 
     @property
     def notes(self) -> list[str]:
@@ -83,6 +92,8 @@ class AssayResult(Result):
     folder: Path | None = None
     prices: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """What requests cost, of metrics that are paid for."""
+    labels: Mapping[tuple[str, str | None], LabelError | None] = field(default_factory=dict)
+    """What readings of pairs say of each method in each language; None where none were read."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -97,8 +108,11 @@ class AssayResult(Result):
     def _content(self) -> dict[str, Any]:
         """Computed once: report, tables and the command line all read this one object."""
         counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
+        corrected = self._corrected()
         validity = perturbation_validity(self.pairs, self.dataset)
         contextual = worded(self.contextual.to_dict(), self.contextual)
+        for m, row in enumerate(contextual["global"]):
+            row.update(dict.fromkeys(CORRECTED) if corrected is None else plain(corrected[m]))
         return {
             "schema_version": SCHEMA_VERSION,
             "task": self.dataset.task,
@@ -115,11 +129,32 @@ class AssayResult(Result):
             ],
             "price": {metric: list(price) for metric, price in self.prices.items()},
             "validity": self._validity(validity),
+            "label_errors": [_label_row(*key, found) for key, found in self.labels.items() if found],
             "valid_pairs_only": self.plan.valid_pairs,
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
             "cluster": {"column": self.judged.unit.column, "why": self.judged.unit.why},
             "warnings": [*contextual["warnings"], *self._runs()],
         }
+
+    def _corrected(self) -> list[dict[str, float]] | None:
+        """Accuracies corrected for label error; None where some method and language has no pair read."""
+        judgements = self.judged.judgements.take(self.judged.sampled).select(np.array(self.contextual.ranked))
+        languages = sorted(set(self.dataset.languages), key=str)
+        place = {language: n for n, language in enumerate(languages)}
+        spoken = np.array([place[language] for language in self.dataset.languages])[judgements.output]
+        found, stratum = np.unique(judgements.method * len(languages) + spoken, return_inverse=True)
+        keys = [(judgements.methods[n // len(languages)], languages[n % len(languages)]) for n in found]
+        read = [error for key in keys if (error := self.labels.get(key)) is not None]
+        if len(read) < len(keys):
+            return None
+        return corrected_accuracy(
+            judgements,
+            stratum.astype(np.int32),
+            [(error.read, error.not_worse) for error in read],
+            ties=self.plan.asked.ties,
+            resamples=self.plan.asked.resamples,
+            seed=self.plan.seed,
+        )
 
     def _runs(self) -> list[str]:
         """A warning where no unit is named and neighbouring items are alike, as parts of a document are."""
@@ -189,3 +224,16 @@ class AssayResult(Result):
                 "left_out": dict(self.dataset.left_out),
             },
         }
+
+
+def _label_row(method: str, language: str | None, found: LabelError) -> dict[str, Any]:
+    low, high = found.interval
+    return {
+        "perturbation": method,
+        "language": language,
+        "read": found.read,
+        "not_worse": found.not_worse,
+        "rate": found.rate,
+        "low": low,
+        "high": high,
+    }

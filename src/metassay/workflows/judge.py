@@ -19,13 +19,16 @@ from metassay.meta.judges.agreement import TIES, Estimate
 from metassay.meta.judges.alternative import alternative_annotator_test
 from metassay.meta.judges.measures import (
     Measures,
+    Preference,
+    against_panel,
+    against_people,
     change,
     in_contexts,
     measure_labels,
     measure_pairs,
     measure_scores,
+    preference,
 )
-from metassay.meta.judges.preference import Preference, against_panel, against_people, preference
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.multiplicity import holm
 from metassay.stats.random import from_seed

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from metassay.workflows.judge_asking import verdicts_on_pairs
 from metassay.workflows.read import scoring_rows
 
 KEY = ["item", "system"]
+_NONE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 PER_METRIC = 4
 LONGEST = 400
 """Longer texts are no pleasure to compare by eye."""
@@ -50,6 +51,8 @@ class JudgedPairs:
     """What judges said of the sampled pairs, in every order that they were asked in; None without judges."""
     of_metrics: tuple[str, ...] = ()
     """What a reader of the metrics' scores must know."""
+    outputs: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    """Scores of the outputs, [metrics, outputs]; NaN where one was not scored. Empty for rankings."""
 
     def in_context(self, context: Context) -> Contexts:
         """The context of each sampled pair: that of its output."""
@@ -66,21 +69,25 @@ def judge_pairs(
     weights: NDArray[np.float64] | None = None,
     workers: int | None = None,
     parts: Parts | None = None,
+    only: Collection[int] | None = None,
     progress: Progress | None = None,
+    also: NDArray[np.int64] | None = None,
 ) -> JudgedPairs:
     """Score every output that has pairs, and every worse copy, with every metric.
 
-    Language models are asked about the pairs in `sample` (None: all) alone, since each question costs.
+    Language models are asked about the pairs in `sample` (None: all) alone, since each question costs. `also`
+    are rows of further outputs that the other metrics score.
     """
     rows = _rows(dataset, pairs)
+    outputs = np.full((len(metrics), 0 if dataset.kind.ranked else len(dataset)), np.nan)
     sampled = _in_sample(pairs, sample)
     names = tuple(metric.spec for metric in metrics)
     verdicts: list[pl.DataFrame] = []
     if isinstance(pairs, RankedPairs):
         seconds, better, worse = _score_ranked(dataset, pairs, metrics, workers)
     else:
-        how = _How(workers, parts, progress)
-        seconds, better, worse = _score_texts(dataset, pairs, sampled, metrics, how, verdicts)
+        how = _How(workers, parts, only, progress, _NONE if also is None else also)
+        seconds, better, worse = _score_texts(dataset, pairs, sampled, metrics, how, verdicts, outputs)
     of_metrics = tuple(note for metric in metrics for note in metric.notes())
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
     methods = tuple(sorted(pairs.frame["perturbation"].unique()))
@@ -96,15 +103,16 @@ def judge_pairs(
         weights=None if weights is None else weights[rows],
     )
     said = pl.concat(verdicts) if verdicts else None
+    of_outputs = said, of_metrics, outputs
     return JudgedPairs(
-        pairs, rows, better, worse, judgements, seconds, unit, sampled, unit.notes, said, of_metrics
+        pairs, rows, better, worse, judgements, seconds, unit, sampled, unit.notes, *of_outputs
     )
 
 
 def _in_sample(pairs: Pairs, sample: Pairs | None) -> NDArray[np.bool_]:
     """Which of the pairs are in a sample of them."""
     if sample is None or sample is pairs:
-        return np.ones(len(pairs), dtype=np.bool_)
+        return np.ones(pairs.frame.height, dtype=np.bool_)
     key = [*KEY, "perturbation"]
     marked = pairs.frame.select(key).join(
         sample.frame.select(key).with_columns(pl.lit(value=True).alias("chosen")),
@@ -119,7 +127,9 @@ def _in_sample(pairs: Pairs, sample: Pairs | None) -> NDArray[np.bool_]:
 class _How:
     workers: int | None
     parts: Parts | None
+    only: Collection[int] | None
     progress: Progress | None
+    also: NDArray[np.int64]
 
 
 Sides = tuple[dict[str, float], NDArray[np.float64], NDArray[np.float64]]
@@ -133,19 +143,23 @@ def _score_texts(
     metrics: Sequence[Metric],
     how: _How,
     verdicts: list[pl.DataFrame],
+    outputs: NDArray[np.float64],
 ) -> Sides:
     """Scores of both sides; those of a language model are NaN where the pair is not in the sample.
 
-    The score of a side by a judge that compares is its verdict. What judges said is left in `verdicts`.
+    The score of a side by a judge that compares is its verdict. What judges said is left in `verdicts`, and
+    scores of outputs in `outputs`.
     """
-    better, worse = (np.full((len(metrics), len(pairs)), np.nan) for _ in range(2))
+    better, worse = (np.full((len(metrics), pairs.frame.height), np.nan) for _ in range(2))
     seconds: dict[str, float] = {}
     few = pairs.where(sampled)
     asked = np.array([isinstance(metric, Judge) for metric in metrics], dtype=np.bool_)
     for own, kept, where in ((~asked, pairs, slice(None)), (asked, few, sampled)):
         single = [m for m in np.flatnonzero(own).tolist() if not _compares(metrics[m])]
-        took, better_side, worse_side = _score_single(dataset, kept, [metrics[m] for m in single], how)
-        seconds |= took
+        scoring = replace(how, also=_NONE) if own is asked else how
+        scored, better_side, worse_side = _score_single(dataset, kept, [metrics[m] for m in single], scoring)
+        seconds |= scored[0]
+        outputs[np.array(single, dtype=np.int64)[:, None], scored[1]] = scored[2]
         for place, one, two in zip(single, better_side, worse_side):
             better[place, where], worse[place, where] = one, two
     for place, metric in enumerate(metrics):
@@ -163,28 +177,39 @@ def _score_texts(
     return seconds, better, worse
 
 
-def _score_single(dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric], how: _How) -> Sides:
-    """Scores of both sides by metrics that see one text at a time, each output scored once."""
+def _score_single(
+    dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric], how: _How
+) -> tuple[tuple[dict[str, float], NDArray[np.int64], NDArray[np.float64]], NDArray[Any], NDArray[Any]]:
+    """Scores of both sides by metrics that see one text at a time, each output scored once.
+
+    First come seconds, the rows of the outputs, and their scores.
+    """
     if not metrics:
-        return {}, np.empty((0, len(pairs))), np.empty((0, len(pairs)))
+        nothing = np.empty((0, pairs.frame.height))
+        return ({}, _NONE, np.empty((0, 0))), nothing, nothing
     rows = _rows(dataset, pairs)
-    outputs, position = np.unique(rows, return_inverse=True)
-    both = _both_sides(dataset, pairs, rows)
-    scored = score_rows(metrics, both, workers=how.workers, parts=how.parts, progress=how.progress)
+    outputs = np.union1d(rows, how.also)
+    both = _both_sides(dataset, pairs, rows, how.also)
+    scored = score_rows(
+        metrics, both, workers=how.workers, parts=how.parts, only=how.only, progress=how.progress
+    )
     scores = np.stack([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
-    return scored.seconds, scores[:, : len(outputs)][:, position], scores[:, len(outputs) :]
+    own = scores[:, : len(outputs)]
+    found = scored.seconds, outputs, own
+    return found, own[:, np.searchsorted(outputs, rows)], scores[:, len(outputs) :]
 
 
 def scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
     """What metrics may read of every text that the pairs ask them to score."""
-    return _both_sides(dataset, pairs, _rows(dataset, pairs)).frame
+    return _both_sides(dataset, pairs, _rows(dataset, pairs), _NONE).frame
 
 
-def _both_sides(dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64]) -> Rows:
-    """Every output that has pairs, once, and then the worse side of each pair."""
-    scored_rows, position = np.unique(rows, return_inverse=True)
+def _both_sides(dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64], also: NDArray[np.int64]) -> Rows:
+    """Every output that has pairs, and those in `also`, once, and then the worse side of each pair."""
+    scored_rows = np.union1d(rows, also)
     base = scoring_rows(dataset)
-    outputs = base.frame[scored_rows].with_columns(_first_output(pairs, position, len(scored_rows)))
+    outputs = base.frame[scored_rows]
+    outputs = outputs.with_columns(_as_scored(outputs["output"], pairs, np.searchsorted(scored_rows, rows)))
     copies = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
     if "worse_system" in pairs.frame.columns:
         copies = copies.with_columns(pairs.frame["worse_system"].alias("system"))
@@ -231,11 +256,10 @@ def _rows(dataset: Dataset, pairs: Pairs) -> NDArray[np.int64]:
     return joined["row"].cast(pl.Int64).to_numpy()
 
 
-def _first_output(pairs: Pairs, position: NDArray[np.int64], count: int) -> pl.Series:
-    """The text of each output as it is scored: after preprocessing."""
-    first = np.zeros(count, dtype=np.int64)
-    first[position[::-1]] = np.arange(len(position))[::-1]
-    return pairs.frame["output"][first].alias("output")
+def _as_scored(texts: pl.Series, pairs: Pairs, position: NDArray[np.int64]) -> pl.Series:
+    """The text of each output as it is scored: after preprocessing, where it has a pair at `position`."""
+    known, first = np.unique(position, return_index=True)
+    return texts.scatter(known, pairs.frame["output"][first]).alias("output")
 
 
 def wrong_pairs(dataset: Dataset, metrics: tuple[Metric, ...], judged: JudgedPairs) -> list[dict[str, Any]]:

@@ -12,11 +12,18 @@ from numpy.typing import NDArray
 
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
+from metassay.data.preparation import Unit
 from metassay.errors import InputError, Place, UnknownName
-from metassay.meta.contexts.judgements import density_weights
+from metassay.meta.contexts.judgements import Contexts, Judgements, density_weights, judge
+from metassay.meta.contexts.people import PeopleSide
 from metassay.meta.contexts.prediction import Metadata
+from metassay.meta.contexts.systems import RatedSystems
+from metassay.metrics.base import Metric
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, gain_change
+from metassay.workflows.judging import JudgedPairs
+from metassay.workflows.read import groups
+from metassay.workflows.settings import PERTURBED, AssaySettings
 
 METHOD = "human"
 """Stands where the perturbation stands in pairs that were made worse."""
@@ -24,6 +31,8 @@ UNNAMED = "unnamed"
 """Stands there in pairs of which nobody says how they were made."""
 EQUAL_SIDES = "both sides of the pair are equal"
 DENSITY = "density"
+EXPERTS = ("mqm", "esa", "da_sqm", "da")
+"""Of several human scores the one to hear when none is named: those that cost people most come first."""
 
 
 def human_column(dataset: Dataset, named: str | None) -> str:
@@ -45,28 +54,109 @@ def human_pairs(dataset: Dataset, human: str, minimum_gap: float = 0.0) -> Pairs
 
     `frame` has the columns of perturbed pairs, and `worse_system`. Outputs of equal text are no pair.
     """
-    if minimum_gap < 0:
-        raise InputError(f"a minimum gap of {minimum_gap} is negative.")
-    rated = dataset.outputs.select("item", "system", "output", human).drop_nulls(human)
-    both = rated.join(rated, on="item", suffix="_worse")
-    better = both.filter(
-        (pl.col(human) - pl.col(f"{human}_worse") > minimum_gap)
-        & (pl.col("output") != pl.col("output_worse"))
-    )
-    frame = better.select(
+    better, worse = human_rows(dataset, human, minimum_gap)
+    sides = [dataset.outputs.select("item", "system", "output")[rows] for rows in (better, worse)]
+    frame = sides[0].select(
         "item",
         "system",
         pl.lit(METHOD).alias("perturbation"),
         "output",
-        pl.col("output_worse").alias("worse"),
-        pl.col("system_worse").alias("worse_system"),
-    ).sort("item", "system", "worse_system")
+        sides[1]["output"].alias("worse"),
+        sides[1]["system"].alias("worse_system"),
+    )
     if frame.is_empty():
         raise InputError(f"no two outputs of an item differ in {human} by more than {minimum_gap:g}.")
     count = PerturbationCount(applied=frame.height, pairs=frame.height)
-    unrated = len(dataset) - rated.height
+    unrated = dataset.outputs[human].null_count()
     notes = (f"{unrated} outputs without {human} are in no pair.",) if unrated else ()
     return Pairs(frame, {METHOD: count}, notes)
+
+
+def human_rows(
+    dataset: Dataset, human: str, minimum_gap: float = 0.0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of the better and of the worse output of each such pair, in the order of the data."""
+    if minimum_gap < 0:
+        raise InputError(f"a minimum gap of {minimum_gap} is negative.")
+    rated = dataset.outputs.select("item", human).with_row_index("row").drop_nulls(human)
+    both = rated.join(rated, on="item", suffix="_worse").filter(
+        pl.col(human) - pl.col(f"{human}_worse") > minimum_gap
+    )
+    found, texts = both.select("row", "row_worse").sort("row", "row_worse"), dataset.outputs["output"]
+    found = found.filter(texts[found["row"]] != texts[found["row_worse"]])
+    return found["row"].cast(pl.Int64).to_numpy(), found["row_worse"].cast(pl.Int64).to_numpy()
+
+
+def people_column(dataset: Dataset, asked: AssaySettings, named: str | None) -> tuple[str | None, list[str]]:
+    """The human score by which an assay of made pairs hears people too, or None; and a note on the choice.
+
+    The one named, else the first of `EXPERTS`, else the first; scores of single raters (`mqm:rater1`) last.
+    """
+    if asked.pairs != PERTURBED or not dataset.human or dataset.kind.ranked:
+        return None, []
+    if asked.preprocess != "none":
+        return None, ["People judged the texts as they are, not preprocessed: pairs of theirs are not used."]
+    if named is not None or len(dataset.human) == 1:
+        return named or dataset.human[0], []
+    known = {name: place for place, name in enumerate(EXPERTS)}
+    first = min(dataset.human, key=lambda name: (":" in name, known.get(name.lower(), len(known))))
+    listed = ", ".join(dataset.human)
+    return first, [f"Of the human scores ({listed}) {first} is heard; --human names another."]
+
+
+def people_side(
+    dataset: Dataset,
+    human: str,
+    judged: JudgedPairs,
+    metrics: Sequence[Metric],
+    contexts: Sequence[Context],
+    weights: NDArray[np.float64] | None,
+) -> PeopleSide | None:
+    """What people said of the outputs; None where they tell no two outputs of an item apart."""
+    better, worse = human_rows(dataset, human)
+    if not len(better):
+        return None
+    unit, scores = judged.unit, judged.outputs
+    outcome = [
+        judge(own[None, better], own[None, worse], np.array([metric.tie_tolerance]))
+        for metric, own in zip(metrics, scores)
+    ]
+    pairs = Judgements(
+        metrics=tuple(metric.spec for metric in metrics),
+        methods=(METHOD,),
+        outcome=np.concatenate(outcome),
+        item=unit.items[better],
+        output=better.astype(np.int32),
+        cluster=unit.codes[better],
+        method=np.zeros(len(better), dtype=np.int32),
+        weights=None if weights is None else weights[better],
+    )
+    within = [Contexts(each.name, each.values, each.codes[better]) for each in contexts]
+    return PeopleSide(human, pairs, within, _rated_systems(dataset, human, unit, scores))
+
+
+def _rated_systems(
+    dataset: Dataset, human: str, unit: Unit, scores: NDArray[np.float64]
+) -> list[RatedSystems]:
+    """Of each test set the segments in which people scored every system that they scored at all."""
+    frame = pl.DataFrame(
+        {
+            "row": np.arange(len(dataset)),
+            "set": groups(dataset),
+            "system": dataset.outputs["system"],
+            "item": unit.items,
+            "human": dataset.outputs[human],
+        }
+    ).drop_nulls("human")
+    found = []
+    for _, rated in frame.group_by("set", maintain_order=True):
+        table = rated.pivot("item", index="system", values="row", sort_columns=False).sort("system")
+        rows = table.drop("system").to_numpy().astype(np.float64)
+        places = rows[:, ~np.isnan(rows).any(axis=0)].astype(np.int64)
+        if len(places) > 1 and places.size:
+            people = dataset.outputs[human].to_numpy()[places]
+            found.append(RatedSystems(people, scores[:, places], unit.codes[places[0]]))
+    return found
 
 
 def told_apart(dataset: Dataset) -> Dataset:

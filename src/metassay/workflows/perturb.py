@@ -12,8 +12,8 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import normalisation, only_references, prepared
 from metassay.engine.local import Progress, default_workers
+from metassay.llm.answers import read_prompt
 from metassay.llm.asking import LlmSettings, read_prices
-from metassay.llm.reading import read_prompt
 from metassay.metrics.given import distinct_texts
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.settings import takes

@@ -27,8 +27,8 @@ from metassay.metrics.registry import labels_in
 from metassay.reporting.score_pages import ranking_files
 from metassay.settings import names_of, takes
 from metassay.store.run import RunFolder
-from metassay.workflows.cubes import Source, read_scores
 from metassay.workflows.rank_analyses import ANALYSES, analyse
+from metassay.workflows.read import Source, read_scores
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
 from metassay.workflows.settings import RankSettings, ScoreReading
 
@@ -134,7 +134,7 @@ def rank(
         "seed": seed,
     }
     parts = rated_parts(scores.cubes, scores.human, chosen["metrics"], pairwise=options["pairwise"])
-    spotted = {f"{SPANS} {own.dataset}": own.content_hash for own in marked}
+    spotted = {f"{SPANS} {own.dataset}": own.content_hash for own in marked} if marked else {}
     identity = {"command": "rank", "configuration": named | drawing, "inputs": dict(scores.hashes) | spotted}
     run = None if out is None else RunFolder.open(out, identity)
     procedure = Procedure(**drawing, workers=workers)

@@ -115,6 +115,7 @@ def recommend(
                 "pareto": result["pareto"],
                 "same_decisions": result.get("same_decisions") or [],
                 "shared_errors": result["phi"],
+                "people": result.get("people"),
             },
         )
         made.to_dict()  # so that what does not fit together is found here

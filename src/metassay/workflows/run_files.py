@@ -19,6 +19,7 @@ from metassay.data.readers.files import checked_path
 from metassay.errors import Counted, InputError, Place
 from metassay.metrics.registry import labels_in
 from metassay.store.run import MANIFEST, RunFolder
+from metassay.workflows.pair_table import EXPLORER, OUTPUTS, PAIRS, explorer_frame
 
 if TYPE_CHECKING:
     from metassay.workflows.assay_result import AssayResult
@@ -67,8 +68,9 @@ def write_run(run: RunFolder, result: AssayResult) -> None:
     content, examples = result.to_dict(), result.examples()
     manifest = result.manifest()
     files: dict[str, Any] = {
-        "outputs.parquet": result.dataset.outputs,
-        "pairs.parquet": result.pairs.frame,
+        OUTPUTS: result.dataset.outputs,
+        PAIRS: result.pairs.frame,
+        EXPLORER: explorer_frame(result),
         "resources.json": dict(result.pairs.resources),
         RESULT: content,
         EXAMPLES: examples,

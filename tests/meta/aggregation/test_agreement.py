@@ -12,8 +12,9 @@ from scipy.stats import pearsonr
 
 from metassay.data.cube import Cube
 from metassay.errors import InputError
-from metassay.meta.aggregation.agreement import aggregate_scores
+from metassay.meta.aggregation.agreement import _human_rows, _quantiles, aggregate_scores
 from metassay.meta.aggregation.scores import (
+    AGGREGATIONS,
     Resampling,
     bootstrap_means,
     corpus_scores,
@@ -172,3 +173,17 @@ def test_the_figures_of_wmt23(real_data):
         ("chrf", "bootstrap"): 0.828,
     }
     assert means == pytest.approx(expected, abs=0.005)
+
+
+def test_a_correlation_that_is_undefined_does_not_count_in_the_mean():
+    found = {
+        "one": dict.fromkeys(AGGREGATIONS, (3, 0.5)),
+        "two": dict.fromkeys(AGGREGATIONS, (2, float("nan"))),
+    }
+    rows = [row for row in _human_rows("mqm", "bleu", found) if row["aggregation"] == "corpus"]
+    assert [(row["group"], row["pearson"]) for row in rows] == [("one", 0.5), ("two", None), ("mean", 0.5)]
+
+
+def test_ranges_over_repeats_hold_95_per_cent():
+    assert _quantiles(np.linspace(0, 1, 1001)) == pytest.approx((0.025, 0.5, 0.975))
+    assert _quantiles(np.array([np.nan])) == (None, None, None)

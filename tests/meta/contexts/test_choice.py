@@ -130,3 +130,23 @@ def test_accuracy_decides_inside_the_top_group_where_it_is_clear():
 def test_the_sentence_says_what_the_pairs_are():
     evidence = replace(table_evidence(METRICS, CONTEXTS, TOY), pairs="pairs judged by people")
     assert "in 90 % of pairs judged by people on Z." in why(evidence, "Z")
+
+
+def test_of_equally_stable_and_costly_metrics_the_more_robust_is_preferred():
+    """Both are right in .8 of two contexts and .5 of the third, which is the rarer one for P."""
+    accuracy = np.array([[0.8, 0.5, 0.8], [0.8, 0.8, 0.5]])
+    evidence = table_evidence("QP", "XYZ", accuracy, shares=np.array([0.5, 0.3, 0.2]))
+    both = replace(evidence, top=np.ones((2, 4), dtype=bool))
+    assert evidence.robust[1] > evidence.robust[0]
+    assert recommend(both)["X"].top_group == ("P", "Q")
+    assert why(both, "X").endswith("P is preferred because it holds up best when the mix of contexts shifts.")
+
+
+def test_a_hundredth_of_spread_counts_and_less_does_not():
+    """Spreads of .100, .104 and .12 between two contexts: the first two are equally stable, so cost decides."""
+    spread = np.array([0.100, 0.104, 0.12]) / np.sqrt(2)
+    accuracy = 0.7 + np.outer(spread, [1, -1])
+    cost = {"A": "neural GPU", "B": "cheap", "C": "cheap"}
+    evidence = replace(table_evidence("ABC", "XY", accuracy, cost=cost), top=np.ones((3, 3), dtype=bool))
+    assert evidence.spread == pytest.approx([0.100, 0.104, 0.12])
+    assert recommend(evidence)["X"].top_group == ("B", "A", "C")

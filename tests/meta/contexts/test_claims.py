@@ -1,6 +1,7 @@
 """Claims: leads against the enumeration of all signs, one error rate over all of them, and who takes part."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from metassay.meta.contexts.claims import (
     trend_p_values,
 )
 from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.tables import _shown, _varying
 from metassay.stats.bootstrap import ClusterHalves
 
 
@@ -102,6 +104,7 @@ def test_a_small_context_claims_nothing_and_is_named():
     found = claims(chance, context)
     assert found["set_aside"] == {"domain": ["c20"]}
     assert "c20" not in {row["context"] for row in found["lead"]}
+    assert set(found["order"]["domain"]) == {f"c{c}" for c in range(20)}
     assert found["vary"] == []  # the test of H1 does not see it either
     assert claims(chance, context, minimum_items=8)["set_aside"] == {}
 
@@ -134,3 +137,51 @@ def test_a_trend_over_crossed_contexts_is_a_paired_t_test():
     assert trend_p_values("score:6", sums, np.ones(6, dtype=bool)) == pytest.approx(expected)
     assert np.isnan(trend_p_values("speaker_id", sums, np.ones(6, dtype=bool))).all()
     assert np.isnan(trend_p_values("score:6", sums, np.arange(6) > 1)).all()  # four are too few
+
+
+def test_a_lead_in_every_cluster_has_the_smallest_p_there_is():
+    """40 items that one metric has right and the other wrong: no draw of 300 reaches that, so p = 1 / 301."""
+    item = np.arange(40)
+    outcome = np.array([np.ones(40), -np.ones(40)], dtype=int)
+    pairs = Judgements(("a", "b"), ("x",), outcome, item, item, item, item * 0)
+    signs = ClusterHalves(np.random.default_rng(0), 300)
+    (p,) = lead_p_values([context_leads(tally(pairs, whole(pairs)), 0, np.arange(2), None, signs)])
+    assert p[0, 1] == pytest.approx(1 / 301)
+
+
+def test_who_is_behind_takes_a_t_of_1_96():
+    """Of 25 items that differ 18 speak for a: T = 11 / 5 = 2.2; with 17 it is 1.8."""
+    for ahead, behind in ((18, True), (17, False)):
+        item = np.arange(60)
+        right = np.stack([item < ahead, (item >= ahead) & (item < 25)]) | (item >= 25)
+        pairs = Judgements(("a", "b"), ("x",), np.where(right, 1, -1), item, item, item, item * 0)
+        leads = context_leads(
+            tally(pairs, whole(pairs)), 0, np.arange(2), None, ClusterHalves(np.random.default_rng(0), 20)
+        )
+        assert leads.lead[0, 1] == pytest.approx((2 * ahead - 25) / 5)
+        assert leads.behind(np.ones(2, dtype=bool)).tolist() == [False, behind]
+
+
+def test_claims_that_metrics_vary_pay_for_every_column():
+    column = SimpleNamespace(h1=SimpleNamespace(p_family=np.array([0.01, 0.6, np.nan])))
+    rows, p = _varying("domain", column, ["a", "b", "c"], 3)
+    assert rows[0] == {"column": "domain", "metric": "a"}
+    np.testing.assert_allclose(p, [0.03, 1.0, np.nan])
+
+
+def test_trends_take_five_contexts():
+    context = np.arange(400) % 4
+    chance = np.linspace(0.2, 0.9, 4)[None].repeat(2, axis=0)
+    found = claims(chance, context, values=("1", "2", "3", "4"))
+    assert found["tests"]["trend"] == 0
+    five = np.arange(400) % 5
+    found = claims(np.linspace(0.2, 0.9, 5)[None].repeat(2, axis=0), five, values=("1", "2", "3", "4", "5"))
+    assert found["tests"]["trend"] == 2
+    assert {row["metric"] for row in found["trend"]} == {"m0", "m1"}
+
+
+def test_leads_worth_a_row_are_those_of_the_first_choice_and_the_clearest():
+    p = np.array([[np.nan, 0.4, np.nan], [0.3, np.nan, 0.01], [0.2, 0.9, np.nan]])
+    assert _shown(p, 0, everywhere=True) == [(0, 1)]
+    assert _shown(p, 0, everywhere=False) == [(1, 2), (1, 0), (2, 0)]
+    assert _shown(np.full((2, 2), np.nan), 0, everywhere=False) == []

@@ -83,3 +83,12 @@ def test_what_agreement_is_made_of_predicts_it():
     words = list("aaaabbbbcccc")
     table = np.where(np.equal.outer(words, words), 0.9, 0.2)
     assert predict_agreement(table, {"word": words}).p == pytest.approx(1 / 500)
+
+
+def test_the_share_explained_is_one_less_the_ratio_of_squared_errors():
+    rng = np.random.default_rng(3)
+    ages = rng.normal(size=12)
+    matrix = 0.8 - 0.3 * np.abs(ages[:, None] - ages) + 0.1 * rng.normal(size=(12, 12))
+    found = predict_agreement((matrix + matrix.T) / 2, {"age": ages.tolist()})
+    assert 0 < found.rmse < found.baseline_rmse
+    assert found.explained == pytest.approx(1 - found.rmse**2 / found.baseline_rmse**2)

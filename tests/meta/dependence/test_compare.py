@@ -7,7 +7,12 @@ import pytest
 
 from metassay.errors import InputError
 from metassay.meta.dependence.cells import cells_of
-from metassay.meta.dependence.fits import compare_dependence, system_dependence
+from metassay.meta.dependence.fits import (
+    SystemDependence,
+    compare_dependence,
+    paired_difference,
+    system_dependence,
+)
 from metassay.stats.resampling import draw_counts
 
 
@@ -52,3 +57,18 @@ def test_a_comparison_takes_a_bootstrap():
     human, a, b = world(np.random.default_rng(0))
     with pytest.raises(InputError, match="takes a bootstrap"):
         compare_dependence(cells_of(human, a), b.ravel(), draw_counts(100, 0, 0))
+
+
+def test_the_interval_of_a_difference_holds_95_per_cent_of_its_errors():
+    """Ranges of a's resamples are 2 + e for e from -1 to 1, b's are all 1, and so are the single fits less e."""
+    errors = np.linspace(-1, 1, 201)
+    ranges = np.stack([np.zeros(201), 2 + errors], axis=1)
+    a = SystemDependence(2.1, None, None, np.array([0, 2.1]), np.array([0.0, 2.0]), replicates=ranges)
+    b = SystemDependence(
+        1.0, None, None, np.array([0, 1.0]), np.array([0.0, 1.0]), replicates=ranges * 0 + [0, 1]
+    )
+    found = paired_difference(a, b)
+    assert (found.difference, found.low, found.high) == pytest.approx((1.1, 1.1 - 0.95, 1.1 + 0.95))
+    assert found.p == pytest.approx(
+        3 / 202
+    )  # -1 and 1 stray as far as 0 is from the difference of single fits

@@ -263,3 +263,20 @@ def test_intervals_allow_for_few_clusters_and_for_the_steps_of_the_fit():
     plain = np.quantile(np.abs(found.replicates - found.single), 0.95, axis=0)
     assert stretch > 1.1
     assert found.deviations_high - found.deviations == pytest.approx(stretch * plain)
+
+
+def test_each_end_of_the_range_allows_for_its_own_error():
+    """Two groups a point apart; the upper one's error runs from -.1 to .3, so it is more often too high."""
+    errors = np.stack([np.zeros(401), np.linspace(-0.1, 0.3, 401)], axis=1)
+    low, high = spread_interval(np.array([0.0, 1.0]), errors)
+    assert (low, high) == pytest.approx((1 - 0.29, 1 + 0.09))  # the 97.5 % points of .29 and .09
+
+
+def test_the_lower_end_allows_for_every_group_that_may_be_the_highest():
+    """A third group, .05 below the top and far less certain, may be on top as well."""
+    wide = np.linspace(-0.4, 0.4, 401)
+    errors = np.stack([np.zeros(401), np.zeros(401), wide], axis=1)
+    low, _ = spread_interval(np.array([0.0, 1.0, 0.95]), errors)
+    assert low == pytest.approx(1 - 0.38)  # its own 97.5 % point
+    low, _ = spread_interval(np.array([0.0, 1.0, -0.9 + 1]), errors / 100)
+    assert low == pytest.approx(1)  # .9 below the top: nowhere near it

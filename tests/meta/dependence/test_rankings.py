@@ -7,7 +7,7 @@ import pytest
 
 from metassay.meta.dependence.cells import cells_of
 from metassay.meta.dependence.fits import expected_deviations, remapped_means
-from metassay.meta.dependence.results import inversions, ranked, rankings
+from metassay.meta.dependence.results import Inversion, inversions, ranked, rankings
 
 NAMES = ["A", "B", "C"]
 
@@ -48,3 +48,8 @@ def test_the_worst_case_comes_first_and_ties_are_no_inversions():
     gaps = [pair.human_gap for pair in inversions(cells_of(human, -human), np.zeros(3))]
     assert gaps == [2, 1, 1]
     assert inversions(cells_of(human, np.zeros_like(human)), np.zeros(3)) == ()
+
+
+def test_deviations_explain_an_inversion_only_where_they_exceed_the_human_gap():
+    assert not Inversion("A", "B", human_gap=1.0, metric_gap=-0.1, deviation_gap=0.9).explained
+    assert Inversion("A", "B", human_gap=1.0, metric_gap=-0.1, deviation_gap=1.1).explained

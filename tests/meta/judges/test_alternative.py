@@ -129,3 +129,11 @@ def test_without_spread_the_mean_decides_and_without_people_nothing_does():
     few = alternative_annotator_test(np.ones(10), np.ones((2, 10)), categories=True)
     assert np.isnan(few.winning_rate)
     assert few.items.tolist() == [10, 10]
+
+
+@pytest.mark.parametrize(("items", "takes_part"), [(29, False), (30, True)])
+def test_thirty_items_are_enough_to_take_part(items, takes_part):
+    rng = np.random.default_rng(0)
+    people = rng.integers(1, 6, (3, items)).astype(float)
+    found = alternative_annotator_test(people.mean(axis=0), people)
+    assert (~np.isnan(found.p)).all() == takes_part

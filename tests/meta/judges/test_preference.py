@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 
-from metassay.meta.judges.preference import Deviations, against_panel, against_people, preference
+from metassay.meta.judges.measures import Deviations, against_panel, against_people, preference
 from metassay.stats.resampling import bootstrap_counts
 
 
@@ -89,3 +89,12 @@ def test_a_judge_like_the_rest_of_the_panel_is_blamed_no_more_often_than_the_lev
         scores = quality + rng.normal(size=(4, 4, 60))
         blamed += preference(against_panel(scores, 0, counts(60, 200, draw)), own).p <= 0.05
     assert blamed <= stats.binom.ppf(0.9995, draws, 0.05)
+
+
+def test_the_interval_and_p_value_of_a_preference_are_student_s():
+    """Resampled deviations of ±.1 about .3, ten items: t(9) = 2.262 for 95 %, two-sided."""
+    spread = 0.1 * np.sqrt(200 / 199)  # of 100 at +.1 and 100 at -.1
+    drawn = np.stack([0.3 + np.tile([0.1, -0.1], 100), np.zeros(200)], axis=1)
+    found = preference(Deviations(np.array([0.3, 0.0]), drawn, 10), np.array([True, False]))
+    assert (found.low, found.high) == pytest.approx((0.3 - 2.262157 * spread, 0.3 + 2.262157 * spread))
+    assert found.p == pytest.approx(2 * stats.t.sf(0.3 / spread, 9))

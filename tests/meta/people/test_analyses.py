@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from metassay.meta.people.analyses import (
+    _thresholds,
     agreement_thresholds,
     discrimination,
     human_ceiling,
@@ -182,3 +183,17 @@ def test_power_between_metrics_is_finite_where_they_differ(judged: Judged) -> No
     assert alone is not None
     assert np.isinf(alone[0])
     assert np.isinf(segments_to_separate_systems(np.ones((2, 5)))[0])
+
+
+def test_a_threshold_is_the_first_difference_at_which_enough_people_agree() -> None:
+    """Ten pairs, .1 to 1.0 apart; people disagree on the first and the third: pooled shares 0, ½, ½, 1, …"""
+    agrees = [False, True, False, *[True] * 7]
+    means = [
+        (np.array([1.0, 0.0]) if same else np.array([0.0, 1.0]), np.array([size / 10, 0.0]))
+        for size, same in enumerate(agrees, start=1)
+    ]
+    assert _thresholds(means) == pytest.approx([0.4, 0.4, 0.4])
+    nine_of_ten = [(human, np.array([0.5, 0.0])) for human, _ in means[3:]] * 2 + [
+        (np.array([0.0, 1.0]), np.array([0.5, 0.0]))
+    ] * 1
+    assert _thresholds(nine_of_ten) == pytest.approx([0.5, 0.5, np.inf])  # 14 of 15 agree: .93

@@ -265,3 +265,80 @@ def test_spa_is_drawn_where_a_few_segments_decide() -> None:
     assert "closed form of SPA would be off" in found.data.cube.notes[-1]
     expected = soft_pairwise_accuracy(table.human["mqm"], heavy["m1"], method="permutation")
     assert found.values[1] == pytest.approx(expected, abs=1e-12)
+
+
+def test_lower_is_better_turns_people_around() -> None:
+    """Errors that people counted: the same as their negative, higher is better."""
+    table = make_table()
+    counted = replace(table, human={"mqm": -table.human["mqm"]}, lower=frozenset({"mqm"}))
+    (plain,) = rank_cubes([table], human="mqm", meta="pearson", procedure=FEW)
+    (again,) = rank_cubes([counted], human="mqm", meta="pearson", procedure=FEW)
+    np.testing.assert_array_equal(plain.values, again.values)
+    assert plain.values[0] > 0.5
+
+
+def test_data_sets_of_equal_scores_are_drawn_apart() -> None:
+    """Averages rest on draws that are independent between data sets."""
+    one, other = rank_cubes([make_table("a", 3), make_table("b", 3)], human="mqm", procedure=FEW)
+    np.testing.assert_array_equal(one.values[:4], other.values[:4])
+    assert one.differences is not None
+    assert other.differences is not None
+    assert not np.array_equal(one.differences.drawn, other.differences.drawn)
+    assert not np.array_equal(one.low, other.low)
+
+
+@pytest.mark.parametrize("meta", ["spa", "pearson:item", "pearson:segment"])
+def test_tests_and_intervals_follow_the_seed(meta: str) -> None:
+    zero, again, one = (
+        rank_cubes([make_table()], human="mqm", meta=meta, procedure=replace(FEW, seed=seed))[0]
+        for seed in (0, 0, 1)
+    )
+    assert zero.differences is not None
+    assert again.differences is not None
+    assert one.differences is not None
+    np.testing.assert_array_equal(zero.differences.drawn, again.differences.drawn)
+    assert not np.array_equal(zero.differences.drawn, one.differences.drawn)
+    np.testing.assert_array_equal(zero.low, again.low)
+    assert not np.array_equal(zero.low[:3], one.low[:3])
+
+
+def test_a_metric_that_is_people_s_score_ranks_before_noise() -> None:
+    table = make_table()
+    rng = np.random.default_rng(0)
+    scores = {"exact": table.human["mqm"] * 2 + 1, "noise": rng.normal(size=(SYSTEMS, SEGMENTS))}
+    (ranking,) = rank_cubes(
+        [replace(table, metrics=scores)], human="mqm", meta="pearson:segment", procedure=Procedure(draws=200)
+    )
+    assert [(row["metric"], row["rank"]) for row in ranking.to_dict()["metrics"]][:2] == [
+        ("exact", 1),
+        ("noise", 2),
+    ]
+
+
+def test_an_average_knows_who_is_first_though_a_data_set_lists_them_the_other_way_round() -> None:
+    """`chrF++` sorts before `chrF-refA`, but behind `chrF`, its name in the average."""
+    table = make_table()
+    rng = np.random.default_rng(4)
+    scores = {"chrF-refA": table.human["mqm"] + 0.0, "chrF++": rng.normal(size=(SYSTEMS, SEGMENTS))}
+    tables = [replace(table, dataset=name, metrics=scores) for name in ("a", "b")]
+    rankings = rank_cubes(tables, human="mqm", meta="pearson:segment", procedure=Procedure(draws=200))
+    (mean,) = averages(rankings)
+    (comparison,) = mean["comparisons"]
+    assert (comparison["a"], comparison["b"]) == ("chrF", "chrF++")
+    assert comparison["p"] == pytest.approx(1 / 201)
+    assert [row["rank"] for row in mean["metrics"]] == [1, 2]
+
+
+def test_williams_p_is_small_for_the_better_metric() -> None:
+    rng = np.random.default_rng(5)
+    people = rng.normal(size=(9, 1)) + 0.01 * rng.normal(size=(9, 20))
+    scores = {
+        "good": people + 0.01 * rng.normal(size=people.shape),
+        "poor": rng.normal(size=(9, 1)) + 0 * people,
+    }
+    table = Cube("x", tuple(map(str, range(9))), tuple(map(str, range(20))), {"mqm": people}, scores)
+    (found,) = rank_cubes([table], human="mqm", meta="pearson", procedure=Procedure("williams", draws=10))
+    (comparison,) = found.to_dict()["comparisons"]
+    assert comparison["a"] == "good"
+    assert comparison["p"] < 0.01
+    assert comparison["p_two_sided"] == pytest.approx(2 * comparison["p"])

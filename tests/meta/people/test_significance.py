@@ -17,7 +17,9 @@ from metassay.meta.people.significance import (
     Differences,
     Procedure,
     cluster_ranks,
+    comparison_rows,
     metric_differences,
+    ranks_of,
     williams_p_values,
 )
 from metassay.stats.swaps import SWAPS, blocks_of_swaps
@@ -265,3 +267,35 @@ def test_unknown_tests_and_no_draws_are_refused() -> None:
         Procedure("perm-input")
     with pytest.raises(ValueError, match="too few"):
         Procedure(draws=0)
+
+
+P_VALUES = np.array([[np.nan, 0.04, 0.02], [0.9, np.nan, 0.03], [0.9, 0.9, np.nan]])
+
+
+def test_ranks_are_given_with_or_without_holm() -> None:
+    """.02, .03 and .04 are all significant alone; adjusted by Holm all three are .06."""
+    values = np.array([0.9, 0.8, 0.7])
+    assert ranks_of([0, 1, 2], values, P_VALUES) == {0: 1, 1: 2, 2: 3}
+    assert ranks_of([0, 1, 2], values, P_VALUES, holm=True) == {0: 1, 1: 1, 2: 1}
+
+
+def test_a_rank_takes_five_per_cent() -> None:
+    p = np.array([[np.nan, 0.06], [0.94, np.nan]])
+    assert ranks_of([0, 1], np.array([0.9, 0.8]), p) == {0: 1, 1: 1}
+    assert ranks_of([0, 1], np.array([0.9, 0.8]), np.where(p == 0.06, 0.05, p)) == {0: 1, 1: 2}
+
+
+def test_comparisons_are_adjusted_by_holm_where_asked() -> None:
+    rows = comparison_rows([0, 1, 2], ["a", "b", "c"], P_VALUES, 2 * P_VALUES, holm=True)
+    assert [(row["a"], row["b"], row["p"]) for row in rows] == [
+        ("a", "b", 0.04),
+        ("a", "c", 0.02),
+        ("b", "c", 0.03),
+    ]
+    assert [row["p_holm"] for row in rows] == pytest.approx([0.06, 0.06, 0.06])
+
+
+def test_no_p_value_is_zero() -> None:
+    """Of 99 draws none comes near: one in a hundred, on either side."""
+    one, two = Differences(np.array([1.0]), np.zeros((1, 99), dtype=np.float32)).p_values()
+    assert one[0] == two[0] == pytest.approx(0.01)

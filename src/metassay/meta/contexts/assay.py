@@ -11,10 +11,18 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.contexts.accuracy import net_spread, robust_accuracy, sort_pairs, whole
-from metassay.meta.contexts.column import Column, Method, Whole, study_column, study_whole
+from metassay.meta.contexts.accuracy import sort_pairs, whole
+from metassay.meta.contexts.choice import answer_entry, settled
+from metassay.meta.contexts.column import (
+    Column,
+    Method,
+    Whole,
+    column_evidence,
+    study_column,
+    study_whole,
+)
 from metassay.meta.contexts.confounding import Confounding, confounding
-from metassay.meta.contexts.evidence import GLOBAL, PAIRS, Evidence, cost_rank
+from metassay.meta.contexts.evidence import GLOBAL, PAIRS, Evidence, Settled, cost_rank
 from metassay.meta.contexts.judgements import (
     Contexts,
     Judgements,
@@ -22,11 +30,11 @@ from metassay.meta.contexts.judgements import (
     same_decisions,
     single_valued,
 )
+from metassay.meta.contexts.people import People, PeopleSide, beside_people
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, known_metadata
 from metassay.meta.contexts.tables import (
     Row,
     accuracy_rows,
-    answer_entry,
     choice_entries,
     claim_entry,
     h2_entry,
@@ -34,7 +42,6 @@ from metassay.meta.contexts.tables import (
     pareto_entry,
     prediction,
     robustness_rows,
-    settled,
     trend_entry,
     trend_p_entry,
 )
@@ -64,6 +71,7 @@ class ContextualResult:
     pairs_from: str = ""
     same_decisions: tuple[tuple[str, ...], ...] = ()
     uninformed: frozenset[str] = frozenset()
+    people: People | None = None
 
     def to_dict(self) -> Row:
         """`contexts`, `global`, `confounding`, `recommendation` and more, ready for JSON."""
@@ -76,17 +84,16 @@ class ContextualResult:
         confounded = self.confounding.rows()
         for row, entry in enumerate(confounded):
             entry["sentinel"] = row in sentinels
-        claims, first = self._claims, names[self.whole.first]
+        claims, first, beside = self._claims, names[self.whole.first], self.people
         recommendation = {name: choice_entries(found) for name, found in self.settled_evidence.items()}
-        accurate = [
-            name
-            for name, row in zip(names, self._whole(self.ranked))
-            if row["accuracy"] is not None and name not in self.uninformed - {first}
-        ]
+        accurate = self._accurate
         details: Row = plain(
             {
                 "confounding": confounded,
-                "answer": answer_entry(recommendation, claims, first, accurate) if accurate else None,
+                "answer": answer_entry(recommendation, claims, self._followed or Settled(first), accurate)
+                if accurate
+                else None,
+                "people": None if beside is None else beside.to_dict(claims, first, accurate),
                 "recommendation": recommendation,
                 "cost_class": dict(next(iter(self.evidence.values())).cost) if self.evidence else {},
                 "same_decisions": self.same_decisions,
@@ -106,14 +113,31 @@ class ContextualResult:
     @cached_property
     def _claims(self) -> Row:
         names = [self.metrics[m] for m in self.ranked]
-        return claim_entry(self.columns, self.whole, self._predictions, self.confounding, names)
+        family = None if self.people is None else self.people.family()
+        return claim_entry(self.columns, self.whole, self._predictions, self.confounding, names, family)
+
+    @cached_property
+    def _accurate(self) -> list[str]:
+        """The metrics that may be chosen: those with an accuracy that know something of quality."""
+        names = [self.metrics[m] for m in self.ranked]
+        known = ~np.isnan(self.whole.estimates.accuracy[list(self.ranked), 0])
+        aside = self.uninformed - {names[self.whole.first]}
+        return [name for name, scored in zip(names, known) if scored and name not in aside]
+
+    @cached_property
+    def _followed(self) -> Settled | None:
+        """The choice by people, where it takes the place of the first one; else None."""
+        first = self.metrics[self.ranked[self.whole.first]]
+        return None if self.people is None else self.people.followed(self._claims, first, self._accurate)
 
     @cached_property
     def settled_evidence(self) -> dict[str, Evidence]:
         """By column, what its choices rest on, with the choice of the run."""
         first = self.metrics[self.ranked[self.whole.first]]
         return {
-            name: replace(evidence, settled=settled(self._claims, name, first, self.uninformed))
+            name: replace(
+                evidence, settled=self._followed or settled(self._claims, name, first, self.uninformed)
+            )
             for name, evidence in self.evidence.items()
         }
 
@@ -165,6 +189,7 @@ def assay_pairs(
     radius: float = 0.1,
     workers: int = 1,
     pairs_from: str = "",
+    people: PeopleSide | None = None,
 ) -> ContextualResult:
     """Local accuracy, both hypotheses, confounding and a recommendation for every column of contexts.
 
@@ -176,7 +201,8 @@ def assay_pairs(
     values in the order of the contexts}}; columns that enclose its contexts are added. Contexts below
     `minimum_items` are named and take no part in claims or in the test of H1. `radius` bounds the shift of
     the mix of contexts in the robust accuracy. `pairs_from` says where the pairs come from: rule, model or
-    people. Results depend on `seed`, never on `workers` or the order of the pairs.
+    people; `people` is what people said of the same outputs, metrics in the same order. Results depend on
+    `seed`, never on `workers` or the order of the pairs.
     """
     _check(judgements, contexts, agreement, sentinels)
     ranked = _competing(judgements, sentinels)
@@ -195,11 +221,13 @@ def assay_pairs(
     with threadpool_limits(1):  # one thread per context instead: the same bytes on any number of workers
         overall, found = _study(pairs, columns, method, seed)
         confounded = _confounding(confounding, pairs, columns, method, random.named(seed, "combinations"))
-    same = same_decisions(pairs.select(ranked))
+        beside = None if people is None else beside_people(people, overall, found, method, seed)
+    judged = [pairs] if people is None else [pairs, people.pairs]
+    same = same_decisions([each.select(ranked) for each in judged])
+    known = {"radius": radius, "cost": costs or {}, "criteria": criteria or {}, "same": same}
+    known["pairs"] = PAIRS.get(pairs_from, "pairs")
     evidence = {
-        name: _evidence(
-            pairs.metrics, overall, column, method, radius, costs or {}, criteria or {}, pairs_from, same
-        )
+        name: column_evidence(pairs.metrics, overall, column, method, **known)
         for name, column in found.items()
     }
     return ContextualResult(
@@ -216,6 +244,7 @@ def assay_pairs(
         pairs_from=pairs_from,
         same_decisions=same,
         uninformed=frozenset(uninformed),
+        people=beside,
     )
 
 
@@ -276,39 +305,4 @@ def _confounding(
         pairs, (contexts,) = sort_pairs(every_method, [contexts])
     return confounding(
         pairs, contexts, ties=method.ties, bootstrap=method.bootstrap, rng=rng, workers=method.workers
-    )
-
-
-def _evidence(
-    metrics: tuple[str, ...],
-    overall: Whole,
-    column: Column,
-    method: Method,
-    radius: float,
-    costs: Mapping[str, str],
-    criteria: Mapping[str, Mapping[str, float]],
-    pairs_from: str,
-    same: Sequence[Sequence[str]],
-) -> Evidence:
-    ranked, estimates = method.ranked, column.estimates
-    findings = [overall.finding, *column.findings]
-    low = np.stack([finding.low for finding in findings], axis=1)[ranked]
-    shares = estimates.tally.items().max(axis=0).astype(np.float64)
-    lows = np.where(np.isnan(low[:, 1:]), np.inf, low[:, 1:])
-    worst = lows.min(axis=1, initial=np.inf)
-    return Evidence(
-        metrics=tuple(metrics[m] for m in ranked),
-        contexts=(GLOBAL, *column.contexts.values),
-        accuracy=np.concatenate([overall.estimates.accuracy, estimates.accuracy], axis=1)[ranked],
-        low=low,
-        high=np.stack([finding.high for finding in findings], axis=1)[ranked],
-        top=np.stack([finding.top for finding in findings], axis=1),
-        behind=np.stack([finding.leads.behind(finding.top) & finding.top for finding in findings], axis=1),
-        spread=net_spread(estimates.accuracy[ranked], estimates.variance[ranked]),
-        robust=robust_accuracy(estimates.accuracy[ranked], shares, radius),
-        worst_case=np.where(np.isinf(worst), np.nan, worst),
-        cost=costs,
-        criteria=criteria,
-        pairs=PAIRS.get(pairs_from, "pairs"),
-        same=same,
     )

@@ -6,13 +6,18 @@ the most accurate metrics there the most stable, then the cheapest.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.evidence import Evidence, cost_rank
+from metassay.meta.contexts.claims import LEAD
+from metassay.meta.contexts.evidence import Evidence, Settled, cost_rank
 from metassay.stats.arrays import FloatArray
+
+Row = dict[str, Any]
 
 STABILITY_STEP = 0.01
 """Spreads between contexts that differ by less are equally stable."""
@@ -96,12 +101,20 @@ def _for_context(evidence: Evidence, column: int, preference: list[tuple[float, 
         key=lambda row: (row != settled, evidence.behind[row, column], preference[row], -accuracy[row], row),
     )
     choice = settled if settled is not None else next(iter(top), None)
+    if evidence.settled is not None and evidence.settled.people is not None:
+        return _followed(evidence, evidence.settled, by_accuracy)
     return Recommendation(
         metrics=tuple(evidence.metrics[row] for row in by_accuracy),
         top_group=tuple(evidence.metrics[row] for row in top),
         behind=tuple(evidence.metrics[row] for row in top if evidence.behind[row, column]),
         choice=None if choice is None else evidence.metrics[choice],
     )
+
+
+def _followed(evidence: Evidence, choice: Settled, by_accuracy: list[int]) -> Recommendation:
+    """People's choice, which is the same in every context."""
+    names = tuple(evidence.metrics[row] for row in by_accuracy)
+    return Recommendation(metrics=names, top_group=tuple(choice.top_group), behind=(), choice=choice.first)
 
 
 def _settled(evidence: Evidence, column: int, by_accuracy: list[int]) -> int | None:
@@ -124,3 +137,31 @@ def in_steps(spread: FloatArray) -> FloatArray:
 
 def _or_last(value: float) -> float:
     return float("inf") if np.isnan(value) else float(value)
+
+
+def settled(claims: Row, column: str, first: str, uninformed: Collection[str] = ()) -> Settled:
+    """The choice of the run as one column has it: the first metric, and those shown to be ahead of it."""
+    ahead: dict[str, list[str]] = {}
+    for row in claims[LEAD]:
+        if row["column"] == column and row["worse"] == first and row["better"] not in uninformed:
+            ahead.setdefault(row["context"], []).append(row["better"])
+    return Settled(first, ahead, frozenset(claims["set_aside"].get(column, ())))
+
+
+def answer_entry(
+    recommendation: Mapping[str, Row], claims: Row, choice: Settled, metrics: Sequence[str]
+) -> Row:
+    """The answer of the run: the first metric, those not shown to be behind it, where another is ahead."""
+    first = choice.first
+    behind = {row["worse"] for row in claims[LEAD] if row["column"] is None and row["better"] == first}
+    equals = [metric for metric in metrics if metric not in {first, *behind}]
+    return {
+        "metric": first,
+        "top_group": list(choice.top_group) or [first, *equals],
+        "exceptions": [
+            {"column": column, "context": context, "metric": entry["choice"]}
+            for column, entries in recommendation.items()
+            for context, entry in entries.items()
+            if entry["choice"] not in {first, None}
+        ],
+    }

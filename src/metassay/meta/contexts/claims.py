@@ -168,7 +168,7 @@ def ordered(column: str, contexts: Sequence[str]) -> bool:
     >>> ordered("length:3", ["[1,5]", "[6,9]"]), ordered("doc_id", ["7", "9"])
     (True, False)
     """
-    return not _IDENTIFIER.search(column) and all(position(context) is not None for context in contexts)
+    return all(position(context) is not None for context in contexts) and not _IDENTIFIER.search(column)
 
 
 def position(context: str) -> float | None:
@@ -191,7 +191,7 @@ def trends(column: str, contexts: Sequence[str], accuracy: FloatArray) -> list[f
     None for a metric that is defined in too few contexts or never varies; None altogether where the contexts
     have no order or are few.
     """
-    if len(contexts) < ENOUGH or not ordered(column, contexts):
+    if not ordered(column, contexts) or len(contexts) < ENOUGH:
         return None
     places = _places(contexts)
     return [_trend(places, row) for row in accuracy]

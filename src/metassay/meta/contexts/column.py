@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.accuracy import Tally, ratio, tally
+from metassay.meta.contexts.accuracy import Tally, net_spread, ratio, robust_accuracy, tally
 from metassay.meta.contexts.choice import first_choice
 from metassay.meta.contexts.claims import Leads, context_leads
+from metassay.meta.contexts.evidence import GLOBAL, Evidence
 from metassay.meta.contexts.h1 import AccuracyChange, accuracy_change, cross_methods
 from metassay.meta.contexts.h2 import (
     ALL_INTERVALS,
@@ -124,7 +126,7 @@ def study_whole(judgements: Judgements, contexts: Contexts, method: Method) -> W
     """Accuracy over all pairs; `contexts` is the one that holds them all."""
     estimates = Estimates.of(tally(judgements, contexts, ties=method.ties))
     by_method = tally(judgements, cross_methods(judgements, contexts), ties=method.ties)
-    resamples = _resample(estimates.tally, 0, method)
+    resamples = resample(estimates.tally, 0, method)
     finding = _study(estimates, 0, resamples, (estimates, resamples, None), method, keep=True)
     behind, cost = finding.leads.behind(finding.top) & finding.top, method.cost
     cost = np.zeros(len(method.ranked)) if cost is None else cost
@@ -148,7 +150,7 @@ def study_column(
     keep = count <= ALL_INTERVALS
 
     def study(context: int) -> ContextFinding:
-        resamples = _resample(estimates.tally, context, method)
+        resamples = resample(estimates.tally, context, method)
         overall = whole.estimates, whole.resamples, whole.expected(method.ranked)
         return _study(estimates, context, resamples, overall, method, keep=keep)
 
@@ -187,7 +189,7 @@ def study_intervals(
     estimates = Estimates.of(tally(judgements, contexts, ties=method.ties))
 
     def interval(context: int) -> tuple[FloatArray, FloatArray]:
-        return cluster_interval(estimates.of_context(context), _resample(estimates.tally, context, method))
+        return cluster_interval(estimates.of_context(context), resample(estimates.tally, context, method))
 
     with ThreadPoolExecutor(method.workers) as pool:
         ends = list(pool.map(interval, range(len(contexts.values))))
@@ -212,7 +214,8 @@ def _method_mix(crossed: Contexts, contexts: int, methods: int) -> FloatArray:
     return ratio(table, table.sum(axis=1, keepdims=True))
 
 
-def _resample(sums: Tally, context: int, method: Method) -> FloatArray:
+def resample(sums: Tally, context: int, method: Method) -> FloatArray:
+    """Accuracies of one context under every resample of the clusters, [metrics, resamples]."""
     part = sums.part(context)
     return method.bootstrap.ratios(sums.credit[:, part], sums.size[:, part], sums.cluster[part])
 
@@ -258,3 +261,31 @@ def _order_change(
     kept = [row.resamples for row in rows if row.resamples is not None]
     everything = kept if len(kept) == len(rows) else []
     return order_change(accuracy, everything, [row.order for row in rows], method.agreement, method.workers)
+
+
+def column_evidence(
+    metrics: tuple[str, ...], overall: Whole, column: Column, method: Method, **known: Any
+) -> Evidence:
+    """What a choice in the contexts of a column rests on; `known` is what no accuracy says (costs, …).
+
+    `known` may hold `radius`, by which the mix of contexts may shift in the robust accuracy.
+    """
+    ranked, estimates = method.ranked, column.estimates
+    findings = [overall.finding, *column.findings]
+    low = np.stack([finding.low for finding in findings], axis=1)[ranked]
+    shares = estimates.tally.items().max(axis=0).astype(np.float64)
+    lows = np.where(np.isnan(low[:, 1:]), np.inf, low[:, 1:])
+    worst = lows.min(axis=1, initial=np.inf)
+    return Evidence(
+        metrics=tuple(metrics[m] for m in ranked),
+        contexts=(GLOBAL, *column.contexts.values),
+        accuracy=np.concatenate([overall.estimates.accuracy, estimates.accuracy], axis=1)[ranked],
+        low=low,
+        high=np.stack([finding.high for finding in findings], axis=1)[ranked],
+        top=np.stack([finding.top for finding in findings], axis=1),
+        behind=np.stack([finding.leads.behind(finding.top) & finding.top for finding in findings], axis=1),
+        spread=net_spread(estimates.accuracy[ranked], estimates.variance[ranked]),
+        robust=robust_accuracy(estimates.accuracy[ranked], shares, known.pop("radius", 0.1)),
+        worst_case=np.where(np.isinf(worst), np.nan, worst),
+        **known,
+    )

@@ -23,15 +23,31 @@ PAIRS = {
 
 
 @dataclass(frozen=True)
+class Followed:
+    """Why people are followed: by which score, and what their pairs say of their choice and the rules'.
+
+    Accuracies come with their low and high ends.
+    """
+
+    human: str
+    rule: str
+    accuracy: tuple[float, float, float]
+    accuracy_of_rule: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
 class Settled:
     """The one choice of a run: `first` everywhere, but where others are shown to be `ahead` of it.
 
-    `aside` are the contexts that are too small for a choice of their own.
+    `aside` are the contexts that are too small for a choice of their own. Where people are followed,
+    `people` says why and `top_group` are the metrics that they do not put behind it.
     """
 
     first: str
     ahead: Mapping[str, Sequence[str]] = field(default_factory=dict)
     aside: frozenset[str] = frozenset()
+    people: Followed | None = None
+    top_group: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -69,11 +69,26 @@ def compare_with_global(
     the null, accuracies are drawn around those nearest ones with the deviations of the resamples, stretched
     for small numbers of clusters.
     """
-    observed = row_agreements(_tied(accuracy), _tied(overall), statistic)[0]
+    observed, low, high = paired_agreement(accuracy, resamples, overall, overall_resamples, statistic)
     if np.isnan(observed):
         return (float("nan"),) * 3
-    low, high = _interval(row_agreements(_tied(resamples.T), _tied(overall_resamples.T), statistic), observed)
     return low, high, _differs(accuracy, resamples, overall, clusters)
+
+
+def paired_agreement(
+    one: FloatArray, one_resamples: FloatArray, other: FloatArray, other_resamples: FloatArray, statistic: str
+) -> tuple[float, float, float]:
+    """Agreement of two orders of the metrics [metrics] and its interval from resamples drawn jointly."""
+    observed = float(row_agreements(_tied(one), _tied(other), statistic)[0])
+    drawn = row_agreements(_tied(one_resamples.T), _tied(other_resamples.T), statistic)
+    return observed, *_interval(drawn, observed)
+
+
+def half_agreement(one: FloatArray, other: FloatArray, statistic: str) -> float:
+    """The agreement at full size of what two halves say, [metrics, splits] each; NaN if never defined."""
+    values = row_agreements(_tied(one.T), _tied(other.T), statistic)
+    values = values[~np.isnan(values)]
+    return full_size(float(values.mean())) if len(values) else float("nan")
 
 
 def _differs(accuracy: FloatArray, resamples: FloatArray, overall: FloatArray, clusters: int) -> float:
@@ -99,9 +114,7 @@ def split_half(tally: Tally, rows: LongArray, context: int, halves: ClusterHalve
     part = tally.part(context)
     size = tally.size if len(tally.size) == 1 else tally.size[rows]
     here, there = halves.halves(tally.credit[rows, part], size[:, part], tally.cluster[part])
-    values = row_agreements(_tied(here.T), _tied(there.T), statistic)
-    values = values[~np.isnan(values)]
-    return full_size(float(values.mean())) if len(values) else float("nan")
+    return half_agreement(here, there, statistic)
 
 
 def full_size(halves: float) -> float:

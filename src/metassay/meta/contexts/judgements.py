@@ -8,6 +8,7 @@ specific context" (Deviyani and Diaz, 2024). Weights by density let typical outp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
@@ -189,12 +190,14 @@ def phi_coefficients(judgements: Judgements) -> FloatArray:
     return phi
 
 
-def same_decisions(judgements: Judgements) -> tuple[tuple[str, ...], ...]:
+def same_decisions(judged: Sequence[Judgements]) -> tuple[tuple[str, ...], ...]:
     """Groups of metrics that decided every pair alike, such as `wil` and `wip`: one opinion each."""
     groups: dict[bytes, list[str]] = {}
-    for metric, outcome in zip(judgements.metrics, judgements.outcome):
-        key = blake2b(np.ascontiguousarray(outcome).tobytes(), digest_size=16).digest()
-        groups.setdefault(key, []).append(metric)
+    for m, metric in enumerate(judged[0].metrics):
+        key = blake2b(digest_size=16)
+        for each in judged:
+            key.update(np.ascontiguousarray(each.outcome[m]).tobytes())
+        groups.setdefault(key.digest(), []).append(metric)
     return tuple(tuple(group) for group in groups.values() if len(group) > 1)
 
 

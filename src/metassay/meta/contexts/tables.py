@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -23,7 +23,7 @@ from metassay.meta.contexts.claims import (
 )
 from metassay.meta.contexts.column import Column, ContextFinding, Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
-from metassay.meta.contexts.evidence import GLOBAL, Evidence, Settled, cost_rank
+from metassay.meta.contexts.evidence import GLOBAL, Evidence, cost_rank
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, predict_agreement
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import holm
@@ -159,8 +159,9 @@ def claim_entry(
     predictions: Mapping[str, AgreementPrediction | None],
     confounded: Confounding,
     metrics: Sequence[str],
+    people: Family | None = None,
 ) -> Row:
-    """The differences that may be claimed, all kinds and columns together."""
+    """The differences that may be claimed, all kinds and columns together, people's among them."""
     several = {name: column for name, column in columns.items() if len(column.contexts.values) > 1}
     ranked = [confounded.metrics.index(metric) for metric in metrics]
     varying = [_varying(name, column, metrics, len(several)) for name, column in several.items()]
@@ -184,6 +185,7 @@ def claim_entry(
             holm_family(kind, [row for row, _ in tests], [p for _, p in tests])
             for kind, tests in (("trend", trends), ("predict", predicted), ("method", methods))
         ),
+        *([] if people is None else [people]),
     ]
     aside = {
         name: [v for v, large in zip(c.contexts.values, c.large) if not large] for name, c in several.items()
@@ -225,30 +227,6 @@ def _shown(p: FloatArray, first: int, *, everywhere: bool) -> list[tuple[int, in
 def method_mix(column: Column, methods: Sequence[str]) -> Row:
     """The share of every method among the pairs of each context."""
     return {value: dict(zip(methods, column.mix[c])) for c, value in enumerate(column.contexts.values)}
-
-
-def settled(claims: Row, column: str, first: str, uninformed: Collection[str] = ()) -> Settled:
-    """The choice of the run as one column has it: the first metric, and those shown to be ahead of it."""
-    ahead: dict[str, list[str]] = {}
-    for row in claims[LEAD]:
-        if row["column"] == column and row["worse"] == first and row["better"] not in uninformed:
-            ahead.setdefault(row["context"], []).append(row["better"])
-    return Settled(first, ahead, frozenset(claims["set_aside"].get(column, ())))
-
-
-def answer_entry(recommendation: Mapping[str, Row], claims: Row, first: str, metrics: Sequence[str]) -> Row:
-    """The answer of the run: the first metric, those not shown to be behind it, where another is ahead."""
-    behind = {row["worse"] for row in claims[LEAD] if row["column"] is None and row["better"] == first}
-    return {
-        "metric": first,
-        "top_group": [first, *(metric for metric in metrics if metric not in {first, *behind})],
-        "exceptions": [
-            {"column": column, "context": context, "metric": entry["choice"]}
-            for column, entries in recommendation.items()
-            for context, entry in entries.items()
-            if entry["choice"] not in {first, None}
-        ],
-    }
 
 
 def pareto_entry(evidence: Evidence | None) -> list[str] | None:

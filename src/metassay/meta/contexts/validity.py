@@ -1,4 +1,8 @@
-"""Do perturbations do what their labels say? How often they apply, how much they change, who disagrees."""
+"""Do perturbations do what their labels say? How often they apply, how much they change, who disagrees.
+
+And what follows for accuracies: a pair whose copy is not worse has a wrong label, and a metric that rightly
+prefers the copy is counted wrong.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,12 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from metassay.data.dataset import Dataset
+from metassay.meta.contexts.accuracy import TIE_CREDIT, ratio
+from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Judgements, OutcomeArray
 from metassay.perturbations.pairs import Pairs
+from metassay.stats import random
+from metassay.stats.arrays import FloatArray, IntArray
+from metassay.stats.bootstrap import ClusterBootstrap, widened_percentiles
 
 
 @dataclass(frozen=True)
@@ -100,3 +109,80 @@ def _judgements(frame: pl.DataFrame, dataset: Dataset) -> Mapping[str, list[floa
     for method, better, worse in judged.select("perturbation", "score", "worse_score").iter_rows():
         found[method].append(better - worse)
     return found
+
+
+CORRECTED = ("accuracy_corrected", "corrected_low", "corrected_high", "label_error")
+"""What stands beside a metric's accuracy where the label error of its pairs is known."""
+
+
+def corrected_accuracy(
+    judgements: Judgements,
+    stratum: IntArray,
+    read: Sequence[tuple[int, int]],
+    *,
+    ties: str,
+    resamples: int,
+    seed: int,
+) -> list[dict[str, float]] | None:
+    """Accuracy over all outputs corrected for label error (Rogan and Gladen, 1978), a row per metric.
+
+    `stratum` numbers the method and language of every pair, `read` has for each how many of its pairs were
+    read and how many of these have a wrong label. With rate e of wrong labels, share t of ties and credit c
+    for a tie, a metric of accuracy a is seen to be right in
+
+        (1 - e) a + e (1 - a - (1 - 2 c) t),     hence     a = (seen - e (1 - (1 - 2 c) t)) / (1 - 2 e)
+
+    for each stratum, if the metric is as often right about pairs with wrong labels as about the others of the
+    stratum: it then prefers the copy. Intervals have both errors: clusters are resampled, and rates drawn
+    from Beta(wrong + 1/2, read - wrong + 1/2). None where half the labels of a stratum are wrong, or more.
+    """
+    counts = np.array(read, dtype=np.float64).reshape(-1, 2)
+    wrong, right = counts[:, 1], counts[:, 0] - counts[:, 1]
+    if not len(read) or (wrong >= right).any():
+        return None
+    bootstrap = ClusterBootstrap(random.named(seed, "bootstrap"), resamples)
+    rng = random.named(seed, "labels")
+    drawn = np.minimum(rng.beta(wrong[:, None] + 0.5, right[:, None] + 0.5, (len(read), resamples)), 0.49)
+    rate = (wrong / (wrong + right))[:, None]
+    found = np.full((4, len(judgements.metrics)), np.nan)
+    for m, outcome in enumerate(judgements.outcome):
+        sums, clusters = _stratum_sums(judgements, outcome, stratum, len(read), TIE_CREDIT[ties])
+        if not len(clusters):
+            continue
+        total = sums.sum(axis=1, keepdims=True)
+        estimate = _rogan_gladen(total, rate)
+        spread = _rogan_gladen(bootstrap.sums(sums, clusters), drawn)
+        ends = widened_percentiles(estimate, spread[None], np.array([len(clusters)]))
+        share = total[2 * len(read) :] / total[2 * len(read) :].sum()
+        found[:, m] = np.clip([estimate[0], ends[0][0], ends[1][0], (share * rate).sum()], 0, 1)
+        if len(clusters) < 2:
+            found[1:3, m] = np.nan
+    return [dict(zip(CORRECTED, values)) for values in found.T.tolist()]
+
+
+def _stratum_sums(
+    judgements: Judgements, outcome: OutcomeArray, stratum: IntArray, count: int, credit: float
+) -> tuple[FloatArray, IntArray]:
+    """Per stratum and cluster: credit, what a wrong label gives or takes at most, size; [3 strata, clusters].
+
+    Every item weighs as in the accuracy: the mean of its pairs.
+    """
+    kept = outcome != MISSING
+    outcome, item = outcome[kept], judgements.item[kept]
+    pairs = np.bincount(item, minlength=1)
+    weight = 1 / pairs[item] if len(item) else np.zeros(0)
+    weight = weight if judgements.weights is None else weight * judgements.weights[kept]
+    clusters, cluster = np.unique(judgements.cluster[kept], return_inverse=True)
+    tied = outcome == TIE
+    columns = [(outcome == RIGHT) + credit * tied, 1 - (1 - 2 * credit) * tied, np.ones(len(outcome))]
+    place = stratum[kept].astype(np.int64) * max(len(clusters), 1) + cluster
+    size = count * len(clusters)
+    sums = [np.bincount(place, weight * column, minlength=size) for column in columns]
+    stacked: FloatArray = np.stack(sums).astype(np.float64).reshape(3 * count, len(clusters))
+    return stacked, clusters
+
+
+def _rogan_gladen(sums: FloatArray, rate: FloatArray) -> FloatArray:
+    """The corrected accuracy from sums [3 strata, draws] and rates [strata, draws or 1], [draws]."""
+    credit, most, size = np.split(sums, 3)
+    return ratio(((credit - rate * most) / (1 - 2 * rate)).sum(axis=0), size.sum(axis=0))

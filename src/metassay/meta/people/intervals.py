@@ -16,9 +16,8 @@ from metassay.meta.people.rated import Rated
 from metassay.stats.arrays import FloatArray, map_blocks
 from metassay.stats.random import PAIRWISE_DELETION, SEGMENT_SUBSETS, branch
 from metassay.stats.resampling import bootstrap, subset_blocks
+from metassay.stats.sign_flip import CLOSED_FORM
 
-CLOSED_FORM = 0.003
-"""SPA is drawn where its closed form is off by more per pair of systems: twice the noise of 1,000 draws."""
 SUBSAMPLES = 200
 """Random subsets over which a context's value is averaged when contexts differ in size."""
 

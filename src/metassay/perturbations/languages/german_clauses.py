@@ -80,7 +80,8 @@ def _after_noun(plain: list[str], start: int) -> int | None:
 def _place(plain: list[str], before: str, after: str) -> int | None:
     """Before which word of a clause "nicht" stands, or after the last; None where there is no room for it."""
     first = 1 if plain[0].lower() in _COORDINATING else 0
-    opener = first + 1 if plain[first].lower() in _HERE and plain[first + 1] in _OPENERS else first
+    opens = len(plain) > first + 1 and plain[first].lower() in _HERE and plain[first + 1] in _OPENERS
+    opener = first + 1 if opens else first
     is_opened = plain[opener].lower() in _OPENERS and (
         before == "," or plain[opener].lower() not in _DEFINITE
     )

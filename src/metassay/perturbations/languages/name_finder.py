@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from metassay.perturbations.languages import english_names, german_names
+from metassay.perturbations.languages import english_names, german
 from metassay.perturbations.languages.names import (
     CALENDAR,
     CAPITALISED,
@@ -21,7 +21,7 @@ from metassay.perturbations.languages.names import (
 from metassay.text.analysers import Entity
 from metassay.text.words import starts_sentence
 
-_RULES = {"en": english_names.RULES, "de": german_names.RULES}
+_RULES = {"en": english_names.RULES, "de": german.RULES}
 HEADLINE = 0.6
 """Above this share of words with a capital inside a sentence, capitals say nothing."""
 _BESIDE_A_NUMBER = {"March", "May"}

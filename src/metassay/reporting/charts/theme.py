@@ -133,12 +133,16 @@ def chart(description: str, **body: Any) -> Spec:
     }
 
 
-def drawn(spec: Spec, *, width: int = 640) -> str:
-    """A chart as SVG, in light colours on paper."""
+def drawn(spec: Spec, *, width: int = 640, scheme: Scheme = "light") -> str:
+    """A chart as SVG, in the colours of one scheme on its paper."""
     from vl_convert import vegalite_to_svg
 
-    look = {**config("light"), "background": TOKENS["light"]["paper"]}
-    drawing: str = vegalite_to_svg({**spec, "width": width, "config": look})
+    tokens = {**TOKENS[scheme], "dark": scheme == "dark"}
+    params = [{**each, "value": tokens.get(each["name"], each["value"])} for each in spec["params"]]
+    look = {**config(scheme), "background": TOKENS[scheme]["paper"]}
+    if width < 480:  # a phone
+        look["legend"] = {**look["legend"], "columns": 3}
+    drawing: str = vegalite_to_svg({**spec, "params": params, "width": width, "config": look})
     return drawing
 
 

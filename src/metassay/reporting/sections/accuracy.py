@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metassay.reporting.answer import brief
-from metassay.reporting.findings import Column, Estimate, Findings
+from metassay.reporting.findings import Column, Estimate, Findings, brief
 from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import Sentence, joined, number, sentence
 
@@ -16,6 +15,17 @@ DETAIL_FIELDS = (
     Field("accuracy", "accuracy", "percent", "mean over items of the share of pairs told right"),
     Field("low", "95\u202f% from", "percent"),
     Field("high", "to", "percent"),
+    Field(
+        "accuracy_corrected",
+        "corrected",
+        "percent",
+        "accuracy if every label were right, by how many of the copies that were read are not worse",
+    ),
+    Field(
+        "corrected_low", "95\u202f% from", "percent", "of the corrected accuracy, with both sources of error"
+    ),
+    Field("corrected_high", "to", "percent"),
+    Field("label_error", "wrong labels", "percent", "share of the copies that were read and are not worse"),
     Field("micro", "micro", "percent", "share of all pairs, items weighted by their pairs"),
     Field("standardised", "standardised", "percent", "with the global mix of perturbations"),
     Field("ties", "ties", "percent", "pairs with equal scores, counted as wrong"),
@@ -23,7 +33,8 @@ DETAIL_FIELDS = (
     Field("outputs", "outputs", "count"),
     Field("pairs", "pairs", "count"),
 )
-_COUNTED = ("micro", "standardised", "ties", "items", "outputs", "pairs")
+_CORRECTED = ("accuracy_corrected", "corrected_low", "corrected_high", "label_error")
+_COUNTED = (*_CORRECTED, "micro", "standardised", "ties", "items", "outputs", "pairs")
 
 
 def overall_grid(findings: Findings) -> Grid:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from metassay.reporting.charts.heatmaps import matrix_chart
@@ -39,7 +40,11 @@ def recommendation_grid(findings: Findings, column: Column) -> Grid | None:
     known = [context for context in column.contexts if context in column.choices]
     others = [context for context in column.choices if context not in known]
     rows = [_choice(findings, column, context) for context in [*others, *known]]
-    fields = (Field("context", column.name, "name"), *CHOICE_FIELDS)
+    fields = [Field("context", column.name, "name"), *CHOICE_FIELDS]
+    if findings.people is not None:
+        fields = [
+            replace(each, label="told right by rule") if each.key == "accuracy" else each for each in fields
+        ]
     return grid(f"recommendation-{column.name}", f"What to use, by {column.name}", fields, rows, at_most=500)
 
 

@@ -1,0 +1,1 @@
+"""Small changes to the source that tests must notice."""

@@ -1,0 +1,277 @@
+"""What people say beside what rules say: the same metrics on pairs that people judged, and on their systems.
+
+Pairs made worse by rule ask whether a metric sees errors that are known to be there. Two questions that only
+people answer stand beside them:
+
+*segments*: of two systems' outputs for one item, does the metric prefer the one that people scored higher?
+The accuracy is that of all pairs (`accuracy`), units and ties as for pairs made by rule;
+
+*systems*: does the metric compare systems as people do? Soft pairwise accuracy (`systems`).
+
+Each gives an order of the metrics. How far two orders agree is Kendall's tau-b; all three are resampled with
+the same weights of clusters, so its interval knows that they rest on the same items. A ceiling says how far
+people's order would agree with that of a second sample of people's judgements as large as this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
+from metassay.meta.contexts.claims import Family, lead_p_values
+from metassay.meta.contexts.column import Column, Estimates, Method, Whole, resample, study_whole
+from metassay.meta.contexts.evidence import GLOBAL, Followed, Settled
+from metassay.meta.contexts.h2 import paired_agreement, split_half
+from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.systems import RatedSystems, SoftAccuracy, soft_accuracy
+from metassay.stats.arrays import FloatArray, LongArray, plain
+from metassay.stats.bootstrap import cluster_interval
+
+PEOPLE = "people"
+KENDALL = "kendall"
+Row = dict[str, Any]
+Order = tuple[FloatArray, FloatArray | None]
+"""Values [metrics] that order the metrics, and their resamples [metrics, resamples] where they were kept."""
+Tau = tuple[float, float, float]
+"""Kendall's tau-b, or an accuracy, and the ends of its interval."""
+
+
+@dataclass(frozen=True)
+class PeopleSide:
+    """What people said of the outputs of an assay: pairs they tell apart, and test sets of systems."""
+
+    human: str
+    pairs: Judgements
+    contexts: Sequence[Contexts]
+    systems: Sequence[RatedSystems]
+
+
+@dataclass(frozen=True)
+class ContextBeside:
+    """One context: accuracy on pairs judged by people with its interval [metrics], and tau with the rules."""
+
+    context: str
+    estimates: Estimates
+    place: int
+    low: FloatArray
+    high: FloatArray
+    tau: Tau
+    ceiling: float
+
+
+@dataclass(frozen=True)
+class People:
+    """People's side of an assay: by pairs, by systems, and how far either agrees with pairs made by rule."""
+
+    human: str
+    metrics: tuple[str, ...]
+    ranked: LongArray
+    whole: Whole
+    soft: SoftAccuracy | None
+    taus: Mapping[str, Tau]
+    contexts: Mapping[str, Sequence[ContextBeside]]
+    best: int
+    """The place among the ranked metrics of the one most often right on people's pairs."""
+
+    def family(self) -> Family:
+        """Leads of the best metric by people over the others, adjusted for every two metrics."""
+        p = lead_p_values([self.whole.finding.leads])[0][self.best]
+        names = [self.metrics[m] for m in self.ranked]
+        rows = [
+            {"column": None, "context": GLOBAL, "better": names[self.best], "worse": worse} for worse in names
+        ]
+        known = np.flatnonzero(~np.isnan(p))
+        return Family(PEOPLE, [rows[j] for j in known], p[known])
+
+    def followed(self, claims: Row, first: str, informed: Sequence[str]) -> Settled | None:
+        """The choice by people, where the best metric by them is shown to be ahead of `first`; else None."""
+        if not any(row["worse"] == first for row in claims[PEOPLE]):
+            return None
+        place = next(row for row, m in enumerate(self.ranked) if self.metrics[m] == first)
+        why = Followed(self.human, first, self._estimate(self.best), self._estimate(place))
+        best = self.metrics[self.ranked[self.best]]
+        return Settled(best, people=why, top_group=self.top_group(claims, informed))
+
+    def _estimate(self, row: int) -> Tau:
+        m, found = self.ranked[row], self.whole.finding
+        return float(self._accuracy()[row]), float(found.low[m]), float(found.high[m])
+
+    def top_group(self, claims: Row, informed: Sequence[str]) -> list[str]:
+        """The best metric by people, and those not shown to be behind it, best first."""
+        behind = {row["worse"] for row in claims[PEOPLE]}
+        best = self.metrics[self.ranked[self.best]]
+        rest = [row["metric"] for row in self._rows() if row["accuracy"] is not None]
+        return [best, *(name for name in rest if name in informed and name not in {best, *behind})]
+
+    def to_dict(self, claims: Row, first: str, informed: Sequence[str]) -> Row:
+        """The section `people` of the result; NaN where something is undefined."""
+        sums = self.whole.estimates.tally
+        return {
+            "human": self.human,
+            "items": int(sums.items().max()),
+            "pairs": int(sums.pairs().max()),
+            "systems": None if self.soft is None else self.soft.systems,
+            "segments": None if self.soft is None else self.soft.segments,
+            "followed": any(row["worse"] == first for row in claims[PEOPLE]),
+            "by_rule": {"metric": first},
+            "by_people": {
+                "metric": self.metrics[self.ranked[self.best]],
+                "top_group": self.top_group(claims, informed),
+            },
+            "by_spa": None if self.soft is None else self._by_spa(informed),
+            "metrics": self._rows(),
+            "agreement": {"statistic": KENDALL, **{name: _tau_row(tau) for name, tau in self.taus.items()}},
+            "ceiling": {
+                "pairs": self.whole.finding.order.ceiling,
+                "spa": np.nan if self.soft is None else self.soft.ceiling,
+            },
+            "contexts": {
+                name: [self._context(each) for each in rows] for name, rows in self.contexts.items()
+            },
+        }
+
+    def _by_spa(self, informed: Sequence[str]) -> Row | None:
+        """The metric with the highest SPA, and those that may be as good."""
+        assert self.soft is not None
+        names = [self.metrics[m] for m in self.ranked]
+        values = [v if n in informed else np.nan for v, n in zip(self.soft.values.tolist(), names)]
+        if np.isnan(values).all():
+            return None
+        best = int(np.nanargmax(values))
+        order = sorted(range(len(names)), key=lambda m: (m != best, -np.nan_to_num(values[m]), m))
+        group = [names[m] for m in order if m == best or (self.soft.top[m] and not np.isnan(values[m]))]
+        return {"metric": names[best], "top_group": group}
+
+    def _rows(self) -> list[Row]:
+        """One entry per metric, best on people's pairs first; equal values share a place."""
+        accuracy, ranked, found = self._accuracy(), self.ranked, self.whole.finding
+        soft = self.soft
+        ties, pairs = self.whole.estimates.tally.tie_share()[:, 0], self.whole.estimates.pairs[:, 0]
+        rows = [
+            {
+                "metric": self.metrics[m],
+                "accuracy": accuracy[row],
+                "low": found.low[m],
+                "high": found.high[m],
+                "ties": ties[m],
+                "pairs": int(pairs[m]),
+                "rank": _rank(accuracy, row),
+                "spa": np.nan if soft is None else soft.values[row],
+                "spa_low": np.nan if soft is None else soft.low[row],
+                "spa_high": np.nan if soft is None else soft.high[row],
+                "rank_spa": None if soft is None else _rank(soft.values, row),
+            }
+            for row, m in enumerate(ranked)
+        ]
+        rows = plain(rows)
+        return sorted(rows, key=lambda row: row["rank"] or len(rows) + 1)
+
+    def _accuracy(self) -> FloatArray:
+        return np.asarray(self.whole.estimates.accuracy[self.ranked, 0])
+
+    def _context(self, found: ContextBeside) -> Row:
+        estimates, place = found.estimates, found.place
+        return {
+            "context": found.context,
+            **_tau_row(found.tau),
+            "ceiling": found.ceiling,
+            "items": int(estimates.tally.items()[:, place].max()),
+            "pairs": int(estimates.pairs[:, place].max()),
+            "metrics": [
+                {
+                    "metric": self.metrics[m],
+                    "accuracy": estimates.accuracy[m, place],
+                    "low": found.low[m],
+                    "high": found.high[m],
+                }
+                for m in self.ranked
+            ],
+        }
+
+
+def beside_people(
+    side: PeopleSide, rules: Whole, columns: Mapping[str, Column], method: Method, seed: int
+) -> People:
+    """Judge the metrics by people, and hold their order against that of `rules` and of its `columns`.
+
+    Contexts below the smallest size on either side are left out.
+    """
+    method = replace(method, agreement=KENDALL)
+    pairs, contexts = sort_pairs(side.pairs, [each.occupied() for each in side.contexts])
+    found = study_whole(pairs, whole(pairs), method)
+    soft = soft_accuracy(side.systems, method, seed) if side.systems else None
+    ranked = method.ranked
+    accuracy = found.estimates.accuracy[ranked, 0]
+    by_rule = rules.estimates.accuracy[ranked, 0], rules.resamples[ranked]
+    by_pairs = accuracy, found.resamples[ranked]
+    by_spa = None if soft is None else (soft.values, soft.resamples)
+    last = np.zeros(len(ranked), dtype=np.bool_) if method.uninformed is None else method.uninformed
+    return People(
+        human=side.human,
+        metrics=pairs.metrics,
+        ranked=ranked,
+        whole=found,
+        soft=soft,
+        taus={
+            "rule_pairs": _tau(by_rule, by_pairs),
+            "rule_spa": _tau(by_rule, by_spa),
+            "pairs_spa": _tau(by_pairs, by_spa),
+        },
+        contexts={
+            each.name: _beside(pairs, each, columns[each.name], method)
+            for each in contexts
+            if each.name in columns and len(columns[each.name].contexts.values) > 1
+        },
+        best=int(np.argmax(np.where(last, -1, np.nan_to_num(np.round(accuracy, 12), nan=-2)))),
+    )
+
+
+def _beside(pairs: Judgements, contexts: Contexts, rules: Column, method: Method) -> list[ContextBeside]:
+    """Every context that is large enough on both sides."""
+    estimates = Estimates.of(tally(pairs, contexts, ties=method.ties))
+    ranked, items = method.ranked, estimates.tally.items()[method.ranked].max(axis=0, initial=0)
+    place = {value: c for c, value in enumerate(contexts.values)}
+    found = []
+    for c, value in enumerate(rules.contexts.values):
+        own = place.get(value)
+        if own is None or not rules.large[c] or items[own] < method.minimum_items:
+            continue
+        drawn, rule_drawn = resample(estimates.tally, own, method), rules.findings[c].resamples
+        low, high = cluster_interval(estimates.of_context(own), drawn)
+        by_rule, by_pairs = rules.estimates.accuracy[ranked, c], estimates.accuracy[ranked, own]
+        ceiling = split_half(estimates.tally, ranked, own, method.halves, KENDALL)
+        found.append(
+            ContextBeside(
+                value,
+                estimates,
+                own,
+                low,
+                high,
+                _tau((by_rule, rule_drawn), (by_pairs, drawn[ranked])),
+                ceiling,
+            )
+        )
+    return found
+
+
+def _tau(one: Order, other: Order | None) -> Tau:
+    """Agreement of two orders; without resamples of both there is no interval."""
+    if other is None:
+        return (np.nan,) * 3
+    if one[1] is not None and other[1] is not None:
+        return paired_agreement(one[0], one[1], other[0], other[1], KENDALL)
+    return paired_agreement(one[0], one[0][:, None], other[0], other[0][:, None], KENDALL)[0], np.nan, np.nan
+
+
+def _tau_row(tau: Tau) -> Row:
+    return dict(zip(("tau", "low", "high"), tau))
+
+
+def _rank(values: FloatArray, row: int) -> int | None:
+    """From 1; equal values share the best place, an undefined one has none."""
+    rounded = np.round(values, 12)
+    return None if np.isnan(rounded[row]) else 1 + int((rounded > rounded[row]).sum())

@@ -1,0 +1,274 @@
+"""The pairs of a run one by one, straight from its Parquet files: only what is asked for is read.
+
+`results/explorer.parquet` has one row per pair, in the order of `pairs.parquet`, which holds the texts:
+
+    item, system, perturbation      which pair it is (`worse_system` where people chose the pairs)
+    output                          the row of its output in `outputs.parquet`
+    in/COLUMN                       its context
+    human/NAME, human_worse/NAME    what people scored both sides
+    said/METRIC                     1 right, 0 tie, −1 wrong, null undefined
+    score/METRIC, worse/METRIC      how the metric scored both sides
+    margin/METRIC                   how much better it found the output, whichever way its scores run
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metassay.errors import InputError, MetassayError, Place
+from metassay.store.run import RunFolder, read_manifest
+
+if TYPE_CHECKING:
+    from metassay.workflows.assay_result import AssayResult
+
+EXPLORER, PAIRS, OUTPUTS, ACCURACY = (
+    "results/explorer.parquet",
+    "pairs.parquet",
+    "outputs.parquet",
+    "results/local_accuracy.parquet",
+)
+COMPARED = 1_000_000
+"""Runs of more pairs are not compared pair by pair."""
+SAID = {"right": 1, "tie": 0, "wrong": -1, "undefined": None}
+KEY = ("item", "system", "perturbation")
+_AGAIN = "Run the command of this run again: it resumes from its scores."
+_NEAR = 2048
+"""Rows closer than this are read together."""
+
+
+def explorer_frame(result: AssayResult) -> pl.DataFrame:
+    """What `results/explorer.parquet` holds."""
+    judged, frame, outputs = result.judged, result.pairs.frame, result.dataset.outputs
+    chosen = judged.sampled
+    rows = judged.rows[chosen]
+    columns = [frame["item"], *(_coded(frame[name]) for name in frame.columns if name in _SYSTEMS)]
+    columns.append(pl.Series("output", rows.astype(np.uint32)))
+    for context in result.plan.contexts:
+        labels = pl.Series(context.values, dtype=pl.Enum(context.values))
+        codes = pl.Series(context.codes[rows])
+        columns.append(labels.gather(codes.set(codes < 0, None)).alias(f"in/{context.name}"))
+    for name in result.dataset.human:
+        columns.append(outputs[name].gather(rows).cast(pl.Float64).alias(f"human/{name}"))
+        if "worse_system" in frame.columns:
+            columns.append(_of_worse(frame, outputs, name))
+    for number, metric in enumerate(judged.judgements.metrics):
+        sign = next((-1.0 for m in result.metrics if m.spec == metric and not m.higher_is_better), 1.0)
+        better, worse = judged.better[number, chosen], judged.worse[number, chosen]
+        said = pl.Series(f"said/{metric}", judged.judgements.outcome[number, chosen].astype(np.int8))
+        numbers = {"score": sign * better, "worse": sign * worse, "margin": better - worse}
+        columns.append(said.set(said == -2, None))
+        columns += [
+            pl.Series(f"{kind}/{metric}", array.astype(np.float32)).fill_nan(None)
+            for kind, array in numbers.items()
+        ]
+    return pl.DataFrame(columns)
+
+
+_SYSTEMS = ("system", "perturbation", "worse_system")
+
+
+def _coded(names: pl.Series) -> pl.Series:
+    return names.cast(pl.Enum(names.unique().drop_nulls().sort()))
+
+
+def _of_worse(pairs: pl.DataFrame, outputs: pl.DataFrame, name: str) -> pl.Series:
+    """The human score of the worse side, where that is an output too."""
+    sides = pairs.select("item", pl.col("worse_system").cast(pl.String).alias("system"))
+    scores = outputs.select("item", "system", pl.col(name).cast(pl.Float64))
+    return sides.join(scores, on=["item", "system"], how="left", maintain_order="left")[name].alias(
+        f"human_worse/{name}"
+    )
+
+
+@contextmanager
+def readable(file: Path) -> Iterator[None]:
+    """For reading Parquet that somebody may have changed: what cannot be read is an error of the input."""
+    try:
+        yield
+    except MetassayError:
+        raise
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        OSError,
+        ValueError,
+        MemoryError,
+    ) as error:
+        reason = " ".join((str(error).splitlines() or [type(error).__name__])[0].split())
+        raise InputError(
+            f"this cannot be read ({reason}).", place=Place(file=str(file)), remedy=_AGAIN
+        ) from None
+
+
+class PairTable:
+    """The pairs of one run, read as they are asked for."""
+
+    def __init__(self, run: RunFolder) -> None:
+        self.run = run
+        self._values: dict[str, list[str]] = {}
+        pairs = run.file(PAIRS)
+        if pairs is None:
+            raise InputError("this run left no pairs.", place=Place(file=str(run.path)))
+        self.file = run.file(EXPLORER) or pairs
+        self.judged = self.file != pairs
+        """Whether the run left what metrics said; runs of other verbs and old ones did not."""
+        with readable(self.file):
+            self.texts = pl.scan_parquet(pairs, row_index_name="row", glob=False)
+            self.index = pl.scan_parquet(self.file, row_index_name="row", glob=False)
+            self.schema = self.index.collect_schema()
+            self.total = _height(self.index)
+            self._check()
+
+    def _check(self) -> None:
+        text, own = self.texts.collect_schema(), self.schema
+        wrong = [n for n in KEY if not _is_name(own.get(n))]
+        wrong += [n for n in ("output", "worse") if not _is_text(text.get(n))]
+        wrong += [n for n in own if n.startswith("said/") and own[n] != pl.Int8]
+        wrong += [n for n in own if n.startswith("in/") and not _is_name(own[n])]
+        wrong += [n for n in own if n.startswith(_NUMBERS) and own[n] not in {pl.Float32, pl.Float64}]
+        if self.judged and own.get("output") != pl.UInt32:
+            wrong.append("output")
+        if wrong:
+            place = Place(file=str(self.file), column=wrong[0])
+            raise InputError("this column is not as an assay leaves it.", place=place, remedy=_AGAIN)
+        if self.total != _height(self.texts):
+            place = Place(file=str(self.file))
+            raise InputError("this has not one row per pair.", place=place, remedy=_AGAIN)
+
+    def _of(self, prefix: str) -> list[str]:
+        return [name.removeprefix(prefix) for name in self.schema if name.startswith(prefix)]
+
+    @cached_property
+    def assayed(self) -> list[str]:
+        """The metrics without the sentinels."""
+        named = read_manifest(self.run.path).get("metrics")
+        every = self._of("said/")
+        return [name for name in named if name in every] if isinstance(named, dict) else every
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """The metrics that were assayed, then the sentinels."""
+        return list(dict.fromkeys([*self.assayed, *self._of("said/")]))
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of contexts."""
+        return self._of("in/")
+
+    def values(self, column: str) -> list[str]:
+        """What stands in a column of names."""
+        kind = self.schema[column]
+        if isinstance(kind, pl.Enum):
+            return [str(name) for name in kind.categories]
+        if column not in self._values:
+            with readable(self.file):
+                found = self.index.select(pl.col(column).unique()).collect().to_series()
+            self._values[column] = sorted(name for name in found if name is not None)
+        return self._values[column]
+
+    def accuracies(self, column: str) -> list[dict[str, Any]]:
+        """The local accuracies of a column as the assay has them, with intervals."""
+        file = self.run.file(ACCURACY)
+        wanted = {"context": pl.String, "metric": pl.String, "accuracy": pl.Float64, "low": pl.Float64}
+        wanted |= {"high": pl.Float64, "pairs": pl.Int64}
+        if file is None:
+            return []
+        with readable(file):
+            kept = pl.scan_parquet(file, glob=False).filter(pl.col("column") == column)
+            return kept.select(pl.col(name).cast(kind) for name, kind in wanted.items()).collect().to_dicts()
+
+    def said(self, metric: str) -> NDArray[np.int8]:
+        """What a metric said of every pair; −2 where it said nothing."""
+        column = pl.col(f"said/{metric}").fill_null(-2)
+        return self.index.select(column).collect().to_series().to_numpy()
+
+    def read(self, rows: Sequence[int]) -> list[dict[str, Any]]:
+        """Everything about some pairs, in the order given."""
+        with readable(self.file):
+            own = _at(self.index, rows)
+            texts = _at(self.texts, rows, ("output", "worse"))
+            pairs = [{**one, **other} for one, other in zip(own, texts)]
+        if self.judged:
+            for pair, output in zip(pairs, self._outputs([pair_row["output"] for pair_row in own])):
+                pair.update(output)
+        return pairs
+
+    def _outputs(self, rows: Sequence[int]) -> list[dict[str, Any]]:
+        """Source and references of outputs, as far as the run has them."""
+        file = self.run.file(OUTPUTS)
+        if file is None:
+            return [{} for _ in rows]
+        with readable(file):
+            frame = pl.scan_parquet(file, row_index_name="row", glob=False)
+            kinds = {"source": pl.String, "references": pl.List(pl.String)}
+            there = [name for name, kind in kinds.items() if frame.collect_schema().get(name) == kind]
+            found = _at(frame, rows, there) if there else [{} for _ in rows]
+        return [{name: row[name] for name in there if name in row} for row in found]
+
+    def matching(self, other: PairTable) -> NDArray[np.int64]:
+        """For each pair its row in the other run; −1 where that has none of this item, system and method."""
+        for table in (self, other):
+            if table.total > COMPARED:
+                raise InputError(
+                    f"runs of more than {COMPARED:,} pairs are not compared pair by pair;"
+                    f" this one has {table.total:,}.",
+                    place=Place(file=str(table.run.path)),
+                )
+        here, there = (_keys(table) for table in (self, other))
+        both = here.join(there, on=[*KEY, "worse_system", "nth"], how="left", maintain_order="left")
+        return both["row_right"].cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+_NUMBERS = ("score/", "worse/", "margin/", "human/", "human_worse/")
+
+
+def _is_name(kind: pl.DataType | None) -> bool:
+    return isinstance(kind, pl.String | pl.Enum)
+
+
+def _is_text(kind: pl.DataType | None) -> bool:
+    """A text, or for rankings a list of the names of documents."""
+    inner = kind.inner if isinstance(kind, pl.List) else kind
+    return isinstance(inner, pl.String) or (kind is not inner and isinstance(inner, pl.Categorical | pl.Enum))
+
+
+def _height(frame: pl.LazyFrame) -> int:
+    return int(frame.select(pl.len()).collect().item())
+
+
+def _keys(table: PairTable) -> pl.DataFrame:
+    """What tells the pairs of a run apart; where several look alike, which of them it is."""
+    people = "worse_system" in table.schema
+    worse = pl.col("worse_system").cast(pl.String) if people else pl.lit("").alias("worse_system")
+    names = [pl.col(name).cast(pl.String) for name in KEY]
+    keys = table.index.select("row", *names, worse).collect()
+    return keys.with_columns(pl.int_range(pl.len()).over(*KEY, "worse_system").alias("nth"))
+
+
+def _at(frame: pl.LazyFrame, rows: Sequence[int], names: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Some rows of a scanned file, in the order given; a row that it has not is an empty one.
+
+    Neighbours are read as one slice, others each on their own, so that few pages of the file are touched;
+    the slice comes first, since columns chosen before it keep it from being pushed down.
+    """
+    stretches: list[tuple[int, int]] = []
+    for row in sorted(set(rows)):
+        if stretches and row - stretches[-1][1] < _NEAR:
+            stretches[-1] = (stretches[-1][0], row)
+        else:
+            stretches.append((row, row))
+    parts = [frame.slice(first, last - first + 1) for first, last in stretches]
+    if names:
+        parts = [part.select("row", *names) for part in parts]
+    wanted = pl.Series(rows, dtype=pl.UInt32)
+    read = [part.filter(pl.col("row").is_in(wanted.implode())) for part in pl.collect_all(parts)]
+    found = {row["row"]: row for part in read for row in part.iter_rows(named=True)}
+    return [found.get(row, {}) for row in rows]

@@ -1,0 +1,164 @@
+"""H2 and H1 in cases small enough to be written down: who stands where, what is stretched, what is never zero."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau, norm, t
+
+from metassay.meta.contexts.accuracy import tally, whole
+from metassay.meta.contexts.assay import assay_pairs
+from metassay.meta.contexts.evidence import table_evidence
+from metassay.meta.contexts.h1 import _smallest, accuracy_change, cross_methods, exchange_levels
+from metassay.meta.contexts.h2 import ContextOrder, compare_with_global, order_change, split_half
+from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.tables import _context_clusters, answer_entry
+from metassay.stats.bootstrap import ClusterHalves
+
+OVERALL = np.array([0.9, 0.8, 0.7])
+FIXED = OVERALL[:, None].repeat(40, axis=1)
+
+
+def test_intervals_ceilings_and_p_values_go_with_their_contexts():
+    """Six contexts, forward and backward in turn: they change places, and take what is theirs along."""
+    forward, backward = [0.9, 0.7, 0.5], [0.5, 0.7, 0.9]
+    accuracy = np.array([forward, *([forward, backward] * 3)])
+    against = [ContextOrder(-n / 10, n / 10, n / 100, n / 1000) for n in range(7)]
+    found = order_change(accuracy, [], against, "kendall")
+    own = np.concatenate([[0], 1 + found.order])
+    assert own.tolist() != list(range(7))
+    assert found.low[0] == pytest.approx(-own / 10)
+    assert found.high[0] == pytest.approx(own / 10)
+    assert found.p_global == pytest.approx(own / 100)
+    assert found.ceiling == pytest.approx(own / 1000)
+    for i, one in enumerate(own):
+        for j, other in enumerate(own):
+            same = (accuracy[one] == accuracy[other]).all()
+            assert found.matrix[i, j] == pytest.approx(1 if same else -1)
+    assert len(set(found.group[:3])) == len(set(found.group[3:])) == 1
+
+
+def test_all_cells_have_intervals_with_the_low_end_below_the_high_one():
+    rng = np.random.default_rng(0)
+    accuracy = np.array([[0.9, 0.8, 0.7], [0.9, 0.7, 0.8], [0.7, 0.8, 0.9]])
+    kept = [row[:, None] + rng.normal(0, 0.1, (3, 60)) for row in accuracy]
+    against = [ContextOrder(0, 0, 1, 1)] * 3
+    found = order_change(accuracy, kept, against, "kendall")
+    assert (found.low <= found.matrix).all()
+    assert (found.matrix <= found.high).all()
+    assert (found.low < found.high)[~np.eye(3, dtype=bool)].all()
+    np.testing.assert_array_equal(found.low, found.low.T)
+
+
+def test_an_interval_holds_an_estimate_that_no_resample_reaches():
+    """The observed order is that of the whole, but every resample has it reversed."""
+    low, high, _ = compare_with_global(OVERALL, FIXED[::-1], OVERALL, FIXED, "kendall", 50)
+    assert (low, high) == (-1, 1)
+
+
+def test_the_test_of_order_never_says_that_something_cannot_be():
+    rng = np.random.default_rng(0)
+    draws = OVERALL[::-1, None] + rng.normal(0, 1e-4, (3, 40))
+    *_, p = compare_with_global(OVERALL[::-1].copy(), draws, OVERALL, FIXED, "kendall", 1000)
+    assert p == pytest.approx(1 / 41)
+
+
+@pytest.mark.parametrize("clusters", [3, 8])
+def test_the_test_of_order_allows_for_few_clusters(clusters):
+    """As if there were many clusters, whose draws stray further by Student's t over the normal quantile."""
+    rng = np.random.default_rng(1)
+    accuracy = np.array([0.80, 0.84, 0.78])
+    deviations = rng.normal(0, 0.03, (3, 40))
+    wider = t.ppf(0.975, clusters - 1) / norm.ppf(0.975)
+    arguments = (OVERALL, FIXED, "kendall")
+    few = compare_with_global(accuracy, accuracy[:, None] + deviations, *arguments, clusters)[2]
+    many = compare_with_global(accuracy, accuracy[:, None] + wider * deviations, *arguments, 10**9)[2]
+    plain = compare_with_global(accuracy, accuracy[:, None] + deviations, *arguments, 10**9)[2]
+    assert few == many > plain
+
+
+def test_the_ceiling_is_that_of_two_samples_of_the_full_size():
+    """Simulated: how well two fresh samples as large as ours agree. Halves alone would agree by .13 less."""
+    rng = np.random.default_rng(2)
+    truth, items = np.linspace(0.6, 0.7, 8)[:, None], np.arange(600)
+    drawn = rng.binomial(600, truth.T, (2, 400, 8))
+    agreed = np.mean([kendalltau(one, other).statistic for one, other in zip(*drawn)])
+    ceilings = []
+    for _ in range(40):
+        outcome = np.where(rng.random((8, 600)) < truth, 1, -1)
+        pairs = Judgements(tuple("abcdefgh"), ("x",), outcome, items, items, items, items * 0)
+        halves = ClusterHalves(rng, 40)
+        ceilings.append(split_half(tally(pairs, whole(pairs)), np.arange(8), 0, halves, "kendall"))
+    assert np.mean(ceilings) == pytest.approx(agreed, abs=0.06)
+
+
+def test_p_values_of_several_levels_pay_for_their_number():
+    found = _smallest([np.array([0.02, np.nan, 0.7]), np.array([0.03, 0.4, 0.9])], 3)
+    assert found == pytest.approx([0.04, 0.4, 1.0])
+    assert np.isnan(_smallest([], 2)).all()
+
+
+def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
+    """Items of system A or B in news and talk; three documents of four hold a single item of each domain."""
+    item = np.repeat(np.arange(16), 2)
+    system, domain = np.tile([0, 1], 16), (item // 4) % 2
+    system[6:] = np.where(np.arange(6, 32) % 2 == 0, 0, 0)
+    codes = domain * 2 + system
+    outcome = np.random.default_rng(0).choice([1, -1], size=(1, 32))
+    pairs = Judgements(("m",), ("x",), outcome, item, np.arange(32), item // 8, item * 0)
+    contexts = Contexts("both", ("nA", "nB", "tA", "tB"), codes).occupied()
+    shares = [level.movable() for level in exchange_levels(pairs, contexts, ties="strict")]
+    assert len(set(shares)) == len(shares) == 2
+    crossed = tally(pairs, cross_methods(pairs, contexts))
+    found = accuracy_change(
+        pairs, contexts, crossed.totals, ties="strict", rng=np.random.default_rng(0), permutations=9
+    )
+    assert found.movable == min(shares)
+
+
+def test_who_is_behind_within_the_top_group_is_told_by_paired_differences():
+    """Twelve metrics of one truth: some pair differs by T ≥ 1.96, though each of the two may be the best."""
+    rng = np.random.default_rng(0)
+    item = np.arange(200)
+    right = rng.random((12, 200)) < 0.7
+    names = tuple(f"m{n:02}" for n in range(12))
+    pairs = Judgements(names, ("x",), np.where(right, 1, -1), item, item, item, item * 0)
+    contexts = [Contexts("side", ("l", "r"), item % 2)]
+    found = assay_pairs(pairs, contexts, resamples=400, permutations=9).to_dict()["recommendation"]["side"][
+        "global"
+    ]
+    top = [names.index(name) for name in found["top_group"]]
+    expected = set()
+    for i in top:
+        for j in top:
+            d = right[i].astype(float) - right[j]
+            if i != j and d.sum() >= 1.959964 * np.sqrt((d**2).sum()):
+                expected.add(names[j])
+    assert expected
+    assert set(found["behind"]) == expected
+
+
+def test_a_metric_serves_a_group_of_contexts_if_it_may_be_best_in_all_of_them():
+    """u and v order the metrics alike: a may be best in both, b in u alone, c in v alone; d serves w."""
+    evidence = replace(
+        table_evidence("abcd", "uvw", np.full((4, 3), 0.5)),
+        top=np.array([[True, True, True, False], [True, True, False, False], [True, False, True, False],
+                      [True, False, False, True]]),
+    )  # fmt: skip
+    h2 = SimpleNamespace(order=np.arange(3), group=np.array([0, 0, 1]), matrix=np.eye(4) + 0.5)
+    column = SimpleNamespace(h2=h2, contexts=Contexts("kind", tuple("uvw"), np.arange(3)))
+    groups = _context_clusters(column, evidence)
+    assert [(group["contexts"], group["metrics"]) for group in groups] == [
+        (["u", "v"], ["a"]),
+        (["w"], ["d"]),
+    ]
+
+
+def test_the_answer_leaves_out_who_is_behind_over_all_outputs():
+    leads = [
+        {"column": None, "context": "global", "better": "a", "worse": "b"},
+        {"column": "domain", "context": "news", "better": "a", "worse": "c"},
+    ]
+    found = answer_entry({"domain": {"news": {"choice": "a"}}}, {"lead": leads}, "a", ["a", "b", "c"])
+    assert found == {"metric": "a", "top_group": ["a", "c"], "exceptions": []}

@@ -1,0 +1,231 @@
+"""People beside rules: against scipy, the SPA of `metassay.meta.pairwise`, counts by hand and known truths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+from metassay.meta.contexts.assay import assay_pairs
+from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.people import PeopleSide
+from metassay.meta.contexts.systems import RatedSystems
+from metassay.meta.contexts.validity import corrected_accuracy
+from metassay.meta.pairwise import soft_pairwise_accuracy
+from metassay.reporting.reasons import worded
+from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
+from metassay.stats.sign_flip import agreement, drawn_agreement, normal_p_values
+
+METRICS = ("a", "b", "c", "d")
+
+
+def judged(right, item, methods=("human",), method=None) -> Judgements:
+    outcome = np.where(right, 1, -1)
+    codes = np.zeros(len(item), dtype=int) if method is None else method
+    return Judgements(METRICS[: len(right)], methods, outcome, item, np.arange(len(item)), item, codes)
+
+
+def made(rng, truth, items=300) -> Judgements:
+    item = np.arange(items)
+    return judged(rng.random((len(truth), items)) < np.array(truth)[:, None], item)
+
+
+def systems(rng, metrics=4, count=5, segments=60, start=0) -> RatedSystems:
+    human = rng.normal(size=(count, segments)) + np.arange(count)[:, None] / 8
+    noise = rng.normal(size=(metrics, count, segments)) * np.arange(1, metrics + 1)[:, None, None]
+    return RatedSystems(human, human + noise, np.arange(start, start + segments))
+
+
+def found(rng, rule, people, **options):
+    """An assay of metrics with these accuracies on pairs made by rule and on pairs judged by people."""
+    rules, beside = made(rng, rule), made(rng, people)
+    halves = np.arange(300) % 2
+    contexts = [Contexts("half", ("even", "odd"), halves)]
+    side = PeopleSide("mqm", beside, contexts, [systems(rng)])
+    options = {"seed": 3, "resamples": 400, "permutations": 39, "pairs_from": "rule"} | options
+    result = assay_pairs(rules, contexts, people=side, **options)
+    return worded(result.to_dict(), result), rules, side
+
+
+@pytest.fixture(scope="module")
+def clear():
+    """People are sure that `b` is better than the rules' `a`."""
+    return found(np.random.default_rng(0), (0.95, 0.8, 0.7, 0.6), (0.5, 0.9, 0.7, 0.6))
+
+
+def test_accuracies_are_shares_of_peoples_pairs_and_places_follow_them(clear) -> None:
+    result, _, side = clear
+    shares = (side.pairs.outcome == 1).mean(axis=1)
+    rows = {row["metric"]: row for row in result["people"]["metrics"]}
+    for name, share in zip(METRICS, shares):
+        assert rows[name]["accuracy"] == pytest.approx(share, abs=1e-12)
+        assert rows[name]["low"] <= share <= rows[name]["high"]
+        assert rows[name]["rank"] == 1 + (shares > share).sum()
+
+
+def test_spa_is_that_of_the_public_function_and_its_mean_over_test_sets() -> None:
+    rng = np.random.default_rng(1)
+    first, second = systems(rng), systems(rng, count=3, start=100)
+    rules, beside = made(rng, (0.9, 0.8, 0.7, 0.6)), made(rng, (0.9, 0.8, 0.7, 0.6))
+    side = PeopleSide("mqm", beside, [], [first, second])
+    people = assay_pairs(rules, [], people=side, resamples=50).to_dict()["people"]
+    for m, name in enumerate(METRICS):
+        row = next(row for row in people["metrics"] if row["metric"] == name)
+        values = [soft_pairwise_accuracy(each.human, each.metrics[m]) for each in (first, second)]
+        assert row["spa"] == pytest.approx(np.mean(values), abs=1e-12)
+    assert (people["systems"], people["segments"]) == (8, 120)
+
+
+def test_a_metric_with_gaps_has_the_spa_of_the_segments_it_scored() -> None:
+    rng = np.random.default_rng(2)
+    rated = systems(rng)
+    rated.metrics[1, 2, :20] = np.nan
+    side = PeopleSide("mqm", made(rng, (0.9, 0.8, 0.7, 0.6)), [], [rated])
+    people = assay_pairs(made(rng, (0.9, 0.8, 0.7, 0.6)), [], people=side, resamples=50).to_dict()["people"]
+    row = next(row for row in people["metrics"] if row["metric"] == "b")
+    assert row["spa"] == pytest.approx(soft_pairwise_accuracy(rated.human, rated.metrics[1]), abs=1e-12)
+
+
+def test_tau_is_kendalls_between_the_orders_shown(clear) -> None:
+    result = clear[0]
+    people = result["people"]
+    rule = {row["metric"]: row["accuracy"] for row in result["global"]}
+    rows = people["metrics"]
+    orders = {
+        "rule": [rule[row["metric"]] for row in rows],
+        "pairs": [row["accuracy"] for row in rows],
+        "spa": [row["spa"] for row in rows],
+    }
+    for name in ("rule_pairs", "rule_spa", "pairs_spa"):
+        one, other = name.split("_")
+        entry = people["agreement"][name]
+        assert entry["tau"] == pytest.approx(kendalltau(orders[one], orders[other]).statistic, abs=1e-12)
+        assert entry["low"] <= entry["tau"] <= entry["high"]
+
+
+def test_contexts_have_their_own_tau_and_small_ones_none(clear) -> None:
+    result, rules, side = clear
+    for row in result["people"]["contexts"]["half"]:
+        inside = np.arange(300) % 2 == ("even", "odd").index(row["context"])
+        taus = [(each.outcome[:, inside] == 1).mean(axis=1) for each in (rules, side.pairs)]
+        assert row["tau"] == pytest.approx(kendalltau(*taus).statistic, abs=1e-12)
+        assert (row["items"], row["pairs"]) == (150, 150)
+    rng = np.random.default_rng(0)
+    none, _, _ = found(rng, (0.9, 0.8, 0.7, 0.6), (0.9, 0.8, 0.7, 0.6), minimum_items=151)
+    assert none["people"]["contexts"]["half"] == []
+
+
+def test_people_are_followed_where_they_differ_beyond_noise_and_the_reason_is_given(clear) -> None:
+    result = clear[0]
+    assert result["people"]["by_rule"]["metric"] == "a"
+    assert result["people"]["followed"]
+    assert result["answer"]["metric"] == "b"
+    assert result["answer"]["top_group"] == ["b"]
+    for entry in result["recommendation"]["half"].values():
+        assert entry["choice"] == "b"
+        assert "pairs judged by people (mqm)" in entry["why"]
+        assert "a, the choice by rule" in entry["why"]
+
+
+def test_the_choice_stays_where_people_do_not_differ() -> None:
+    rng = np.random.default_rng(4)
+    result, _, _ = found(rng, (0.95, 0.8, 0.7, 0.6), (0.7, 0.72, 0.7, 0.6))
+    assert not result["people"]["followed"]
+    assert result["answer"]["metric"] == result["people"]["by_rule"]["metric"] == "a"
+
+
+def test_an_uninformed_metric_is_never_followed() -> None:
+    rng = np.random.default_rng(5)
+    result, _, _ = found(rng, (0.95, 0.8, 0.7, 0.6), (0.5, 0.9, 0.5, 0.5), uninformed=["b"])
+    assert result["people"]["by_people"]["metric"] != "b"
+    assert result["answer"]["metric"] == "a"
+
+
+def test_without_people_nothing_else_changes() -> None:
+    rng = np.random.default_rng(6)
+    rules = made(rng, (0.9, 0.8, 0.7, 0.6))
+    result = assay_pairs(rules, [], resamples=50).to_dict()
+    assert result["people"] is None
+    assert "people" not in result["claims"]
+
+
+def test_agreement_under_draws_is_that_of_the_segments_drawn_as_often() -> None:
+    rng = np.random.default_rng(7)
+    rated = systems(rng, segments=30)
+    units = np.repeat(np.arange(10, dtype=np.int32), 3)
+
+    def directly(weights):
+        repeated = np.repeat(np.concatenate([rated.human[None], rated.metrics]), weights[units], axis=2)
+        p = normal_p_values(repeated)
+        return agreement(p[0], p[1:])
+
+    for draws, rest in (
+        (ClusterBootstrap(rng, 6), False),
+        (ClusterHalves(rng, 6), False),
+        (ClusterHalves(rng, 6), True),
+    ):
+        drawn = drawn_agreement(rated.human, rated.metrics, draws, units, rest=rest)
+        weights = draws.weights(np.arange(10, dtype=np.int32)).astype(int)
+        for draw in range(6):
+            own = 1 - weights[:, draw] if rest else weights[:, draw]
+            if own.any():
+                assert drawn[:, draw] == pytest.approx(directly(own), abs=1e-9)
+
+
+@pytest.mark.parametrize(("ties", "credit"), [("strict", 0.0), ("half", 0.5)])
+def test_correction_gives_back_the_accuracy_that_wrong_labels_hid(ties, credit) -> None:
+    """100 pairs with right labels, 25 with wrong ones; of each kind 60 % are told right and 20 % tied."""
+    right_labels = [1] * 60 + [0] * 20 + [-1] * 20
+    wrong_labels = [-1] * 15 + [0] * 5 + [1] * 5  # told right: the copy is preferred
+    outcome = np.array([right_labels + wrong_labels])
+    item = np.arange(125)
+    pairs = Judgements(("a",), ("removal",), outcome, item, item, item, np.zeros(125, dtype=int))
+    found = corrected_accuracy(
+        pairs, np.zeros(125, dtype=np.int32), [(500, 100)], ties=ties, resamples=200, seed=0
+    )
+    assert found is not None
+    assert found[0]["accuracy_corrected"] == pytest.approx(0.6 + credit * 0.2, abs=1e-12)
+    assert found[0]["label_error"] == pytest.approx(0.2)
+    assert found[0]["corrected_low"] < 0.6 + credit * 0.2 < found[0]["corrected_high"]
+
+
+def test_correction_is_by_stratum_and_items_weigh_as_in_the_accuracy() -> None:
+    """Two methods, the second with a quarter of wrong labels; an item with three pairs weighs as one with one."""
+    outcome = np.array([[1, 1, -1, 1]])
+    item = np.array([0, 0, 0, 1])
+    pairs = Judgements(("a",), ("x", "y"), outcome, item, np.arange(4), item, np.array([0, 1, 1, 0]))
+    found = corrected_accuracy(
+        pairs,
+        np.array([0, 1, 1, 0], dtype=np.int32),
+        [(100, 0), (100, 25)],
+        ties="strict",
+        resamples=50,
+        seed=0,
+    )
+    first = (1 + (1 - 0.25) / 0.5 + (0 - 0.25) / 0.5) / 3
+    assert found is not None
+    assert found[0]["accuracy_corrected"] == pytest.approx((first + 1) / 2, abs=1e-12)
+    assert found[0]["label_error"] == pytest.approx((2 / 3 * 0.25) / 2)
+
+
+def test_few_readings_widen_the_interval_and_none_or_half_wrong_labels_leave_it_undefined() -> None:
+    rng = np.random.default_rng(8)
+    item = np.arange(400)
+    pairs = Judgements(
+        ("a",),
+        ("x",),
+        np.where(rng.random((1, 400)) < 0.8, 1, -1),
+        item,
+        item,
+        item,
+        np.zeros(400, dtype=int),
+    )
+    codes = np.zeros(400, dtype=np.int32)
+
+    def width(read):
+        row = corrected_accuracy(pairs, codes, [read], ties="strict", resamples=400, seed=0)[0]
+        return row["corrected_high"] - row["corrected_low"]
+
+    assert width((20, 2)) > 1.5 * width((2000, 200))
+    assert corrected_accuracy(pairs, codes, [(10, 5)], ties="strict", resamples=50, seed=0) is None
+    assert corrected_accuracy(pairs, codes, [], ties="strict", resamples=50, seed=0) is None

@@ -1,0 +1,240 @@
+"""Every option of `assay` reaches the numbers it is about: what is left out, drawn, weighed or turned around."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+
+import metassay
+from metassay.metrics.base import Metric
+from metassay.sample import sample_path
+from metassay.workflows.assay import _made_by, assay
+from metassay.workflows.recommend import recommend
+from metassay.workflows.settings import AssaySettings
+
+FAST = {"resamples": 37, "permutations": 30, "minimum_items": 1}
+
+
+@dataclass(frozen=True)
+class Said(Metric):
+    """The number that an output ends with, less `off` where it is odd."""
+
+    off: float = 0.0
+
+    name: ClassVar[str] = "said"
+    task: ClassVar[str] = "any"
+    needs: ClassVar[frozenset[str]] = frozenset({"output"})
+
+    def score(self, batch):
+        numbers = np.array([float(text.split()[-1]) for text in batch.output])
+        return numbers - self.off * (numbers % 2)
+
+
+class Errors(Said):
+    """The same as a number of errors."""
+
+    name: ClassVar[str] = "errors"
+    higher_is_better: ClassVar[bool] = False
+
+    def score(self, batch):
+        return -super().score(batch)
+
+
+class Coarse(Said):
+    """The same for a reader who does not see a difference of one."""
+
+    name: ClassVar[str] = "coarse"
+    tie_tolerance: ClassVar[float] = 1.0
+
+
+class Dear(Said):
+    """The same for those who can afford it."""
+
+    name: ClassVar[str] = "dear"
+
+    @property
+    def cost_class(self) -> str:
+        return "paid requests"
+
+
+@pytest.fixture(scope="module")
+def pairs() -> pl.DataFrame:
+    """Sixty items in twelve documents and two domains; the better output is a larger number, mostly."""
+    rng = np.random.default_rng(0)
+    item = np.arange(60)
+    return pl.DataFrame(
+        {
+            "item": [f"{n:02}" for n in item],
+            "system": [f"s{n % 2}" for n in item],
+            "doc_id": [f"d{n // 5}" for n in item],
+            "domain": ["news" if n % 3 else "talk" for n in item],
+            "output": [str(n) for n in rng.integers(0, 10, 60)],
+            "worse": [f"{n}.0" for n in rng.integers(-3, 7, 60)],
+            "views": 1.0 + (item % 4),
+        }
+    )
+
+
+def assayed(frame, *metrics, **options):
+    asked = {"contexts": ["domain", "system"]} | FAST | options
+    return assay(None, pairs=frame, metrics=list(metrics or [Said(), Said(3.0)]), **asked)
+
+
+def right(frame, tie=0.0):
+    """What the plain number says of each pair."""
+    gap = frame["output"].cast(float) - frame["worse"].cast(float)
+    return np.where(gap > 0, 1.0, np.where(gap == 0, tie, 0.0))
+
+
+@pytest.mark.parametrize(("cluster", "units"), [(None, 12), ("doc_id", 12), ("item", 60), ("domain", 2)])
+def test_the_unit_asked_for_is_the_unit(pairs, cluster, units) -> None:
+    found = assayed(pairs, cluster=cluster).to_dict()
+    assert found["cluster"]["column"] == (cluster or "doc_id")
+    assert {row["clusters"] for row in found["global"]} == {units}
+
+
+@pytest.mark.parametrize(("ties", "credit"), [("strict", 0.0), ("half", 0.5)])
+def test_ties_earn_what_was_asked_for(pairs, ties, credit) -> None:
+    expected = right(pairs, credit)
+    assert (right(pairs, 0.5) == 0.5).any()
+    assert assayed(pairs, ties=ties).to_dict()["global"][0]["accuracy"] == pytest.approx(expected.mean())
+
+
+def test_weights_weigh(pairs) -> None:
+    expected = np.average(right(pairs), weights=pairs["views"].to_numpy())
+    assert expected != pytest.approx(right(pairs).mean())
+    assert assayed(pairs, weights="views").to_dict()["global"][0]["accuracy"] == pytest.approx(expected)
+
+
+def test_errors_are_turned_around_and_small_differences_tie_where_a_metric_says_so(pairs) -> None:
+    found = {row["metric"]: row for row in assayed(pairs, Said(), Errors(), Coarse()).to_dict()["global"]}
+    assert found["errors"]["accuracy"] == found["said"]["accuracy"]
+    gap = (pairs["output"].cast(float) - pairs["worse"].cast(float)).to_numpy()
+    assert found["coarse"]["ties"] == pytest.approx((np.abs(gap) <= 1).mean())
+    assert found["coarse"]["accuracy"] == pytest.approx((gap > 1).mean())
+
+
+def test_statistics_follow_the_seed_where_the_pairs_do_not(pairs) -> None:
+    zero, again, one = (assayed(pairs, seed=seed).to_dict()["contexts"]["system"] for seed in (0, 0, 1))
+    assert zero == again
+    assert zero["local_accuracy"][0]["accuracy"] == one["local_accuracy"][0]["accuracy"]
+    assert [row["p_permutation"] for row in zero["h1"]] != [row["p_permutation"] for row in one["h1"]]
+
+
+def test_numbers_of_draws_are_those_asked_for(pairs) -> None:
+    """p-values are k / 31 after 30 permutations, and k / 38 after 37 resamples."""
+    parity = pairs.with_columns(parity=(pl.col("output").cast(int) % 2).cast(str))
+    column = assayed(parity, Said(), Said(3.0), Said(6.0), contexts=["parity"]).to_dict()["contexts"][
+        "parity"
+    ]
+    permuted = [31 * row["p_permutation"] for row in column["h1"]]
+    resampled = [38 * p for p in column["h2"]["p_global"] if p is not None]
+    assert permuted == pytest.approx(np.round(permuted).tolist())
+    assert resampled == pytest.approx(np.round(resampled).tolist())
+    assert min(permuted) < 31
+    assert min(resampled) < 38  # even numbers are put before odd ones by whoever takes three off
+
+
+@pytest.mark.parametrize("agreement", ["tau_ap_b", "kendall", "weighted_tau"])
+def test_the_agreement_asked_for_is_computed(pairs, agreement) -> None:
+    assert assayed(pairs, agreement=agreement).to_dict()["contexts"]["domain"]["h2"]["statistic"] == agreement
+
+
+def test_the_smallest_size_of_a_context_is_the_one_asked_for(pairs) -> None:
+    """Twenty items are talk, forty are news."""
+    for size, aside in ((20, {}), (21, {"domain": ["talk"]})):
+        found = assayed(pairs, contexts=["domain"], minimum_items=size).to_dict()
+        assert found["claims"]["set_aside"] == aside
+
+
+def test_of_equal_metrics_the_cheaper_is_used(pairs) -> None:
+    for metrics in ((Dear(), Said()), (Said(), Dear())):
+        found = assayed(pairs, *metrics).to_dict()
+        assert found["cost_class"] == {"dear": "paid requests", "said": "cheap"}
+        assert found["answer"]["metric"] == "said"
+
+
+def test_what_knows_nothing_is_not_recommended_though_it_was_asked_for(pairs) -> None:
+    longer = pairs.with_columns(output=pl.lit("1 ") + pl.col("output"))
+    found = assayed(longer, "length", Said()).to_dict()
+    accuracy = {row["metric"]: row["accuracy"] for row in found["global"]}
+    assert accuracy["length"] == 1 > accuracy["said"]
+    assert found["answer"]["metric"] == "said"
+    assert found["answer"]["exceptions"] == []
+
+
+def test_criteria_decide_between_equal_metrics(pairs, tmp_path) -> None:
+    assayed(pairs, Said(), Coarse(), Errors(), out=tmp_path / "run")
+    for first, second in (("said", "errors"), ("errors", "said")):
+        found = recommend(tmp_path / "run", criteria={"licence": {first: 2.0, second: 1.0}}).to_dict()
+        top = found["recommendation"]["domain"]["global"]["top_group"]
+        assert top.index(first) < top.index(second)
+
+
+def test_examples_of_errors_begin_with_the_widest_margin(pairs) -> None:
+    examples = assayed(pairs, Said()).examples()
+    gap = (pairs["worse"].cast(float) - pairs["output"].cast(float)).to_numpy()
+    assert examples[0]["score_worse"] - examples[0]["score"] == gap.max()
+
+
+SMALL = {"metrics": "chrf", "perturbations": "removal,insertion,swapping", "contexts": ["system"]} | FAST
+
+
+@pytest.fixture(scope="module")
+def texts() -> pl.DataFrame:
+    return pl.read_parquet(sample_path("mt")).filter(pl.col("seg_id").cast(int) % 8 == 0)
+
+
+def test_methods_per_output_are_as_many_as_asked_for_and_confounding_takes_all(texts) -> None:
+    one, every = (assay(texts, per_output=count, **SMALL) for count in (1, 3))
+    assert len(one.pairs) == one.to_dict()["outputs"]
+    assert {row["pairs"] for row in one.to_dict()["global"]} == {len(one.pairs)}
+    assert len(every.pairs) > 2 * len(one.pairs)
+    for a, b in zip(one.to_dict()["confounding"], every.to_dict()["confounding"]):
+        assert a["by_method"] == b["by_method"]
+
+
+def test_perturbations_follow_the_seed(texts) -> None:
+    zero, again, one = (assay(texts, seed=seed, **SMALL).pairs.frame for seed in (0, 0, 1))
+    assert zero.equals(again)
+    assert not zero.equals(one)
+
+
+def test_pairs_that_people_tell_apart_by_more_than_the_gap() -> None:
+    """Scores 3, 2, 2 and 0 of four systems: five pairs differ, by more than one three, by more than two one."""
+    frame = pl.DataFrame(
+        {
+            "seg_id": [1] * 4,
+            "system": list("abcd"),
+            "output": ["3", "2", "2.0", "0"],
+            "mqm": [3.0, 2.0, 2.0, 0.0],
+        }
+    )
+    for gap, count in ((0.0, 5), (1.0, 3), (2.0, 1)):
+        asked = {"pairs": "human", "minimum_gap": gap, "metrics": [Said()], "contexts": ["system"]} | FAST
+        found = assay(metassay.read(frame, task="mt"), **asked)
+        assert len(found.pairs) == count
+    sentinel = next(row for row in found.to_dict()["sentinels"] if row["metric"] == "random_per_system")
+    assert sentinel["ties"] == 0  # the two sides are of two systems
+
+
+def test_pairs_of_a_language_model_are_not_called_rules() -> None:
+    class Sample:
+        frame = pl.DataFrame({"perturbation": ["removal", "llm"]})
+
+    assert _made_by(AssaySettings(), Sample()) == "model"
+    Sample.frame = Sample.frame[:1]
+    assert _made_by(AssaySettings(), Sample()) == "rule"
+
+
+def test_outputs_of_equal_text_are_no_pair_whatever_people_say() -> None:
+    frame = pl.DataFrame(
+        {"seg_id": [1, 1, 1], "system": list("abc"), "output": ["1", "1", "2"], "mqm": [3.0, 1.0, 2.0]}
+    )
+    asked = {"pairs": "human", "metrics": [Said()], "contexts": ["system"]} | FAST
+    found = assay(metassay.read(frame, task="mt"), **asked).pairs.frame
+    assert found.select("system", "worse_system").rows() == [("a", "c"), ("c", "b")]

@@ -1,0 +1,112 @@
+"""`assay` hears people: its section `people` against `assay(pairs="human")` and `rank` on the same data."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import polars as pl
+import pytest
+
+import metassay
+from metassay.cli import run
+from metassay.reporting.answer import answer, answer_lines
+from metassay.reporting.findings import find
+from metassay.reporting.wording import in_labels
+from metassay.sample import sample_path
+from metassay.schemas import schema
+from metassay.workflows.assay import assay
+from metassay.workflows.read import read
+from metassay.workflows.recommend import recommend
+
+FAST = {"resamples": 60, "permutations": 39, "perturbations": "removal,swapping"}
+METRICS = "bleu,chrf,ter"
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return read(sample_path("mt"))
+
+
+@pytest.fixture(scope="module")
+def folder(dataset, tmp_path_factory):
+    path = tmp_path_factory.mktemp("run") / "run"
+    assay(dataset, metrics=METRICS, out=path, **FAST)
+    return path
+
+
+@pytest.fixture(scope="module")
+def result(folder):
+    return json.loads((folder / "results" / "assay.json").read_text())
+
+
+def test_the_sample_has_one_human_score_and_it_is_heard(dataset, result) -> None:
+    assert result["people"]["human"] == dataset.human[0]
+    jsonschema.validate(result, schema("assay"))
+
+
+def test_pairs_of_people_are_those_of_an_assay_of_human_pairs(dataset, result) -> None:
+    alone = assay(dataset, metrics=METRICS, pairs="human", **FAST | {"perturbations": None}).to_dict()
+    rows = {row["metric"]: row for row in result["people"]["metrics"]}
+    for row in alone["global"]:
+        for key in ("accuracy", "ties", "pairs"):
+            assert rows[row["metric"]][key] == pytest.approx(row[key], abs=1e-12)
+
+
+def test_spa_is_that_of_rank(dataset, result) -> None:
+    ranked = metassay.rank(sample_path("mt"), human=dataset.human[0], metrics=METRICS, draws=10).to_dict()
+    values = {row["metric"]: row["value"] for row in ranked["results"][0]["metrics"]}
+    if ranked["average"]:
+        values |= {row["metric"]: row["value"] for row in ranked["average"][0]["metrics"]}
+    for row in result["people"]["metrics"]:
+        assert row["spa"] == pytest.approx(values[row["metric"]], abs=1e-9)
+
+
+def test_every_first_screen_names_people_and_keeps_the_words_apart(folder, result, capsys) -> None:
+    said = [str(sentence) for sentence in answer(find(result))]
+    assert "pairs made worse by rule" in said[0]
+    assert "pairs judged by people" in said[1]
+    assert any("SPA" in sentence and "ranking systems" in sentence for sentence in said)
+    assert any("Kendall’s τ" in sentence and "interval" in sentence for sentence in said)
+    lines = answer_lines(in_labels(recommend(folder).to_dict()))
+    assert lines[1:] == said[1 : len(lines)]
+    assert run(["recommend", str(folder)]) == 0
+    assert said[1] in capsys.readouterr().out
+    page = (folder / "report.html").read_text()
+    assert "What people say" in page
+    assert 'id="note-people"' in page
+
+
+def test_of_several_human_scores_one_is_heard_and_named(dataset) -> None:
+    outputs = dataset.outputs.with_columns((pl.col(dataset.human[0]) * 2).alias("esa"))
+    doubled = metassay.read(outputs, task="mt").with_human("esa")
+    found = assay(doubled, metrics="chrf", **FAST).to_dict()
+    assert found["people"]["human"] == dataset.human[0] == "mqm"
+    assert any("mqm is heard; --human names another" in note for note in found["notes"])
+    named = assay(doubled, metrics="chrf", human="esa", **FAST).to_dict()
+    assert named["people"]["human"] == "esa"
+    assert not any("is heard" in note for note in named["notes"])
+
+
+def test_data_without_human_scores_has_no_people(dataset) -> None:
+    unrated = read(dataset.outputs.drop(dataset.human), task="mt")
+    found = assay(unrated, metrics="chrf", **FAST).to_dict()
+    assert found["people"] is None
+    assert "people" not in found["claims"]
+    assert not [note for note in found["notes"] if "human" in note]
+
+
+def test_scores_that_tell_nothing_apart_are_said_to(dataset) -> None:
+    flat = dataset.outputs.with_columns(pl.lit(1.0).alias(dataset.human[0]))
+    found = assay(read(flat, task="mt"), metrics="chrf", **FAST).to_dict()
+    assert found["people"] is None
+    assert f"{dataset.human[0]} tells no two outputs of an item apart." in found["notes"]
+
+
+def test_label_errors_stand_beside_accuracies_where_all_methods_were_read(result) -> None:
+    assert {row["perturbation"] for row in result["label_errors"]} == {"removal", "swapping"}
+    for row in result["global"]:
+        rates = [found["rate"] for found in result["label_errors"]]
+        assert min(rates) <= row["label_error"] <= max(rates)
+        assert row["corrected_low"] <= row["accuracy_corrected"] <= row["corrected_high"]
+        assert row["accuracy_corrected"] >= row["accuracy"]  # every metric here is right more often than not
