@@ -58,7 +58,13 @@ def judge(placed: Sequence[Placed], touched: Touched, budget: float) -> Iterator
     killers = _killers()
     tests = [chosen(each, touched, budget, killers.get(_key(each), "")) for each in placed]
     jobs = [
-        {"number": number, "path": str(each.path), "text": each.text, "tests": own, "seconds": LONG}
+        {
+            "number": number,
+            "path": str(each.path),
+            "text": each.text,
+            "tests": own,
+            "seconds": 60 + 5 * sum(map(touched.seconds, own)),
+        }
         for number, (each, own) in enumerate(zip(placed, tests))
         if own
     ]

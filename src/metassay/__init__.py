@@ -33,7 +33,7 @@ TYPES = {
     "AggregateResult": "workflows.system_scores",
     "AssayResult": "workflows.assay_result",
     "Batch": "metrics.base",
-    "CheckResult": "workflows.check",
+    "CheckResult": "workflows.read",
     "Context": "data.context",
     "Dataset": "data.dataset",
     "DependResult": "workflows.depend",
@@ -57,7 +57,13 @@ TYPES = {
     "View": "perturbations.base",
 }
 """The public types, and the module that each is in."""
-SHARED = {"aggregate": "system_scores", "compare": "recommend", "demo": "assay", "report": "overview"}
+SHARED = {
+    "aggregate": "system_scores",
+    "check": "read",
+    "compare": "recommend",
+    "demo": "assay",
+    "report": "overview",
+}
 """Verbs that are in another verb's module."""
 
 __all__ = [
@@ -118,13 +124,12 @@ if TYPE_CHECKING:
     from metassay.tasks.base import Evidence, OutputKind, Task
     from metassay.workflows.assay import assay, demo
     from metassay.workflows.assay_result import AssayResult
-    from metassay.workflows.check import CheckResult, check
     from metassay.workflows.depend import DependResult, depend
     from metassay.workflows.judge import JudgeResult, judge
     from metassay.workflows.overview import report
     from metassay.workflows.perturb import PerturbResult, perturb
     from metassay.workflows.rank import RankResult, rank
-    from metassay.workflows.read import read
+    from metassay.workflows.read import CheckResult, check, read
     from metassay.workflows.recommend import compare, recommend
     from metassay.workflows.score import ScoreResult, score
     from metassay.workflows.system_scores import AggregateResult, aggregate

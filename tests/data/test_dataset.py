@@ -23,21 +23,21 @@ def made(*, human=("mqm",), language="en", task="mt", **changes) -> Dataset:
 
 
 @pytest.mark.parametrize(
-    "other",
+    "change",
     [
-        made(language="de"),
-        made(language=None),
-        made(task="asr"),
-        made(human=()),
-        made(output=["x", "y", "z", "v"]),
-        made(mqm=[0.0, -1.0, -2.0, -3.0]),
-        made(domain=["news", "talk", "news", "talk"]),
-        made(item=["1", "1", "3", "3"]),
+        {"language": "de"},
+        {"language": None},
+        {"task": "asr"},
+        {"human": ()},
+        {"output": ["x", "y", "z", "v"]},
+        {"mqm": [0.0, -1.0, -2.0, -3.0]},
+        {"domain": ["news", "talk", "news", "talk"]},
+        {"item": ["1", "1", "3", "3"]},
     ],
-    ids=["language", "no language", "task", "human", "output", "score", "context", "item"],
+    ids=lambda change: next(iter(change)),
 )
-def test_what_differs_in_anything_is_another_data_set(other) -> None:
-    assert other.content_hash != made().content_hash
+def test_what_differs_in_anything_is_another_data_set(change) -> None:
+    assert made(**change).content_hash != made().content_hash
 
 
 def test_the_order_of_rows_and_columns_is_no_part_of_it() -> None:
