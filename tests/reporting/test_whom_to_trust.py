@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from metassay.reporting.sections.h1 import h1_grid, h1_sentence
-from metassay.reporting.sections.h2 import agreement_grid, agreement_sentences
 
 from metassay.reporting.answer import _clearly_better, _leaders
 from metassay.reporting.findings import Choice, Column, Estimate, _agreement, find
 from metassay.reporting.html import thinned
+from metassay.reporting.sections.hypotheses import agreement_grid, agreement_sentences, h1_grid, h1_sentence
 from metassay.reporting.tables import Field, _short, to_markdown
 from metassay.reporting.wording import in_labels
 

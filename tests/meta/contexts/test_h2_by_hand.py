@@ -9,11 +9,12 @@ from scipy.stats import kendalltau, norm, t
 
 from metassay.meta.contexts.accuracy import tally, whole
 from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.evidence import table_evidence
+from metassay.meta.contexts.choice import answer_entry
+from metassay.meta.contexts.evidence import Settled, table_evidence
 from metassay.meta.contexts.h1 import _smallest, accuracy_change, cross_methods, exchange_levels
 from metassay.meta.contexts.h2 import ContextOrder, compare_with_global, order_change, split_half
 from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.meta.contexts.tables import _context_clusters, answer_entry
+from metassay.meta.contexts.tables import _context_clusters
 from metassay.stats.bootstrap import ClusterHalves
 
 OVERALL = np.array([0.9, 0.8, 0.7])
@@ -160,5 +161,7 @@ def test_the_answer_leaves_out_who_is_behind_over_all_outputs():
         {"column": None, "context": "global", "better": "a", "worse": "b"},
         {"column": "domain", "context": "news", "better": "a", "worse": "c"},
     ]
-    found = answer_entry({"domain": {"news": {"choice": "a"}}}, {"lead": leads}, "a", ["a", "b", "c"])
+    found = answer_entry(
+        {"domain": {"news": {"choice": "a"}}}, {"lead": leads}, Settled("a"), ["a", "b", "c"]
+    )
     assert found == {"metric": "a", "top_group": ["a", "c"], "exceptions": []}
