@@ -21,6 +21,7 @@ from metassay.data.readers.error_spans import read_spans
 from metassay.data.readers.registry import How, raw_tables
 from metassay.metrics.registry import parse_metrics
 from metassay.perturbations.base import parse_perturbations
+from metassay.reporting.dashboard import render_overview
 from metassay.settings import options_of
 from metassay.specs import parse_spec
 from metassay.tasks.registry import find_task
@@ -166,7 +167,7 @@ def _read_run(folder: Path, random: Random) -> Any:
         lambda: recommend(one).to_dict(),
         lambda: recommend(two, context="domain").to_dict(),
         lambda: compare(one, two).to_dict(),
-        lambda: overview(folder).to_html({}),
+        lambda: render_overview(overview(folder).to_dict(), {}),
     ]
     if random.random() < 0.05:
         verbs = [lambda: report(one), lambda: report(two)]

@@ -118,13 +118,12 @@ if TYPE_CHECKING:
     from metassay.tasks.base import Evidence, OutputKind, Task
     from metassay.workflows.assay import assay, demo
     from metassay.workflows.assay_result import AssayResult
-    from metassay.workflows.check import CheckResult, check
     from metassay.workflows.depend import DependResult, depend
     from metassay.workflows.judge import JudgeResult, judge
     from metassay.workflows.overview import report
     from metassay.workflows.perturb import PerturbResult, perturb
     from metassay.workflows.rank import RankResult, rank
-    from metassay.workflows.read import read
+    from metassay.workflows.read import CheckResult, check, read
     from metassay.workflows.recommend import compare, recommend
     from metassay.workflows.score import ScoreResult, score
     from metassay.workflows.system_scores import AggregateResult, aggregate

@@ -294,12 +294,11 @@ def test_an_output_folder_of_another_run_is_refused(capfd, data, tmp_path) -> No
 
 
 def test_a_defect_of_ours_is_exit_1_and_says_so(capfd, data, monkeypatch) -> None:
-    from metassay.workflows import check
 
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("surprise")
 
-    monkeypatch.setattr(check, "check", broken)
+    monkeypatch.setattr("metassay.workflows.read.check", broken)
     status, _, err = metassay(capfd, "check", data)
     assert status == 1
     assert "surprise" in err

@@ -263,8 +263,7 @@ def test_russian_synonyms_bend_as_pymorphy_bends_them(
     """Every synonym of 3,000 word forms against pymorphy's own `inflect`."""
     needs("synonym", "ru")
     from metassay.perturbations.languages import russian as own
-    from metassay.text.analysers import russian
-    from metassay.text.thesauri import open_thesaurus
+    from metassay.text.thesauri import open_thesaurus, russian
 
     thesaurus = open_thesaurus("ru")
     assert thesaurus is not None

@@ -12,7 +12,7 @@ from typing import Any
 from metassay.reporting.findings import Choice
 from metassay.reporting.html import render, render_fragment
 from metassay.reporting.pages import data_block
-from metassay.reporting.sections.choice import reason
+from metassay.reporting.sections.accuracy import reason
 
 HOSTILE = '</script><img src=x onerror=alert(1)>&amp;\u2028"'
 

@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 
 from metassay.reporting.findings import Column, Findings, find
-from metassay.reporting.sections.accuracy import spread_sentence, trend_sentence
-from metassay.reporting.sections.choice import robust_sentence, thrifty_sentence
+from metassay.reporting.sections.accuracy import (
+    robust_sentence,
+    spread_sentence,
+    thrifty_sentence,
+    trend_sentence,
+)
 from metassay.reporting.sections.hypotheses import agreement_sentences, h1_grid, h1_sentence
 from metassay.reporting.sections.methods import methods
 

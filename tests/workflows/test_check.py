@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.perturbations.forecast import foretell
+from metassay.perturbations.validity import foretell
 from metassay.workflows.assay import read_sample
 
 CHINESE = [

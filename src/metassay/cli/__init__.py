@@ -109,19 +109,23 @@ def _watch_a_child() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child has it too
     signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
     held: list[str] = []
+    blank = ""  # a panic begins with an empty line
     with os.fdopen(incoming, encoding="utf-8", errors="replace") as said:
         for line in said:
             if held or any(words in line for words in _LAST_WORDS):
                 held += [] if line.startswith("<jemalloc>:") else [line]
+            elif line == "\n":
+                blank += line
             else:
-                print(line, end="", file=sys.stderr, flush=True)
+                print(blank + line, end="", file=sys.stderr, flush=True)
+                blank = ""
     _, ended = os.waitpid(child, 0)
     status = os.waitstatus_to_exitcode(ended)
     lacking = any(words in line for line in held for words in _REFUSED_MEMORY)
     if status in {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS} or (status in {1, 2} and lacking):
         status = _no_memory()
     else:
-        print("".join(held), end="", file=sys.stderr, flush=True)
+        print(blank + "".join(held), end="", file=sys.stderr, flush=True)
     os._exit(status if status >= 0 else 128 - status)
 
 

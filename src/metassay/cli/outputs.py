@@ -13,7 +13,7 @@ from metassay.workflows.settings import CheckSettings, PerturbSettings, ScoreSet
 
 def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings) -> None:
     """What was recognised, left out and missing, and what an assay would cost. The first thing to run."""
-    from metassay.workflows.check import check
+    from metassay.workflows.read import check
 
     result = check(data.read(), **settings.to_dict(), workers=output.workers)
     if output.json:

@@ -1,9 +1,11 @@
-"""Word error rate and its relatives, from one alignment of output and reference."""
+"""Metrics of edits: word error rate and its relatives, from one alignment of output and reference, and
+translation edit rate (Snover et al., 2006), with sacrebleu's numbers.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +15,19 @@ from metassay.metrics.alignment import align_characters
 from metassay.metrics.base import Batch, Scores, StatisticsMetric
 from metassay.metrics.kernels.edits import DELETIONS, HITS, INSERTIONS, SUBSTITUTIONS, edit_counts
 from metassay.metrics.kernels.packing import Tokens
+from metassay.metrics.kernels.ter import ter_edits
 from metassay.metrics.kernels.tokenize import JIWER_WORDS
-from metassay.metrics.texts import Couples, batch_characters, batch_split, pairing, warn_of_words
+from metassay.metrics.texts import (
+    SPACES,
+    Couples,
+    batch_characters,
+    batch_split,
+    batch_texts,
+    pairing,
+    tokenized,
+    warn_of_words,
+)
+from metassay.text.tokenizers import primary
 
 
 @dataclass(frozen=True)
@@ -183,6 +196,71 @@ def _preserved(statistics: Scores) -> Scores:
     return np.where((reference == 0) & (output == 0), 1.0, share)
 
 
+_CHARACTERS = frozenset({"zh", "yue", "ja"})
+"""Languages that sacrebleu's tokeniser for TER can split into characters."""
+
+
+@dataclass(frozen=True)
+class Ter(StatisticsMetric):
+    """Edits and shifts of word runs per reference word, in per cent.
+
+    Statistics: the fewest edits over the references, and their mean length. With an empty reference, 100 for
+    any output that is not empty. Unless they are set, `normalized` and `asian_support` are off, but on for
+    data in Chinese and Japanese, which they split into characters.
+    """
+
+    normalized: bool | None = None
+    no_punct: bool = False
+    asian_support: bool | None = None
+    case_sensitive: bool = False
+
+    name: ClassVar[str] = "ter"
+    title: ClassVar[str] = "TER"
+    task: ClassVar[str] = "mt"
+    higher_is_better: ClassVar[bool] = False
+    oracle: ClassVar[str] = "sacrebleu 2.6.0"
+    summary: ClassVar[str] = "edits and shifts per reference word (sacrebleu)"
+
+    def settings(self, language: str | None) -> dict[str, Any]:
+        """Both settings for Asian text, on or off by language where they were left open."""
+        settings, asian = super().settings(language), primary(language) in _CHARACTERS
+        open_ones = [name for name in ("normalized", "asian_support") if settings[name] is None]
+        return settings | dict.fromkeys(open_ones, asian)
+
+    def statistics(self, batch: Batch) -> Scores:
+        """Edits and reference length of each output."""
+        pairs = pairing(batch)
+        settings = self.used(batch)
+        if not settings["asian_support"]:
+            warn_of_words(self, batch.language)
+        tokens = batch.derived(("ter", *settings.values()), lambda: _tokens(batch, settings))
+        couples = pairs.couples()
+        edits = ter_edits(tokens.ids, tokens.offsets, couples.outputs, couples.references)
+        lengths = np.diff(tokens.offsets)[couples.references]
+        columns = couples.restored(np.column_stack([edits, lengths]).astype(np.float64))
+        starts = couples.pair_offsets[:-1]
+        fewest = np.minimum.reduceat(columns[:, 0], starts)
+        mean = np.add.reduceat(columns[:, 1], starts) / np.diff(couples.pair_offsets)
+        return np.column_stack([fewest, mean])[pairs.rows]
+
+    def from_statistics(self, statistics: Scores) -> Scores:
+        """Edits per reference word, in per cent."""
+        edits, length = np.moveaxis(statistics, -1, 0)
+        rate = np.where(length > 0, edits / np.where(length > 0, length, 1), edits > 0)
+        score: Scores = 100 * rate
+        return score
+
+
+def _tokens(batch: Batch, settings: dict[str, Any]) -> Tokens:
+    if not (settings["normalized"] or settings["no_punct"]):
+        return tokenized(batch_texts(batch, lowercase=not settings["case_sensitive"]), SPACES)[0]
+    from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
+
+    official = TercomTokenizer(**settings)
+    texts = [official(text.rstrip()) for text in pairing(batch).texts]
+    return tokenized(texts, SPACES)[0]
+
+
 METRICS = (
     WordErrorRate,
     MatchErrorRate,
@@ -190,4 +268,5 @@ METRICS = (
     WordInformationPreserved,
     CharacterErrorRate,
     ScliteCharacterErrorRate,
+    Ter,
 )

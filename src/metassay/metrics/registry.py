@@ -21,8 +21,6 @@ from metassay.specs import parse_spec, parse_value, refuse_repeats, single_parts
 
 MODULES = (
     "bleu",
-    "chrf",
-    "ter",
     "rouge",
     "meteor",
     "error_rates",

@@ -14,8 +14,8 @@ from metassay.perturbations.languages.russian_names import ENDING, russian_menti
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
-from metassay.text.analysers import slovnet_entities, spacy_entities
 from metassay.text.resources import map_texts, spacy_model
+from metassay.text.thesauri import slovnet_entities, spacy_entities
 from metassay.text.words import replace_spans
 
 AGREEMENT = 0.8

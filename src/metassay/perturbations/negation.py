@@ -14,7 +14,7 @@ from metassay.perturbations.languages import english, german_clauses, russian
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
-from metassay.text.analysers import known_lemma, tagged
+from metassay.text.thesauri import known_lemma, tagged
 from metassay.text.words import (
     WITHOUT_SPACES,
     Span,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from metassay.meta.contexts.choice import PAIRS
 from metassay.meta.contexts.claims import position
-from metassay.meta.contexts.evidence import PAIRS
 from metassay.reporting.wording import Sentence, digits_for, in_labels, interval, percent, sentence
 
 SENTINELS = frozenset({"length", "random", "constant", "random_per_system"})

@@ -21,7 +21,7 @@ from metassay.reporting.charts.theme import CATEGORY, TOKENS, config
 from metassay.reporting.findings import Column, Findings, find
 from metassay.reporting.pages import policy, templates
 from metassay.reporting.people import people_grids
-from metassay.reporting.sections import accuracy, choice, hypotheses, methods
+from metassay.reporting.sections import accuracy, hypotheses, methods
 from metassay.reporting.sections.examples import examples
 from metassay.reporting.tables import Grid, plain_grids
 from metassay.reporting.wording import Sentence, about, count, in_labels, listing, plural
@@ -48,8 +48,8 @@ def summarize(result: Mapping[str, Any], labels: Mapping[str, str] | None = None
         "columns": [_column(findings, column, n) for n, column in enumerate(findings.columns)],
         "methods": methods.methods(findings),
         "validity": methods.validity_grid(findings),
-        "errors": choice.shared_errors(findings),
-        "thrifty": choice.thrifty_sentence(findings),
+        "errors": accuracy.shared_errors(findings),
+        "thrifty": accuracy.thrifty_sentence(findings),
         "examples": examples(findings),
         "remarks": remarks(findings),
         "unit": methods.unit(result),
@@ -99,9 +99,9 @@ def _column(findings: Findings, column: Column, position: int) -> dict[str, Any]
         "accuracy": accuracy.accuracy_grid(findings, column),
         "detail": accuracy.detail_grid(findings, column),
         "mix": accuracy.mix_grid(column),
-        "choices": choice.recommendation_grid(findings, column),
-        "robust": choice.robust_sentence(column),
-        "robustness": choice.robustness_grid(column),
+        "choices": accuracy.recommendation_grid(findings, column),
+        "robust": accuracy.robust_sentence(column),
+        "robustness": accuracy.robustness_grid(column),
         "h1": hypotheses.h1_grid(findings, column),
         "h1_sentence": hypotheses.h1_sentence(findings, column),
         "h1_exchanged": hypotheses.exchanged(column),

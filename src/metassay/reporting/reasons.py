@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from metassay.meta.contexts.assay import ContextualResult
-from metassay.meta.contexts.choice import in_steps
+from metassay.meta.contexts.choice import GLOBAL, Evidence, Followed, cost_rank, in_steps
 from metassay.meta.contexts.drift import holds
-from metassay.meta.contexts.evidence import GLOBAL, Evidence, Followed, cost_rank
 
 Row = dict[str, Any]
 _FEW_MOVABLE = 0.1  # a permutation test that moves less than this has next to no power

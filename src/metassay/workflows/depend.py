@@ -19,8 +19,7 @@ from metassay.data.cube import WHOLE, Cube
 from metassay.data.score_files import Scores
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
-from metassay.meta.dependence.assembly import depend_on_all, depend_on_systems
-from metassay.meta.dependence.correction import corrected
+from metassay.meta.dependence.assembly import corrected, depend_on_all, depend_on_systems
 from metassay.meta.dependence.outputs import SYSTEM, outputs_of
 from metassay.meta.dependence.results import DependenceReport, MetricDependence, sorted_by_sysdep
 from metassay.meta.people.mapped import Trial

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from metassay.errors import InputError, UnknownName
+from metassay.meta.contexts.choice import GLOBAL, Evidence, stored_evidence
 from metassay.meta.contexts.drift import compare_series
-from metassay.meta.contexts.evidence import GLOBAL, Evidence, stored_evidence
 from metassay.meta.contexts.tables import choice_entries
 from metassay.reporting.reasons import with_reasons, with_sentences
 from metassay.workflows.run_files import RESULT, SCHEMA_VERSION, TIMINGS, Result, assay_run, run_folders

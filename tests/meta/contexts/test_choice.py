@@ -5,8 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metassay.meta.contexts.choice import first_choice, recommend, robust_choice
-from metassay.meta.contexts.evidence import Evidence, Settled, table_evidence
+from metassay.meta.contexts.choice import (
+    Evidence,
+    Settled,
+    first_choice,
+    recommend,
+    robust_choice,
+    table_evidence,
+)
 from metassay.meta.contexts.tables import choice_entries
 from metassay.reporting.reasons import with_reasons
 

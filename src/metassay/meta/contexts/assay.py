@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.accuracy import sort_pairs, whole
-from metassay.meta.contexts.choice import answer_entry, settled
+from metassay.meta.contexts.choice import GLOBAL, PAIRS, Evidence, Settled, answer_entry, cost_rank, settled
 from metassay.meta.contexts.column import (
     Column,
     Method,
@@ -22,7 +22,6 @@ from metassay.meta.contexts.column import (
     study_whole,
 )
 from metassay.meta.contexts.confounding import Confounding, confounding
-from metassay.meta.contexts.evidence import GLOBAL, PAIRS, Evidence, Settled, cost_rank
 from metassay.meta.contexts.judgements import (
     Contexts,
     Judgements,
@@ -40,6 +39,7 @@ from metassay.meta.contexts.tables import (
     h2_entry,
     method_mix,
     pareto_entry,
+    people_entry,
     prediction,
     robustness_rows,
     trend_entry,
@@ -93,7 +93,7 @@ class ContextualResult:
                 "answer": answer_entry(recommendation, claims, self._followed or Settled(first), accurate)
                 if accurate
                 else None,
-                "people": None if beside is None else beside.to_dict(claims, first, accurate),
+                "people": None if beside is None else people_entry(beside, claims, first, accurate),
                 "recommendation": recommendation,
                 "cost_class": dict(next(iter(self.evidence.values())).cost) if self.evidence else {},
                 "same_decisions": self.same_decisions,

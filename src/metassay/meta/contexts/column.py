@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import Tally, net_spread, ratio, robust_accuracy, tally
-from metassay.meta.contexts.choice import first_choice
+from metassay.meta.contexts.choice import GLOBAL, Evidence, first_choice
 from metassay.meta.contexts.claims import Leads, context_leads
-from metassay.meta.contexts.evidence import GLOBAL, Evidence
 from metassay.meta.contexts.h1 import AccuracyChange, accuracy_change, cross_methods
 from metassay.meta.contexts.h2 import (
     ALL_INTERVALS,

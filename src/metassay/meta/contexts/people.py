@@ -6,7 +6,9 @@ people answer stand beside them:
 *segments*: of two systems' outputs for one item, does the metric prefer the one that people scored higher?
 The accuracy is that of all pairs (`accuracy`), units and ties as for pairs made by rule;
 
-*systems*: does the metric compare systems as people do? Soft pairwise accuracy (`systems`).
+*systems*: does the metric compare systems as people do? Soft pairwise accuracy (Thompson et al., 2024), the
+mean over pairs of systems of 1 - |p_human - p_metric|, p the sign-flip p-value that the first is better by
+chance; with several test sets the mean over them.
 
 Each gives an order of the metrics. How far two orders agree is Kendall's tau-b; all three are resampled with
 the same weights of clusters, so its interval knows that they rest on the same items. A ceiling says how far
@@ -22,14 +24,15 @@ from typing import Any
 import numpy as np
 
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
+from metassay.meta.contexts.choice import GLOBAL, Followed, Settled
 from metassay.meta.contexts.claims import Family, lead_p_values
 from metassay.meta.contexts.column import Column, Estimates, Method, Whole, resample, study_whole
-from metassay.meta.contexts.evidence import GLOBAL, Followed, Settled
-from metassay.meta.contexts.h2 import paired_agreement, split_half
+from metassay.meta.contexts.h2 import half_agreement, paired_agreement, split_half
 from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.meta.contexts.systems import RatedSystems, SoftAccuracy, soft_accuracy
-from metassay.stats.arrays import FloatArray, LongArray, plain
-from metassay.stats.bootstrap import cluster_interval
+from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray, plain
+from metassay.stats.bootstrap import cluster_interval, percentiles
+from metassay.stats.multiplicity import may_be_best
+from metassay.stats.sign_flip import drawn_agreement, soft_agreement
 
 PEOPLE = "people"
 KENDALL = "kendall"
@@ -38,6 +41,33 @@ Order = tuple[FloatArray, FloatArray | None]
 """Values [metrics] that order the metrics, and their resamples [metrics, resamples] where they were kept."""
 Tau = tuple[float, float, float]
 """Kendall's tau-b, or an accuracy, and the ends of its interval."""
+
+
+@dataclass(frozen=True)
+class RatedSystems:
+    """The segments of one test set in which people scored every system.
+
+    `human` is [systems, segments], `metrics` [metrics, systems, segments] with NaN where undefined, higher is
+    better; `cluster` names each segment's independent unit by the codes of the pairs.
+    """
+
+    human: FloatArray
+    metrics: FloatArray
+    cluster: IntArray
+
+
+@dataclass(frozen=True)
+class SoftAccuracy:
+    """SPA of the metrics [metrics], its interval, resamples, those that may be best, and the ceiling."""
+
+    values: FloatArray
+    low: FloatArray
+    high: FloatArray
+    resamples: FloatArray
+    top: BoolArray
+    ceiling: float
+    systems: int
+    segments: int
 
 
 @dataclass(frozen=True)
@@ -104,37 +134,10 @@ class People:
         """The best metric by people, and those not shown to be behind it, best first."""
         behind = {row["worse"] for row in claims[PEOPLE]}
         best = self.metrics[self.ranked[self.best]]
-        rest = [row["metric"] for row in self._rows() if row["accuracy"] is not None]
+        rest = [row["metric"] for row in self.rows() if row["accuracy"] is not None]
         return [best, *(name for name in rest if name in informed and name not in {best, *behind})]
 
-    def to_dict(self, claims: Row, first: str, informed: Sequence[str]) -> Row:
-        """The section `people` of the result; NaN where something is undefined."""
-        sums = self.whole.estimates.tally
-        return {
-            "human": self.human,
-            "items": int(sums.items().max()),
-            "pairs": int(sums.pairs().max()),
-            "systems": None if self.soft is None else self.soft.systems,
-            "segments": None if self.soft is None else self.soft.segments,
-            "followed": any(row["worse"] == first for row in claims[PEOPLE]),
-            "by_rule": {"metric": first},
-            "by_people": {
-                "metric": self.metrics[self.ranked[self.best]],
-                "top_group": self.top_group(claims, informed),
-            },
-            "by_spa": None if self.soft is None else self._by_spa(informed),
-            "metrics": self._rows(),
-            "agreement": {"statistic": KENDALL, **{name: _tau_row(tau) for name, tau in self.taus.items()}},
-            "ceiling": {
-                "pairs": self.whole.finding.order.ceiling,
-                "spa": np.nan if self.soft is None else self.soft.ceiling,
-            },
-            "contexts": {
-                name: [self._context(each) for each in rows] for name, rows in self.contexts.items()
-            },
-        }
-
-    def _by_spa(self, informed: Sequence[str]) -> Row | None:
+    def by_spa(self, informed: Sequence[str]) -> Row | None:
         """The metric with the highest SPA, and those that may be as good."""
         assert self.soft is not None
         names = [self.metrics[m] for m in self.ranked]
@@ -146,7 +149,7 @@ class People:
         group = [names[m] for m in order if m == best or (self.soft.top[m] and not np.isnan(values[m]))]
         return {"metric": names[best], "top_group": group}
 
-    def _rows(self) -> list[Row]:
+    def rows(self) -> list[Row]:
         """One entry per metric, best on people's pairs first; equal values share a place."""
         accuracy, ranked, found = self._accuracy(), self.ranked, self.whole.finding
         soft = self.soft
@@ -172,25 +175,6 @@ class People:
 
     def _accuracy(self) -> FloatArray:
         return np.asarray(self.whole.estimates.accuracy[self.ranked, 0])
-
-    def _context(self, found: ContextBeside) -> Row:
-        estimates, place = found.estimates, found.place
-        return {
-            "context": found.context,
-            **_tau_row(found.tau),
-            "ceiling": found.ceiling,
-            "items": int(estimates.tally.items()[:, place].max()),
-            "pairs": int(estimates.pairs[:, place].max()),
-            "metrics": [
-                {
-                    "metric": self.metrics[m],
-                    "accuracy": estimates.accuracy[m, place],
-                    "low": found.low[m],
-                    "high": found.high[m],
-                }
-                for m in self.ranked
-            ],
-        }
 
 
 def beside_people(
@@ -267,11 +251,59 @@ def _tau(one: Order, other: Order | None) -> Tau:
     return paired_agreement(one[0], one[0][:, None], other[0], other[0][:, None], KENDALL)[0], np.nan, np.nan
 
 
-def _tau_row(tau: Tau) -> Row:
-    return dict(zip(("tau", "low", "high"), tau))
-
-
 def _rank(values: FloatArray, row: int) -> int | None:
     """From 1; equal values share the best place, an undefined one has none."""
     rounded = np.round(values, 12)
     return None if np.isnan(rounded[row]) else 1 + int((rounded > rounded[row]).sum())
+
+
+def soft_accuracy(sets: Sequence[RatedSystems], method: Method, seed: int) -> SoftAccuracy:
+    """SPA of the ranked metrics, averaged over test sets; each metric on the segments that it has scored."""
+    parts = [_soft_set(one, method, seed) for one in sets]
+    values, drawn, here, there = (_mean_of([part[k] for part in parts]) for k in range(4))
+    clusters = len(np.unique(np.concatenate([one.cluster for one in sets])))
+    low, high = percentiles(drawn)
+    top, _ = may_be_best(values, drawn, clusters)
+    return SoftAccuracy(
+        values=values,
+        low=np.fmin(low, values) if clusters > 1 else np.full(len(values), np.nan),
+        high=np.fmax(high, values) if clusters > 1 else np.full(len(values), np.nan),
+        resamples=drawn,
+        top=top,
+        ceiling=half_agreement(here, there, KENDALL),
+        systems=sum(len(one.human) for one in sets),
+        segments=sum(one.human.shape[1] for one in sets),
+    )
+
+
+def _soft_set(one: RatedSystems, method: Method, seed: int) -> tuple[FloatArray, ...]:
+    """Of one test set: SPA [metrics], on resamples [metrics, resamples], in either half [metrics, splits]."""
+    count = len(method.ranked)
+    values = np.full(count, np.nan)
+    drawn, here, there = (
+        np.full((count, draws), np.nan)
+        for draws in (method.bootstrap.resamples, method.halves.resamples, method.halves.resamples)
+    )
+    scores = one.metrics[method.ranked]
+    patterns, which = np.unique(~np.isnan(scores).any(axis=1), axis=0, return_inverse=True)
+    for number, segments in enumerate(patterns):
+        if not segments.any():
+            continue
+        human, cluster = one.human[:, segments], one.cluster[segments]
+        metrics = np.flatnonzero(which.ravel() == number)
+        own = scores[metrics][:, :, segments]
+        values[metrics] = soft_agreement(human, own, seed)
+        drawn[metrics] = drawn_agreement(human, own, method.bootstrap, cluster)
+        here[metrics] = drawn_agreement(human, own, method.halves, cluster)
+        there[metrics] = drawn_agreement(human, own, method.halves, cluster, rest=True)
+    return values, drawn, here, there
+
+
+def _mean_of(parts: Sequence[FloatArray]) -> FloatArray:
+    """Mean over test sets where defined; NaN where nowhere."""
+    stacked = np.stack(parts)
+    known = ~np.isnan(stacked)
+    count = known.sum(axis=0)
+    total = np.where(known, stacked, 0).sum(axis=0)
+    mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return mean

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import pareto
-from metassay.meta.contexts.choice import recommend, robust_choice
+from metassay.meta.contexts.choice import GLOBAL, Evidence, cost_rank, recommend, robust_choice
 from metassay.meta.contexts.claims import (
     LEAD,
     Family,
@@ -23,7 +23,7 @@ from metassay.meta.contexts.claims import (
 )
 from metassay.meta.contexts.column import Column, ContextFinding, Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
-from metassay.meta.contexts.evidence import GLOBAL, Evidence, cost_rank
+from metassay.meta.contexts.people import KENDALL, PEOPLE, ContextBeside, People, Tau
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, predict_agreement
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import holm
@@ -251,3 +251,51 @@ def choice_entries(evidence: Evidence) -> Row:
     }
     entries[GLOBAL]["robust_choice"] = robust_choice(evidence)
     return entries
+
+
+def people_entry(found: People, claims: Row, first: str, informed: Sequence[str]) -> Row:
+    """What people say beside the pairs that were made; `first` is the choice by rule."""
+    sums, soft = found.whole.estimates.tally, found.soft
+    best = found.metrics[found.ranked[found.best]]
+    return {
+        "human": found.human,
+        "items": int(sums.items().max()),
+        "pairs": int(sums.pairs().max()),
+        "systems": None if soft is None else soft.systems,
+        "segments": None if soft is None else soft.segments,
+        "followed": any(row["worse"] == first for row in claims[PEOPLE]),
+        "by_rule": {"metric": first},
+        "by_people": {"metric": best, "top_group": found.top_group(claims, informed)},
+        "by_spa": None if soft is None else found.by_spa(informed),
+        "metrics": found.rows(),
+        "agreement": {"statistic": KENDALL} | {name: _tau_entry(tau) for name, tau in found.taus.items()},
+        "ceiling": {
+            "pairs": found.whole.finding.order.ceiling,
+            "spa": np.nan if soft is None else soft.ceiling,
+        },
+        "contexts": {name: [_beside(found, each) for each in rows] for name, rows in found.contexts.items()},
+    }
+
+
+def _beside(found: People, here: ContextBeside) -> Row:
+    estimates, place = here.estimates, here.place
+    return {
+        "context": here.context,
+        **_tau_entry(here.tau),
+        "ceiling": here.ceiling,
+        "items": int(estimates.tally.items()[:, place].max()),
+        "pairs": int(estimates.pairs[:, place].max()),
+        "metrics": [
+            {
+                "metric": found.metrics[m],
+                "accuracy": estimates.accuracy[m, place],
+                "low": here.low[m],
+                "high": here.high[m],
+            }
+            for m in found.ranked
+        ],
+    }
+
+
+def _tau_entry(tau: Tau) -> Row:
+    return dict(zip(("tau", "low", "high"), tau))

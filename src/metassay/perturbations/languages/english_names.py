@@ -25,7 +25,7 @@ from metassay.perturbations.languages.names import (
     word_after,
     word_before,
 )
-from metassay.text.analysers import is_common, word_tags
+from metassay.text.thesauri import is_common, word_tags
 from metassay.text.words import WordLists, starts_sentence
 
 _OWN = WordLists("metassay.perturbations.languages", "en")

@@ -30,8 +30,7 @@ from metassay.perturbations.languages.names import (
     word_after,
     word_before,
 )
-from metassay.text.analysers import german_lemma, is_common, word_tags
-from metassay.text.thesauri import open_thesaurus
+from metassay.text.thesauri import german_lemma, is_common, open_thesaurus, word_tags
 from metassay.text.words import WordLists, starts_sentence
 
 _LISTS = WordLists("metassay.perturbations.languages", "de")

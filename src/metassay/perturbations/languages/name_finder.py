@@ -18,7 +18,7 @@ from metassay.perturbations.languages.names import (
     word_after,
     word_before,
 )
-from metassay.text.analysers import Entity
+from metassay.text.thesauri import Entity
 from metassay.text.words import starts_sentence
 
 _RULES = {"en": english_names.RULES, "de": german.RULES}

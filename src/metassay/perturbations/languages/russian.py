@@ -9,8 +9,7 @@ import functools
 import re
 from typing import Any
 
-from metassay.text.analysers import russian
-from metassay.text.thesauri import open_thesaurus
+from metassay.text.thesauri import open_thesaurus, russian
 from metassay.text.words import WordLists
 
 _LISTS = WordLists("metassay.perturbations.languages", "ru")

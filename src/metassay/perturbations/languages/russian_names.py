@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from metassay.perturbations.languages.names import COMPANIES, Mention, word_after, word_before
-from metassay.text.analysers import Entity, russian
+from metassay.text.thesauri import Entity, russian
 from metassay.text.words import WordLists, starts_sentence
 
 _LISTS = WordLists("metassay.perturbations.languages", "ru")
