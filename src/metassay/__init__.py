@@ -33,7 +33,7 @@ TYPES = {
     "AggregateResult": "workflows.system_scores",
     "AssayResult": "workflows.assay_result",
     "Batch": "metrics.base",
-    "CheckResult": "workflows.check",
+    "CheckResult": "workflows.read",
     "Context": "data.context",
     "Dataset": "data.dataset",
     "DependResult": "workflows.depend",
@@ -57,7 +57,13 @@ TYPES = {
     "View": "perturbations.base",
 }
 """The public types, and the module that each is in."""
-SHARED = {"aggregate": "system_scores", "compare": "recommend", "demo": "assay", "report": "overview"}
+SHARED = {
+    "aggregate": "system_scores",
+    "check": "read",
+    "compare": "recommend",
+    "demo": "assay",
+    "report": "overview",
+}
 """Verbs that are in another verb's module."""
 
 __all__ = [
