@@ -129,11 +129,19 @@ def exchange(path: Path, text: str, live: dict[Place, list[FunctionType]]) -> No
         if ast.dump(one) == ast.dump(two):
             continue
         if isinstance(one, ast.FunctionDef | ast.ClassDef):
+            if one.name in _run_on_import(old):
+                raise NotInPlace("what runs on import")
             _exchange_functions(path, one, two, codes, live)
         elif isinstance(one, ast.Assign) and all(isinstance(target, ast.Name) for target in one.targets):
             _exchange_constants(module, two, [t.id for t in one.targets if isinstance(t, ast.Name)], old)
         else:
             raise NotInPlace("a statement of the module")
+
+
+def _run_on_import(tree: ast.Module) -> set[str]:
+    """The names that statements of the module itself use."""
+    own = [node for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr)]
+    return {each.id for node in own for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _functions(code: CodeType) -> Iterator[tuple[str, CodeType]]:

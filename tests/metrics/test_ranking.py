@@ -231,3 +231,20 @@ def test_sentinels_see_arrays_as_they_see_document_ids():
     for metric in parse_metrics("length,random,constant"):
         expected = metric.score(Batch({"output": [lists[row] for row in range(len(lists))]}))
         np.testing.assert_array_equal(metric.score(Batch({"output": lists})), expected)
+
+
+def test_weights_depths_and_half_recalls_by_hand() -> None:
+    """Relevant are a, b and c; the list has a first and b fourth of six."""
+    lists = lists_from_mappings([["a", "x", "y", "b", "z", "w"]], [{"a": 1, "b": 1, "c": 1, "x": 0}])
+    specs = {
+        "set_f(beta=2)": 3 * (1 / 3) * (2 / 3) / (2 / 3 + 2 * 1 / 3),  # precision 2 / 6, recall 2 / 3
+        "set_f(beta=0.5)": 1.5 * (1 / 3) * (2 / 3) / (2 / 3 + 0.5 * 1 / 3),
+        "iprec_at_recall_0.5": 2 / 4,  # half of three is rounded up to two, which takes four documents
+        "iprec_at_recall_0.4": 1.0,  # 1.2 is rounded down to one
+        "map": (1 + 2 / 4) / 3,
+        "map(depth=3)": 1 / 3,
+        "set_recall(depth=3)": 1 / 3,
+        "set_p(depth=3)": 1 / 3,
+    }
+    found = score_rankings(parse_metrics(list(specs)), lists)[0]
+    assert found.tolist() == pytest.approx(list(specs.values()))

@@ -205,3 +205,16 @@ def test_a_metric_that_is_always_right_under_one_method_is_no_proof_against_chan
     drawn = rng.binomial(4, 0.75, 500) / 4
     draws = np.stack([np.ones(500), drawn])[None]
     assert _depends(by_method, draws, 4)[0] > 0.05
+
+
+def test_the_interval_takes_off_what_sampling_and_resampling_add():
+    """Resampling adds to σ² what sampling has added to it before: percentiles less twice that, by plain loops."""
+    judgements, _ = every_method([[0.9, 0.5]], items=40)
+    found = study([[0.9, 0.5]], resamples=500, items=40)
+    right = (judgements.outcome[0] == 1).reshape(40, SYSTEMS, 2).mean(axis=1)  # items x methods
+    weights = ClusterBootstrap(np.random.default_rng(0), 500).weights(np.arange(40, dtype=np.int32))
+    draws = np.array([np.average(right, axis=0, weights=own).var() for own in weights.T])
+    added = draws.mean() - right.mean(axis=0).var()
+    low, high = np.percentile(draws - 2 * added, [2.5, 97.5])
+    assert added > 0
+    assert (found.low[0], found.high[0]) == pytest.approx((low, high))
