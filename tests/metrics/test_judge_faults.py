@@ -137,7 +137,7 @@ def test_whatever_the_server_does_every_pair_is_scored_or_missing_and_a_rerun_as
     ours, theirs = contents(tmp_path / "run"), contents(tmp_path / "healthy")
     assert ours.keys() == theirs.keys()
     assert not any(KEY.encode() in content for content in ours.values())
-    for name in ours.keys() - {"timings.json", "llm-answers.jsonl"}:
+    for name in ours.keys() - {"timings.json", "call.json", "llm-answers.jsonl"}:
         assert ours[name] == theirs[name], name
     assert sorted(ours["llm-answers.jsonl"].split(b"\n")) == sorted(theirs["llm-answers.jsonl"].split(b"\n"))
 

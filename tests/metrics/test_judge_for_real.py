@@ -102,6 +102,6 @@ def test_an_assay_that_was_killed_ends_in_the_bytes_of_one_that_was_not(tmp_path
         for folder in (tmp_path / "b", tmp_path / "a")
     )
     assert ours.keys() == theirs.keys()
-    for name in ours.keys() - {"timings.json", "llm-answers.jsonl"}:
+    for name in ours.keys() - {"timings.json", "call.json", "llm-answers.jsonl"}:
         assert ours[name].read_bytes() == theirs[name].read_bytes(), name
     assert sorted(lines) == sorted(theirs["llm-answers.jsonl"].read_text().splitlines())
