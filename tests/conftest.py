@@ -14,6 +14,7 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent))  # several folders of tests share these
 
 from fake_llm_server import server  # noqa: F401 - a fixture
+from real_llm import smollm  # noqa: F401 - a fixture
 
 settings.register_profile("any machine", deadline=None)  # a busy machine is no defect
 settings.load_profile("any machine")
