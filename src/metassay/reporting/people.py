@@ -154,8 +154,8 @@ def _agreement(people: People) -> Sentence | None:
     limits = [number(ceiling[key]) for key, _ in known if ceiling[key] is not None]
     again = f"; from as many judgements again people would agree with themselves at about {listing(limits)}"
     return sentence(
-        "Rules and people agree on the order of the metrics at Kendall’s τ {parts}{again}.",
-        parts=joined(parts, last=", and at "),
+        "Between the order of the metrics by rule and people’s, Kendall’s τ is {parts}{again}.",
+        parts=joined(parts, last=", and "),
         again=again if len(limits) == len(known) else "",
     )
 

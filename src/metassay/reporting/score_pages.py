@@ -128,16 +128,15 @@ def significance_sentence(one: Row) -> str:
     def found(test: str) -> int:
         return sum(_significant(row, test) for row in rows)
 
-    of = f"of {plural(len(rows), 'comparison')}"
-    if "p_systems" not in rows[0]:
+    single = "p_systems" not in rows[0]
+    number_found = found("p" if single else "p_inputs")
+    verb = "is" if number_found == 1 else "are"
+    said = f"{count(number_found)} of {plural(len(rows), 'comparison')} {verb} significant"
+    if single:
         whom = f" for {one['answers_for']}" if one.get("answers_for") else ""
-        number_found = found("p")
-        verb = "is" if number_found == 1 else "are"
-        return f"{count(number_found)} {of} {verb} significant{whom} (one-sided p ≤ .05)."
-    return (
-        f"{count(found('p_inputs'))} {of} are significant for these systems, "
-        f"{count(found('p_systems'))} for systems like these (one-sided p ≤ .05)."
-    )
+        return f"{said}{whom} (one-sided p ≤ .05)."
+    more = count(found("p_systems"))
+    return f"{said} for these systems, {more} for systems like these (one-sided p ≤ .05)."
 
 
 def ranking_doubts(one: Row) -> list[str]:
