@@ -77,6 +77,15 @@ def test_every_first_screen_names_people_and_keeps_the_words_apart(folder, resul
     assert 'id="note-people"' in page
 
 
+def test_scores_that_nobody_gave_are_not_passed_off_as_people(result) -> None:
+    """The sample says of its own scores that they are simulated; data that does not say so has no warning."""
+    assert any("No person gave the scores in mqm" in warning for warning in result["warnings"])
+    rated = read(pl.read_parquet(sample_path("mt")).drop("human_kind").head(140))
+    found = assay(rated, metrics="chrf", **FAST).to_dict()
+    assert found["people"]["human"] == "mqm"
+    assert not any("No person" in warning for warning in found["warnings"])
+
+
 def test_of_several_human_scores_one_is_heard_and_named(dataset) -> None:
     outputs = dataset.outputs.with_columns((pl.col(dataset.human[0]) * 2).alias("esa"))
     doubled = metassay.read(outputs, task="mt").with_human("esa")

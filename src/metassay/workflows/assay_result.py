@@ -38,6 +38,8 @@ from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_not
 from metassay.workflows.settings import AssaySettings
 
 _RUNS = 0.01  # chance of a warning of runs where there are none
+KIND, SIMULATED = "human_kind", "simulated"
+"""A column that says where the human scores of a data set come from, and its word for scores of nobody."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ class AssayResult(Result):
             "valid_pairs_only": self.plan.valid_pairs,
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
             "cluster": {"column": self.judged.unit.column, "why": self.judged.unit.why},
-            "warnings": [*contextual["warnings"], *self._runs()],
+            "warnings": [*contextual["warnings"], *self._runs(), *self._simulated()],
         }
 
     def _corrected(self) -> list[dict[str, float]] | None:
@@ -155,6 +157,14 @@ class AssayResult(Result):
             resamples=self.plan.asked.resamples,
             seed=self.plan.seed,
         )
+
+    def _simulated(self) -> list[str]:
+        """A warning where the data itself says that nobody gave its human scores."""
+        outputs = self.dataset.outputs
+        if self.plan.heard is None or KIND not in outputs.columns or set(outputs[KIND]) != {SIMULATED}:
+            return []
+        said = f"No person gave the scores in {self.plan.heard}: they are simulated ({KIND})."
+        return [f"{said} Where people are named, read: these scores."]
 
     def _runs(self) -> list[str]:
         """A warning where no unit is named and neighbouring items are alike, as parts of a document are."""
