@@ -86,6 +86,18 @@ def test_scores_that_nobody_gave_are_not_passed_off_as_people(result) -> None:
     assert not any("No person" in warning for warning in found["warnings"])
 
 
+def test_people_who_count_errors_are_heard_the_right_way_round() -> None:
+    table = pl.read_parquet(sample_path("mt")).head(140)
+    counted = table.with_columns(-pl.col("mqm"))
+    usual = assay(read(table), metrics=METRICS, **FAST).to_dict()
+    wrong = assay(read(counted), metrics=METRICS, **FAST).to_dict()
+    right = assay(read(counted), metrics=METRICS, lower_is_better="mqm", **FAST).to_dict()
+    assert right["people"] == usual["people"] != wrong["people"]
+    assert any("mqm is never negative" in warning for warning in wrong["warnings"])
+    assert not any("never negative" in warning for warning in (*usual["warnings"], *right["warnings"]))
+    assert "Of mqm lower is better: it is turned around." in right["notes"]
+
+
 def test_of_several_human_scores_one_is_heard_and_named(dataset) -> None:
     outputs = dataset.outputs.with_columns((pl.col(dataset.human[0]) * 2).alias("esa"))
     doubled = metassay.read(outputs, task="mt").with_human("esa")

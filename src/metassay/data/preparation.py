@@ -209,3 +209,19 @@ def neighbours(dataset: Dataset) -> NDArray[np.int64]:
 
 def _codes(labels: pl.Series) -> NDArray[np.int32]:
     return labels.rank("dense").cast(pl.Int32).to_numpy() - np.int32(1)
+
+
+def turned(data: Dataset, lower_is_better: Sequence[str]) -> tuple[Dataset, list[str]]:
+    """The data with its human scores among these turned around, a note on each, and the other names."""
+    own = [name for name in lower_is_better if name in data.human]
+    rest = [name for name in lower_is_better if name not in own]
+    if not own:
+        return data, rest
+    notes = [f"Of {name} lower is better: it is turned around." for name in own]
+    return replace(data, outputs=data.outputs.with_columns(-pl.col(own))).with_notes(*notes), rest
+
+
+def looks_like_penalties(data: Dataset, human: str) -> bool:
+    """Whether a score is called MQM, and is never negative: 0 is the best score then, not the worst."""
+    scores = data.outputs[human].drop_nulls()
+    return "mqm" in human.lower() and len(scores) > 0 and bool((scores >= 0).all() and (scores > 0).any())

@@ -12,7 +12,7 @@ from typing import Any
 
 from metassay.data.context import RowLabel, make_contexts
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import Unit, clusters, normalisation, prepared
+from metassay.data.preparation import Unit, clusters, looks_like_penalties, normalisation, prepared, turned
 from metassay.engine.local import Parts, Progress, default_workers
 from metassay.errors import InputError
 from metassay.llm.asking import LlmSettings
@@ -85,6 +85,7 @@ def assay(
     declared = names_of(asked.human)
     for name in declared:
         data = data.with_human(name)
+    data, lower = turned(data, names_of(asked.lower_is_better))
     keep_references = asked.keep_references or data.paired  # whoever made the pairs says which side is better
     data = prepared(data, normalize=asked.normalize, keep_references=keep_references)
     data = told_apart(data) if data.paired else data
@@ -93,18 +94,21 @@ def assay(
     human = declared[0] if declared else None
     heard, unheard = people_column(data, asked, human)
     data = data.with_notes(*unheard)
+    people = human_column(data, human) if asked.pairs == HUMAN else heard or human
+    counted = people is not None and looks_like_penalties(data, people)
     perturbed = asked.pairs != "human"
     plan = Plan(
         asked,
         valid_pairs=perturbed and data.kind.valid_pairs_only
         if asked.valid_pairs is None
         else asked.valid_pairs,
-        metrics=_metrics(data, asked, changes),
+        metrics=_metrics(data, asked, changes, lower),
         contexts=contexts,
         perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
         normalize=changes,
-        human=human_column(data, human) if asked.pairs == "human" else heard or human,
+        human=people,
         heard=heard,
+        counted=counted,
         llm=described(llm),
         seed=seed,
     )
@@ -218,14 +222,16 @@ def _carry_out(
     return AssayResult(data, plan, sample, judged, contextual, folder, costs.prices, labels)
 
 
-def _metrics(data: Dataset, asked: AssaySettings, normalised: str) -> tuple[Metric, ...]:
+def _metrics(
+    data: Dataset, asked: AssaySettings, normalised: str, lower: Sequence[str]
+) -> tuple[Metric, ...]:
     """The metrics asked for: those to compute, and those that files of scores hold."""
     given = given_metrics(asked.scores)
     if given and data.kind.ranked:
         raise InputError("scores made elsewhere are taken of texts, not of rankings.")
     default = () if given else parse_metrics(data.kind.metrics)
     named = default if asked.metrics is None else parse_metrics(asked.metrics)
-    wanted = directed((*named, *given), names_of(asked.lower_is_better), names_of(asked.higher_is_better))
+    wanted = directed((*named, *given), lower, names_of(asked.higher_is_better))
     changed = asked.preprocess if asked.pairs == PERTURBED else "none"
     return chosen_metrics(data, wanted, normalised, changed)
 

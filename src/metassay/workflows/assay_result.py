@@ -58,6 +58,8 @@ class Plan:
     valid_pairs: bool = False
     heard: str | None = None
     """The human score by which people's own pairs are judged beside those that were made."""
+    counted: bool = False
+    """Whether the human score looks like a count of errors."""
 
     @property
     def notes(self) -> list[str]:
@@ -135,7 +137,7 @@ class AssayResult(Result):
             "valid_pairs_only": self.plan.valid_pairs,
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
             "cluster": {"column": self.judged.unit.column, "why": self.judged.unit.why},
-            "warnings": [*contextual["warnings"], *self._runs(), *self._simulated()],
+            "warnings": [*contextual["warnings"], *self._runs(), *self._simulated(), *self._counted()],
         }
 
     def _corrected(self) -> list[dict[str, float]] | None:
@@ -165,6 +167,16 @@ class AssayResult(Result):
             return []
         said = f"No person gave the scores in {self.plan.heard}: they are simulated ({KIND})."
         return [f"{said} Where people are named, read: these scores."]
+
+    def _counted(self) -> list[str]:
+        """A warning where the human score may count errors: people would be heard the wrong way round."""
+        if not self.plan.counted:
+            return []
+        said = f"{self.plan.human} is never negative, and higher is taken for better."
+        if_not = (
+            f"If it counts errors, people are heard the wrong way round: --lower-is-better {self.plan.human}."
+        )
+        return [f"{said} {if_not}"]
 
     def _runs(self) -> list[str]:
         """A warning where no unit is named and neighbouring items are alike, as parts of a document are."""

@@ -95,7 +95,9 @@ class AssaySettings(Settings):
         Any, option("perturbed, human (from human scores), or a file with item, output, worse.", kind=str)
     ] = PERTURBED
     scores: Annotated[Any, several("Scores made elsewhere; repeatable.", "--scores", "FILE")] = None
-    lower_is_better: Annotated[Named, option("Metrics from outside: lower is better.", kind=str)] = ""
+    lower_is_better: Annotated[
+        Named, option("Human scores, metrics from outside: lower is better.", kind=str)
+    ] = ""
     higher_is_better: Annotated[Named, option("Metrics from outside: higher is better.", kind=str)] = ""
     human: Annotated[str | None, option("The human score, where there are several.")] = None
     minimum_gap: Annotated[
