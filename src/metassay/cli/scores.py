@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
+from metassay.settings import Settings
 from metassay.workflows.settings import AggregateSettings, DependSettings, RankSettings, ScoreReading
+
+
+def _of_scores(
+    verb: Callable[..., Any],
+    data: DataOptions,
+    output: OutputOptions,
+    settings: Settings,
+    reading: ScoreReading,
+) -> Any:
+    """The result of a verb that reads scores; with --json it is printed."""
+    with progress(output) as show:
+        result = verb(
+            data.data,
+            **settings.to_dict(),
+            **reading.to_dict(),
+            seed=output.seed,
+            workers=output.workers,
+            out=output.out,
+            progress=show,
+        )
+    if output.json:
+        print(result.to_json())
+    return result
+
+
+def _say_where(output: OutputOptions) -> None:
+    if output.out:
+        say(f"Report: {output.out}/report.html")
 
 
 def run_rank(
@@ -18,22 +48,10 @@ def run_rank(
     """Which metric agrees best with people? Ranks metrics against human scores, with tests between them."""
     from metassay.workflows.rank import rank
 
-    with progress(output) as show:
-        result = rank(
-            data.data,
-            **settings.to_dict(),
-            **reading.to_dict(),
-            seed=output.seed,
-            workers=output.workers,
-            out=output.out,
-            progress=show,
-        )
-    if output.json:
-        print(result.to_json())
-        return
-    _show_ranking(result.to_dict())
-    if output.out:
-        say(f"Report: {output.out}/report.html")
+    result = _of_scores(rank, data, output, settings, reading)
+    if not output.json:
+        _show_ranking(result.to_dict())
+        _say_where(output)
 
 
 def _show_ranking(found: dict[str, Any]) -> None:
@@ -87,20 +105,10 @@ def run_depend(
     """Whom does each metric flatter? SysDep and expected deviations, and what part of them is mere noise."""
     from metassay.workflows.depend import depend
 
-    with progress(output) as show:
-        result = depend(
-            data.data,
-            **settings.to_dict(),
-            **reading.to_dict(),
-            seed=output.seed,
-            workers=output.workers,
-            out=output.out,
-            progress=show,
-        )
-    if output.json:
-        print(result.to_json())
-        return
-    _show_dependence(result.to_dict(), panel=settings.panel)
+    result = _of_scores(depend, data, output, settings, reading)
+    if not output.json:
+        _show_dependence(result.to_dict(), panel=settings.panel)
+        _say_where(output)
 
 
 def _show_dependence(found: dict[str, Any], *, panel: bool) -> None:
@@ -173,8 +181,7 @@ def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateS
         print(result.to_json())
         return
     _show_aggregation(result.to_dict())
-    if output.out:
-        say(f"Report: {output.out}/report.html")
+    _say_where(output)
 
 
 def _show_aggregation(found: dict[str, Any]) -> None:
