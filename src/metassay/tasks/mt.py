@@ -39,7 +39,7 @@ TASK = Task(
         *("removal", "insertion", "swapping", "removal_20"),
         *("synonym", "pronoun", "entity", "negation", "negation_removal", "llm", "borrowed_span"),
         *("number", "date", "unit", "gender", "quantifier", "tense", "antonym"),
-        *("cohyponym", "hypernym", "clause_removal", "untranslated"),
+        *("cohyponym", "hypernym", "wrong_sense", "clause_removal", "hallucinated_clause", "untranslated"),
     ),
     prompt=PROMPT,
 )

@@ -58,7 +58,7 @@ TASK = Task(
         *("synonym", "pronoun", "entity", "negation", "negation_removal", "llm", "borrowed_span"),
         *("sentence_removal", "sentence_swapping", "sentence_repetition", "sentence_borrowing"),
         *("number", "date", "unit", "gender", "quantifier", "tense", "antonym"),
-        *("cohyponym", "hypernym", "clause_removal"),
+        *("cohyponym", "hypernym", "wrong_sense", "clause_removal", "hallucinated_clause"),
     ),
     prompt=PROMPT,
 )
