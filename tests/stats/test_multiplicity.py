@@ -8,7 +8,7 @@ from scipy.stats import norm as normal
 from scipy.stats import t as student
 
 from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.multiplicity import benjamini_yekutieli, holm, may_be_best
+from metassay.stats.multiplicity import benjamini_yekutieli, holm, leads_among, may_be_best
 
 
 def test_example_of_the_step_down_rule():
@@ -137,3 +137,25 @@ def test_the_step_up_rule_under_any_dependence():
     adjusted = benjamini_yekutieli([0.04, np.nan, 0.03])
     assert adjusted[[0, 2]] == pytest.approx([0.06, 0.06])
     assert np.isnan(adjusted[1])
+
+
+def test_leads_are_paid_for_by_the_largest_of_all_by_chance():
+    """Against numpy on every pair; of normal estimates of one truth 5 % have a lead above the 95th percentile."""
+    rng = np.random.default_rng(3)
+    estimate, resamples = np.array([0.7, np.nan, 0.5, 0.64]), rng.normal(0.6, 0.05, (4, 500))
+    leads, largest = leads_among(estimate, resamples, 10**6)
+    assert np.isnan(leads[1]).all()
+    assert np.isnan(leads[:, 1]).all()
+    spread = np.std((resamples[0] - resamples[2]) - (0.7 - 0.5))
+    assert leads[0, 2] == pytest.approx((0.7 - 0.5) / spread, rel=1e-3) == -leads[2, 0]
+    around = {m: resamples[m] - estimate[m] for m in (0, 2, 3)}
+    pairs = [(i, j) for i in around for j in around if i != j]
+    scaled = [(around[i] - around[j]) / np.std(around[i] - around[j]) for i, j in pairs]
+    np.testing.assert_allclose(largest, np.maximum(np.max(scaled, axis=0), 0), rtol=1e-3)
+    assert np.isnan(leads_among(estimate, resamples, 1)[0]).all()
+    wrong = 0
+    for _ in range(400):
+        truth = rng.normal(0, 1, 5)
+        found, bound = leads_among(truth, truth[:, None] + rng.normal(0, 1, (5, 400)), 10**6)
+        wrong += np.nanmax(found) > np.quantile(bound, 0.95)
+    assert 0.02 <= wrong / 400 <= 0.08

@@ -95,7 +95,7 @@ def assay(
     heard, unheard = people_column(data, asked, human)
     data = data.with_notes(*unheard)
     people = human_column(data, human) if asked.pairs == HUMAN else heard or human
-    counted = people is not None and looks_like_penalties(data, people)
+    counted = people is not None and looks_like_penalties(people, data.outputs[people].to_numpy())
     perturbed = asked.pairs != "human"
     plan = Plan(
         asked,
