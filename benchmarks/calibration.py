@@ -24,7 +24,8 @@ from metassay.meta.contexts.drift import compare
 from metassay.meta.contexts.h1 import accuracy_change, cross_methods
 from metassay.meta.contexts.h2 import full_size
 from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.meta.contexts.people import PeopleSide, RatedSystems
+from metassay.meta.contexts.people import PeopleSide
+from metassay.meta.contexts.soft_accuracy import RatedSystems
 from metassay.meta.contexts.validity import corrected_accuracy
 from metassay.meta.dependence.cells import cells_of
 from metassay.meta.dependence.fits import expected_deviations, spread, system_dependence

@@ -74,7 +74,6 @@ def test_metrics_that_rank_systems_equally_well_are_not_told_apart(calibration):
     """With people beside: each metric's chance to be the best alone would part some in 18 % of reports."""
     claimed, _, apart = calibration.false_claims(2, 60, 100, people=True)
     assert apart <= claimed <= 0.1
-    assert calibration.power(2, 60, 0.2, 10, people=True)[1] >= 0.5
 
 
 def test_a_clear_difference_in_one_of_twenty_contexts_is_found(calibration):

@@ -74,35 +74,22 @@ def may_be_best(
     return known & (p > 1 - level), p
 
 
-def leads_among(estimate: FloatArray, resamples: FloatArray, clusters: int) -> tuple[FloatArray, FloatArray]:
-    """The standardised lead of every estimate over every other, [better, worse], and the largest by chance.
+def leads_among(observed: FloatArray, null: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """The standardised lead of each of `count` over each other, [better, worse], and the largest by chance.
 
-    (a_i - a_j) / s_ij, against which stands, for each of the paired resamples [n, resamples], the largest
-    lead of any two around the truth: what one must exceed if all are claimed with one error rate (Westfall
-    and Young, 1993). Spreads as in `may_be_best`; NaN for an estimate that is unknown, and
-    everywhere with a single cluster.
+    `observed` are the differences of every two i < j [pairs], `null` what they are under draws in which the
+    two are exchanged at random [pairs, draws]. A lead is the difference in units of its spread in the draws.
+    Against it stands, of each draw, the largest lead of any two: what one must exceed if all are claimed with
+    one error rate (Westfall and Young, 1993). NaN where a difference is unknown or never moves.
     """
-    known = ~np.isnan(estimate) & (clusters > 1)
-    leads = np.full((len(estimate), len(estimate)), np.nan)
-    draws = resamples[known]
-    draws = np.ascontiguousarray(draws[:, ~np.isnan(draws).any(axis=0)] - estimate[known, None])
-    draws *= float(few_clusters_stretch(np.array(clusters), 0.95)) if clusters > 1 else 1
-    spreads = _spreads(draws, _FLOOR / clusters)
-    leads[np.ix_(known, known)] = (estimate[known, None] - estimate[known]) / spreads
-    np.fill_diagonal(leads, np.nan)
-    return leads, _largest_leads(draws, spreads)
-
-
-@njit(cache=True, nogil=True)
-def _largest_leads(draws: FloatArray, spreads: FloatArray) -> FloatArray:
-    """For every draw (column) the largest standardised difference of two rows, 0 at least."""
-    count, resamples = draws.shape
-    largest = np.zeros(resamples)
-    for i in range(count):
-        for j in range(count):
-            for draw in range(resamples):
-                largest[draw] = max(largest[draw], (draws[i, draw] - draws[j, draw]) / spreads[i, j])
-    return largest
+    spread = np.sqrt(np.mean(null.astype(np.float64) ** 2, axis=1))
+    known = ~np.isnan(observed) & (spread > 0)
+    scaled = np.divide(observed, spread, out=np.full(len(observed), np.nan), where=known)
+    leads = np.full((count, count), np.nan)
+    first, second = np.triu_indices(count, 1)
+    leads[first, second], leads[second, first] = scaled, -scaled
+    moved = np.abs(null[known]) / spread[known, None]
+    return leads, moved.max(axis=0, initial=0.0)
 
 
 def _spreads(draws: FloatArray, floor: float) -> FloatArray:

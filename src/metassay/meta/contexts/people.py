@@ -27,47 +27,18 @@ from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
 from metassay.meta.contexts.choice import GLOBAL, Followed, Settled
 from metassay.meta.contexts.claims import Family, Leads, lead_p_values
 from metassay.meta.contexts.column import Column, Estimates, Method, Whole, resample, study_whole
-from metassay.meta.contexts.h2 import half_agreement, paired_agreement, split_half
+from metassay.meta.contexts.h2 import paired_agreement, split_half
 from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.stats.arrays import FloatArray, IntArray, LongArray, known_mean, plain
-from metassay.stats.bootstrap import cluster_interval, percentiles
-from metassay.stats.multiplicity import leads_among
-from metassay.stats.sign_flip import drawn_agreement, soft_agreement
+from metassay.meta.contexts.soft_accuracy import KENDALL, RatedSystems, SoftAccuracy, soft_accuracy
+from metassay.stats.arrays import FloatArray, LongArray, plain
+from metassay.stats.bootstrap import cluster_interval
 
 PEOPLE, SPA = "people", "spa"
-KENDALL = "kendall"
 Row = dict[str, Any]
 Order = tuple[FloatArray, FloatArray | None]
 """Values [metrics] that order the metrics, and their resamples [metrics, resamples] where they were kept."""
 Tau = tuple[float, float, float]
 """Kendall's tau-b, or an accuracy, and the ends of its interval."""
-
-
-@dataclass(frozen=True)
-class RatedSystems:
-    """The segments of one test set in which people scored every system.
-
-    `human` is [systems, segments], `metrics` [metrics, systems, segments] with NaN where undefined, higher is
-    better; `cluster` names each segment's independent unit by the codes of the pairs.
-    """
-
-    human: FloatArray
-    metrics: FloatArray
-    cluster: IntArray
-
-
-@dataclass(frozen=True)
-class SoftAccuracy:
-    """SPA of the metrics [metrics], its interval, resamples, who leads whom, and the ceiling."""
-
-    values: FloatArray
-    low: FloatArray
-    high: FloatArray
-    resamples: FloatArray
-    leads: Leads
-    ceiling: float
-    systems: int
-    segments: int
 
 
 @dataclass(frozen=True)
@@ -271,45 +242,3 @@ def _rank(values: FloatArray, row: int) -> int | None:
     """From 1; equal values share the best place, an undefined one has none."""
     rounded = np.round(values, 12)
     return None if np.isnan(rounded[row]) else 1 + int((rounded > rounded[row]).sum())
-
-
-def soft_accuracy(sets: Sequence[RatedSystems], method: Method, seed: int) -> SoftAccuracy:
-    """SPA of the ranked metrics, averaged over test sets; each metric on the segments that it has scored."""
-    parts = [_soft_set(one, method, seed) for one in sets]
-    values, drawn, here, there = (known_mean([part[k] for part in parts]) for k in range(4))
-    clusters = len(np.unique(np.concatenate([one.cluster for one in sets])))
-    low, high = percentiles(drawn)
-    lead, largest = leads_among(values, drawn, clusters)
-    return SoftAccuracy(
-        values=values,
-        low=np.fmin(low, values) if clusters > 1 else np.full(len(values), np.nan),
-        high=np.fmax(high, values) if clusters > 1 else np.full(len(values), np.nan),
-        resamples=drawn,
-        leads=Leads(lead, ~np.isnan(lead), largest),
-        ceiling=half_agreement(here, there, KENDALL),
-        systems=sum(len(one.human) for one in sets),
-        segments=sum(one.human.shape[1] for one in sets),
-    )
-
-
-def _soft_set(one: RatedSystems, method: Method, seed: int) -> tuple[FloatArray, ...]:
-    """Of one test set: SPA [metrics], on resamples [metrics, resamples], in either half [metrics, splits]."""
-    count = len(method.ranked)
-    values = np.full(count, np.nan)
-    drawn, here, there = (
-        np.full((count, draws), np.nan)
-        for draws in (method.bootstrap.resamples, method.halves.resamples, method.halves.resamples)
-    )
-    scores = one.metrics[method.ranked]
-    patterns, which = np.unique(~np.isnan(scores).any(axis=1), axis=0, return_inverse=True)
-    for number, segments in enumerate(patterns):
-        if not segments.any():
-            continue
-        human, cluster = one.human[:, segments], one.cluster[segments]
-        metrics = np.flatnonzero(which.ravel() == number)
-        own = scores[metrics][:, :, segments]
-        values[metrics] = soft_agreement(human, own, seed)
-        drawn[metrics] = drawn_agreement(human, own, method.bootstrap, cluster)
-        here[metrics] = drawn_agreement(human, own, method.halves, cluster)
-        there[metrics] = drawn_agreement(human, own, method.halves, cluster, rest=True)
-    return values, drawn, here, there

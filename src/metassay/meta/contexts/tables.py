@@ -23,8 +23,9 @@ from metassay.meta.contexts.claims import (
 )
 from metassay.meta.contexts.column import Column, ContextFinding, Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
-from metassay.meta.contexts.people import KENDALL, PEOPLE, ContextBeside, People, Tau
+from metassay.meta.contexts.people import PEOPLE, ContextBeside, People, Tau
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, predict_agreement
+from metassay.meta.contexts.soft_accuracy import KENDALL
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import holm
 
