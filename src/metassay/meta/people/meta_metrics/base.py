@@ -166,10 +166,10 @@ class MetaMetric(ABC):
 
     def differences(self, judged: Judged, procedure: Procedure) -> Differences | None:
         """Observed differences of all pairs of metrics, and those after random swaps."""
+        observed = pair_differences(self.values(judged, procedure))
         draw = self.swapped(judged, procedure)
         if draw is None:
             return None
-        observed = pair_differences(self.values(judged, procedure))
         units = judged.per_unit(judged.human).shape[1]
         drawn = swapped_draws(
             draw,
