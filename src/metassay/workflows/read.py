@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -36,7 +37,8 @@ from metassay.perturbations.validity import foretell
 from metassay.plugins import from_file, own_error
 from metassay.settings import names_of, takes
 from metassay.specs import single_parts
-from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
+from metassay.store.run import RunFolder
+from metassay.workflows.run_files import SCHEMA_VERSION, TIMINGS, Result, warnings_as_notes
 from metassay.workflows.settings import CheckSettings, DependSettings, RankSettings, ScoreReading
 
 __all__ = ["Paths", "Source", "Where", "read", "read_plain"]
@@ -169,18 +171,25 @@ def check(
     asked: CheckSettings,
     *,
     workers: int | None = None,
+    out: str | Path | None = None,
 ) -> CheckResult:
-    """Look at the data before measuring anything; scores a few outputs to estimate an assay's time."""
+    """Look at the data before measuring anything; scores a few outputs to estimate an assay's time.
+
+    `out` is a folder for what was found.
+    """
     data = as_dataset(dataset)
     outputs = data.outputs
     chosen = chosen_metrics(data, asked.metrics, normalisation(data, asked.normalize))
+    looked_at = {"metrics": [metric.signature for metric in chosen], "normalize": asked.normalize}
+    identity = {"command": "check", "configuration": looked_at, "input": data.content_hash}
+    run = None if out is None else RunFolder.open(out, identity)
     counts = Counter(outputs["system"])
     languages = Counter(language or "unknown" for language in data.languages)
     kept = prepared(data, normalize=asked.normalize, keep_references=False)
     with warnings_as_notes() as warned:
         estimate = _estimate(kept, chosen, default_workers(workers))
     forecast = foretell(kept, workers=default_workers(workers))
-    return CheckResult({
+    result = CheckResult({
         "schema_version": SCHEMA_VERSION,
         "task": data.task,
         "task_guess": data.guess,
@@ -201,6 +210,10 @@ def check(
         "estimate": estimate,
         "notes": [*data.notes, *unknown_language(data), *warned],
     })  # fmt: skip
+    if run is not None:
+        timeless = {name: value for name, value in result.content.items() if name != "estimate"}
+        run.finish({"results/check.json": timeless, TIMINGS: estimate})
+    return result
 
 
 def _described(metric: Metric) -> dict[str, Any]:
