@@ -162,7 +162,12 @@ def check(
     *,
     workers: int | None = None,
 ) -> CheckResult:
-    """Look at the data before measuring anything; scores a few outputs to estimate an assay's time."""
+    """Look at the data before measuring anything; scores a few outputs to estimate an assay's time.
+
+    >>> found = check([{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}])
+    >>> found.to_dict()["outputs"]
+    1
+    """
     data = as_dataset(dataset)
     outputs = data.outputs
     chosen = chosen_metrics(data, asked.metrics, normalisation(data, asked.normalize))
