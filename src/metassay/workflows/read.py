@@ -176,6 +176,10 @@ def check(
     """Look at the data before measuring anything; scores a few outputs to estimate an assay's time.
 
     `out` is a folder for what was found.
+
+    >>> found = check([{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}])
+    >>> found.to_dict()["outputs"]
+    1
     """
     data = as_dataset(dataset)
     outputs = data.outputs
