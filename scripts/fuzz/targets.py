@@ -105,7 +105,7 @@ def _read_parquet(folder: Path, random: Random) -> Any:
 
 
 def _scores(source: Path, human: str | None = None) -> Any:
-    return read_scores(str(source), settings.Compared(human=human), settings.ScoreReading())
+    return read_scores(str(source), settings.RankSettings(human=human), settings.ScoreReading())
 
 
 def _read_wmt25(folder: Path, random: Random) -> Any:

@@ -304,6 +304,14 @@ class StatisticsMetric(Metric):
         """Scores of single outputs: [n, s] to [n]; differs from `from_statistics` where the official does."""
         return self.from_statistics(statistics)
 
+    def official(self, statistics: Scores, references: int) -> dict[str, Any] | None:
+        """What the official program prints beside a corpus score: `name`, `signature`, counts.
+
+        `references` is how many each output has, −1 where that varies. None where it has no such line.
+        """
+        del statistics, references
+        return None
+
     def score(self, batch: Batch) -> Scores:
         """The segment score of each output."""
         return self.segment_scores(self.statistics(batch))
