@@ -201,7 +201,7 @@ def _scored(
         with torch.inference_mode():
             found[moved(chosen.copy())] = _matches(units, weight, tokens, pairs[chosen], network.batches)
         start += len(chosen)
-    found[moved((lengths <= 2).any(1))] = 0.0  # nothing but the opening and closing token
+    found[moved(np.flatnonzero((lengths <= 2).any(1)))] = 0.0  # nothing but the opening and closing token
     return found.double().cpu().numpy()  # type: ignore[no-any-return]
 
 
