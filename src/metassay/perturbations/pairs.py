@@ -227,6 +227,9 @@ class _Perturb:
         return made
 
 
+_NAME_IT = "--language en, in Python language='en'"
+
+
 def obstacle(method: Perturbation[Any], language: str | None, *, named: bool, strict: bool) -> str | None:
     """Why a method does nothing for a language; None where it works."""
     if method.edits is OutputKind.RANKING:
@@ -240,9 +243,9 @@ def obstacle(method: Perturbation[Any], language: str | None, *, named: bool, st
         if named:
             raise InputError(
                 f"{method.spec} needs to know the language of the outputs.",
-                remedy="Pass --language, such as --language en.",
+                remedy=f"Name it: {_NAME_IT}.",
             )
-        return f"{method.spec} was left out: the language of the outputs is unknown; pass --language"
+        return f"The language is not known, and methods that need it are left out; name it: {_NAME_IT}"
     if language not in method.languages:
         known = ", ".join(sorted(method.languages))
         return f"{method.spec} does not know the language {language}; it knows {known}"

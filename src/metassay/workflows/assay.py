@@ -78,6 +78,11 @@ def assay(
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     `cache` is a folder of scores that runs share, or `off`; default what METASSAY_CACHE names, else none.
     `only` are numbers of batches to score and keep, here, before `PartsDone` is raised.
+
+    >>> few = {"resamples": 20, "permutations": 19, "perturbations": "removal,insertion"}
+    >>> found = assay(read_sample("text"), metrics="rouge1,rougel", contexts=["domain"], **few).to_dict()
+    >>> [row["metric"] for row in found["global"]]
+    ['rouge1', 'rougel']
     """
     data, asked = _source(dataset, asked)
     if only is not None and (out is None or data.kind.ranked):
@@ -95,7 +100,7 @@ def assay(
     heard, unheard = people_column(data, asked, human)
     data = data.with_notes(*unheard)
     people = human_column(data, human) if asked.pairs == HUMAN else heard or human
-    counted = people is not None and looks_like_penalties(data, people)
+    counted = people is not None and looks_like_penalties(people, data.outputs[people].to_numpy())
     perturbed = asked.pairs != "human"
     plan = Plan(
         asked,
@@ -293,7 +298,11 @@ def demo(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> AssayResult:
-    """Assay the sample that comes with metassay, offline."""
+    """Assay the sample that comes with metassay, offline.
+
+    >>> demo(task="text", out=None).to_dict()["task"]
+    'text'
+    """
     return assay(read_sample(task), seed=seed, workers=workers, out=out, progress=progress)
 
 

@@ -178,6 +178,10 @@ def perturb(
 
     The texts are those that an assay of the same data and settings scores: outputs and all worse copies, also
     those beyond `per_output`, but none of systems that are the reference itself.
+
+    >>> rows = [{"seg_id": 1, "system": "a", "hyp": "red fox", "ref": "the red fox"}]
+    >>> len(perturb(rows, perturbations="removal").to_frame())
+    1
     """
     data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
     named = None if asked.perturbations is None else single_parts(asked.perturbations)

@@ -115,7 +115,8 @@ class ScoreSettings(Settings):
     """What is scored, and how it is summed up."""
 
     metrics: Annotated[
-        MetricChoice, option("Comma-separated; default those of the task.", kind=str | None)
+        MetricChoice,
+        option("Comma-separated; default those of the task.", "--metrics", "-m", kind=str | None),
     ] = None
     aggregate: Annotated[
         Sequence[str],
@@ -130,6 +131,7 @@ class ScoreSettings(Settings):
     draws: Annotated[
         int | None, option("Draws of the test; default 1000 and 10000.", metavar="N", least=1)
     ] = None
+    resamples: Annotated[int, option("Resamples of the intervals.", metavar="N", least=2)] = 1000
     normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
     keep_references: Annotated[
         bool,

@@ -132,7 +132,7 @@ def comparisons(
 
 
 def _between_systems(cube: Cube, metric: Metric, test: str, draws: int, seed: int) -> list[dict[str, Any]]:
-    statistics, from_statistics = _statistics(cube, metric)
+    statistics, from_statistics = score_statistics(cube, metric)
     common = ~np.isnan(statistics).any(axis=(0, 2))
     if len(cube.systems) < 2 or not common.any():
         return []
@@ -156,9 +156,12 @@ def _between_systems(cube: Cube, metric: Metric, test: str, draws: int, seed: in
     ]
 
 
-def _statistics(cube: Cube, metric: Metric) -> tuple[FloatArray, FromStatistics]:
-    """Statistics [systems, segments, s], NaN where a system has no (defined) score, and their score."""
-    if isinstance(metric, StatisticsMetric):
+def score_statistics(cube: Cube, metric: Metric, *, means: bool = False) -> tuple[FloatArray, FromStatistics]:
+    """Statistics [systems, segments, s], NaN where a system has no (defined) score, and their score.
+
+    The score is that of the corpus; with `means`, and where there is none, the mean over segments.
+    """
+    if isinstance(metric, StatisticsMetric) and not means:
         return cube.statistics[metric.spec], metric.from_statistics
     scores = cube.metrics[metric.spec]
     statistics = mean_statistics(scores)
@@ -209,6 +212,15 @@ def aggregate(
     `bootstrap` scores are means over `resamples` resamples of `size` segments; `repeats` is how often the
     analyses on few segments are drawn. Metrics must have sufficient statistics. `out` is a folder for the
     result with its page.
+
+    >>> rows = [
+    ...     {"seg_id": n, "system": system, "hyp": f"{word} red fox {n}", "ref": f"the red fox {n}"}
+    ...     for n in range(5)
+    ...     for system, word in (("a", "that"), ("b", "no"))
+    ... ]
+    >>> found = aggregate(rows, metrics="ter", resamples=20, repeats=20).to_dict()["systems"][0]
+    >>> found["system"], round(found["corpus"], 1)
+    ('a', 25.0)
     """
     data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
     if not data.kind.aggregated:
