@@ -44,7 +44,7 @@ def data(folder: Path, task: str) -> list[str]:
     if task != "ranking":
         return [str(folder / f"{task}.parquet"), "--task", task]
     path = sample_path(task)
-    return [str(path / "runs"), "--qrels", str(path / "qrels.txt"), "--metrics", "map,ndcg_cut_10,p_5,rbp"]
+    return [str(path / "runs"), "--qrels", str(path / "qrels.txt")]
 
 
 def tables(capfd, monkeypatch, columns: int, arguments: list[str]) -> list[str]:
@@ -79,6 +79,11 @@ def test_every_table_of_the_samples_fits_and_breaks_no_number(capfd, monkeypatch
         broken = {number for line in narrow for number in NUMBER.findall(line)} - numbers
         if arguments[0] != "check":  # which measures time
             assert broken == set(), arguments
+
+
+def test_names_of_measures_are_not_pulled_apart(capfd, runs) -> None:
+    assert run(["score", *data(runs, "ranking"), "--metrics", "recip_rank,iprec_at_recall_0.10", "-q"]) == 0
+    assert capfd.readouterr().out.splitlines()[1].split() == ["system", "recip_rank", "iprec_at_recall_0.10"]
 
 
 def test_assays_fit(capfd, monkeypatch, runs) -> None:
