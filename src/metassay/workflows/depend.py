@@ -150,6 +150,15 @@ def depend(
     each. `correct` names a file for the scores as read through f_G and through each system's f_k, both fitted
     to other segments; what that gains and loses is measured on the segments they were not fitted to. `out` is
     a folder for a page to read, the results as JSON and CSV, and the charts.
+
+    >>> rows = [
+    ...     {"seg_id": n, "system": system, "mqm": gap + n % 3, "M": n % 3 + 0.1 * gap}
+    ...     for n in range(30)
+    ...     for system, gap in (("a", 0.0), ("b", -1.0), ("c", -3.0))
+    ... ]
+    >>> found = depend(rows, human="mqm", bootstraps=5, draws=9).to_dict()["metrics"][0]
+    >>> max(found["deviations"], key=found["deviations"].get)
+    'c'
     """
     if asked.panel and asked.human is not None:
         raise InputError("a panel stands where there is no human score.", remedy="Leave out --human.")

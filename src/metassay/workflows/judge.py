@@ -105,6 +105,10 @@ def judge(
     alternative annotator test with `epsilon`; `family` the column of model families; `context` columns within
     whose values accuracy is measured as well. A verdict that flips with the order is half right, or wrong
     with `ties="strict"`. `out` is a folder for a page to read and the results as JSON and CSV.
+
+    >>> verdicts = [{"item": n, "judge": "j", "winner": 1 + n % 2, "better": 1} for n in range(10)]
+    >>> judge(pl.DataFrame(verdicts)).to_dict()["judges"][0]["accuracy"]
+    0.5
     """
     if ties not in TIES:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")

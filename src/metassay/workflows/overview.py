@@ -242,7 +242,16 @@ def _change(before: Path, after: Path) -> dict[str, Any]:
 
 
 def report(run: str | Path) -> Path:
-    """Write `report.html` of a finished run of `assay`, `rank` or `aggregate` anew and return its path."""
+    """Write `report.html` of a finished run of `assay`, `rank` or `aggregate` anew and return its path.
+
+    >>> import tempfile
+    >>> from metassay.workflows.assay import assay, read_sample
+    >>> run = tempfile.mkdtemp() + "/run"
+    >>> few = {"metrics": "rouge1,rougel", "contexts": ["domain"], "perturbations": "removal,insertion"}
+    >>> result = assay(read_sample("text"), resamples=20, permutations=19, out=run, **few)
+    >>> report(run).name
+    'report.html'
+    """
     folder = RunFolder.existing(run)
     with folder.understood():
         command = command_of(folder)

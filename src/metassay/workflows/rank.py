@@ -97,6 +97,15 @@ def rank(
     meta-metric `spans` metrics are ranked by the errors they mark: `data` holds those of people (a folder of
     mt-metrics-eval, or a file of spans), and `spans` names a file for each metric, and one for people
     (`human`) where `data` has scores alone. `out` is a folder for the result with its charts.
+
+    >>> rows = [
+    ...     {"seg_id": n, "system": system, "mqm": gap + n % 3, "M": gap + 7 * n % 5, "N": 3 * n % 4 - gap}
+    ...     for n in range(30)
+    ...     for system, gap in (("a", 0.0), ("b", -1.0), ("c", -3.0))
+    ... ]
+    >>> first = rank(rows, human="mqm", significance="none").to_dict()["results"][0]["metrics"][0]
+    >>> first["metric"], first["value"] > 0.9
+    ('M', True)
     """
     wanted = _checked(names_of(asked.analysis), ANALYSES, "analysis")
     _checked([asked.missing], MISSING, "rule for missing scores")

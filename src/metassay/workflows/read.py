@@ -39,7 +39,7 @@ from metassay.settings import names_of, takes
 from metassay.specs import single_parts
 from metassay.store.run import RunFolder
 from metassay.workflows.run_files import SCHEMA_VERSION, TIMINGS, Result, warnings_as_notes
-from metassay.workflows.settings import CheckSettings, Compared, ScoreReading
+from metassay.workflows.settings import CheckSettings, DependSettings, RankSettings, ScoreReading
 
 __all__ = ["Paths", "Source", "Where", "read", "read_plain"]
 
@@ -88,7 +88,12 @@ ROW = "_place"
 
 
 def read_scores(
-    source: Source, asked: Compared, reading: ScoreReading, *, also: Sequence[str] = (), rated: bool = True
+    source: Source,
+    asked: RankSettings | DependSettings,
+    reading: ScoreReading,
+    *,
+    also: Sequence[str] = (),
+    rated: bool = True,
 ) -> Scores:
     """The scores that a verb compares. `also` names columns beside the metrics that are no human scores;
     with `rated=False` nobody need have rated.
@@ -99,7 +104,10 @@ def read_scores(
     `higher_is_better` those to leave as they are.
     """
     said = Directions(
-        names_of(asked.human), names_of(asked.lower_is_better), names_of(asked.higher_is_better)
+        names_of(asked.human),
+        names_of(asked.lower_is_better),
+        names_of(asked.higher_is_better),
+        clustered=asked.cluster is not None,
     )
     parts = [source] if isinstance(source, Cube) else source
     if isinstance(parts, Sequence) and parts and all(isinstance(part, Cube) for part in parts):
@@ -168,6 +176,10 @@ def check(
     """Look at the data before measuring anything; scores a few outputs to estimate an assay's time.
 
     `out` is a folder for what was found.
+
+    >>> found = check([{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}])
+    >>> found.to_dict()["outputs"]
+    1
     """
     data = as_dataset(dataset)
     outputs = data.outputs

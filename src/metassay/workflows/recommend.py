@@ -83,6 +83,14 @@ def recommend(
     With `criteria` (numbers per metric, higher is better, in order of importance) the choice is made anew:
     inside the group of metrics that may be the best, stability is preferred, then the class of cost, then
     the criteria.
+
+    >>> import tempfile
+    >>> from metassay.workflows.assay import assay, read_sample
+    >>> run = tempfile.mkdtemp() + "/run"
+    >>> few = {"metrics": "rouge1,rougel", "contexts": ["domain"], "perturbations": "removal,insertion"}
+    >>> result = assay(read_sample("text"), resamples=20, permutations=19, out=run, **few)
+    >>> recommend(run).answer["metric"]
+    'rouge1'
     """
     folder = assay_run(run)
     result = folder.read_checked(RESULT, "assay")
@@ -155,7 +163,16 @@ class CompareResult(Result):
 
 
 def compare(*runs: str | Path) -> CompareResult:
-    """Compare finished assays in the order given; a folder of runs stands for all in it, by name."""
+    """Compare finished assays in the order given; a folder of runs stands for all in it, by name.
+
+    >>> import tempfile
+    >>> from metassay.workflows.assay import assay, read_sample
+    >>> run = tempfile.mkdtemp() + "/run"
+    >>> few = {"metrics": "rouge1,rougel", "contexts": ["domain"], "perturbations": "removal,insertion"}
+    >>> result = assay(read_sample("text"), resamples=20, permutations=19, out=run, **few)
+    >>> compare(run, run).changed
+    False
+    """
     folders = run_folders(runs)
     if len(folders) < 2:
         raise InputError(

@@ -87,6 +87,10 @@ def score(
     `aggregate` names any of corpus, segment and bootstrap; `test` (bootstrap or randomization) compares all
     pairs of systems; `per_segment` writes the long table of segment scores. Intervals are those of the first
     aggregation, over `resamples` resamples of segments. `out` is a folder for all of it.
+
+    >>> rows = [{"seg_id": 1, "system": "a", "hyp": "the red fox ran off", "ref": "the red fox ran away"}]
+    >>> [row["corpus"] for row in score(rows, metrics="ter").to_dict()["systems"]]
+    [20.0]
     """
     for name in asked.aggregate:
         if name not in AGGREGATES:

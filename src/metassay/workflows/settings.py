@@ -16,6 +16,8 @@ from metassay.specs import split_list
 
 PERTURBED, HUMAN, GIVEN = "perturbed", "human", "given"
 """Where pairs come from."""
+FIXED, AS_PEOPLE = "fixed", "people"
+"""How far copies are from their outputs: as each method has it, or as outputs that people tell apart are."""
 TESTS, SCORES, PAIRS = "Tests", "Scores", "Pairs"
 MetricChoice = Any
 """Specs as one text or several, `Metric` objects, functions, or any mixture; None for the task's own."""
@@ -69,6 +71,9 @@ class AssaySettings(Settings):
         None
     )
     per_output: Annotated[int, option("Perturbations per output.", least=1, most=10_000)] = 4
+    difficulty: Annotated[
+        str, option("fixed, or people: edits enough to be as far apart as outputs that people tell apart.")
+    ] = FIXED
     cluster: Annotated[
         str | None, option("Column of the independent unit; default document, chapter, speaker or the item.")
     ] = None

@@ -212,6 +212,15 @@ def aggregate(
     `bootstrap` scores are means over `resamples` resamples of `size` segments; `repeats` is how often the
     analyses on few segments are drawn. Metrics must have sufficient statistics. `out` is a folder for the
     result with its page.
+
+    >>> rows = [
+    ...     {"seg_id": n, "system": system, "hyp": f"{word} red fox {n}", "ref": f"the red fox {n}"}
+    ...     for n in range(5)
+    ...     for system, word in (("a", "that"), ("b", "no"))
+    ... ]
+    >>> found = aggregate(rows, metrics="ter", resamples=20, repeats=20).to_dict()["systems"][0]
+    >>> found["system"], round(found["corpus"], 1)
+    ('a', 25.0)
     """
     data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
     if not data.kind.aggregated:

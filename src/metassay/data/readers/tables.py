@@ -33,6 +33,7 @@ PARQUET = (".parquet", ".pq")
 EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls")
 ENDINGS = (*DELIMITERS, *JSON_LINES, *PARQUET, *EXCEL)
 PARQUET_MAGIC = b"PAR1"
+_EXACT = 2.0**53  # above it a float is no exact whole number
 _REFUSALS = (OSError, ValueError, TypeError, KeyError, NotImplementedError, OverflowError, MemoryError)
 """What Arrow's Python side raises beside its own errors."""
 
@@ -137,10 +138,10 @@ def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
         import fastexcel
     except ImportError:
         raise MissingBackend("fastexcel, which reads Excel files,", extra="excel") from None
-    refusals = (fastexcel.FastExcelError, pl.exceptions.PolarsError, pl.exceptions.PanicException, *_REFUSALS)
+    refusals = (fastexcel.FastExcelError, pl.exceptions.PolarsError, pl.exceptions.PanicException, IndexError)
     try:
         found = pl.read_excel(io.BytesIO(content), infer_schema_length=None)
-    except refusals as error:
+    except (*refusals, *_REFUSALS) as error:  # an IndexError: there is no sheet
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"this is not an Excel file ({reason}).", place=Place(file=file)) from None
     if found.is_empty():
@@ -148,7 +149,8 @@ def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
     whole = [
         name
         for name, cells in found.to_dict().items()
-        if cells.dtype == pl.Float64 and (cells.is_null() | (cells == cells.round())).all()
+        if cells.dtype == pl.Float64
+        and (cells.is_null() | ((cells == cells.round()) & (cells.abs() < _EXACT))).all()
     ]
     return found.with_columns(pl.col(whole).cast(pl.Int64))
 
