@@ -38,7 +38,7 @@ pair is in `reproduce/which_metric/ours.json`.
   significance cluster of SPA.
 - **SysDep**, **residual**: as shares of the SysDep of a metric that knows nothing, mean over pairs; lower is
   fairer. The residual is what equally good systems would see of it.
-- **local**: share of worse copies that it scores lower, a tie being wrong (150 segments per pair).
+- **local**: share of worse copies that it scores lower, a tie being wrong (60 segments per pair).
 
 Metrics of the shared tasks are their official scores; `chrf++`, `ter`, `rougel` and `meteor` are
 metassay's."""

@@ -27,7 +27,7 @@ YEARS = {"wmt23": ("en-de", "he-en", "zh-en"), "wmt22": ("en-de", "zh-en", "en-r
 LEXICAL = ("bleu", "chrf", "chrf++", "ter", "rougel", "meteor")
 OWN = ("chrf++", "ter", "rougel", "meteor")
 """Lexical metrics that no shared task scored here: from the texts."""
-ITEMS = 150
+ITEMS = 60
 Found = dict[str, Any]
 
 
@@ -82,7 +82,7 @@ def dependence(scores: Path, year: str, lp: str, options: Found) -> dict[str, Fo
         missing = [name for name in options["metrics"] if name not in {row["metric"] for row in found}]
     else:
         found, missing = (), options["metrics"]
-    more = depend(scores, **options | {"metrics": missing}, bootstraps=50, draws=99).to_dict()["metrics"]
+    more = depend(scores, **options | {"metrics": missing}, bootstraps=20, draws=9).to_dict()["metrics"]
     return {
         row["metric"]: {
             "sysdep": row["sysdep"] / row["constant"],
