@@ -49,7 +49,8 @@ list per *stream* (`[refs]`). Given one list per *segment* (`[[r] for r in refs]
 segment alone, against all references, and say nothing. The bootstrap score then becomes a mean over segments,
 so that it resembles `m-BLEU`, and the corpus score that of a single sample: which is what the paper finds. We
 cannot know whether this happened. metassay refuses references in that shape. `x-chrF` is left out of that
-column for the time it takes (every output against every reference)."""
+column for the time it takes (every output against every reference). Its means are over all segments, also
+those without DA."""
 AMONG = """Means of scores (as shares of 100) and Pearson over all systems; published over 492 systems of 147
 language pairs, ours over 40 of three."""
 BOOTSTRAP = """A bootstrap score is the mean of corpus scores over resamples of the same segments: it must
