@@ -46,11 +46,10 @@ def page(found: Found) -> str:
 
 INTRODUCTION = """Local metric accuracy, H1 and H2 (Deviyani and Diaz, 2025, and their draft) on public
 outputs, made by `python -m reproduce.contextual.run FOLDER` with seed 1: four of the paper's eight rules
-per output
-(its ninth method asks a language model). Independent units are documents where the data names them (WMT22),
-chapters in speech, items elsewhere. Systems that are their own reference are left out, and kept for
-comparison where the page says so. p is the published chi-square test's, *permutation* that of the test
-which respects dependence, CMH that of the test stratified by perturbation."""
+per output (its ninth method asks a language model). Independent units are documents where the data names
+them (WMT22), chapters in speech, items elsewhere. Systems that are their own reference are left out, and
+kept for comparison where the page says so. p is the published chi-square test's, *permutation* that of
+the test which respects dependence, CMH that of the test stratified by perturbation."""
 
 
 def _extent(every: int) -> str:

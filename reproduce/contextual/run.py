@@ -64,7 +64,7 @@ def translation(data: Path, cache: str, every: int) -> Found:
     """Three assays of all translations: as they are, with references kept, and as in the draft."""
     tables = [pl.read_parquet(data / name[:5] / f"{name}.parquet") for name in FILES]
     together = read(pl.concat([thinned(table, every) for table in tables], how="diagonal"), task="mt")
-    result = run("all pairs", together, ["system", "lp", "year", "domain"], cache)
+    result = run("all pairs", together, ["system", "lp", "year", "domain"], cache, resamples=1000)
     outcomes = judged(result)
     found: Found = {"every": every, "all": result.to_dict(), "single": by_method_and_system(outcomes)}
     found["quality"] = {pair: by_quality(outcomes, pair) for pair in PAIRS}
