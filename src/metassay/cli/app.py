@@ -13,6 +13,7 @@ COMMANDS = {
     "demo": "assay",
     "assay": "assay",
     "score": "outputs",
+    "align": "outputs",
     "perturb": "outputs",
     "rank": "scores",
     "depend": "scores",

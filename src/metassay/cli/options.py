@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import re
 import sys
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 OUTPUT, LLM = "Output", "Language model"
 SCHEMA = "https://json-schema.org/draft/2020-12/schema"
+_REFERENCE_NAME = re.compile(r"(?<![a-z])(ref(s|erences?)?|gold)(?![a-z])", re.IGNORECASE)
 _KINDS: dict[Any, str] = {bool: "boolean", int: "integer", float: "number"}
 
 
@@ -41,7 +43,8 @@ class DataOptions(ReadSettings):
         list[str], _option("--reference", "-r", text="Plain text: a file of references.", panel=DATA)
     ] = field(default_factory=list)
     hypothesis: Annotated[
-        list[str], _option("--hypothesis", text="Plain text: a file per system; more may follow.", panel=DATA)
+        list[str],
+        _option("--hypothesis", "-i", text="Plain text: a file per system; more may follow.", panel=DATA),
     ] = field(default_factory=list)
     source: Annotated[str | None, _option("--source", text="Plain text: a file of sources.", panel=DATA)] = (
         None
@@ -58,11 +61,30 @@ class DataOptions(ReadSettings):
         from metassay.workflows.read import read, read_plain
 
         if self.reference or self.hypothesis:
-            hypotheses = [*self.hypothesis, *self.data]
-            return read_plain(self.reference, hypotheses, self.source, task=self.task, language=self.language)
+            references, hypotheses = self._sides()
+            return read_plain(references, hypotheses, self.source, task=self.task, language=self.language)
         if not self.data:
             raise InputError("no data was named.", remedy="Name a file, or try: metassay demo")
         return read(self.data, **self.keywords())
+
+    def _sides(self) -> tuple[list[str], list[str]]:
+        """References and outputs, as sacrebleu takes them: outputs may come on standard input."""
+        if not self.reference:  # sacrebleu REFERENCE -i OUTPUT
+            if len(self.data) != 1:
+                raise InputError(
+                    "which of the files is the reference is not said.", remedy="Name it: --reference FILE"
+                )
+            print(f"{self.data[0]} is taken for the reference.", file=sys.stderr)
+            return self.data, self.hypothesis
+        hypotheses = [*self.hypothesis, *self.data]
+        if not hypotheses:
+            if sys.stdin is None or sys.stdin.isatty():
+                raise InputError("no outputs were named.", remedy="Name a file of them beside the reference.")
+            hypotheses = ["-"]
+        for name in hypotheses:
+            if _REFERENCE_NAME.search(name.rpartition("/")[2]):
+                print(f"Note: {name} is scored as a system, though its name says reference.", file=sys.stderr)
+        return self.reference, hypotheses
 
     def _read_pairs(self, file: str) -> Dataset:
         from metassay.workflows.read import read

@@ -14,7 +14,12 @@ import polars as pl
 from metassay.errors import InputError, UnknownName
 from metassay.tasks.base import Task
 from metassay.tasks.registry import find_task
+from metassay.text.tokenizers import language_code
 
+TARGETS = ("tgt_lang", "target_lang", "target_language", "tgt", "target")
+LANGUAGES = ("language", "lang", "language_code", "lang_code")
+"""Columns that may name the language of outputs where there is no language pair; beside a source, the second
+kind may mean that one's, and is not believed."""
 FIXED = ("item", "system", "output", "source", "references")
 """Columns with a meaning of their own; every other column is a human score or metadata."""
 
@@ -91,13 +96,23 @@ class Dataset:
 
     @cached_property
     def languages(self) -> tuple[str | None, ...]:
-        """Target language of each row: `language`, else the part of `lp` after the hyphen, else unknown."""
+        """Target language of each row: `language`, else what `lp` has after the hyphen, else what another
+        column of languages says (`tgt`, `lang` and the like), else that of the task, or unknown.
+        """
         if self.language is not None:
-            return (self.language,) * len(self)
-        if "lp" in self.outputs.columns:
-            pairs = self.outputs["lp"].cast(pl.String).to_list()
+            return (language_code(self.language) or self.language,) * len(self)
+        lower = {name.lower(): name for name in reversed(self.outputs.columns)}
+        if "lp" in lower:
+            pairs = self.outputs[lower["lp"]].cast(pl.String).to_list()
             after = [lp.rpartition("-")[2].lower() if lp and "-" in lp else None for lp in pairs]
-            return tuple(tag and tag.replace("_", "-") for tag in after)  # of en-ja_JP: ja-jp
+            tags = (tag and tag.replace("_", "-") for tag in after)  # of en-ja_JP: ja-jp
+            return tuple(tag and (language_code(tag) or tag) for tag in tags)
+        names = TARGETS if "source" in self.outputs.columns else (*TARGETS, *LANGUAGES)
+        for column in (lower[name] for name in names if name in lower):
+            named = self.outputs[column].cast(pl.String)
+            codes = {name: language_code(name) for name in named.drop_nulls().unique()}
+            if codes and None not in codes.values():  # else it holds something else, such as texts
+                return tuple(codes.get(name) for name in named)
         return (self.kind.language,) * len(self)
 
     @cached_property

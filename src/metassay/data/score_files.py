@@ -15,6 +15,7 @@ from metassay.data.assemble import join_columns
 from metassay.data.columns import KEY_PREFIXES, item_names, score_columns, without_copies
 from metassay.data.cube import Cube, cubes, widened
 from metassay.data.dataset import Dataset
+from metassay.data.preparation import doubts
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
 from metassay.errors import InputError, Place, UnknownName
 from metassay.stats.arrays import FloatArray
@@ -59,11 +60,12 @@ class Scores:
 
 @dataclass(frozen=True)
 class Directions:
-    """What the user said of the scores: whose they are, and of which lower or higher is better."""
+    """What the user said of the scores: whose they are, of which lower or higher is better, their unit."""
 
     human: tuple[str, ...] = ()
     lower: tuple[str, ...] = ()
     higher: tuple[str, ...] = ()
+    clustered: bool = False
 
 
 def read_cubes(
@@ -130,6 +132,7 @@ def chosen_cubes(
     directed = tuple(_directed(useful, asked.lower, asked.higher))
     for cube in directed:
         cube.chosen_metrics(metrics or None)  # a metric that is none here is refused before anything is done
+    notes += doubts(directed, human, clustered=asked.clustered)
     hashes = {cube.dataset: cube.content_hash for cube in directed}
     return Scores(directed, human, tuple(metrics), tuple(notes), hashes)
 

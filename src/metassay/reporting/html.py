@@ -46,6 +46,7 @@ def summarize(result: Mapping[str, Any], labels: Mapping[str, str] | None = None
         "metrics": [_metric(findings, name) for name in findings.ordered],
         "overall": accuracy.overall_grid(findings),
         "columns": [_column(findings, column, n) for n, column in enumerate(findings.columns)],
+        "difficulty": methods.difficulty(findings),
         "methods": methods.methods(findings),
         "validity": methods.validity_grid(findings),
         "errors": accuracy.shared_errors(findings),

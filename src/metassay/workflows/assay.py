@@ -43,7 +43,7 @@ from metassay.workflows.pairs import (
     people_side,
     told_apart,
 )
-from metassay.workflows.perturb import described, with_cache
+from metassay.workflows.perturb import chosen_strengths, described, with_cache
 from metassay.workflows.read import Source, as_dataset, read
 from metassay.workflows.run_files import warnings_as_notes, write_run
 from metassay.workflows.settings import GIVEN, HUMAN, PERTURBED, AssaySettings, names_a_source
@@ -100,7 +100,7 @@ def assay(
     heard, unheard = people_column(data, asked, human)
     data = data.with_notes(*unheard)
     people = human_column(data, human) if asked.pairs == HUMAN else heard or human
-    counted = people is not None and looks_like_penalties(data, people)
+    counted = people is not None and looks_like_penalties(people, data.outputs[people].to_numpy())
     perturbed = asked.pairs != "human"
     plan = Plan(
         asked,
@@ -259,6 +259,7 @@ def _made_by(settings: AssaySettings, sample: Pairs) -> str:
 def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
     """All pairs: brought along, chosen by people, or every applicable perturbation of every output."""
     settings = plan.asked
+    strengths, said = chosen_strengths(data, plan.perturbations, settings.difficulty, plan.heard, plan.seed)
     if data.paired:
         return given_pairs(data)
     if plan.human is not None and settings.pairs == "human":
@@ -275,7 +276,9 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
         llm=None if judged_by_model and plan.perturbations is None else how.llm,
         kept=how.texts,
         progress=None if how.progress is None else partial(how.progress, "perturbing"),
+        strengths=strengths,
     )
+    pairs = replace(pairs, notes=(*pairs.notes, *said))
     if not plan.valid_pairs and not data.kind.ranked:
         return pairs
     return checked(pairs, valid_only=plan.valid_pairs)

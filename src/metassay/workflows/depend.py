@@ -30,8 +30,7 @@ from metassay.settings import names_of, takes
 from metassay.stats.arrays import FloatArray
 from metassay.store.run import RunFolder
 from metassay.workflows.read import Source, read_scores
-from metassay.workflows.run_files import SCHEMA_VERSION, Result
-from metassay.workflows.score import check_target, write_table
+from metassay.workflows.run_files import SCHEMA_VERSION, Result, check_target, write_table
 from metassay.workflows.settings import DependSettings, ScoreReading
 
 PANEL = "the mean of the other metrics"

@@ -5,19 +5,21 @@ What every verb returns: a dict, a table, a picture in a notebook, and notes on 
 
 from __future__ import annotations
 
+import io
 import json
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from metassay.data.readers.files import checked_path
+from metassay.data.readers.files import checked_path, refuse_overwriting
 from metassay.errors import Counted, InputError, Place
 from metassay.metrics.registry import labels_in
+from metassay.store.parts import write_bytes
 from metassay.store.run import MANIFEST, RunFolder
 from metassay.workflows.pair_table import EXPLORER, OUTPUTS, PAIRS, explorer_frame
 
@@ -103,6 +105,40 @@ def judgements_frame(result: AssayResult) -> pl.DataFrame:
     return result.judged.pairs.frame.select("item", "system", "perturbation").with_columns(
         chosen, *outcomes.values()
     )
+
+
+def write_table(frame: pl.DataFrame, path: str | Path) -> None:
+    """A table as Parquet, CSV or JSON lines, by the name's ending, whole or not at all."""
+    content = io.BytesIO()
+    _WRITERS[Path(path).suffix.lower()](frame, content)
+    write_bytes(Path(path), content.getvalue())
+
+
+_WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
+    ".parquet": lambda frame, file: frame.write_parquet(file),
+    ".csv": lambda frame, file: frame.write_csv(file),
+    ".jsonl": lambda frame, file: frame.write_ndjson(file),
+}
+
+
+def check_target(path: str | Path, inputs: Sequence[str]) -> None:
+    """Before hours of work: whether its result can be written there, and replaces nothing that was read."""
+    place = Place(file=str(path))
+    ending = Path(path).suffix.lower()
+    if ending not in _WRITERS:
+        raise InputError(
+            f"cannot tell the format from the ending {ending!r}.",
+            place=place,
+            remedy=f"Use one of: {', '.join(_WRITERS)}.",
+        )
+    try:
+        if not Path(path).parent.is_dir():
+            raise InputError("there is no such folder to write to.", place=place)
+        if Path(path).is_dir():
+            raise InputError("this is a folder; name a file in it.", place=place)
+        refuse_overwriting(path, inputs)
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror}).", place=place) from None
 
 
 SCHEMA_VERSION = 1

@@ -132,7 +132,7 @@ def comparisons(
 
 
 def _between_systems(cube: Cube, metric: Metric, test: str, draws: int, seed: int) -> list[dict[str, Any]]:
-    statistics, from_statistics = _statistics(cube, metric)
+    statistics, from_statistics = score_statistics(cube, metric)
     common = ~np.isnan(statistics).any(axis=(0, 2))
     if len(cube.systems) < 2 or not common.any():
         return []
@@ -156,9 +156,12 @@ def _between_systems(cube: Cube, metric: Metric, test: str, draws: int, seed: in
     ]
 
 
-def _statistics(cube: Cube, metric: Metric) -> tuple[FloatArray, FromStatistics]:
-    """Statistics [systems, segments, s], NaN where a system has no (defined) score, and their score."""
-    if isinstance(metric, StatisticsMetric):
+def score_statistics(cube: Cube, metric: Metric, *, means: bool = False) -> tuple[FloatArray, FromStatistics]:
+    """Statistics [systems, segments, s], NaN where a system has no (defined) score, and their score.
+
+    The score is that of the corpus; with `means`, and where there is none, the mean over segments.
+    """
+    if isinstance(metric, StatisticsMetric) and not means:
         return cube.statistics[metric.spec], metric.from_statistics
     scores = cube.metrics[metric.spec]
     statistics = mean_statistics(scores)

@@ -85,22 +85,22 @@ class Batches:
 
     def text_rows(
         self, texts: Sequence[str], tokenizer: Tokenizer, forward: Callable[[TokenBatch], Tensor], *, pad: int
-    ) -> tuple[Tensor, int]:
-        """`forward`'s row for each text, and how many texts were cut; a GPU works while more are made."""
+    ) -> tuple[Tensor, NDArray[np.bool_]]:
+        """`forward`'s row for each text, and which texts were cut; a GPU works while more are made."""
         import torch
 
         found: Tensor | None = None
-        truncated = 0
+        cut = np.zeros(len(texts), np.bool_)
         for chosen, tokens in tokenised(tokenizer, texts, ahead=self.device.startswith("cuda")):
             made = self.rows(tokens, forward, pad=pad)
-            truncated += tokens.truncated
+            cut[chosen] = tokens.truncated
             if len(chosen) == len(texts):
-                return made, truncated
+                return made, cut
             if found is None:
                 found = torch.empty((len(texts), *made.shape[1:]), device=made.device)
             found[self.moved(chosen)] = made
         assert found is not None
-        return found, truncated
+        return found, cut
 
     def rows(
         self,

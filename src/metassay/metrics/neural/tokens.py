@@ -24,20 +24,27 @@ FIRST_TEXTS, NEXT_TEXTS = 2_048, 8_192
 
 @dataclass(frozen=True)
 class Tokens:
-    """Token ids of texts, end to end, and how many texts had to be cut."""
+    """Token ids of texts, end to end, and which texts had to be cut."""
 
     ids: NDArray[np.int64]
     offsets: Index
     """Ids of text i: `ids[offsets[i] : offsets[i + 1]]`."""
-    truncated: int = 0
+    cut: NDArray[np.bool_] | None = None
 
     @classmethod
-    def of(cls, sequences: Sequence[Sequence[int]], truncated: int = 0) -> Tokens:
+    def of(cls, sequences: Sequence[Sequence[int]], cut: NDArray[np.bool_] | None = None) -> Tokens:
         """Sequences of ids, put end to end."""
         lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         flat = np.fromiter(chain.from_iterable(sequences), np.int64, int(offsets[-1]))
-        return cls(flat, offsets, truncated)
+        return cls(flat, offsets, cut)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Tokens]) -> Tokens:
+        """The texts of all parts."""
+        lengths = np.concatenate([part.lengths for part in parts])
+        ids, cut = (np.concatenate(own) for own in zip(*((part.ids, part.truncated) for part in parts)))
+        return cls(ids, np.concatenate(([0], np.cumsum(lengths))), cut)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -49,6 +56,11 @@ class Tokens:
     def lengths(self) -> Index:
         """Tokens per text."""
         return np.diff(self.offsets)
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """Which texts were cut."""
+        return np.zeros(len(self), np.bool_) if self.cut is None else self.cut
 
     def padded(self, texts: Index, pad: int) -> NDArray[np.int64]:
         """The chosen texts as a rectangle."""
@@ -75,7 +87,8 @@ class Tokenizer:
     def __call__(self, texts: Sequence[str], *, special: bool = True) -> Tokens:
         """Ids of each text with its special tokens, at most `limit` of them."""
         found = self.backend.encode_batch_fast(list(texts), add_special_tokens=special)
-        return Tokens.of([one.ids for one in found], sum(bool(one.overflowing) for one in found))
+        cut = np.fromiter((bool(one.overflowing) for one in found), np.bool_, len(found))
+        return Tokens.of([one.ids for one in found], cut)
 
     def with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
         """Ids of each text, and for each id the characters that it stands for ((0, 0) for special tokens)."""
