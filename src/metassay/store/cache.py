@@ -174,8 +174,9 @@ class Shelf:
         if not len(table):
             return
         try:
-            if not (self.folder / "about.json").is_file():
-                write_json(self.folder / "about.json", self.about)
+            with self._lock:  # threads share the name of the file in the making
+                if not (self.folder / "about.json").is_file():
+                    write_json(self.folder / "about.json", self.about)
             write_part(self.folder, stem, table, notes)
         except InputError as error:
             self.writable = False

@@ -43,7 +43,7 @@ from metassay.workflows.pairs import (
     people_side,
     told_apart,
 )
-from metassay.workflows.perturb import described, with_cache
+from metassay.workflows.perturb import chosen_strengths, described, with_cache
 from metassay.workflows.read import Source, as_dataset, read
 from metassay.workflows.run_files import warnings_as_notes, write_run
 from metassay.workflows.settings import GIVEN, HUMAN, PERTURBED, AssaySettings, names_a_source
@@ -78,6 +78,11 @@ def assay(
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     `cache` is a folder of scores that runs share, or `off`; default what METASSAY_CACHE names, else none.
     `only` are numbers of batches to score and keep, here, before `PartsDone` is raised.
+
+    >>> few = {"resamples": 20, "permutations": 19, "perturbations": "removal,insertion"}
+    >>> found = assay(read_sample("text"), metrics="rouge1,rougel", contexts=["domain"], **few).to_dict()
+    >>> [row["metric"] for row in found["global"]]
+    ['rouge1', 'rougel']
     """
     data, asked = _source(dataset, asked)
     if only is not None and (out is None or data.kind.ranked):
@@ -90,12 +95,13 @@ def assay(
     data = prepared(data, normalize=asked.normalize, keep_references=keep_references)
     data = told_apart(data) if data.paired else data
     contexts, content = make_contexts(data, asked.contexts), data.content_hash
+    marks = None if out is None else data.marks
     unit, changes = clusters(data, asked.cluster), normalisation(data, asked.normalize)
     human = declared[0] if declared else None
     heard, unheard = people_column(data, asked, human)
     data = data.with_notes(*unheard)
     people = human_column(data, human) if asked.pairs == HUMAN else heard or human
-    counted = people is not None and looks_like_penalties(data, people)
+    counted = people is not None and looks_like_penalties(people, data.outputs[people].to_numpy())
     perturbed = asked.pairs != "human"
     plan = Plan(
         asked,
@@ -113,7 +119,8 @@ def assay(
         seed=seed,
     )
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": content}
-    run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
+    place = run_name(identity) if out == AUTOMATIC else out
+    run = None if place is None else RunFolder.open(place, identity, data=marks)
     shared = cache_folder(cache)
     parts, texts = (None, None) if run is None else (run.parts, run.texts)
     kept, threads = None if llm is None else with_cache(llm, run), default_workers(workers)
@@ -254,6 +261,7 @@ def _made_by(settings: AssaySettings, sample: Pairs) -> str:
 def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
     """All pairs: brought along, chosen by people, or every applicable perturbation of every output."""
     settings = plan.asked
+    strengths, said = chosen_strengths(data, plan.perturbations, settings.difficulty, plan.heard, plan.seed)
     if data.paired:
         return given_pairs(data)
     if plan.human is not None and settings.pairs == "human":
@@ -270,7 +278,9 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
         llm=None if judged_by_model and plan.perturbations is None else how.llm,
         kept=how.texts,
         progress=None if how.progress is None else partial(how.progress, "perturbing"),
+        strengths=strengths,
     )
+    pairs = replace(pairs, notes=(*pairs.notes, *said))
     if not plan.valid_pairs and not data.kind.ranked:
         return pairs
     return checked(pairs, valid_only=plan.valid_pairs)
@@ -290,7 +300,11 @@ def demo(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> AssayResult:
-    """Assay the sample that comes with metassay, offline."""
+    """Assay the sample that comes with metassay, offline.
+
+    >>> demo(task="text", out=None).to_dict()["task"]
+    'text'
+    """
     return assay(read_sample(task), seed=seed, workers=workers, out=out, progress=progress)
 
 

@@ -16,11 +16,13 @@ from metassay.data.dataset import Dataset
 from metassay.data.preparation import REASON, neighbours
 from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
-from metassay.meta.contexts.judgements import RIGHT
+from metassay.meta.contexts.judgements import RIGHT, Judgements
 from metassay.meta.contexts.validity import (
     CORRECTED,
     Validity,
     corrected_accuracy,
+    difficulty,
+    edits_of,
     perturbation_validity,
 )
 from metassay.metrics.base import Metric
@@ -28,14 +30,17 @@ from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.validity import LabelError
+from metassay.reporting.html import assay_page
+from metassay.reporting.pages import Page
 from metassay.reporting.reasons import worded
 from metassay.stats.arrays import plain
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import versions
 from metassay.workflows.judging import JudgedPairs, wrong_pairs
+from metassay.workflows.pairs import human_rows
 from metassay.workflows.read import scoring_rows
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
-from metassay.workflows.settings import AssaySettings
+from metassay.workflows.settings import FIXED, AssaySettings
 
 _RUNS = 0.01  # chance of a warning of runs where there are none
 KIND, SIMULATED = "human_kind", "simulated"
@@ -72,6 +77,8 @@ class Plan:
         del asked["strict_resources"]  # decides whether there is a result, not which
         for name in ("scores", "lower_is_better", "higher_is_better"):
             del asked[name]  # in the signatures of the metrics
+        if self.asked.difficulty == FIXED:
+            del asked["difficulty"]
         return asked | {
             "metrics": [metric.signature for metric in self.metrics],
             "contexts": [context.name for context in self.contexts],
@@ -84,7 +91,7 @@ class Plan:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AssayResult(Result):
     """Local accuracies, both hypotheses, confounding and a recommendation, for one data set."""
 
@@ -112,8 +119,18 @@ class AssayResult(Result):
     def _content(self) -> dict[str, Any]:
         """Computed once: report, tables and the command line all read this one object."""
         counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
-        corrected = self._corrected()
-        validity = perturbation_validity(self.pairs, self.dataset)
+        judgements = self.judged.judgements.take(self.judged.sampled).select(np.array(self.contextual.ranked))
+        told, corrected = self._told_apart(), self._corrected(judgements)
+        edits = edits_of(self.pairs.frame["output"], self.pairs.frame["worse"])
+        validity = perturbation_validity(self.pairs, self.dataset, edits)
+        by_difficulty = difficulty(
+            judgements,
+            edits[1],
+            None if told is None else (told[0], edits_of(*told[1:])[1]),
+            ties=self.plan.asked.ties,
+            resamples=self.plan.asked.resamples,
+            seed=self.plan.seed,
+        )
         contextual = worded(self.contextual.to_dict(), self.contextual)
         for m, row in enumerate(contextual["global"]):
             row.update(dict.fromkeys(CORRECTED) if corrected is None else plain(corrected[m]))
@@ -134,15 +151,23 @@ class AssayResult(Result):
             "price": {metric: list(price) for metric, price in self.prices.items()},
             "validity": self._validity(validity),
             "label_errors": [_label_row(*key, found) for key, found in self.labels.items() if found],
+            "difficulty": by_difficulty,
             "valid_pairs_only": self.plan.valid_pairs,
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
             "cluster": {"column": self.judged.unit.column, "why": self.judged.unit.why},
             "warnings": [*contextual["warnings"], *self._runs(), *self._simulated(), *self._counted()],
         }
 
-    def _corrected(self) -> list[dict[str, float]] | None:
+    def _told_apart(self) -> tuple[str, pl.Series, pl.Series] | None:
+        """The human score that is heard, and the texts of every two outputs that it tells apart."""
+        if self.plan.heard is None:
+            return None
+        texts = self.dataset.outputs["output"]
+        better, worse = (texts[rows] for rows in human_rows(self.dataset, self.plan.heard))
+        return self.plan.heard, better, worse
+
+    def _corrected(self, judgements: Judgements) -> list[dict[str, float]] | None:
         """Accuracies corrected for label error; None where some method and language has no pair read."""
-        judgements = self.judged.judgements.take(self.judged.sampled).select(np.array(self.contextual.ranked))
         languages = sorted(set(self.dataset.languages), key=str)
         place = {language: n for n, language in enumerate(languages)}
         spoken = np.array([place[language] for language in self.dataset.languages])[judgements.output]
@@ -216,9 +241,9 @@ class AssayResult(Result):
         rows = [{"column": column, **row} for column, part in parts.items() for row in part["local_accuracy"]]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def examples(self) -> list[dict[str, Any]]:
-        """Pairs that each metric got wrong."""
-        return wrong_pairs(self.dataset, self.metrics, self.judged)
+    def examples(self) -> dict[str, Any]:
+        """Pairs that some metric got wrong, and how many labels are doubtful."""
+        return wrong_pairs(self.dataset, self.metrics, self.judged, self.plan.contexts)
 
     def cost(self) -> dict[str, float]:
         """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone."""
@@ -228,6 +253,10 @@ class AssayResult(Result):
     def _prompts(self) -> dict[str, str]:
         """What each judge among the metrics is asked."""
         return {metric.spec: metric.prompt_text for metric in self.metrics if isinstance(metric, Judge)}
+
+    def page(self) -> Page:
+        """The answer, the table of all outputs and every chart."""
+        return assay_page(self.to_dict())
 
     def manifest(self) -> dict[str, Any]:
         """What was done, with what, on how much: the same on any machine and number of workers."""

@@ -5,28 +5,33 @@ What every verb returns: a dict, a table, a picture in a notebook, and notes on 
 
 from __future__ import annotations
 
+import io
 import json
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from metassay.data.readers.files import checked_path
-from metassay.errors import Counted, InputError, Place
+from metassay.data.readers.files import checked_path, refuse_overwriting
+from metassay.errors import Counted, InputError, Place, UnknownName
 from metassay.metrics.registry import labels_in
+from metassay.store.parts import write_bytes
 from metassay.store.run import MANIFEST, RunFolder
 from metassay.workflows.pair_table import EXPLORER, OUTPUTS, PAIRS, explorer_frame
 
 if TYPE_CHECKING:
+    from metassay.reporting.pages import Chart, Page
     from metassay.workflows.assay_result import AssayResult
 
 
 RESULT = "results/assay.json"
 EXAMPLES = "results/examples.json"
+CURVES = "results/curves.json"
+"""The functions behind the charts of system dependence."""
 REPORT = "report.html"
 TIMINGS = "timings.json"
 VERDICTS = "results/verdicts.parquet"
@@ -85,9 +90,7 @@ def write_run(run: RunFolder, result: AssayResult) -> None:
     run.finish(files, **manifest)
 
 
-def report_content(
-    content: dict[str, Any], examples: list[dict[str, Any]], manifest: dict[str, Any]
-) -> dict[str, Any]:
+def report_content(content: dict[str, Any], examples: Any, manifest: dict[str, Any]) -> dict[str, Any]:
     """Everything a report shows."""
     return {**content, "examples": examples, "manifest": manifest}
 
@@ -103,6 +106,40 @@ def judgements_frame(result: AssayResult) -> pl.DataFrame:
     return result.judged.pairs.frame.select("item", "system", "perturbation").with_columns(
         chosen, *outcomes.values()
     )
+
+
+def write_table(frame: pl.DataFrame, path: str | Path) -> None:
+    """A table as Parquet, CSV or JSON lines, by the name's ending, whole or not at all."""
+    content = io.BytesIO()
+    _WRITERS[Path(path).suffix.lower()](frame, content)
+    write_bytes(Path(path), content.getvalue())
+
+
+_WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
+    ".parquet": lambda frame, file: frame.write_parquet(file),
+    ".csv": lambda frame, file: frame.write_csv(file),
+    ".jsonl": lambda frame, file: frame.write_ndjson(file),
+}
+
+
+def check_target(path: str | Path, inputs: Sequence[str]) -> None:
+    """Before hours of work: whether its result can be written there, and replaces nothing that was read."""
+    place = Place(file=str(path))
+    ending = Path(path).suffix.lower()
+    if ending not in _WRITERS:
+        raise InputError(
+            f"cannot tell the format from the ending {ending!r}.",
+            place=place,
+            remedy=f"Use one of: {', '.join(_WRITERS)}.",
+        )
+    try:
+        if not Path(path).parent.is_dir():
+            raise InputError("there is no such folder to write to.", place=place)
+        if Path(path).is_dir():
+            raise InputError("this is a folder; name a file in it.", place=place)
+        refuse_overwriting(path, inputs)
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror}).", place=place) from None
 
 
 SCHEMA_VERSION = 1
@@ -123,10 +160,35 @@ class Result(ABC):
         """The JSON object that the command line prints."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
-    def _repr_html_(self) -> str:
-        from metassay.reporting.html import render_fragment
+    def page(self) -> Page:
+        """What a page shows of the result; by default its tables."""
+        from metassay.reporting.pages import plain_page
 
-        return render_fragment(self.to_dict())
+        return plain_page(type(self).__name__, self.to_dict())
+
+    def charts(self) -> dict[str, Chart]:
+        """The charts of the result by name; a notebook shows each."""
+        return {chart.name: chart for section in self.page().every_section() for chart in section.charts}
+
+    def plot(self, name: str | None = None) -> Chart:
+        """One of the charts, the first where none is named."""
+        known = self.charts()
+        if not known:
+            raise InputError("this result has no chart.", remedy="Its table: to_frame()")
+        if name is not None and name not in known:
+            raise UnknownName("chart", name, known)
+        return known[next(iter(known)) if name is None else name]
+
+    def __repr__(self) -> str:
+        """Two lines: what it holds, and what it says."""
+        from metassay.reporting.pages import in_two_lines
+
+        return in_two_lines(type(self).__name__, self.to_frame(), self.page().lead)
+
+    def _repr_html_(self) -> str:
+        from metassay.reporting.pages import fragment
+
+        return fragment(self.page())
 
 
 @contextmanager
