@@ -218,11 +218,23 @@ def open_thesaurus(language: str) -> Thesaurus | None:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def tagged(text: str, language: str) -> tuple[list[Span], list[str], list[str]]:
-    """The places of the tokens of a text, the tokens and their tags."""
+def tagged_pairs(
+    text: str, language: str, first: frozenset[str], second: frozenset[str]
+) -> tuple[tuple[Span, Span, str], ...]:
+    """Neighbours with tags of two sets, the second a word of the dictionary: their places, and its tag."""
     spans = token_spans(text)
-    words = [text[start:end] for start, end in spans]
-    return spans, words, hanta(language).tags(words) if words else []
+    words, tagger = [text[start:end] for start, end in spans], hanta(language)
+    places = [
+        i
+        for i, word in enumerate(words[1:], 1)
+        if known_lemma(word, language) is not None
+        and not second.isdisjoint(tagger.may_be(word))
+        and not first.isdisjoint(tagger.may_be(words[i - 1], inside=i > 1))
+    ]
+    tags = tagger.tags(words) if places else []
+    return tuple(
+        (spans[i - 1], spans[i], tags[i]) for i in places if tags[i - 1] in first and tags[i] in second
+    )
 
 
 @functools.cache
