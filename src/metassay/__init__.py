@@ -63,9 +63,9 @@ SHARED = {
     "aggregate": "system_scores",
     "align": "score",
     "check": "read",
-    "compare": "recommend",
+    "compare": "overview",
     "demo": "assay",
-    "report": "overview",
+    "report": "recommend",
 }
 """Verbs that are in another verb's module."""
 
@@ -131,11 +131,11 @@ if TYPE_CHECKING:
     from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.depend import DependResult, depend
     from metassay.workflows.judge import JudgeResult, judge
-    from metassay.workflows.overview import report
+    from metassay.workflows.overview import compare
     from metassay.workflows.perturb import PerturbResult, perturb
     from metassay.workflows.rank import RankResult, rank
     from metassay.workflows.read import CheckResult, check, read
-    from metassay.workflows.recommend import compare, recommend
+    from metassay.workflows.recommend import recommend, report
     from metassay.workflows.score import AlignResult, ScoreResult, align, score
     from metassay.workflows.system_scores import AggregateResult, aggregate
 

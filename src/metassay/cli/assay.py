@@ -83,8 +83,8 @@ def part_numbers(text: str | None) -> range | None:
 def show_assay(found: dict[str, Any], folder: Any) -> None:
     """The answer first, then the tables it rests on, then where to read more."""
     from metassay.reporting.answer import answer
-    from metassay.reporting.caveats import caveats, remarks
     from metassay.reporting.findings import find
+    from metassay.reporting.html import caveats, remarks
 
     findings = find(found)
     found = dict(findings.result)

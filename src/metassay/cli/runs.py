@@ -243,7 +243,7 @@ def run_compare(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """What changed between runs by more than chance: accuracies, orders of metrics, recommendations."""
-    from metassay.workflows.recommend import compare
+    from metassay.workflows.overview import compare
 
     if fail_on not in (None, "change"):
         raise InputError(f"--fail-on {fail_on!r} is not known.", remedy="Known: change.")
@@ -271,11 +271,28 @@ def _show(found: dict[str, object]) -> None:
         print_table(rows, title="Accuracy over all contexts")
 
 
-def run_report(run: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]) -> None:
-    """Write the report of a run anew: one HTML file that needs no network."""
-    from metassay.workflows.overview import report
+def run_report(
+    runs: Annotated[
+        list[Path], typer.Argument(help="A run, or one of each verb on the same data.", metavar="RUN…")
+    ],
+    *,
+    out: Annotated[Path | None, typer.Option(help="The page; default report.html of the run.")] = None,
+    figures: Annotated[
+        str | None, typer.Option(help="Every chart for papers: svg, pdf or png.", metavar="FORM")
+    ] = None,
+    tables: Annotated[
+        str | None, typer.Option(help="Every table: latex, markdown or csv.", metavar="FORM")
+    ] = None,
+) -> None:
+    """Write the page of a run anew, or one for runs of one data set (assay, rank, depend, aggregate)."""
+    from metassay.workflows.recommend import report
 
-    say(f"Report: {report(run)}")
+    page = report(*runs, out=out, figures=figures, tables=tables)
+    say(f"Report: {page}")
+    if figures is not None:
+        say(f"Figures of one and two columns: {page.parent / 'figures'}")
+    if tables is not None:
+        say(f"Tables: {page.parent / 'tables'}")
 
 
 def run_serve(

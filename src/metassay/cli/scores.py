@@ -112,7 +112,7 @@ def run_depend(
 
 
 def _show_dependence(found: dict[str, Any], *, panel: bool) -> None:
-    from metassay.reporting.score_pages import correction_sentences
+    from metassay.reporting.dependence_page import correction_sentences
     from metassay.reporting.wording import in_labels
 
     found = in_labels(found)
