@@ -1,6 +1,6 @@
 """Which phenomena of DEMETR (Karpinska et al., 2022) each lexical metric cannot see.
 
-    python reproduce/challenge_sets/run.py DATA_FOLDER
+    python -m reproduce.challenge_sets.run FOLDER
 
 Prints the tables of docs/challenge-sets.md: accuracy per phenomenon, severity and language, and, per metric,
 the phenomena on which it mostly ties and the others on which it is right in less than half of the pairs; and
