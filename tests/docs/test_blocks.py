@@ -87,7 +87,8 @@ def shell(text: str) -> None:
     ):
         package = str(Path(metassay.__file__).parents[1])
         environment = os.environ | {"PYTHONPATH": package}
-        subprocess.run(["bash", "-e", "-c", text], env=environment, check=True, capture_output=True)
+        ours = f'metassay() {{ {shlex.quote(sys.executable)} -m metassay "$@"; }}\n'
+        subprocess.run(["bash", "-e", "-c", ours + text], env=environment, check=True, capture_output=True)
         return
     for command in commands:
         words = shlex.split(command, comments=True)[1:]
