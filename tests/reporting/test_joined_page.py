@@ -143,6 +143,11 @@ def test_what_cannot_be_joined_is_said(runs, tmp_path):
         report(runs / "rank", tmp_path / "judge", out=tmp_path / "page.html")
 
 
+def test_a_page_that_cannot_be_written_is_said(runs, tmp_path):
+    with pytest.raises(InputError, match="cannot be written"):
+        report(runs / "rank", out=tmp_path)
+
+
 def test_marks_tell_data_apart_and_nothing_else():
     """The same whatever the order of rows and the sign of a score; another if a name or a score is another."""
     rows = {"item": ["1", "2", "1"], "system": ["a", "a", "b"], "mqm": [-1.0, None, 0.0]}
