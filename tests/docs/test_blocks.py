@@ -20,7 +20,9 @@ from blocks import Block, blocks
 from desk import lay
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MADE = {"api.md"}
+"""Made of docstrings, whose examples run as doctests."""
+PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").glob("*.md") if p.name not in MADE)]
 QUICK = {
     "assay": "--resamples 20 --permutations 19",
     "rank": "--draws 20",

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json as jsons
 import signal
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import chdir, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import criteria, schema_of
+from metassay.cli.options import schema_of
 from metassay.cli.printing import print_table, say
 from metassay.errors import InputError, Place, UnknownName
+from metassay.specs import split_list
 
 FROM_FILES = ("assay", "check", "demo", "score", "perturb", "rank", "depend", "aggregate", "judge")
 """The commands that a file of options may name."""
@@ -166,6 +167,21 @@ def config_schema() -> dict[str, Any]:
     """The JSON schema of a file of options: for each command, what it takes."""
     common = {FOLDER: {"type": "string", "description": _WORKING}}
     return schema_of({name: _parameters(name) for name in FROM_FILES}, common)
+
+
+def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
+    """`["licence:bleu=1,comet=0"]` as numbers per metric, one entry a criterion."""
+    found: dict[str, dict[str, float]] = {}
+    for text in texts:
+        name, colon, rest = text.partition(":")
+        numbers = dict(part.rpartition("=")[::2] for part in split_list(rest))
+        try:
+            found[name] = {metric.strip(): float(number) for metric, number in numbers.items()}
+        except ValueError:
+            colon = ""
+        if not colon or not numbers or not all(numbers):
+            raise InputError(f"--criterion {text!r} is not NAME:METRIC=NUMBER,….")
+    return found
 
 
 def run_recommend(
