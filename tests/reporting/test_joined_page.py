@@ -78,7 +78,7 @@ def test_the_first_sentence_is_the_choice_of_the_assay_as_people_see_it(runs):
     rank = next(each["rank"] for each in spa["metrics"] if each["metric"] == choice)
     lead = joined_page(found).lead
     label = {"bleu": "BLEU", "chrf": "chrF"}[choice]
-    assert lead[0].startswith(f"{label} is the choice by local accuracy; people (spa) put it into ")
+    assert lead[0].startswith(f"{label} is the choice of the assay; people (spa) put it into ")
     assert ("the first cluster too" in lead[0]) == (rank == 1)
     assert lead[1].startswith(f"{label} tells a better translation from a worse one")
 
