@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -31,10 +31,10 @@ from metassay.perturbations.validity import LabelError
 from metassay.reporting.reasons import worded
 from metassay.stats.arrays import plain
 from metassay.stats.correlation import neighbour_correlation
-from metassay.store.run import versions
+from metassay.store.run import RunFolder, versions
 from metassay.workflows.judging import JudgedPairs, wrong_pairs
 from metassay.workflows.read import scoring_rows
-from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
+from metassay.workflows.run_files import EXAMPLES, RESULT, SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import AssaySettings
 
 _RUNS = 0.01  # chance of a warning of runs where there are none
@@ -85,19 +85,49 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class AssayResult(Result):
-    """Local accuracies, both hypotheses, confounding and a recommendation, for one data set."""
+class Found:
+    """What carrying out a plan leaves."""
 
-    dataset: Dataset
-    plan: Plan
     pairs: Pairs
     judged: JudgedPairs
     contextual: ContextualResult
-    folder: Path | None = None
-    prices: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    prices: Mapping[str, Sequence[float]]
     """What requests cost, of metrics that are paid for."""
-    labels: Mapping[tuple[str, str | None], LabelError | None] = field(default_factory=dict)
+    labels: Mapping[tuple[str, str | None], LabelError | None]
     """What readings of pairs say of each method in each language; None where none were read."""
+
+
+@dataclass(frozen=True)
+class AssayResult(Result):
+    """Local accuracies, both hypotheses, confounding and a recommendation, for one data set.
+
+    Of a run that was finished before, what its files hold is read; the rest is computed when asked for.
+    """
+
+    dataset: Dataset
+    plan: Plan
+    find: Callable[[], Found] = field(repr=False)
+    folder: Path | None = None
+    finished: RunFolder | None = field(default=None, repr=False)
+
+    @cached_property
+    def _found(self) -> Found:
+        return self.find()
+
+    @property
+    def pairs(self) -> Pairs:
+        """Outputs beside worse copies of them: those that count in the results."""
+        return self._found.pairs
+
+    @property
+    def judged(self) -> JudgedPairs:
+        """All pairs, with the scores of both sides."""
+        return self._found.judged
+
+    @property
+    def contextual(self) -> ContextualResult:
+        """What the judgements say, by context."""
+        return self._found.contextual
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -111,6 +141,9 @@ class AssayResult(Result):
     @cached_property
     def _content(self) -> dict[str, Any]:
         """Computed once: report, tables and the command line all read this one object."""
+        if self.finished is not None:
+            kept: dict[str, Any] = self.finished.read_json(RESULT)
+            return kept
         counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
         corrected = self._corrected()
         validity = perturbation_validity(self.pairs, self.dataset)
@@ -131,9 +164,9 @@ class AssayResult(Result):
                 {"metric": m.spec, "signature": m.signature, "higher_is_better": m.higher_is_better}
                 for m in self.metrics
             ],
-            "price": {metric: list(price) for metric, price in self.prices.items()},
+            "price": {metric: list(price) for metric, price in self._found.prices.items()},
             "validity": self._validity(validity),
-            "label_errors": [_label_row(*key, found) for key, found in self.labels.items() if found],
+            "label_errors": [_label_row(*key, found) for key, found in self._found.labels.items() if found],
             "valid_pairs_only": self.plan.valid_pairs,
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
             "cluster": {"column": self.judged.unit.column, "why": self.judged.unit.why},
@@ -148,7 +181,7 @@ class AssayResult(Result):
         spoken = np.array([place[language] for language in self.dataset.languages])[judgements.output]
         found, stratum = np.unique(judgements.method * len(languages) + spoken, return_inverse=True)
         keys = [(judgements.methods[n // len(languages)], languages[n % len(languages)]) for n in found]
-        read = [error for key in keys if (error := self.labels.get(key)) is not None]
+        read = [error for key in keys if (error := self._found.labels.get(key)) is not None]
         if len(read) < len(keys):
             return None
         return corrected_accuracy(
@@ -218,6 +251,9 @@ class AssayResult(Result):
 
     def examples(self) -> list[dict[str, Any]]:
         """Pairs that each metric got wrong."""
+        if self.finished is not None:
+            kept: list[dict[str, Any]] = self.finished.read_json(EXAMPLES)
+            return kept
         return wrong_pairs(self.dataset, self.metrics, self.judged)
 
     def cost(self) -> dict[str, float]:

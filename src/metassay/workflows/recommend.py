@@ -17,7 +17,8 @@ from metassay.meta.contexts.choice import GLOBAL, Evidence, stored_evidence
 from metassay.meta.contexts.drift import compare_series
 from metassay.meta.contexts.tables import choice_entries
 from metassay.reporting.reasons import with_reasons, with_sentences
-from metassay.workflows.run_files import RESULT, SCHEMA_VERSION, TIMINGS, Result, assay_run, run_folders
+from metassay.store.run import TIMINGS
+from metassay.workflows.run_files import RESULT, SCHEMA_VERSION, Result, assay_run, run_folders
 
 Criteria = Mapping[str, Mapping[str, float]]
 

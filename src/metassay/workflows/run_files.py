@@ -8,27 +8,32 @@ from __future__ import annotations
 import json
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from metassay.data.dataset import Dataset
 from metassay.data.readers.files import checked_path
 from metassay.errors import Counted, InputError, Place
+from metassay.metrics.given import GivenScores
 from metassay.metrics.registry import labels_in
-from metassay.store.run import MANIFEST, RunFolder
+from metassay.metrics.sentinels import METRICS as SENTINELS
+from metassay.perturbations.views import identity
+from metassay.store.cache import basis_of
+from metassay.store.parts import hashed
+from metassay.store.run import MANIFEST, TIMINGS, RunFolder
 from metassay.workflows.pair_table import EXPLORER, OUTPUTS, PAIRS, explorer_frame
 
 if TYPE_CHECKING:
-    from metassay.workflows.assay_result import AssayResult
+    from metassay.workflows.assay_result import AssayResult, Plan
 
 
 RESULT = "results/assay.json"
 EXAMPLES = "results/examples.json"
 REPORT = "report.html"
-TIMINGS = "timings.json"
 VERDICTS = "results/verdicts.parquet"
 """What judges said of the pairs, in every order that they were asked in: `metassay judge RUN` reads it."""
 
@@ -61,10 +66,37 @@ def assay_run(path: str | Path) -> RunFolder:
     return run
 
 
-def write_run(run: RunFolder, result: AssayResult) -> None:
-    """Outputs, pairs, results and report; the manifest last, since it says that all the rest is there."""
+def also_deciding(data: Dataset, plan: Plan) -> list[Any]:
+    """What decides a run and is neither in its settings nor in the content of its data.
+
+    Contexts and perturbations may be code of the user; and what was said and left out as the data was read.
+    """
+    return [
+        [part if isinstance(part, str) else identity(part) for part in plan.perturbations or ()],
+        [(c.name, c.values, c.notes, hashed(c.codes.tobytes())) for c in plan.contexts],
+        [dict(data.left_out), data.own_references, data.notes, data.paired],
+        []
+        if data.about is None
+        else [str(value) for value in vars(data.about).values() if not callable(value)],
+    ]
+
+
+def is_done(run: RunFolder, data: Dataset, plan: Plan, known: Mapping[str, Any]) -> bool:
+    """Whether the run was finished before, and all that decides it is known and as it was."""
+    for metric in plan.metrics:
+        if not metric.cacheable and not isinstance(metric, (GivenScores, *SENTINELS)):
+            return False
+    return run.is_finished(basis_of(known, plan.metrics, also_deciding(data, plan)))
+
+
+def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> None:
+    """Outputs, pairs, results and report; the manifest last, since it says that all the rest is there.
+
+    `known` is what the run was made with.
+    """
     from metassay.reporting.html import render
 
+    beside = also_deciding(result.dataset, result.plan)
     content, examples = result.to_dict(), result.examples()
     manifest = result.manifest()
     files: dict[str, Any] = {
@@ -82,7 +114,7 @@ def write_run(run: RunFolder, result: AssayResult) -> None:
     shown = report_content(content, examples, run.manifest(manifest))
     files[TIMINGS] = {"seconds": result.judged.seconds, "seconds_per_1000_outputs": result.cost()}
     files[REPORT] = render(shown, labels_in(shown))
-    run.finish(files, **manifest)
+    run.finish(files, **manifest, basis=basis_of(known, result.metrics, beside))
 
 
 def report_content(

@@ -84,7 +84,7 @@ def _edits(
 ) -> int:
     """Shifts while that reduces the edit distance; returns shifts plus distance."""
     _set_beam(len(words), len(reference), beam)
-    shifts, candidates, changed = 0, 0, 0
+    shifts, candidates, changed = 0, np.int64(0), np.int64(0)  # of one type throughout: compiled once
     while True:
         distance = _fill(words, reference, changed, beam, rows)
         if distance == 0:
