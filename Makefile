@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 SYSTEM_PACKAGES := chromium espeak-ng fonts-dejavu-core mythes-de mythes-ru sctk wordnet-base
 SAMPLE_PACKAGES := apertium apertium-eng-spa espeak-ng
 
-.PHONY: axe demo test test-all check lint format bench fuzz mutants docs sample install neural-oracles chat-model system-packages clean
+.PHONY: axe demo test test-all check lint format bench fuzz mutants docs reproduce release sample install neural-oracles chat-model system-packages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -57,7 +57,23 @@ mutants: $(STAMP)
 	$(BIN)/python -m scripts.mutants $(addprefix --room ,$(ROOM)) --sample $(or $(SAMPLE),0) --seed $(SEED)
 
 docs: $(STAMP)
-	$(BIN)/mkdocs build --strict
+	$(BIN)/python -m scripts.api_reference
+	$(BIN)/zensical build --strict
+
+# Every table and figure of the five papers beside ours: under an hour on two cores; writes reproduce/README.md.
+DATA ?= $(or $(METASSAY_DATA),../shared/data)
+reproduce: $(STAMP)
+	$(BIN)/python -m reproduce $(DATA)
+
+# Wheel and sdist; the wheel in an environment of its own, where it must do the demo and pass the smoke tests.
+release:
+	rm -rf dist
+	$(PYTHON) -m venv dist/build
+	dist/build/bin/python -m pip install --quiet -c constraints.txt build
+	dist/build/bin/python -m build --outdir dist
+	$(PYTHON) -m venv dist/env
+	dist/env/bin/python -m pip install --quiet -c constraints.txt dist/*.whl
+	dist/env/bin/python scripts/smoke.py dist
 
 # The bundled sample, made again: needs SAMPLE_PACKAGES and, for speech, pocketsphinx.
 sample: $(STAMP)

@@ -255,11 +255,15 @@ class Loop:
     def unite(self, cases: Sequence[Case]) -> np.ndarray:
         import torch
 
+        from metassay.metrics.base import Shared
+        from metassay.metrics.neural.unified import INPUTS
+
         network = self.network
 
         def score(rows: Sequence[Case]) -> list[float]:
-            total = 0
-            for tokens in network.sequences(rows, ("src", "ref", "all"), "loop").values():
+            total, shared = 0, Shared()
+            for parts in INPUTS.values():
+                tokens, _ = network.sequences([tuple(row[k] for k in parts) for row in rows], shared)
                 mixed, _ = self.encode([tokens[i].tolist() for i in range(len(rows))])
                 total = total + network.estimator(mixed[:, 0])[:, 0]
             return (total / 3).tolist()
@@ -279,6 +283,7 @@ def in_order(cases: Sequence[Case], score: Callable[[Sequence[Case]], list[float
 
 
 def bench_comet(run: Run) -> None:
+    from metassay.metrics.base import Shared
     from metassay.metrics.neural.comet import SeparateNetwork
     from metassay.metrics.neural.layers import comet_files
 
@@ -294,7 +299,7 @@ def bench_comet(run: Run) -> None:
         seconds, slow = run.clock(lambda network=network: Loop(network).comet(sample))
         tell(f"loop of 16, {dtype}", len(sample), seconds, None, f"{len(sample)} rows")
         loop_rate = loop_rate or len(sample) / seconds
-        again = network.score(sample)
+        again = network.score(sample, Shared()).scores
         difference = np.abs(again - slow).max()
         print(f"    loop and ours differ by at most {difference:.1e} (deviation of scores {slow.std():.2g})")
         if reference is None:
@@ -312,13 +317,13 @@ def bench_comet(run: Run) -> None:
 
 def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: float) -> None:
     """All cases from end to end; then each part alone: finding distinct texts, tokenising, encoding."""
-    from metassay.metrics.neural.base import distinct
+    from metassay.metrics.base import Shared
 
     cases = run.cases
-    first, _ = run.clock(lambda: network.score(cases[: run.warm]))
-    network.score(cases[: run.warm])
-    seconds, _ = run.clock(lambda: network.score(cases))
-    sorting, (texts, _) = run.clock(lambda: distinct([text for column in zip(*cases) for text in column]))
+    first, _ = run.clock(lambda: network.score(cases[: run.warm], Shared()))
+    network.score(cases[: run.warm], Shared())
+    seconds, _ = run.clock(lambda: network.score(cases, Shared()))
+    sorting, texts = run.clock(lambda: list(dict.fromkeys(text for case in cases for text in case)))
     tokenising, tokens = run.clock(lambda: network.tokenizer(texts))
     encoding, _ = run.clock(lambda: network.batches.rows(tokens, network.pooled, pad=network.pad))
     work = operations(config, tokens.lengths) / run.peaks[dtype]
@@ -362,6 +367,7 @@ def agreement(scores: np.ndarray, reference: np.ndarray) -> str:
 
 
 def bench_unite(run: Run) -> None:
+    from metassay.metrics.base import Shared
     from metassay.metrics.neural.layers import comet_files
     from metassay.metrics.neural.unified import UnifiedNetwork
 
@@ -379,7 +385,7 @@ def bench_unite(run: Run) -> None:
         loop_rate = loop_rate or len(sample) / seconds
 
         def ours(chosen: Sequence[Case], network: object = network) -> np.ndarray:
-            return np.mean(list(network.scores(chosen, ("src", "ref", "all")).values()), axis=0)
+            return network.mean(chosen, ("src", "ref", "all"), Shared()).scores
 
         run.clock(lambda ours=ours: ours(sample[: run.warm]))
         seconds, _ = run.clock(lambda ours=ours: ours(cases))
@@ -392,6 +398,7 @@ def bench_bertscore(run: Run) -> None:
     from safetensors.torch import save_file
     from transformers import AutoConfig, AutoModel
 
+    from metassay.metrics.base import Shared
     from metassay.metrics.neural.bertscore import TokenVectors, matched
 
     config = run.config({**XLM_R, "vocab_size": 50_265})
@@ -434,9 +441,9 @@ def bench_bertscore(run: Run) -> None:
         tell(f"loop of 64, {dtype}", len(sample), seconds, None)
         own_rate = len(sample) / seconds
         loop_rate = loop_rate or own_rate
-        run.clock(lambda network=network: matched(network, sample[:1000], None, 0.0))
-        seconds, _ = run.clock(lambda network=network: matched(network, pairs, None, 0.0))
-        difference = np.abs(matched(network, sample, None, 0.0)[:, 2] - slow).max()
+        run.clock(lambda network=network: matched(network, sample[:1000], None, Shared()))
+        seconds, _ = run.clock(lambda network=network: matched(network, pairs, None, Shared()))
+        difference = np.abs(matched(network, sample, None, Shared()).scores[:, 2] - slow).max()
         note = f"differs by at most {difference:.1e}; {len(pairs) / seconds / own_rate:.1f}× the {dtype} loop"
         tell(f"bertscore {dtype}", len(pairs), seconds, loop_rate, note)
 
@@ -484,12 +491,7 @@ def bench_metricx(run: Run) -> None:
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     cases = made_up_cases(words, run.items, 1 + run.joint_rows // run.items, 0)[: run.joint_rows]
     texts = [metricx_input("24", *case) for case in cases]
-
-    class Named(MetricXNetwork):
-        def score(self, chosen: Sequence[str]) -> np.ndarray:
-            return super().score(chosen, "metricx")
-
-    joint_loop(run, "metricx", texts, lambda dtype: Named(str(folder), str(folder), "24", dtype))
+    joint_loop(run, "metricx", texts, lambda dtype: MetricXNetwork(str(folder), str(folder), "24", dtype))
 
 
 def joint_loop(run: Run, name: str, inputs: Sequence, load: Callable[[str], object]) -> None:
@@ -504,7 +506,8 @@ def joint_loop(run: Run, name: str, inputs: Sequence, load: Callable[[str], obje
             packs = network.batches.packs
             network.batches.packs = False
             network.batches.budget = 10**9  # whatever the 16 are, they are one padded batch
-            parts = [network.score(chosen[start : start + 16]) for start in range(0, len(chosen), 16)]
+            starts = range(0, len(chosen), 16)
+            parts = [network.score(chosen[start : start + 16]).scores for start in starts]
             network.batches.budget, network.batches.packs = full, packs
             return np.concatenate(parts)
 
@@ -514,7 +517,7 @@ def joint_loop(run: Run, name: str, inputs: Sequence, load: Callable[[str], obje
         loop_rate = loop_rate or len(sample) / seconds
         run.clock(lambda network=network: network.score(sample[: run.warm]))
         seconds, _ = run.clock(lambda network=network: network.score(inputs))
-        again = network.score(sample)
+        again = network.score(sample).scores
         difference = np.abs(again - slow).max()
         tell(f"{name} {dtype}", len(inputs), seconds, loop_rate, f"differs by at most {difference:.1e}")
         if reference is None:

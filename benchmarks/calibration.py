@@ -25,6 +25,7 @@ from metassay.meta.contexts.h1 import accuracy_change, cross_methods
 from metassay.meta.contexts.h2 import full_size
 from metassay.meta.contexts.judgements import Contexts, Judgements
 from metassay.meta.contexts.people import PeopleSide
+from metassay.meta.contexts.soft_accuracy import RatedSystems
 from metassay.meta.contexts.validity import corrected_accuracy
 from metassay.meta.dependence.cells import cells_of
 from metassay.meta.dependence.fits import expected_deviations, spread, system_dependence
@@ -37,7 +38,7 @@ from metassay.stats.rank_correlation import row_agreements
 
 METRICS = 20
 LEVEL = 0.05
-KINDS = ("lead", "vary", "trend", "predict", "method")
+KINDS = ("lead", "vary", "trend", "predict", "method", "people")
 
 
 @dataclass(frozen=True)
@@ -243,10 +244,11 @@ def flag_rates(replicates, items=100, systems=4, seed=0):
     return np.mean(flags, axis=0)
 
 
-def report(rng, contexts, items, gain=0.0, metrics=4, pairs=2, resamples=400):
+def report(rng, contexts, items, gain=0.0, metrics=4, pairs=2, resamples=400, people=False):
     """A whole assay of equally good metrics; with `gain` the last is ahead on the first context alone.
 
-    Two columns: `contexts` buckets and two halves that cross them; two methods.
+    Two columns: `contexts` buckets and two halves that cross them; two methods. With `people` their side
+    too: as many pairs of each item, told right in six of ten by every metric, and a test set of 8 systems.
     """
     item = np.repeat(np.arange(contexts * items), pairs)
     bucket = item % contexts
@@ -259,24 +261,42 @@ def report(rng, contexts, items, gain=0.0, metrics=4, pairs=2, resamples=400):
     made = judgements(right, item, item, item, np.tile([0, 1], len(item) // 2))
     names = tuple(f"[{n},{n}]" for n in range(contexts))
     columns = [Contexts("length:9", names, bucket), contexts_of("half", (item // contexts) % 2)]
+    side = None
+    if people:
+        told = rng.normal(0, 1, (metrics, len(item))) + shared < np.sqrt(2) * ndtri(0.6)
+        rated = RatedSystems(
+            *rated_systems(rng, metrics, contexts * items, gain), np.arange(contexts * items)
+        )
+        side = PeopleSide("mqm", judgements(told, item, np.arange(len(item)), item), columns, [rated])
     seed = int(rng.integers(2**31))
-    return assay_pairs(made, columns, resamples=resamples, permutations=199, seed=seed).to_dict()
+    found = assay_pairs(made, columns, people=side, resamples=resamples, permutations=199, seed=seed)
+    return found.to_dict()
 
 
-def false_claims(contexts, items, replicates, seed=0):
+def rated_systems(rng, metrics, segments, gain, systems=8):
+    """Human scores of systems, and metrics that see them through noise; with `gain` the last through less."""
+    human = np.linspace(0, 0.5, systems)[:, None] + rng.normal(0, 1, (systems, segments))
+    noise = np.r_[np.ones(metrics - 1), 0.3 if gain else 1.0][:, None, None]
+    return human, human + noise * rng.normal(0, 1, (metrics, systems, segments))
+
+
+def false_claims(contexts, items, replicates, seed=0, people=False):
     """Share of reports with a claim where nothing differs; and, before, of reports that say on X trust Y.
 
-    Before: where the metric that is best over all is not in the top group of some context.
+    Before: where the metric that is best over all is not in the top group of some context. With `people`
+    it is also a claim, and the third share, to name fewer than all metrics as equal by SPA.
     """
     rng = np.random.default_rng(seed)
-    any_claim, uncorrected = [], []
+    any_claim, uncorrected, by_spa = [], [], []
     for _ in range(replicates):
-        found = report(rng, contexts, items)
-        any_claim.append(any(found["claims"][kind] for kind in KINDS))
+        found = report(rng, contexts, items, people=people)
+        apart = people and len(found["people"]["by_spa"]["top_group"]) < len(found["global"])
+        by_spa.append(apart)
+        any_claim.append(apart or any(found["claims"].get(kind) for kind in KINDS))
         best = max(found["global"], key=lambda row: row["accuracy"])["metric"]
         groups = [entry["top_group"] for part in found["recommendation"].values() for entry in part.values()]
         uncorrected.append(any(best not in group for group in groups))
-    return np.mean(any_claim), np.mean(uncorrected)
+    return np.mean(any_claim), np.mean(uncorrected), np.mean(by_spa)
 
 
 def beside_people(rng, rule, people, items=150, per_item=8, resamples=400):
@@ -360,14 +380,20 @@ def trend_size(contexts, items, replicates, seed=0):
     return np.mean(found)
 
 
-def power(contexts, items, gain, replicates, seed=0):
-    """How often the one context in which another metric is ahead by `gain` is named, that metric with it."""
+def power(contexts, items, gain, replicates, seed=0, people=False):
+    """How often the one context in which another metric is ahead by `gain` is named, that metric with it.
+
+    And, with `people`, how often it is told apart by SPA from all others, where it sees their scores through
+    three tenths of the others' noise.
+    """
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(replicates):
-        leads = report(rng, contexts, items, gain)["claims"]["lead"]
-        found.append(any(row["context"] == "[0,0]" and row["better"] == "m3" for row in leads))
-    return np.mean(found)
+        claims = report(rng, contexts, items, gain, people=people)["claims"]
+        named = any(row["context"] == "[0,0]" and row["better"] == "m3" for row in claims["lead"])
+        apart = [row["worse"] for row in claims.get("spa", ()) if row["better"] == "m3"]
+        found.append((named, len(apart) == 3))
+    return np.mean(found, axis=0)
 
 
 def false_alarms(columns, replicates, items=300, seed=0):
@@ -523,12 +549,21 @@ def claim_rates(replicates):
         yield Rate(f"a trend along {contexts} equal contexts", found, replicates, SIZE)
     for contexts, items, share in ((2, 60, 1), (20, 30, 2), (250, 20, 4)):
         trials = max(2 * few // share, 5)
-        made, before = false_claims(contexts, items, trials)
+        made, before, _ = false_claims(contexts, items, trials)
         yield Rate(f"{contexts} contexts: a report with any false claim", made, trials, FAMILY)
         yield Rate("    with each context tested alone: on X trust Y", before, trials, None)
+    for contexts, items, share in ((2, 60, 1), (20, 30, 2)):
+        trials = max(2 * few // share, 5)
+        made, _, apart = false_claims(contexts, items, trials, people=True)
+        yield Rate(f"{contexts} contexts and people: a report with any false claim", made, trials, FAMILY)
+        yield Rate("    a metric told apart by SPA", apart, trials, FAMILY)
+        found = power(contexts, items, 0.2, few, people=True)[1]
+        yield Rate(
+            f"    power: three tenths of the noise, {contexts * items} segments, 8 systems", found, few, None
+        )
     for contexts, items in ((2, 60), (20, 30), (20, 100), (250, 40)):
         trials = max(few // (1 + contexts // 50), 5)
-        found = power(contexts, items, 0.2, trials)
+        found, _ = power(contexts, items, 0.2, trials)
         yield Rate(f"    power: ahead by .20 in one of {contexts}, {items} items", found, trials, None)
     for name, rule, people, bounds in PEOPLE_DESIGNS:
         trials = 3 * few

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import subprocess
 import sys
@@ -13,10 +14,10 @@ import metassay
 from metassay.errors import InputError, UnknownName
 
 EXPORTED = """
-AggregateResult AssayResult Batch CheckResult Context Dataset DependResult Evidence InputError JudgeResult MetassayError
+AggregateResult AlignResult AssayResult Batch CheckResult Context Dataset DependResult Evidence InputError JudgeResult MetassayError
 Metric MetricFailure MissingBackend OutputKind PerturbResult Perturbation RankResult ScoreResult
 StatisticsMetric Stream Task TiedScores UnknownName View
-aggregate assay check compare demo depend judge perturb rank read recommend report score
+aggregate align assay check compare demo depend judge perturb rank read recommend report score
 """
 
 ROWS = [
@@ -30,6 +31,20 @@ def test_the_exported_names_are_these() -> None:
     assert sorted(metassay.__all__) == sorted(EXPORTED.split())
     assert all(getattr(metassay, name) is not None for name in metassay.__all__)
     assert set(metassay.TYPES) | set(metassay.VERBS) == set(metassay.__all__)
+
+
+def test_every_public_function_has_an_example_that_the_suite_runs() -> None:
+    """Doctests of the package are collected; here, that there is one to collect."""
+    functions = [getattr(metassay, name) for name in metassay.VERBS]
+    arrays = {
+        "meta.pairwise": ("pairwise_accuracy", "soft_pairwise_accuracy"),
+        "meta.dependence": ("system_dependence",),
+        "stats.rank_correlation": ("tau_ap", "tau_ap_a", "tau_ap_b", "weighted_tau", "kendall_tau"),
+    }
+    for module, names in arrays.items():
+        functions += [getattr(importlib.import_module(f"metassay.{module}"), name) for name in names]
+    bare = {function.__name__ for function in functions if ">>> " not in (function.__doc__ or "")}
+    assert bare == set()
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:

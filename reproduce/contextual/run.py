@@ -1,198 +1,211 @@
-"""Contextual meta-evaluation of lexical metrics on WMT21, WMT22 and LibriSpeech (Deviyani and Diaz, 2025).
+"""Contextual meta-evaluation on WMT21, WMT22 and LibriSpeech (Deviyani and Diaz, 2025, and their draft).
 
-    python reproduce/contextual/run.py DATA_FOLDER [--out README.md]
+    python -m reproduce.contextual.run FOLDER [EVERY]     a folder with wmt21, wmt22 and asr
 
-Writes the page that README.md beside this file holds. The paper's own outputs (62 systems, six recognisers)
-are larger than what is public; the page says what we find on what there is.
+EVERY 4 takes every fourth segment of the translations, to be done in a fraction of the time; the page says
+so. Writes README.md, its pictures and `ours.json` beside this file. The paper's own outputs (62 systems, six
+recognisers) are larger than what is public; the page says what we find on what there is.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
+from reproduce.contextual.entries import entries
+from reproduce.contextual.page import page
+from reproduce.entry import kept, write
+from reproduce.pictures import curves, matrix
+from scipy.stats import chi2_contingency, spearmanr
+
 from metassay.data.dataset import Dataset
+from metassay.meta.contexts.judgements import RIGHT
 from metassay.workflows.assay import assay
 from metassay.workflows.assay_result import AssayResult
 from metassay.workflows.read import read
 
-METRICS = ("bleu", "nltk_bleu", "chrf", "chrf++", "ter", "rouge1", "rouge2", "rougel", "meteor")
+HERE = Path(__file__).parent
+METRICS = ("nltk_bleu", "bleu", "chrf", "rouge1", "rouge2", "rougel", "meteor")
+"""The paper's lexical metrics; its BLEU is nltk's."""
 SPEECH_METRICS = ("wer", "mer", "wil", "wip", "cer")
-FILES = {
-    "en-de": ("wmt21/wmt21_en-de.parquet", "wmt22/wmt22_en-de.parquet"),
-    "zh-en": ("wmt21/wmt21_zh-en.parquet", "wmt22/wmt22_zh-en.parquet"),
-    "en-ru": ("wmt22/wmt22_en-ru.parquet",),
-}
+METHODS = "removal,insertion,swapping,synonym,pronoun,entity,negation,negation_removal"
+"""The paper's rules; its ninth method asks a language model."""
+FILES = ("wmt21_en-de", "wmt22_en-de", "wmt21_zh-en", "wmt22_zh-en", "wmt22_en-ru")
+PAIRS = ("en-de", "zh-en", "en-ru")
+BUCKETS = 250
+Found = dict[str, Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("README.md"))
-    arguments = parser.parse_args()
-    lines = ["# Contextual meta-evaluation of lexical metrics", "", INTRODUCTION]
-    for pair, files in FILES.items():
-        say(pair)
-        lines += language_pair(pair, [arguments.data / file for file in files])
-    say("all pairs together")
-    lines += pooled([arguments.data / file for files in FILES.values() for file in files])
-    say("speech")
-    lines += speech(arguments.data / "asr/asr_librispeech_test_clean.parquet")
-    arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-INTRODUCTION = """Local metric accuracy, H1 and H2 (Deviyani and Diaz, 2025) on public outputs, made by
-`python reproduce/contextual/run.py DATA_FOLDER` with seed 1: four of the applicable rule-based perturbations
-per output, documents as clusters where the data names them. Systems that are their own reference are left
-out, and kept for comparison where the page says so. p is the published chi-square test's, *permutation* that
-of the test which respects dependence, CMH that of the test stratified by perturbation.
-
-What it shows:
-
-- H1 holds over systems for every metric in all three pairs (permutation test), yet the effects are small:
-  Cramér's V stays below .1. Keeping the references multiplies chi-square by 5 to 50.
-- ROUGE-1 is right in no pair made by swapping; it is flagged as confounded, as is the sentinel `length`.
-- Accuracy rises with the quality of the output in zh-en (about .85) and en-de (.6 to .75), and hardly in
-  en-ru; the exact figures move by about .1 with the perturbations at work.
-- LibriSpeech: chi-square finds H1 over speakers at 1e-30, but with chapters as the independent unit the
-  permutation test does not (p .1 to .2): 40 speakers with one to four chapters each are little evidence.
-  The order of the metrics agrees with global at .9, above the noise ceiling: no support for H2, as
-  published."""
-
-
-def language_pair(pair: str, files: Sequence[Path]) -> list[str]:
-    dataset = read(files, task="mt")
-    without = run(dataset, ["system", "domain", "year", "mqm:250"])
-    kept = run(dataset, ["system"], keep_references=True)
-    found = without.to_dict()
-    lines = ["", f"## {pair}", "", counts(found), ""]
-    lines += h1_table("system", found, kept.to_dict())
-    for column in ("domain", "year"):
-        lines += h1_table(column, found)
-    lines += ["", by_method(found), "", quality(found)]
-    if len(files) > 1:
-        newest = run(read(files[-1], task="mt"), ["mqm:250"])
-        lines += ["", f"WMT22 alone: {quality(newest.to_dict())}"]
-    return lines
-
-
-def pooled(files: Sequence[Path]) -> list[str]:
-    found = run(read(files, task="mt"), ["lp", "year", "domain"]).to_dict()
-    lines = ["", "## All three pairs together", "", counts(found), ""]
-    for column in ("lp", "year", "domain"):
-        lines += h1_table(column, found)
-    return [*lines, "", agreement("lp", found)]
-
-
-def speech(file: Path) -> list[str]:
-    dataset = read(file, task="asr")
-    options: dict[str, Any] = {"cluster": "chapter_id", "metrics": SPEECH_METRICS}
-    published = run(dataset, ["speaker_id", "system"], **options).to_dict()
-    earlier = run(
-        dataset, ["speaker_id"], perturbations="removal_20", agreement="weighted_tau", **options
-    ).to_dict()
-    lines = ["", "## LibriSpeech test-clean", "", counts(published), ""]
-    lines += h1_table("speaker_id", published)
-    lines += h1_table("system", published)
-    lines += ["", agreement("speaker_id", published)]
-    lines += ["", "With the settings of the earlier draft (20 % of the words removed, weighted tau):", ""]
-    return [*lines, *h1_table("speaker_id", earlier), "", agreement("speaker_id", earlier)]
-
-
-def run(dataset: Dataset, contexts: Sequence[str], **options: Any) -> AssayResult:
-    settings: dict[str, Any] = {"metrics": METRICS, "cluster": "doc_id", "seed": 1, **options}
-    return assay(dataset, contexts=contexts, **settings)
-
-
-def counts(found: dict[str, Any]) -> str:
-    methods = ", ".join(f"{name} {count:,}" for name, count in found["perturbations"].items())
-    return f"{found['items']:,} items, {found['outputs']:,} outputs, {found['pairs']:,} pairs ({methods})."
-
-
-def h1_table(column: str, found: dict[str, Any], kept: dict[str, Any] | None = None) -> list[str]:
-    """Accuracies over all and H1; `kept` adds the columns of the run that keeps references."""
-    h1 = found["contexts"][column]["h1"]
-    if h1 is None:
-        return [f"`{column}` has one value: nothing to test.", ""]
-    accuracy = {row["metric"]: row for row in found["global"]}
-    head = ["metric", "accuracy", "chi² (dof)", "p", "permutation", "CMH", "V"]
-    other = {row["metric"]: row for row in kept["contexts"][column]["h1"]} if kept else {}
-    rows = [
-        [
-            row["metric"],
-            f"{accuracy[row['metric']]['accuracy']:.3f}",
-            f"{row['chi2']:.0f} ({row['dof']})",
-            *(number(row[name]) for name in ("p", "p_permutation", "p_cmh", "cramers_v")),
-            *(
-                [f"{other[row['metric']]['chi2']:.0f}", number(other[row["metric"]]["p_permutation"])]
-                if other
-                else []
-            ),
-        ]
-        for row in h1
-    ]
-    head += ["chi² with references", "permutation with references"] if other else []
-    contexts = {row["context"] for row in found["contexts"][column]["local_accuracy"]}
-    title = f"H1 by `{column}` ({len(contexts)} contexts)"
-    return [f"{title}:", "", *table(head, rows), ""]
-
-
-def by_method(found: dict[str, Any]) -> str:
-    """Accuracy under each perturbation, and the flags of confounding."""
-    rows = found["confounding"]
-    methods = list(rows[0]["by_method"])
-    cells = [
-        [row["metric"], *(number(row["by_method"][m]) for m in methods), "yes" if row["flag"] else ""]
-        for row in rows
-    ]
-    text = "\n".join(table(["metric", *methods, "confounded"], cells))
-    swapping = next(row["by_method"]["swapping"] for row in rows if row["metric"] == "rouge1")
-    return f"Accuracy by perturbation, all that apply:\n\n{text}\n\nROUGE-1 under swapping: {swapping:.3f}."
-
-
-def quality(found: dict[str, Any]) -> str:
-    """Spearman of the order of MQM buckets, worst first, with local accuracy."""
-    column = found["contexts"]["mqm:250"]
-    buckets = len({row["context"] for row in column["local_accuracy"]})
-    shown = ", ".join(f"{metric} {column['trend'][metric]:.2f}" for metric in ("bleu", "chrf"))
-    return f"Spearman of MQM bucket ({buckets} buckets) against accuracy: {shown}."
-
-
-def agreement(column: str, found: dict[str, Any]) -> str:
-    """H2 in a sentence: mean agreement with global and between contexts, and the noise ceiling."""
-    h2 = found["contexts"][column]["h2"]
-    matrix = h2["matrix"]
-    size = len(matrix)
-    between = [
-        matrix[i][j] for i in range(1, size) for j in range(1, size) if i != j and matrix[i][j] is not None
-    ]
-    overall = [value for value in matrix[0][1:] if value is not None]
-    ceiling = [value for value in h2["ceiling"] if value is not None]
-    return (
-        f"H2 by `{column}` ({h2['statistic']}): agreement with global {mean(overall):.2f}, between contexts "
-        f"{mean(between):.2f} (least {min(between):.2f}); noise ceiling {mean(ceiling):.2f}."
+    data, every = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    with tempfile.TemporaryDirectory() as cache:
+        found = translation(data, cache, every) | speech(
+            data / "asr/asr_librispeech_test_clean.parquet", cache
+        )
+    draw(found)
+    write(
+        HERE / "ours.json",
+        {
+            "every": found["every"],
+            "ledger": kept(entries(found)),
+            "h1": summaries(found),
+            "pairs": found["pairs"],
+        },
     )
+    (HERE / "README.md").write_text(page(found), encoding="utf-8")
 
 
-def mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def translation(data: Path, cache: str, every: int) -> Found:
+    """Three assays of all translations: as they are, with references kept, and as in the draft."""
+    tables = [pl.read_parquet(data / name[:5] / f"{name}.parquet") for name in FILES]
+    together = read(pl.concat([thinned(table, every) for table in tables], how="diagonal"), task="mt")
+    result = run("all pairs", together, ["system", "lp", "year", "domain"], cache, resamples=1000)
+    outcomes = judged(result)
+    found: Found = {"every": every, "all": result.to_dict(), "single": by_method_and_system(outcomes)}
+    found["quality"] = {pair: by_quality(outcomes, pair) for pair in PAIRS}
+    kept_ones = run("with references", together, ["system"], cache, keep_references=True)
+    own = set(found["all"]["named_left_out"]["system is its own reference"])
+    found["kept"], found["pairs"] = kept_ones.to_dict(), chi_squares(judged(kept_ones), own)
+    draft: Found = {"perturbations": "removal_20", "agreement": "weighted_tau"}
+    found["draft"] = run("draft", together, ["system"], cache, **draft).to_dict()
+    return found
 
 
-def number(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.1e}" if 0 < abs(value) < 1e-3 else f"{value:.3f}"
+def thinned(table: pl.DataFrame, every: int) -> pl.DataFrame:
+    """Every n-th segment, with all of its outputs."""
+    return table.filter(pl.col("seg_id").is_in(table["seg_id"].unique().sort()[::every].implode()))
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+def speech(file: Path, cache: str) -> Found:
+    """LibriSpeech with the settings of the paper, and of the draft."""
+    dataset = read(file, task="asr")
+    options: Found = {"metrics": SPEECH_METRICS, "perturbations": None}
+    earlier = options | {"perturbations": "removal_20", "agreement": "weighted_tau"}
+    return {
+        "speech": run("speech", dataset, ["speaker_id", "system"], cache, **options).to_dict(),
+        "speech draft": run("speech, draft", dataset, ["speaker_id"], cache, **earlier).to_dict(),
+    }
 
 
-def say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
+def run(what: str, dataset: Dataset, contexts: Sequence[str], cache: str, **options: Any) -> AssayResult:
+    print(what, flush=True)
+    settings: Found = {"metrics": METRICS, "perturbations": METHODS, "seed": 1, "resamples": 200, **options}
+    return assay(dataset, contexts=contexts, cache=cache, **settings)
+
+
+def judged(result: AssayResult) -> pl.DataFrame:
+    """A row per pair that could be made: whether each metric was right, and what the output is."""
+    pairs = result.judged
+    facts = result.dataset.outputs.select("system", "lp", "year", "mqm")[pairs.rows]
+    columns = {
+        "method": np.array(pairs.judgements.methods)[pairs.judgements.method],
+        "sampled": pairs.sampled,
+    }
+    names = {metric.spec for metric in result.metrics}
+    columns |= {
+        metric: pairs.judgements.outcome[m] == RIGHT
+        for m, metric in enumerate(pairs.judgements.metrics)
+        if metric in names
+    }
+    return facts.with_columns(**{name: pl.Series(values) for name, values in columns.items()})
+
+
+def by_method_and_system(outcomes: pl.DataFrame) -> list[Found]:
+    """Figure 6: `panel` (method), `context` (system), `metric`, `accuracy`."""
+    means = outcomes.group_by(panel="method", context="system").agg(pl.col(_metrics(outcomes)).mean())
+    long = means.sort("panel", "context").unpivot(
+        index=["panel", "context"], variable_name="metric", value_name="accuracy"
+    )
+    return long.to_dicts()
+
+
+def by_quality(outcomes: pl.DataFrame, pair: str) -> Found:
+    """Figures 4, 10, 11: accuracy by MQM of WMT22's outputs, in buckets of equal frequency, worst first."""
+    own = outcomes.filter((pl.col("lp") == pair) & (pl.col("year") == 2022) & pl.col("sampled"))
+    own = own.filter(pl.col("mqm").is_not_null())
+    bucket = (pl.col("mqm").rank("min") * BUCKETS / pl.len()).ceil()
+    means = own.group_by(bucket.alias("bucket")).agg(pl.col(_metrics(own)).mean(), pl.col("mqm").mean())
+    means = means.sort("bucket")
+    trends = {name: float(spearmanr(means["bucket"], means[name]).statistic) for name in _metrics(own)}
+    rows = [
+        {"context": f"{row['mqm']:.2f}", "metric": name, "accuracy": row[name]}
+        for row in means.iter_rows(named=True)
+        for name in _metrics(own)
+    ]
+    return {"buckets": means.height, "trend": trends, "rows": rows}
+
+
+def chi_squares(outcomes: pl.DataFrame, own_references: set[str]) -> list[Found]:
+    """Of each language pair, the published χ² over systems without and with those that are references."""
+    label = pl.concat_str("year", "lp", "system", separator="/")
+    outcomes = outcomes.filter("sampled").with_columns(own=label.is_in(sorted(own_references)))
+    rows = []
+    for pair in PAIRS:
+        part = outcomes.filter(lp=pair)
+        for name in _metrics(part):
+            both = {
+                kind: _chi_square(chosen, name)
+                for kind, chosen in (("kept", part), ("without", part.filter(~pl.col("own"))))
+            }
+            rows.append({"pair": pair, "metric": name, **both})
+    return rows
+
+
+def _chi_square(outcomes: pl.DataFrame, metric: str) -> float:
+    counts = outcomes.group_by("system").agg(right=pl.col(metric).sum(), wrong=(~pl.col(metric)).sum())
+    table = counts.select("right", "wrong").to_numpy()
+    return float(chi2_contingency(table, correction=False).statistic)
+
+
+def _metrics(outcomes: pl.DataFrame) -> list[str]:
+    return [name for name in outcomes.columns if name in METRICS]
+
+
+def draw(found: Found) -> None:
+    """The figures, in the papers' order."""
+    systems = found["all"]["contexts"]
+    for name, column in (("figure-1a", "system"), ("figure-7", "domain"), ("figure-8", "year")):
+        curves(HERE / f"{name}.png", systems[column]["local_accuracy"], context=column)
+    speakers = found["speech"]["contexts"]
+    for name, column in (("figure-2a", "speaker_id"), ("figure-9", "system")):
+        curves(HERE / f"{name}.png", speakers[column]["local_accuracy"], context=column)
+    for name, pair in (("figure-4", "en-de"), ("figure-10", "en-ru"), ("figure-11", "zh-en")):
+        curves(HERE / f"{name}.png", found["quality"][pair]["rows"], context="MQM, worst first")
+    curves(HERE / "figure-6.png", found["single"], context="system", panels="panel")
+    by_k = [
+        {"context": str(step["k"]), "metric": row["metric"], "accuracy": step["variance"]}
+        for row in found["all"]["confounding"]
+        for step in row["by_k"]
+    ]
+    curves(HERE / "figure-5.png", by_k, context="methods per combination", measured="variance")
+    for name, part, column in (
+        ("figure-1b", "all", "system"),
+        ("figure-2b", "speech", "speaker_id"),
+        ("draft-figure-1b", "draft", "system"),
+        ("draft-figure-2b", "speech draft", "speaker_id"),
+    ):
+        h2 = found[part]["contexts"][column]["h2"]
+        matrix(HERE / f"{name}.png", h2["contexts"], h2["matrix"], title=h2["statistic"])
+    for name, part, column in (
+        ("draft-figure-1a", "draft", "system"),
+        ("draft-figure-2a", "speech draft", "speaker_id"),
+    ):
+        curves(HERE / f"{name}.png", found[part]["contexts"][column]["local_accuracy"], context=column)
+
+
+def summaries(found: Found) -> list[Found]:
+    """H1 of every assay, a row per column and metric."""
+    return [
+        {"assay": name, "column": column, **row}
+        for name in ("all", "kept", "draft", "speech", "speech draft")
+        for column, content in found[name]["contexts"].items()
+        for row in content["h1"] or ()
+    ]
 
 
 if __name__ == "__main__":

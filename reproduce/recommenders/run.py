@@ -1,6 +1,6 @@
 """Runs of 18 recommenders on any file in a MovieLens format, written as TREC runs with judgements.
 
-    python reproduce/recommenders/run.py ratings.dat OUT [--threshold 4] [--depth 100] [--assay]
+    python -m reproduce.recommenders.run ratings.dat OUT [--threshold 4] [--depth 100] [--assay]
 
 A fifth of each user's relevant items is held back. Recommenders learn from the rest and rank what the user
 has not seen; what was held back is relevant. OUT gets `runs/NAME.run.gz` and `qrels.txt`:
@@ -21,12 +21,10 @@ from zlib import crc32
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from reproduce.recommenders.models import MODELS, Histories
 from scipy import sparse
 
 from metassay.data.readers.trec import THRESHOLD, read_ratings
-
-sys.path.insert(0, str(Path(__file__).parent))
-from models import MODELS, Histories
 
 Ints = NDArray[np.int64]
 

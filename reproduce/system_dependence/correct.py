@@ -1,6 +1,6 @@
 """What reading the WMT23 metrics as human scores gains and loses: the table in docs/system-dependence.md.
 
-    python reproduce/system_dependence/correct.py FOLDER   a folder with wmt23/wmt23_en-de_metrics.parquet
+    python -m reproduce.system_dependence.correct FOLDER   a folder with wmt23/wmt23_en-de_metrics.parquet
 
 Writes `corrections.json` beside this file, a line per metric and mapping, to six digits; takes some minutes.
 """

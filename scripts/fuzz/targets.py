@@ -6,6 +6,7 @@ import functools
 import gzip
 import io
 import tempfile
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +28,10 @@ from metassay.specs import parse_spec
 from metassay.tasks.registry import find_task
 from metassay.workflows import settings
 from metassay.workflows.assay import assay
-from metassay.workflows.overview import overview, report
+from metassay.workflows.overview import compare, overview
 from metassay.workflows.rank import rank
 from metassay.workflows.read import read, read_plain, read_scores
-from metassay.workflows.recommend import compare, recommend
+from metassay.workflows.recommend import recommend, report
 
 SEEDS = Path(__file__).parent / "seeds"
 Files = dict[str, bytes]
@@ -104,8 +105,30 @@ def _read_parquet(folder: Path, random: Random) -> Any:
         read(folder / name, language="en", references="per-output")
 
 
+def _read_excel(folder: Path, random: Random) -> Any:
+    """The parts of a workbook, one of them broken, packed as Excel packs them."""
+    del random
+    book = folder / "data.xlsx"
+    parts = sorted(path for path in folder.rglob("*") if path.is_file())
+    with zipfile.ZipFile(book, "w") as file:
+        for path in parts:
+            file.write(path, path.relative_to(folder))
+    return read(book, language="en")
+
+
+def _separated() -> Files:
+    """As spreadsheets of some countries write tables: semicolons, and tabs in a file that is called CSV."""
+    text = _stored("table")["data.csv"]
+    return {"semicolons.csv": text.replace(b",", b";"), "tabs.csv": text.replace(b",", b"\t")}
+
+
+def _json_array() -> Files:
+    lines = _stored("jsonl")["data.jsonl"].strip().splitlines()
+    return {"data.json": b"[" + b",\n".join(lines) + b"]"}
+
+
 def _scores(source: Path, human: str | None = None) -> Any:
-    return read_scores(str(source), settings.Compared(human=human), settings.ScoreReading())
+    return read_scores(str(source), settings.RankSettings(human=human), settings.ScoreReading())
 
 
 def _read_wmt25(folder: Path, random: Random) -> Any:
@@ -248,6 +271,10 @@ TARGETS: tuple[Target, ...] = (
         lambda folder, _: read(folder / "data.jsonl", references="per-output"),
         14,
     ),
+    Target("separated", _separated, _read_each("semicolons.csv", "tabs.csv"), 6),
+    Target(
+        "json array", _json_array, lambda folder, _: read(folder / "data.json", references="per-output"), 8
+    ),
     Target("folder", _seeds("table"), lambda folder, _: read(folder, language="en"), 2),
     Target("gzip", _packed(gzip.compress, ".gz"), lambda folder, _: read(folder / "data.csv.gz"), 3),
     Target("zstd", _packed(_zstd, ".zst"), lambda folder, _: read(folder / "data.csv.zst"), 3),
@@ -278,4 +305,5 @@ TARGETS: tuple[Target, ...] = (
     Target("settings", _nothing, _read_settings, 20),
     Target("run folder", _run_files, _read_run, 3),
     Target("parquet", _parquet, _read_parquet, 8, in_child=True),
+    Target("excel", _seeds("excel"), _read_excel, 4, in_child=True),
 )

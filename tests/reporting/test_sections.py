@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from metassay.reporting.charts.theme import drawn
 from metassay.reporting.findings import Column, Findings, find
 from metassay.reporting.sections.accuracy import (
     robust_sentence,
@@ -14,7 +15,7 @@ from metassay.reporting.sections.accuracy import (
     trend_sentence,
 )
 from metassay.reporting.sections.hypotheses import agreement_sentences, h1_grid, h1_sentence
-from metassay.reporting.sections.methods import methods
+from metassay.reporting.sections.methods import difficulty, methods
 
 
 def _found(
@@ -224,3 +225,37 @@ def test_what_a_metric_cannot_see_is_told_of_metrics_and_not_of_sentinels():
         {"metric": "chrF", "methods": "no method is shown"},
     ]
     assert section["tests"] == 5
+
+
+def test_difficulty_in_words_table_and_chart():
+    bins = [
+        {"low": 0.01, "median": 0.02, "high": 0.034, "pairs": 50},
+        {"low": 0.04, "median": 0.1, "high": 0.3, "pairs": 49},
+    ]
+    rows = [
+        {"metric": name, "bin": place, "accuracy": accuracy, "low": accuracy - 0.1, "high": accuracy + 0.1}
+        for name, found in (("bleu", (0.6, 0.9)), ("chrf", (0.5, 0.7)))
+        for place, accuracy in enumerate(found)
+    ]
+    people = {"human": "mqm", "pairs": 7, "low": 0.2, "median": 0.41, "high": 0.55}
+    whole = [{"metric": name, "accuracy": 0.8, "low": 0.7, "high": 0.9} for name in ("bleu", "chrf")]
+    known = {"bins": bins, "accuracy": rows, "people": people, "median": 0.06}
+    section = difficulty(find({"global": whole, "contexts": {}, "difficulty": known}))
+    assert section is not None
+    assert [str(said) for said in section["sentences"]] == [
+        (
+            "Of pairs whose two texts differ in 3.4\u202f% of their characters or less BLEU tells "
+            "60\u202f% (50–70) right, of those that differ in 4.0\u202f% or more 90\u202f% (80–100)."
+        ),
+        (
+            "Outputs that people tell apart (mqm) differ in 41\u202f% (median; middle half 20\u202f% to "
+            "55\u202f%), these pairs in 6.0\u202f%."
+        ),
+    ]
+    shown = [[field.show(row) for field in section["grid"].fields] for row in section["grid"].rows]
+    assert [row[:2] for row in shown] == [
+        ["1.0\u202f% to 3.4\u202f%", "50"],
+        ["4.0\u202f% to 30\u202f%", "49"],
+    ]
+    assert drawn(section["chart"]).startswith("<svg")
+    assert difficulty(find({"global": whole, "contexts": {}, "difficulty": None})) is None

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import polars as pl
 import pytest
 
 import metassay
 from metassay.data.readers.trec import read_run
 
-FOLDER = Path(__file__).parents[2] / "reproduce" / "recommenders"
-
 
 @pytest.fixture(scope="module")
 def experiment():
     """The script as a module."""
-    spec = importlib.util.spec_from_file_location("recommender_experiment", FOLDER / "run.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    sys.path.remove(str(FOLDER))
+    from reproduce.recommenders import run
+
+    return run
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import warnings
 from dataclasses import dataclass
 from typing import ClassVar
@@ -181,6 +182,7 @@ def test_a_cache_that_can_be_none_is_refused(tmp_path) -> None:
 
 ADD = """
 import sys
+import threading
 import numpy as np
 from pathlib import Path
 from metassay.metrics.registry import parse_metric
@@ -259,3 +261,23 @@ def test_without_a_folder_for_the_run_the_cache_serves_too(length, tmp_path) -> 
     scored(length, ["a"], tmp_path / "cache", own=ScoreParts(tmp_path / "other"))
     assert contents(tmp_path / "run") == contents(tmp_path / "other")
     assert scored(length, ["a"], tmp_path / "cache")[1] == []
+
+
+def test_threads_that_start_a_shelf_together_all_keep_their_scores(tmp_path, capsys) -> None:
+    """Each makes the file that says what the shelf is; none may take the file in the making from another."""
+    for turn in range(20):
+        shelf = cache.Shelf.of(parse_metric("bleu"), tmp_path / str(turn))
+        together = threading.Barrier(8)
+
+        def put(number, shelf=shelf, together=together) -> None:
+            together.wait()
+            shelf.put(np.array([[number, 0]], dtype=np.uint64), np.array([float(number)]), ())
+
+        threads = [threading.Thread(target=put, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert shelf.writable
+        assert len(list(shelf.folder.glob("part-*.parquet"))) == 8
+    assert capsys.readouterr().err == ""

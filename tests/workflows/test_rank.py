@@ -13,7 +13,8 @@ import pytest
 
 from metassay.errors import InputError, UnknownName
 from metassay.schemas import schema
-from metassay.workflows.rank import rank
+from metassay.workflows.depend import DependResult, depend
+from metassay.workflows.rank import RankResult, rank
 from metassay.workflows.read import read
 
 
@@ -323,3 +324,21 @@ def test_metrics_of_ours_are_computed_from_the_texts(tmp_path: Path) -> None:
 def test_without_texts_a_metric_must_be_a_column(frame: pl.DataFrame) -> None:
     with pytest.raises(UnknownName, match="unknown metric 'bleu'"):
         rank(frame, metrics="bleu", draws=10)
+
+
+@pytest.mark.parametrize("verb", [rank, depend])
+def test_a_unit_that_is_not_used_and_errors_taken_for_praise_are_doubted(
+    frame: pl.DataFrame, verb: Callable[..., RankResult | DependResult]
+) -> None:
+    """Said where true, and only there: not with the unit, a column of one value per segment, or a direction."""
+    grouped = frame.with_columns(
+        mqm=pl.col("mqm").abs(), doc_id=pl.col("seg_id") // 5, session_id=pl.col("seg_id")
+    )
+
+    def said(table: pl.DataFrame, **options: str) -> list[str]:
+        notes = verb(table, draws=20, **options).to_dict()["notes"]
+        return [word for word in ("--cluster", "never negative") for note in notes if word in note]
+
+    assert said(grouped) == ["--cluster", "never negative"]
+    assert said(grouped, lower_is_better="mqm", cluster="doc_id") == []
+    assert said(grouped.drop("doc_id").with_columns(mqm=frame["mqm"])) == []

@@ -158,7 +158,10 @@ def test_what_cannot_be_done_is_refused(texts, call, message):
 
 def test_command_lines(texts, capfd):
     path = str(texts[0])
-    assert run(["score", path, "--metrics", "bleu", "--test", "bootstrap", "--draws", "50", "--quiet"]) == 0
+    assert (
+        run(["score", path, "--metrics", "bleu", "--test", "bootstrap", "--draws", "50", "--quiet", "-v"])
+        == 0
+    )
     shown = capfd.readouterr().out
     assert "if the true difference between the two systems were 0" in shown
     assert "equals:sacrebleu" in shown

@@ -8,8 +8,10 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 
 INTERRUPT = 130
+BROKEN_PIPE = 141
 DEFECT = "This is a defect of metassay, not of your data. Please report it, with the lines above."
 INTERRUPTED = "Interrupted. Finished parts are kept: run the same command with the same --out to go on."
 
@@ -65,15 +67,25 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         status = INTERRUPT
     except BrokenPipeError:
-        sys.stderr.close()
-        return 141
-    except (SystemExit, GeneratorExit):
+        return _unread()
+    except SystemExit as ended:  # what libraries make of a reader that has seen enough, as `head` has
+        if isinstance(ended.__context__, BrokenPipeError):
+            return _unread()
+        raise
+    except GeneratorExit:
         raise
     except BaseException as error:  # noqa: BLE001 - the last door: everything unforeseen is ours, or a plug-in's
         return _defect(error)
     if status == INTERRUPT:
         print(INTERRUPTED, file=sys.stderr, flush=True)
     return status if isinstance(status, int) else 0
+
+
+def _unread() -> int:
+    """The status of a program that nobody reads any more, without a word."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the end
+    return BROKEN_PIPE
 
 
 def memory_limit() -> int | None:
@@ -147,12 +159,12 @@ def _open_closed_streams() -> None:
 
 
 def _defect(error: BaseException) -> int:
+    if _lacked_memory(error):  # before anything is imported, which takes memory too
+        return _no_memory()
     import traceback
 
     from metassay.plugins import own_error
 
-    if _lacked_memory(error):
-        return _no_memory()
     own = own_error(error)
     if own is not None:
         print(own, file=sys.stderr)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import re
 import sys
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,13 +17,15 @@ import typer
 
 from metassay.errors import InputError
 from metassay.settings import CALLED, DATA, Option, ReadSettings, check_common, check_number, options_of
-from metassay.specs import split_list
 
 if TYPE_CHECKING:
     from metassay.data.dataset import Dataset
 
 OUTPUT, LLM = "Output", "Language model"
+COMPLETED = ("metrics", "perturbations", "contexts", "context", "task", "human", "systems")
+"""Options whose values the shell can offer."""
 SCHEMA = "https://json-schema.org/draft/2020-12/schema"
+_REFERENCE_NAME = re.compile(r"(?<![a-z])(ref(s|erences?)?|gold)(?![a-z])", re.IGNORECASE)
 _KINDS: dict[Any, str] = {bool: "boolean", int: "integer", float: "number"}
 
 
@@ -41,7 +44,8 @@ class DataOptions(ReadSettings):
         list[str], _option("--reference", "-r", text="Plain text: a file of references.", panel=DATA)
     ] = field(default_factory=list)
     hypothesis: Annotated[
-        list[str], _option("--hypothesis", text="Plain text: a file per system; more may follow.", panel=DATA)
+        list[str],
+        _option("--hypothesis", "-i", text="Plain text: a file per system; more may follow.", panel=DATA),
     ] = field(default_factory=list)
     source: Annotated[str | None, _option("--source", text="Plain text: a file of sources.", panel=DATA)] = (
         None
@@ -58,11 +62,30 @@ class DataOptions(ReadSettings):
         from metassay.workflows.read import read, read_plain
 
         if self.reference or self.hypothesis:
-            hypotheses = [*self.hypothesis, *self.data]
-            return read_plain(self.reference, hypotheses, self.source, task=self.task, language=self.language)
+            references, hypotheses = self._sides()
+            return read_plain(references, hypotheses, self.source, task=self.task, language=self.language)
         if not self.data:
             raise InputError("no data was named.", remedy="Name a file, or try: metassay demo")
         return read(self.data, **self.keywords())
+
+    def _sides(self) -> tuple[list[str], list[str]]:
+        """References and outputs, as sacrebleu takes them: outputs may come on standard input."""
+        if not self.reference:  # sacrebleu REFERENCE -i OUTPUT
+            if len(self.data) != 1:
+                raise InputError(
+                    "which of the files is the reference is not said.", remedy="Name it: --reference FILE"
+                )
+            print(f"{self.data[0]} is taken for the reference.", file=sys.stderr)
+            return self.data, self.hypothesis
+        hypotheses = [*self.hypothesis, *self.data]
+        if not hypotheses:
+            if sys.stdin is None or sys.stdin.isatty():
+                raise InputError("no outputs were named.", remedy="Name a file of them beside the reference.")
+            hypotheses = ["-"]
+        for name in hypotheses:
+            if _REFERENCE_NAME.search(name.rpartition("/")[2]):
+                print(f"Note: {name} is scored as a system, though its name says reference.", file=sys.stderr)
+        return self.reference, hypotheses
 
     def _read_pairs(self, file: str) -> Dataset:
         from metassay.workflows.read import read
@@ -136,34 +159,6 @@ class LlmOptions:
             self.prices,
             self.budget,
         )
-
-
-def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
-    """`["licence:bleu=1,comet=0"]` as numbers per metric, one entry a criterion."""
-    found: dict[str, dict[str, float]] = {}
-    for text in texts:
-        name, colon, rest = text.partition(":")
-        numbers = dict(part.rpartition("=")[::2] for part in split_list(rest))
-        try:
-            found[name] = {metric.strip(): float(number) for metric, number in numbers.items()}
-        except ValueError:
-            colon = ""
-        if not colon or not numbers or not all(numbers):
-            raise InputError(f"--criterion {text!r} is not NAME:METRIC=NUMBER,….")
-    return found
-
-
-def part_numbers(text: str | None) -> range | None:
-    """`"3"` or `"0-9"` as numbers; None where none were named."""
-    if text is None:
-        return None
-    first, _, last = text.partition("-")
-    numbers = [
-        int(one) for one in (first, last or first) if one.isascii() and one.isdigit() and len(one) < 10
-    ]
-    if len(numbers) < 2 or numbers[0] > numbers[1]:
-        raise InputError(f"--parts {text!r} is neither a number nor two such as 0-9.")
-    return range(numbers[0], numbers[1] + 1)
 
 
 def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -252,8 +247,27 @@ def _shown(known: Option, name: str, annotation: Any, default: Any) -> tuple[Any
     if kind is str and not isinstance(default, str):
         default = ",".join(default)
     flags = known.flags or ("--" + name.replace("_", "-"),)
-    shown = typer.Option(*flags, help=known.text, rich_help_panel=known.panel, metavar=known.metavar)
+    shown = typer.Option(
+        *flags,
+        help=known.text,
+        rich_help_panel=known.panel,
+        metavar=known.metavar,
+        autocompletion=_completing(name),
+    )
     return Annotated[kind, shown], default
+
+
+def _completing(name: str) -> Callable[..., list[str]] | None:
+    """What the shell offers for an option; nothing is imported before it asks."""
+    if name not in COMPLETED:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        from metassay.cli.inventory import completions
+
+        return completions(name, incomplete)
+
+    return complete
 
 
 def schema_of(commands: Mapping[str, Mapping[str, Any]], common: Mapping[str, Any]) -> dict[str, Any]:

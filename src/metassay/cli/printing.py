@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,10 @@ from typing import Any, Protocol
 from metassay.cli.options import OutputOptions
 
 PLAIN_WIDTH = 160
+_PROSE = 24
+"""Longer cells with spaces in them may be broken between words, down to this many characters."""
+_GAP = 3
+"""What stands between two columns."""
 
 
 class Shown(Protocol):
@@ -27,9 +32,9 @@ def is_plain() -> bool:
 
 
 @contextmanager
-def progress(output: OutputOptions) -> Iterator[Any]:
+def progress(output: OutputOptions, *, quiet: bool = False) -> Iterator[Any]:
     """A function (stage, done, total) that shows how far the work is; None with --quiet."""
-    if output.quiet:
+    if output.quiet or quiet:
         yield None
     elif is_plain():
         yield _plain_progress
@@ -59,8 +64,14 @@ def _plain_progress(stage: str, done: int, total: int) -> None:
         print(f"{stage}: done ({total} of {total})", file=sys.stderr, flush=True)
 
 
-def print_table(rows: Sequence[Mapping[str, Any]], *, title: str | None = None) -> None:
-    """A table that fits the terminal, or is wide and plain off it."""
+def print_table(
+    rows: Sequence[Mapping[str, Any]], *, title: str | None = None, first: Sequence[str] = ()
+) -> None:
+    """A table that fits the terminal, or is wide and plain off it.
+
+    Where it is too wide, columns go: the last ones first, but those in `first`, which name what matters most,
+    in their order. No number and no name is broken over two lines; prose is.
+    """
     from rich import box
     from rich.console import Console
     from rich.markup import escape
@@ -68,33 +79,86 @@ def print_table(rows: Sequence[Mapping[str, Any]], *, title: str | None = None) 
 
     if not rows:
         return
-    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False)
+    console = Console(width=width(), highlight=False)
     if title is not None:
         console.print(f"\n{escape(title)}", style="bold")
+    columns = {name: [cell(row.get(name)) for row in rows] for name in rows[0]}
+    shown = _fitting(columns, first, console.width)
     table = Table(box=box.SIMPLE_HEAD)
-    for name in rows[0]:
+    for name in shown:
         numeric = all(isinstance(row.get(name), int | float | None) for row in rows)
-        table.add_column(name.replace("_", " "), justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(cell(row.get(name)) for name in rows[0]))
+        prose = _is_prose(columns[name])
+        side: Any = "right" if numeric else "left"
+        least = min(_PROSE, max(map(len, columns[name]))) if prose else None
+        table.add_column(_head(name), justify=side, overflow="fold", no_wrap=not prose, min_width=least)
+    for cells in zip(*(columns[name] for name in shown)):
+        table.add_row(*map(escape, cells))
     console.print(table)
+    if gone := [_head(name) for name in columns if name not in shown]:
+        say(f"Too wide for {console.width} columns, so left out: {', '.join(gone)}. --json has everything.")
+
+
+def width() -> int:
+    """How many characters go on a line: the terminal's, or what COLUMNS says; else many."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said) > 0:
+        return int(said)
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
+
+
+def _head(name: str) -> str:
+    """The heading of a column; a metric's label (`recip_rank`) stays what it is."""
+    return name if hasattr(name, "spec") else name.replace("_", " ")
+
+
+def _is_prose(cells: Sequence[str]) -> bool:
+    """Whether a column holds sentences or lists, which may go over several lines."""
+    return any((len(text) > _PROSE and " " in text) or len(text) > 2 * _PROSE for text in cells)
+
+
+def _fitting(columns: Mapping[str, Sequence[str]], first: Sequence[str], width: int) -> list[str]:
+    """The columns that have room beside each other, in their order."""
+    needed = {}
+    for name, cells in columns.items():
+        longest = max(map(_cell_length, cells))
+        needed[name] = _GAP + max(_cell_length(_head(name)), _PROSE if _is_prose(cells) else longest)
+    order = [*first, *(name for name in columns if name not in first)]
+    kept: list[str] = []
+    for name in (name for name in order if name in columns):
+        if not kept or sum(needed[own] for own in (*kept, name)) <= width - 2:
+            kept.append(name)
+        else:
+            break
+    return [name for name in columns if name in kept]
+
+
+def _cell_length(text: str) -> int:
+    """How many places a text takes on the terminal."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def cell(value: Any) -> str:
-    """A value as people read it; text is never taken for markup."""
-    from rich.markup import escape
-
+    """A value as people read it, on one line."""
     if value is None:
         return "–"
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e-3 and value else f"{value:.3f}"
-    return escape(value if isinstance(value, str) else str(value))
+    return " ".join(str(value).split("\n"))
 
 
 def say(*sentences: str) -> None:
-    """Sentences on standard output."""
+    """Sentences on standard output; on a terminal they break between words."""
     for sentence in sentences:
-        print(sentence)
+        print(_broken(sentence) if sys.stdout.isatty() else sentence)
+
+
+def _broken(text: str) -> str:
+    from textwrap import fill
+
+    lines = text.split("\n")
+    return "\n".join(fill(one, width(), break_long_words=False, break_on_hyphens=False) for one in lines)
 
 
 def note(sentences: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from metassay.data.cells import MISSING_SCORES
+from metassay.data.readers.tables import PLAIN_TEXT
 from metassay.errors import InputError, Place, UnknownName, listed
 from metassay.tasks import ranking
 from metassay.tasks.base import TEXT_COLUMNS, Task
@@ -167,10 +168,11 @@ def _names_of(role: str) -> tuple[str, ...]:
 def missing_column(role: str, names: Sequence[str], columns: Sequence[str], file: str) -> InputError:
     """The error for a table in which no column plays a role that it needs."""
     listing = listed(columns, 120) or "none"
+    plain = f" {PLAIN_TEXT}" if file.endswith(".txt") else ""
     return InputError(
         f"no column holds the {role} (looked for {listed(names, 120)}; there are: {listing}).",
         place=Place(file=file or None),
-        remedy=f"Name it with --column {role}=COLUMN.",
+        remedy=f"Name it with --column {role}=COLUMN.{plain}",
     )
 
 

@@ -62,8 +62,12 @@ _DIGITS = 9
 """Nobody means more buckets than numbers of so many digits can count."""
 
 
-def make_contexts(data: Dataset, wanted: Sequence[str | RowLabel] | None) -> tuple[Context, ...]:
-    """Those asked for, or the default ones; one at least must vary."""
+def make_contexts(
+    data: Dataset, wanted: str | RowLabel | Sequence[str | RowLabel] | None
+) -> tuple[Context, ...]:
+    """The one or those asked for, or the default ones; one at least must vary."""
+    if isinstance(wanted, str) or callable(wanted):
+        wanted = [wanted]
     made = tuple(make_context(data, context) for context in wanted or default_contexts(data))
     if not any(context.varies for context in made) and not (data.paired and not wanted):
         names = ", ".join(context.name for context in made)

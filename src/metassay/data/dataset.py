@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,12 +16,17 @@ import polars as pl
 from metassay.errors import InputError, UnknownName
 from metassay.tasks.base import Task
 from metassay.tasks.registry import find_task
+from metassay.text.tokenizers import language_code
 
+TARGETS = ("tgt_lang", "target_lang", "target_language", "tgt", "target")
+LANGUAGES = ("language", "lang", "language_code", "lang_code")
+"""Columns that may name the language of outputs where there is no language pair; beside a source, the second
+kind may mean that one's, and is not believed."""
 FIXED = ("item", "system", "output", "source", "references")
 """Columns with a meaning of their own; every other column is a human score or metadata."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dataset:
     """One row per (item, system), sorted by item and system, so that the order of the input never matters.
 
@@ -65,6 +72,15 @@ class Dataset:
         object.__setattr__(self, "outputs", self.outputs.sort("item", "system", maintain_order=True))
         object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))
 
+    def __repr__(self) -> str:
+        """Two lines: how much of what, and its columns."""
+        held = f"{len(self)} outputs of {len(self.systems)} systems for {len(self.items)} items"
+        return f"Dataset ({self.task}): {held}\n{', '.join(self.outputs.columns)}"
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(line)}</p>" for line in repr(self).split("\n"))
+        return f"<div>{said}{self.outputs.head(10)._repr_html_()}</div>"
+
     def __len__(self) -> int:
         return self.outputs.height
 
@@ -91,13 +107,23 @@ class Dataset:
 
     @cached_property
     def languages(self) -> tuple[str | None, ...]:
-        """Target language of each row: `language`, else the part of `lp` after the hyphen, else unknown."""
+        """Target language of each row: `language`, else what `lp` has after the hyphen, else what another
+        column of languages says (`tgt`, `lang` and the like), else that of the task, or unknown.
+        """
         if self.language is not None:
-            return (self.language,) * len(self)
-        if "lp" in self.outputs.columns:
-            pairs = self.outputs["lp"].cast(pl.String).to_list()
+            return (language_code(self.language) or self.language,) * len(self)
+        lower = {name.lower(): name for name in reversed(self.outputs.columns)}
+        if "lp" in lower:
+            pairs = self.outputs[lower["lp"]].cast(pl.String).to_list()
             after = [lp.rpartition("-")[2].lower() if lp and "-" in lp else None for lp in pairs]
-            return tuple(tag and tag.replace("_", "-") for tag in after)  # of en-ja_JP: ja-jp
+            tags = (tag and tag.replace("_", "-") for tag in after)  # of en-ja_JP: ja-jp
+            return tuple(tag and (language_code(tag) or tag) for tag in tags)
+        names = TARGETS if "source" in self.outputs.columns else (*TARGETS, *LANGUAGES)
+        for column in (lower[name] for name in names if name in lower):
+            named = self.outputs[column].cast(pl.String)
+            codes = {name: language_code(name) for name in named.drop_nulls().unique()}
+            if codes and None not in codes.values():  # else it holds something else, such as texts
+                return tuple(codes.get(name) for name in named)
         return (self.kind.language,) * len(self)
 
     @cached_property
@@ -112,6 +138,11 @@ class Dataset:
             digest.update(_row_hashes(ordered).tobytes())
         digest.update(f"{self.task}\0{self.human}\0{self.language}".encode())
         return digest.hexdigest()
+
+    @property
+    def marks(self) -> dict[str, Any]:
+        """What tells this data set from others, see `data_marks`."""
+        return data_marks(self.outputs, self.human)
 
     def where(self, keep: pl.Series, *, reason: str) -> Dataset:
         """The rows where `keep` is true; the others are counted under `reason`."""
@@ -143,6 +174,30 @@ def _row_hashes(frame: pl.DataFrame) -> np.ndarray:
         hashlib.blake2b(line, digest_size=16).digest() for line in frame.write_ndjson().encode().split(b"\n")
     )
     return np.frombuffer(b"".join(sorted(rows)), dtype=np.uint8)
+
+
+def data_marks(frame: pl.DataFrame, human: Sequence[str]) -> dict[str, Any]:
+    """Counts and hashes that runs of one data set share, whatever they do with it.
+
+    `keys` is a hash of all items and systems, `human` one of each human score with its outputs. Rows count in
+    no order, and scores without their signs, since some verbs turn a score around.
+    """
+    names = {key: sorted(frame[key].unique().to_list()) for key in ("item", "system")}
+    return {
+        "items": len(names["item"]),
+        "systems": len(names["system"]),
+        "keys": _digest([*names["item"], "", *names["system"]]),
+        "human": {name: _digest(_scored_rows(frame, name)) for name in sorted(human)},
+    }
+
+
+def _scored_rows(frame: pl.DataFrame, name: str) -> list[str]:
+    scores = frame.select("item", "system", pl.col(name).cast(pl.Float64).fill_nan(None).abs()).drop_nulls()
+    return sorted(f"{item}\0{system}\0{score!r}" for item, system, score in scores.rows())
+
+
+def _digest(lines: Sequence[str]) -> str:
+    return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 
 def pivot(dataset: Dataset, column: str, systems: Sequence[str] | None = None) -> np.ndarray:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,9 @@ from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.text.normalize import differs_in_style, normalize
 from metassay.text.words import is_spaceless
+
+if TYPE_CHECKING:
+    from metassay.data.cube import Cube
 
 SHARE = 0.99
 """A system that equals the scoring reference in this share of its rows or more is that reference."""
@@ -221,7 +225,32 @@ def turned(data: Dataset, lower_is_better: Sequence[str]) -> tuple[Dataset, list
     return replace(data, outputs=data.outputs.with_columns(-pl.col(own))).with_notes(*notes), rest
 
 
-def looks_like_penalties(data: Dataset, human: str) -> bool:
+def looks_like_penalties(human: str, scores: NDArray[np.float64]) -> bool:
     """Whether a score is called MQM, and is never negative: 0 is the best score then, not the worst."""
-    scores = data.outputs[human].drop_nulls()
-    return "mqm" in human.lower() and len(scores) > 0 and bool((scores >= 0).all() and (scores > 0).any())
+    known = scores[~np.isnan(scores)]
+    return "mqm" in human.lower() and bool((known >= 0).all() and (known > 0).any())
+
+
+def doubts(cubes: Iterable[Cube], human: str, *, clustered: bool) -> list[str]:
+    """What a reader of comparisons with people should doubt: the direction of their scores, and the unit."""
+    rated = [cube for cube in cubes if human in cube.human]
+    return [*dict.fromkeys(note for cube in rated for note in _doubted(cube, human, clustered=clustered))]
+
+
+def _doubted(cube: Cube, human: str, *, clustered: bool) -> list[str]:
+    found = []
+    if human not in cube.lower and looks_like_penalties(human, cube.human[human]):
+        found.append(
+            f"{human} is never negative, and higher is taken for better. If it counts errors, say so: "
+            f"--lower-is-better {human}."
+        )
+    known = {name.lower(): name for name in reversed(list(cube.labels))}
+    for column in () if clustered else (known[name] for name in UNITS if name in known):
+        units = len(np.unique(cube.units(column)))
+        if 1 < units < len(cube.segments):
+            found.append(
+                f"Segments are taken as independent of each other, though several lie in one {column}. Where "
+                f"those go together, intervals and tests need it as their unit: --cluster {column}."
+            )
+            break
+    return found

@@ -40,6 +40,9 @@ def read(source: Source, asked: ReadSettings, *, pairs: bool = False) -> Dataset
     topics that a run does not answer count as 0, or with `complete=False` are left out of its means.
     With `pairs` each row is a pair that someone else made: `worse` stands beside `output`, and beside
     `perturbation` and `severity`, where they are there, any column may serve as context.
+
+    >>> read([{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}]).systems
+    ('a',)
     """
     if isinstance(source, Dataset):
         return source

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -14,13 +15,14 @@ from numpy.typing import NDArray
 
 from metassay.data.rankings import grade_mappings, ranked_lists
 from metassay.errors import InputError
-from metassay.metrics.base import Batch, Metric
+from metassay.metrics.base import Batch, Metric, Shared
 from metassay.stats.arrays import LongArray
 
 Digests = NDArray[np.uint64]
 """128 bits per row: [n, 2]."""
 BATCH_ROWS = 8_192
 FIELDS = ("output", "references", "source", "system", "item")
+TEXTS = FIELDS[:3]
 _COLUMNS = {"source": "a column src", "references": "a column ref", "qrels": "judgements (--qrels)"}
 
 
@@ -30,6 +32,8 @@ class Rows:
 
     frame: pl.DataFrame
     qrels: pl.DataFrame | None = None
+    shared: Shared | None = None
+    """What these rows, one piece of a run, have in common with the others."""
 
     def __len__(self) -> int:
         return self.frame.height
@@ -47,12 +51,12 @@ class Rows:
         """Pieces of at most `BATCH_ROWS` rows, each in one language."""
         languages = self.frame["language"].fill_null("").to_numpy()
         changes = np.flatnonzero(languages[1:] != languages[:-1]) + 1
-        start = 0
-        for end in [*changes.tolist(), len(self)]:
-            while start < end:
-                stop = min(start + BATCH_ROWS, end)
-                yield replace(self, frame=self.frame[start:stop])
-                start = stop
+        edges = [0, *changes.tolist(), len(self)]
+        starts = [at for start, end in pairwise(edges) for at in range(start, end, BATCH_ROWS)]
+        homes = functools.cache(lambda: _homes(self.frame, starts))
+        run: dict[Hashable, Any] = {}
+        for start, stop in pairwise([*starts, len(self)]):
+            yield replace(self, frame=self.frame[start:stop], shared=Shared(homes, run))
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> Rows:
         """The chosen rows."""
@@ -66,7 +70,7 @@ class Rows:
             if "qrels" in needs:
                 fields["qrels"] = grade_mappings(self.frame["item"], self.qrels)
         fields.setdefault("output", self.frame["output"].to_list())
-        return Batch(fields, self.frame["language"][0] if len(self) else None)
+        return Batch(fields, self.frame["language"][0] if len(self) else None, self.shared or Shared())
 
     def digests(self, needs: frozenset[str]) -> Digests:
         """For each row of texts a 128-bit hash of its language and of every field that such metrics read."""
@@ -85,6 +89,21 @@ class Rows:
 
     def _fields(self, needs: frozenset[str]) -> list[str]:
         return [name for name in FIELDS if name in needs and name in self.frame.columns]
+
+
+def _homes(frame: pl.DataFrame, starts: Sequence[int]) -> dict[str, tuple[int, int]]:
+    """The texts that several pieces hold: the first of these pieces, and the first field that holds them."""
+    piece = np.searchsorted(starts, np.arange(frame.height), side="right") - 1
+    numbered = frame.with_columns(pl.Series("piece", piece))
+    held = []
+    for place, name in enumerate(TEXTS):
+        if name in frame.columns:
+            column = numbered.select(pl.col(name).alias("text"), "piece", pl.lit(place).alias("field"))
+            held.append(column.explode("text") if frame[name].dtype.is_nested() else column)
+    texts = pl.concat(held).drop_nulls("text").group_by("text")
+    found = texts.agg(pl.col("piece", "field").min(), pl.col("piece").n_unique().alias("pieces"))
+    several = found.filter(pl.col("pieces") > 1)
+    return dict(zip(several["text"].to_list(), several.select("piece", "field").rows()))
 
 
 def distinct(digests: Digests) -> tuple[LongArray, LongArray]:

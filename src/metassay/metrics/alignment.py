@@ -3,21 +3,24 @@
 sclite (NIST SCTK) looks for the cheapest alignment with a substitution at 4, a deletion and an insertion at 3
 each. That is almost always one with the fewest edits, which is what error rates count; where five
 substitutions stand against three deletions and three insertions it is not. Use this for showing and counting
-kinds of errors, and `error_rates` for scores.
+kinds of errors, and `error_rates` for scores. `with_fewest_edits` is what jiwer shows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Literal
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
 
 Kind = Literal["hit", "substitution", "deletion", "insertion"]
 KINDS: tuple[Kind, ...] = ("hit", "substitution", "deletion", "insertion")
+_KIND: dict[str, Kind] = dict(zip(("equal", "replace", "delete", "insert"), KINDS))
 _HIT, _SUBSTITUTION, _DELETION, _INSERTION = range(4)
 _SUBSTITUTED, _DROPPED, _INSERTED = 4, 3, 3  # costs of sclite; a hit is free
 
@@ -44,12 +47,16 @@ class Alignment:
         return {kind: kinds.count(kind) for kind in KINDS}
 
     @property
+    def edits(self) -> int:
+        """Steps that are no hits."""
+        return sum(step.kind != "hit" for step in self.steps)
+
+    @property
     def error_rate(self) -> float | None:
         """Substitutions, deletions and insertions per token of the reference; None where that is empty."""
         counts = self.counts
         size = counts["hit"] + counts["substitution"] + counts["deletion"]
-        edits = len(self.steps) - counts["hit"]
-        return edits / size if size else None
+        return self.edits / size if size else None
 
 
 def align_words(reference: str, output: str) -> Alignment:
@@ -59,6 +66,19 @@ def align_words(reference: str, output: str) -> Alignment:
     ['substitution', 'hit', 'deletion']
     """
     return align_tokens(reference.split(), output.split())
+
+
+def with_fewest_edits(reference: Sequence[str], output: Sequence[str]) -> Alignment:
+    """Alignment of two sequences of tokens with the fewest edits; of several such, the one jiwer shows.
+
+    >>> with_fewest_edits("a cat sat".split(), "the cat".split()).counts["deletion"]
+    1
+    """
+    steps = []
+    for step in Levenshtein.opcodes(reference, output):
+        sides = reference[step.src_start : step.src_end], output[step.dest_start : step.dest_end]
+        steps += [Step(_KIND[step.tag], own, other) for own, other in zip_longest(*sides)]
+    return Alignment(tuple(steps))
 
 
 def align_characters(reference: str, output: str) -> Alignment:

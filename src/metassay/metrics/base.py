@@ -25,6 +25,20 @@ carry, one that needs a graphics card, requests that somebody pays for."""
 
 
 @dataclass(frozen=True)
+class Shared:
+    """What the batches of one run have in common, for metrics that make much of each text.
+
+    `homes` gives the texts that several pieces of the run hold, each with its home: the first of these
+    pieces, and the first field that holds it. What is made of them is kept in `run`, what is made of other
+    texts in `piece`, for the batches of one piece.
+    """
+
+    homes: Callable[[], Mapping[str, tuple[int, int]]] = dict
+    run: dict[Hashable, Any] = field(default_factory=dict)
+    piece: dict[Hashable, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Batch:
     """The fields of n outputs, column by column; a metric reads those in its `needs`.
 
@@ -36,6 +50,7 @@ class Batch:
 
     fields: Mapping[str, Sequence[Any]]
     language: str | None = None
+    shared: Shared = field(default_factory=Shared, repr=False, compare=False)
     size: int = field(init=False)
     _derived: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
 
@@ -290,6 +305,14 @@ class StatisticsMetric(Metric):
     def segment_scores(self, statistics: Scores) -> Scores:
         """Scores of single outputs: [n, s] to [n]; differs from `from_statistics` where the official does."""
         return self.from_statistics(statistics)
+
+    def official(self, statistics: Scores, references: int) -> dict[str, Any] | None:
+        """What the official program prints beside a corpus score: `name`, `signature`, counts.
+
+        `references` is how many each output has, −1 where that varies. None where it has no such line.
+        """
+        del statistics, references
+        return None
 
     def score(self, batch: Batch) -> Scores:
         """The segment score of each output."""

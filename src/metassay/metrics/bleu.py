@@ -1,12 +1,10 @@
-"""Metrics of shared n-grams: BLEU as sacrebleu and as nltk compute it, chrF and chrF++ with sacrebleu's.
+"""Metrics of shared n-grams with sacrebleu's numbers: BLEU, chrF and chrF++.
 
 chrF is of Popović (2015), chrF++ of Popović (2017).
 """
 
 from __future__ import annotations
 
-import math
-import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -27,7 +25,6 @@ from metassay.metrics.kernels.ngrams import (
 from metassay.metrics.kernels.packing import Tokens
 from metassay.metrics.kernels.tokenize import CHRF_WORDS
 from metassay.metrics.texts import (
-    SPACES,
     Couples,
     Index,
     Pairing,
@@ -35,21 +32,19 @@ from metassay.metrics.texts import (
     batch_split,
     batch_words,
     pairing,
-    tokenized,
-    warn_of_words,
+    sacrebleu_signature,
 )
 from metassay.text.tokenizers import (
     AUTO,
     BLEU_TOKENIZERS,
-    WORD_TOKENIZERS,
     language_tokenizer,
     missing_tokenizer,
     spaceless_tokenizer,
-    split_words,
 )
 
 _SMOOTHINGS = {"none": SMOOTH_NONE, "floor": SMOOTH_FLOOR, "add-k": SMOOTH_ADD_K, "exp": SMOOTH_EXP}
 _TOKENIZER = "13a"
+_ORDER = 4
 _HIGHEST_ORDER = 100
 _DEFAULT_VALUES = {"none": 0.0, "floor": 0.1, "add-k": 1.0, "exp": 0.0}
 
@@ -68,7 +63,7 @@ class Bleu(StatisticsMetric):
     lowercase: bool = False
     smoothing: str = "exp"
     smooth_value: float | None = None
-    order: int = 4
+    order: int = _ORDER
     effective_order: bool = False
     """For corpus scores: leave out orders the outputs are too short for. Single outputs always do."""
 
@@ -125,11 +120,48 @@ class Bleu(StatisticsMetric):
         """Sentence BLEU, with the effective order."""
         return self._scores(statistics, effective_order=True)
 
+    def official(self, statistics: Scores, references: int) -> dict[str, Any] | None:
+        """Sacrebleu's signature, precisions, brevity penalty and counts."""
+        from sacrebleu.metrics.bleu import BLEU
+
+        if self.order != _ORDER:  # which the signature does not name
+            return None
+        signature = sacrebleu_signature(self, _sacrebleu, references)
+        if signature is None:
+            return None
+        lengths, matches, totals = np.split(statistics.astype(int), [2, 2 + self.order])
+        score = BLEU.compute_bleu(
+            matches.tolist(),
+            totals.tolist(),
+            int(lengths[0]),
+            int(lengths[1]),
+            self.smoothing,
+            self.smooth_value,
+            self.effective_order,
+        )
+        return {
+            "name": "BLEU",
+            "signature": signature,
+            "precisions": list(score.precisions),
+            "brevity_penalty": score.bp,
+            "length_ratio": score.ratio,
+            "output_length": score.sys_len,
+            "reference_length": score.ref_len,
+            "matches": score.counts,
+            "ngrams": score.totals,
+        }
+
     def _scores(self, statistics: Scores, *, effective_order: bool) -> Scores:
         rows = np.ascontiguousarray(statistics, dtype=np.float64).reshape(-1, 2 + 2 * self.order)
         value = _DEFAULT_VALUES[self.smoothing] if self.smooth_value is None else float(self.smooth_value)
         scores = bleu_scores(rows, _SMOOTHINGS[self.smoothing], value, effective_order)
         return np.asarray(scores).reshape(np.shape(statistics)[:-1])
+
+
+def _sacrebleu(*, tokenizer: str, smoothing: str, order: int, **same: Any) -> Any:
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(tokenize=tokenizer, smooth_method=smoothing, max_ngram_order=order, **same)
 
 
 def ngram_statistics(tokens: Tokens, pairs: Pairing, order: int) -> Scores:
@@ -155,69 +187,6 @@ def _closest_lengths(output_lengths: Index, lengths: Index, pairs: Pairing) -> I
         of_references = lengths[pairs.set_members[pairs.set_offsets[k] : pairs.set_offsets[k + 1]]]
         closest[pair] = min(of_references, key=lambda length: (abs(own - length), length))
     return closest
-
-
-@dataclass(frozen=True)
-class NltkBleu(StatisticsMetric):
-    """Brevity penalty × geometric mean of the clipped n-gram precisions, between 0 and 1.
-
-    A precision of 0 counts as the smallest positive float, which leaves a score of about 1e-78 (or less), not
-    0; without a single matching word it is 0. Equals `nltk.translate.bleu_score.sentence_bleu`, for corpora
-    `corpus_bleu`, on the tokens of `nltk.word_tokenize` for one line (`preserve_line`), or on characters for
-    data in languages written without spaces.
-    """
-
-    tokenizer: str = AUTO
-    order: int = 4
-
-    name: ClassVar[str] = "nltk_bleu"
-    title: ClassVar[str] = "NLTK BLEU"
-    task: ClassVar[str] = "mt"
-    oracle: ClassVar[str] = "nltk 3.10.4"
-    summary: ClassVar[str] = "unsmoothed sentence BLEU (nltk)"
-
-    def __post_init__(self) -> None:
-        if self.tokenizer not in {AUTO, *WORD_TOKENIZERS}:
-            raise UnknownName("tokenizer", self.tokenizer, WORD_TOKENIZERS)
-        check_range(self.name, "order", self.order, 1, 100)
-
-    def settings(self, language: str | None) -> dict[str, Any]:
-        """Characters for a language without spaces, unless a tokeniser was named."""
-        chosen = spaceless_tokenizer(language) or "nltk"
-        return super().settings(language) | ({"tokenizer": chosen} if self.tokenizer == AUTO else {})
-
-    def statistics(self, batch: Batch) -> Scores:
-        """Lengths, matches and totals; a total is at least 1 in every output."""
-        pairs = pairing(batch)
-        tokenizer = self.used(batch)["tokenizer"]
-        if tokenizer in {"nltk", "whitespace"}:
-            warn_of_words(self, batch.language)
-        tokens = batch.derived(
-            ("words", tokenizer, "nltk"), lambda: tokenized(split_words(pairs.texts, tokenizer), SPACES)[0]
-        )
-        statistics = ngram_statistics(tokens, pairs, self.order)
-        totals = statistics[:, 2 + self.order :]
-        np.maximum(totals, 1, out=totals)
-        return statistics[pairs.rows]
-
-    def from_statistics(self, statistics: Scores) -> Scores:
-        """BLEU, with the exactly rounded sum of logarithms that NLTK takes."""
-        rows = np.asarray(statistics, dtype=np.float64).reshape(-1, 2 + 2 * self.order)
-        scores = np.array([self._score(row) for row in rows.tolist()], dtype=np.float64)
-        return scores.reshape(np.shape(statistics)[:-1])
-
-    def _score(self, row: list[float]) -> float:
-        output, reference = row[:2]
-        matches, totals = row[2 : 2 + self.order], row[2 + self.order :]
-        if matches[0] == 0:
-            return 0.0
-        penalty = 1.0 if output > reference else math.exp(1 - reference / output)
-        weight = 1 / self.order
-        logs = (
-            weight * math.log(match / total if match else sys.float_info.min)
-            for match, total in zip(matches, totals)
-        )
-        return penalty * math.exp(math.fsum(logs))
 
 
 _HIGHEST_CHRF_ORDER = 100
@@ -282,6 +251,15 @@ class Chrf(StatisticsMetric):
         scores = chrf_scores(rows, float(self.beta), self.eps_smoothing)
         return np.asarray(scores).reshape(np.shape(statistics)[:-1])
 
+    def official(self, statistics: Scores, references: int) -> dict[str, Any] | None:
+        """Sacrebleu's name, with β in it, and signature."""
+        from sacrebleu.metrics.chrf import CHRF
+
+        del statistics
+        signature = sacrebleu_signature(self, CHRF, references)
+        name = f"chrF{self.beta:g}" + "+" * self.word_order
+        return None if signature is None else {"name": name, "signature": signature}
+
 
 def _counts(tokens: Tokens, couples: Couples, order: int) -> Scores:
     """n-grams of the output, of the reference, in common: [couples, order, 3]."""
@@ -296,4 +274,4 @@ def _counts(tokens: Tokens, couples: Couples, order: int) -> Scores:
     return np.stack([np.where(reference > 0, output, 0), reference, common], axis=2).astype(np.float64)
 
 
-METRICS = (Bleu, NltkBleu, Chrf)
+METRICS = (Bleu, Chrf)

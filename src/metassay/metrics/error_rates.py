@@ -24,6 +24,7 @@ from metassay.metrics.texts import (
     batch_split,
     batch_texts,
     pairing,
+    sacrebleu_signature,
     tokenized,
     warn_of_words,
 )
@@ -249,6 +250,15 @@ class Ter(StatisticsMetric):
         rate = np.where(length > 0, edits / np.where(length > 0, length, 1), edits > 0)
         score: Scores = 100 * rate
         return score
+
+    def official(self, statistics: Scores, references: int) -> dict[str, Any] | None:
+        """Sacrebleu's signature, and what is divided by what."""
+        from sacrebleu.metrics.ter import TER
+
+        signature = sacrebleu_signature(self, TER, references)
+        edits, length = statistics.tolist()
+        counts = {"edits": edits, "reference_length": length}
+        return None if signature is None else {"name": "TER", "signature": signature} | counts
 
 
 def _tokens(batch: Batch, settings: dict[str, Any]) -> Tokens:

@@ -3,6 +3,7 @@
 A document is relevant from grade `rel` on (`-l` of trec_eval, 1 by default); `depth` cuts every list first
 (`-M`). R is the number of relevant documents of a topic, retrieved or not. Means over topics are taken
 elsewhere: judged topics that a system did not answer have an empty list there, hence 0 (`-c`).
+Rank-biased precision, ERR and the share of judged documents are beside them, as ir_measures has them.
 """
 
 from __future__ import annotations
@@ -197,6 +198,67 @@ class SetF(BinaryMetric):
         return float(self.beta)
 
 
+@dataclass(frozen=True)
+class RankBiasedPrecision(BinaryMetric):
+    """(1 − p) Σ p^(i − 1) over the ranks i of relevant documents (Moffat and Zobel, 2008).
+
+    `p` is the chance that a reader goes on to the next document. trec_eval 10 has 0.9 and gives graded
+    judgements a share of the gain; here a document is relevant from `rel` on, or not.
+    """
+
+    name = "rbp"
+    title = "RBP"
+    oracle = ""  # none that is at hand treats grades so
+    measure = kernels.RANK_BIASED_PRECISION
+    summary = "rank-biased precision with persistence p"
+    p: float = 0.9
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range(self.name, "p", self.p, 0, 1)
+
+    @property
+    def argument(self) -> float:
+        """The persistence."""
+        return float(self.p)
+
+
+@dataclass(frozen=True)
+class ExpectedReciprocalRank(CutMetric):
+    """Expected reciprocal rank at which a reader stops (Chapelle et al., 2009), within the first k.
+
+    A document of grade g stops the reader with probability (2^g − 1) / 2^highest. Equals gdeval.pl, whose
+    highest grade is 4 whatever grades there are.
+    """
+
+    name = "err"
+    title = "ERR"
+    oracle = "gdeval.pl 1.2a"
+    measure = kernels.EXPECTED_RECIPROCAL_RANK
+    summary = "expected reciprocal rank of the first k"
+    k: int = 20
+    highest: int = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range(self.name, "highest", self.highest, 1, 30)
+
+    @property
+    def relevant_from(self) -> int:
+        """The highest grade, which stands here in its place."""
+        return self.highest
+
+
+class Judged(CutMetric):
+    """Share of the first k documents that somebody judged; of a shorter list, of those there are."""
+
+    name = "judged"
+    title = "Judged"
+    oracle = "ir_measures 0.4.3"
+    measure = kernels.JUDGED
+    summary = "share of the first k that is judged"
+
+
 METRICS = (
     AveragePrecision,
     CutAveragePrecision,
@@ -215,6 +277,9 @@ METRICS = (
     SetRecall,
     SetAveragePrecision,
     SetF,
+    RankBiasedPrecision,
+    ExpectedReciprocalRank,
+    Judged,
 )
 CUTS = (5, 10, 15, 20, 30)
 PAPER = (

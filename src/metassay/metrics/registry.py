@@ -22,7 +22,7 @@ from metassay.specs import parse_spec, parse_value, refuse_repeats, single_parts
 MODULES = (
     "bleu",
     "rouge",
-    "meteor",
+    "nltk",
     "error_rates",
     "sentinels",
     "ranking",
@@ -57,6 +57,9 @@ CUT_ALIASES = {
     "iprec": ("iprec_at_recall", "level"),
     "rr": ("recip_rank", "depth"),
     "mrr": ("recip_rank", "depth"),
+    "err": ("err", "k"),
+    "judged": ("judged", "k"),
+    "rbp": ("rbp", "depth"),
 }
 """`NAME@VALUE`, as ir_measures writes cut-offs: the metric, and the parameter that the value sets."""
 _CUT = re.compile(r"\s*(?P<name>[^\s()@]+)\s*(?P<inside>\(.*\))?\s*@\s*(?P<value>\d*\.?\d+)\s*")

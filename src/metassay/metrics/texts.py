@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,3 +179,16 @@ def _tokenized(packed: Packed, scheme: Scheme, splitting: int) -> tuple[Tokens, 
         *packed, scheme.classes(), passes, scheme.padded, scheme.stripped_left, splitting
     )
     return Tokens(ids, offsets, len(starts) - 1), Packed(pool[: starts[-1]], starts)
+
+
+def sacrebleu_signature(metric: Metric, official: Callable[..., Any], references: int) -> str | None:
+    """How sacrebleu signs the score; None where it has no words for what was done to the texts.
+
+    `official` makes sacrebleu's own metric of the settings.
+    """
+    used = [metric.settings(language) for language in metric.languages or (None,)]
+    if metric.text or any(each != used[0] for each in used):
+        return None
+    made = official(**used[0])
+    made.num_refs = references
+    return str(made.get_signature())

@@ -18,6 +18,7 @@ from metassay.perturbations.base import (
     KeptTexts,
     Perturbation,
     default_perturbations,
+    parse_perturbation,
     parse_perturbations,
 )
 from metassay.perturbations.llm import LlmRewriting
@@ -113,6 +114,7 @@ def make_pairs(
     llm: LlmSettings | None = None,
     kept: KeptTexts | None = None,
     progress: Progress | None = None,
+    strengths: Mapping[str, int] | None = None,
 ) -> Pairs:
     """Perturbs every output of a data set with the methods of its task.
 
@@ -120,10 +122,15 @@ def make_pairs(
     output keeps (None: all that apply). A method that lacks its dictionary does not apply and is noted, or
     with `strict_resources` is an error. `llm` says which language model to ask, and puts `llm` among the
     methods where none is named. What is finished is put into `kept`, and what is there is not made again.
+    `strengths` says how often methods named without parameters make their edit, by their names.
     The same seed gives the same pairs whatever the order of the rows, the number of workers or the methods.
     """
     check_preprocessing(preprocess)
-    methods = _methods(dataset.kind, perturbations, llm)
+    stronger = {name: f"{name}(strength={strength})" for name, strength in (strengths or {}).items()}
+    methods = tuple(
+        parse_perturbation(stronger.get(method.spec, method))
+        for method in _methods(dataset.kind, perturbations, llm)
+    )
     plan = Plan(perturbations is not None, seed, preprocess, workers, strict_resources, progress, kept)
     return made_by(dataset, methods, plan).sample(per_output)
 
@@ -221,6 +228,9 @@ class _Perturb:
         return made
 
 
+_NAME_IT = "--language en, in Python language='en'"
+
+
 def obstacle(method: Perturbation[Any], language: str | None, *, named: bool, strict: bool) -> str | None:
     """Why a method does nothing for a language; None where it works."""
     if method.edits is OutputKind.RANKING:
@@ -234,9 +244,9 @@ def obstacle(method: Perturbation[Any], language: str | None, *, named: bool, st
         if named:
             raise InputError(
                 f"{method.spec} needs to know the language of the outputs.",
-                remedy="Pass --language, such as --language en.",
+                remedy=f"Name it: {_NAME_IT}.",
             )
-        return f"{method.spec} was left out: the language of the outputs is unknown; pass --language"
+        return f"The language is not known, and methods that need it are left out; name it: {_NAME_IT}"
     if language not in method.languages:
         known = ", ".join(sorted(method.languages))
         return f"{method.spec} does not know the language {language}; it knows {known}"

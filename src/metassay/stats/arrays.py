@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, overload
 
@@ -43,6 +43,20 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and math.isnan(value):
         return None
     return value
+
+
+def known_mean(parts: Sequence[FloatArray]) -> FloatArray:
+    """The mean of arrays of one shape, each value over the arrays that have it; NaN where none has.
+
+    >>> known_mean([np.array([1.0, np.nan]), np.array([3.0, 5.0])]).tolist()
+    [2.0, 5.0]
+    """
+    stacked = np.stack(parts)
+    known = ~np.isnan(stacked)
+    count = known.sum(axis=0)
+    total = np.where(known, stacked, 0).sum(axis=0)
+    mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return mean
 
 
 def counting_order(keys: IntArray, groups: int) -> LongArray:

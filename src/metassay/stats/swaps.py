@@ -67,6 +67,19 @@ class Swaps:
         return mask if self.cells is None else np.asarray(self.cells[draw], dtype=np.bool_)
 
 
+def standardised(metrics: FloatArray) -> FloatArray:
+    """Metrics [metrics, systems, segments] with mean 0 and deviation 1 over all cells; 0 if constant.
+
+    Two of them can be exchanged then.
+    """
+    centred = metrics - metrics.mean(axis=(1, 2), keepdims=True)
+    deviation = centred.std(axis=(1, 2), keepdims=True)
+    largest = np.abs(metrics).max(axis=(1, 2), keepdims=True, initial=0.0)
+    varies = deviation > 1e-13 * largest
+    scaled: FloatArray = np.where(varies, centred / np.where(varies, deviation, 1.0), 0.0)
+    return scaled
+
+
 Swapped = Callable[[Swaps], SingleArray]
 """From a block of swaps to differences `[draws, pairs of metrics]`."""
 

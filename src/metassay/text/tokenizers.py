@@ -233,6 +233,38 @@ def spaceless_tokenizer(language: str | None) -> str | None:
     return "zh" if primary(language) == "zh" else "char"
 
 
+_KNOWN = (
+    *("ar:ara:arabic", "bg:bul:bulgarian", "bn:ben:bengali", "bs:bos:bosnian", "ca:cat:catalan"),
+    *("cs:ces:cze:czech", "da:dan:danish", "de:deu:ger:german", "el:ell:gre:greek", "en:eng:english"),
+    *("es:spa:spanish", "et:est:estonian", "eu:eus:baq:basque", "fa:fas:per:persian", "fi:fin:finnish"),
+    *("fr:fra:fre:french", "ga:gle:irish", "gl:glg:galician", "gu:guj:gujarati", "ha:hau:hausa"),
+    *("he:heb:hebrew", "hi:hin:hindi", "hr:hrv:croatian", "hu:hun:hungarian", "hy:hye:armenian"),
+    *("id:ind:indonesian", "is:isl:ice:icelandic", "it:ita:italian", "ja:jpn:japanese", "ka:kat:georgian"),
+    *("kk:kaz:kazakh", "km:khm:khmer", "ko:kor:korean", "lt:lit:lithuanian", "lv:lav:latvian"),
+    *("mk:mkd:macedonian", "ml:mal:malayalam", "mr:mar:marathi", "ms:msa:malay", "my:mya:burmese"),
+    *("nb:nob:bokmål", "ne:nep:nepali", "nl:nld:dut:dutch", "no:nor:norwegian", "pa:pan:punjabi"),
+    *("pl:pol:polish", "ps:pus:pashto", "pt:por:portuguese", "ro:ron:rum:romanian", "ru:rus:russian"),
+    *("sk:slk:slo:slovak", "sl:slv:slovene:slovenian", "sq:sqi:albanian", "sr:srp:serbian"),
+    *("sv:swe:swedish", "sw:swa:swahili", "ta:tam:tamil", "te:tel:telugu", "th:tha:thai"),
+    *("tr:tur:turkish", "uk:ukr:ukrainian", "ur:urd:urdu", "uz:uzb:uzbek", "vi:vie:vietnamese"),
+    *("xh:xho:xhosa", "yue:cantonese", "zh:zho:chi:chinese:mandarin", "zu:zul:zulu"),
+)
+_CODES = {name: names.partition(":")[0] for names in _KNOWN for name in names.split(":")}
+"""The code of a language, by code, three-letter codes and English name."""
+
+
+@functools.cache
+def language_code(named: str) -> str | None:
+    """The tag of a language in lower case, however it was written; None for no language that we know.
+
+    >>> [language_code(name) for name in ("English", "deu", "zh_TW", "pt-BR", "news")]
+    ['en', 'de', 'zh-tw', 'pt-br', None]
+    """
+    first, _, rest = named.strip().lower().replace("_", "-").partition("-")
+    code = _CODES.get(first)
+    return code and "-".join(filter(None, (code, rest)))
+
+
 def primary(language: str | None) -> str:
     """The language of a tag such as `zh-Hant` or `zh_TW`, in lower case; empty where it is not known."""
     return (language or "").lower().replace("_", "-").partition("-")[0]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from metassay.data.context import RowLabel, make_contexts
 from metassay.data.dataset import Dataset
@@ -31,7 +29,7 @@ from metassay.settings import GIVEN, HUMAN, PERTURBED, names_a_source, names_of,
 from metassay.specs import single_parts
 from metassay.store.cache import SharedParts, SharedTexts, cache_folder
 from metassay.store.run import RunFolder, made_with
-from metassay.workflows.assay_result import AssayResult, Found, Plan
+from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs, scored_texts
 from metassay.workflows.pairs import (
     checked,
@@ -44,14 +42,12 @@ from metassay.workflows.pairs import (
     people_side,
     told_apart,
 )
-from metassay.workflows.perturb import described, with_cache
+from metassay.workflows.perturb import chosen_strengths, described, with_cache
 from metassay.workflows.read import Source, as_dataset, read
-from metassay.workflows.run_files import is_done, warnings_as_notes, write_run
+from metassay.workflows.run_files import AUTOMATIC, Found, is_done, run_name, warnings_as_notes, write_run
 from metassay.workflows.settings import AssaySettings
 
 ContextRequest = str | RowLabel
-AUTOMATIC = "metassay-run-<hash>"
-"""As `out`: a folder named after what the run is, so that the same run finds it again."""
 
 
 @takes(AssaySettings)
@@ -81,6 +77,11 @@ def assay(
     `cache` is a folder of scores that runs share, or `off`; default what METASSAY_CACHE names, else none.
     `only` are numbers of batches to score and keep, here, before `PartsDone` is raised.
     `engine`: `ray` or `ray,ADDRESS` has a cluster score the parts, into `out`, which all its machines see.
+
+    >>> few = {"resamples": 20, "permutations": 19, "perturbations": "removal,insertion"}
+    >>> found = assay(read_sample("text"), metrics="rouge1,rougel", contexts=["domain"], **few).to_dict()
+    >>> [row["metric"] for row in found["global"]]
+    ['rouge1', 'rougel']
     """
     data, asked = _source(dataset, asked)
     if only is not None and (out is None or data.kind.ranked):
@@ -93,12 +94,13 @@ def assay(
     data = prepared(data, normalize=asked.normalize, keep_references=keep_references)
     data = told_apart(data) if data.paired else data
     contexts, content = make_contexts(data, asked.contexts), data.content_hash
+    marks = None if out is None else data.marks
     unit, changes = clusters(data, asked.cluster), normalisation(data, asked.normalize)
     human = declared[0] if declared else None
     heard, unheard = people_column(data, asked, human)
     data = data.with_notes(*unheard)
     people = human_column(data, human) if asked.pairs == HUMAN else heard or human
-    counted = people is not None and looks_like_penalties(data, people)
+    counted = people is not None and looks_like_penalties(people, data.outputs[people].to_numpy())
     perturbed = asked.pairs != "human"
     plan = Plan(
         asked,
@@ -116,7 +118,8 @@ def assay(
         seed=seed,
     )
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": content}
-    run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
+    place = run_name(identity) if out == AUTOMATIC else out
+    run = None if place is None else RunFolder.open(place, identity, data=marks)
     shared, known = cache_folder(cache), made_with(data.languages)
     parts, texts = (None, None) if run is None else (run.parts, run.texts(json.dumps(known)))
     cluster = engine_named(engine)
@@ -265,6 +268,7 @@ def _made_by(settings: AssaySettings, sample: Pairs) -> str:
 def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
     """All pairs: brought along, chosen by people, or every applicable perturbation of every output."""
     settings = plan.asked
+    strengths, said = chosen_strengths(data, plan.perturbations, settings.difficulty, plan.heard, plan.seed)
     if data.paired:
         return given_pairs(data)
     if plan.human is not None and settings.pairs == "human":
@@ -281,16 +285,12 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
         llm=None if judged_by_model and plan.perturbations is None else how.llm,
         kept=how.texts,
         progress=None if how.progress is None else partial(how.progress, "perturbing"),
+        strengths=strengths,
     )
+    pairs = replace(pairs, notes=(*pairs.notes, *said))
     if not plan.valid_pairs and not data.kind.ranked:
         return pairs
     return checked(pairs, valid_only=plan.valid_pairs)
-
-
-def run_name(identity: Mapping[str, Any]) -> str:
-    """The folder that a run leaves when none was named: the same for the same data and settings."""
-    text = json.dumps(identity, sort_keys=True)
-    return AUTOMATIC.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
 
 
 def demo(
@@ -301,7 +301,11 @@ def demo(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> AssayResult:
-    """Assay the sample that comes with metassay, offline."""
+    """Assay the sample that comes with metassay, offline.
+
+    >>> demo(task="text", out=None).to_dict()["task"]
+    'text'
+    """
     return assay(read_sample(task), seed=seed, workers=workers, out=out, progress=progress)
 
 

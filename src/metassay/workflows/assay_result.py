@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,13 @@ from metassay.data.dataset import Dataset
 from metassay.data.preparation import REASON, neighbours
 from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
-from metassay.meta.contexts.judgements import RIGHT
+from metassay.meta.contexts.judgements import RIGHT, Judgements
 from metassay.meta.contexts.validity import (
     CORRECTED,
     Validity,
     corrected_accuracy,
+    difficulty,
+    edits_of,
     perturbation_validity,
 )
 from metassay.metrics.base import Metric
@@ -28,14 +30,17 @@ from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.validity import LabelError
+from metassay.reporting.html import assay_page
+from metassay.reporting.pages import Page
 from metassay.reporting.reasons import worded
 from metassay.stats.arrays import plain
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import RunFolder, versions
 from metassay.workflows.judging import JudgedPairs, wrong_pairs
+from metassay.workflows.pairs import human_rows
 from metassay.workflows.read import scoring_rows
-from metassay.workflows.run_files import EXAMPLES, RESULT, SCHEMA_VERSION, Result, warnings_as_notes
-from metassay.workflows.settings import AssaySettings
+from metassay.workflows.run_files import EXAMPLES, RESULT, SCHEMA_VERSION, Found, Result, warnings_as_notes
+from metassay.workflows.settings import FIXED, AssaySettings
 
 _RUNS = 0.01  # chance of a warning of runs where there are none
 KIND, SIMULATED = "human_kind", "simulated"
@@ -72,6 +77,8 @@ class Plan:
         del asked["strict_resources"]  # decides whether there is a result, not which
         for name in ("scores", "lower_is_better", "higher_is_better"):
             del asked[name]  # in the signatures of the metrics
+        if self.asked.difficulty == FIXED:
+            del asked["difficulty"]
         return asked | {
             "metrics": [metric.signature for metric in self.metrics],
             "contexts": [context.name for context in self.contexts],
@@ -84,20 +91,7 @@ class Plan:
         }
 
 
-@dataclass(frozen=True)
-class Found:
-    """What carrying out a plan leaves."""
-
-    pairs: Pairs
-    judged: JudgedPairs
-    contextual: ContextualResult
-    prices: Mapping[str, Sequence[float]]
-    """What requests cost, of metrics that are paid for."""
-    labels: Mapping[tuple[str, str | None], LabelError | None]
-    """What readings of pairs say of each method in each language; None where none were read."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AssayResult(Result):
     """Local accuracies, both hypotheses, confounding and a recommendation, for one data set.
 
@@ -106,9 +100,9 @@ class AssayResult(Result):
 
     dataset: Dataset
     plan: Plan
-    find: Callable[[], Found] = field(repr=False)
+    find: Callable[[], Found]
     folder: Path | None = None
-    finished: RunFolder | None = field(default=None, repr=False)
+    finished: RunFolder | None = None
 
     @cached_property
     def _found(self) -> Found:
@@ -142,11 +136,20 @@ class AssayResult(Result):
     def _content(self) -> dict[str, Any]:
         """Computed once: report, tables and the command line all read this one object."""
         if self.finished is not None:
-            kept: dict[str, Any] = self.finished.read_json(RESULT)
-            return kept
+            return dict(self.finished.read_json(RESULT))
         counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
-        corrected = self._corrected()
-        validity = perturbation_validity(self.pairs, self.dataset)
+        judgements = self.judged.judgements.take(self.judged.sampled).select(np.array(self.contextual.ranked))
+        told, corrected = self._told_apart(), self._corrected(judgements)
+        edits = edits_of(self.pairs.frame["output"], self.pairs.frame["worse"])
+        validity = perturbation_validity(self.pairs, self.dataset, edits)
+        by_difficulty = difficulty(
+            judgements,
+            edits[1],
+            None if told is None else (told[0], edits_of(*told[1:])[1]),
+            ties=self.plan.asked.ties,
+            resamples=self.plan.asked.resamples,
+            seed=self.plan.seed,
+        )
         contextual = worded(self.contextual.to_dict(), self.contextual)
         for m, row in enumerate(contextual["global"]):
             row.update(dict.fromkeys(CORRECTED) if corrected is None else plain(corrected[m]))
@@ -167,15 +170,23 @@ class AssayResult(Result):
             "price": {metric: list(price) for metric, price in self._found.prices.items()},
             "validity": self._validity(validity),
             "label_errors": [_label_row(*key, found) for key, found in self._found.labels.items() if found],
+            "difficulty": by_difficulty,
             "valid_pairs_only": self.plan.valid_pairs,
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
             "cluster": {"column": self.judged.unit.column, "why": self.judged.unit.why},
             "warnings": [*contextual["warnings"], *self._runs(), *self._simulated(), *self._counted()],
         }
 
-    def _corrected(self) -> list[dict[str, float]] | None:
+    def _told_apart(self) -> tuple[str, pl.Series, pl.Series] | None:
+        """The human score that is heard, and the texts of every two outputs that it tells apart."""
+        if self.plan.heard is None:
+            return None
+        texts = self.dataset.outputs["output"]
+        better, worse = (texts[rows] for rows in human_rows(self.dataset, self.plan.heard))
+        return self.plan.heard, better, worse
+
+    def _corrected(self, judgements: Judgements) -> list[dict[str, float]] | None:
         """Accuracies corrected for label error; None where some method and language has no pair read."""
-        judgements = self.judged.judgements.take(self.judged.sampled).select(np.array(self.contextual.ranked))
         languages = sorted(set(self.dataset.languages), key=str)
         place = {language: n for n, language in enumerate(languages)}
         spoken = np.array([place[language] for language in self.dataset.languages])[judgements.output]
@@ -249,12 +260,11 @@ class AssayResult(Result):
         rows = [{"column": column, **row} for column, part in parts.items() for row in part["local_accuracy"]]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def examples(self) -> list[dict[str, Any]]:
-        """Pairs that each metric got wrong."""
+    def examples(self) -> dict[str, Any]:
+        """Pairs that some metric got wrong, and how many labels are doubtful."""
         if self.finished is not None:
-            kept: list[dict[str, Any]] = self.finished.read_json(EXAMPLES)
-            return kept
-        return wrong_pairs(self.dataset, self.metrics, self.judged)
+            return dict(self.finished.read_json(EXAMPLES))
+        return wrong_pairs(self.dataset, self.metrics, self.judged, self.plan.contexts)
 
     def cost(self) -> dict[str, float]:
         """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone."""
@@ -264,6 +274,10 @@ class AssayResult(Result):
     def _prompts(self) -> dict[str, str]:
         """What each judge among the metrics is asked."""
         return {metric.spec: metric.prompt_text for metric in self.metrics if isinstance(metric, Judge)}
+
+    def page(self) -> Page:
+        """The answer, the table of all outputs and every chart."""
+        return assay_page(self.to_dict())
 
     def manifest(self) -> dict[str, Any]:
         """What was done, with what, on how much: the same on any machine and number of workers."""

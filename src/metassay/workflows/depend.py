@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.cube import WHOLE, Cube
+from metassay.data.cube import Cube
 from metassay.data.score_files import Scores
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
@@ -25,13 +25,13 @@ from metassay.meta.dependence.results import DependenceReport, MetricDependence,
 from metassay.meta.people.mapped import Trial
 from metassay.meta.people.rated import CONSTANT
 from metassay.metrics.registry import labels_in
-from metassay.reporting.pages import dependence_files
+from metassay.reporting.dependence_page import dependence_files, dependence_page
+from metassay.reporting.pages import Page
 from metassay.settings import names_of, takes
 from metassay.stats.arrays import FloatArray
 from metassay.store.run import RunFolder
 from metassay.workflows.read import Source, read_scores
-from metassay.workflows.run_files import SCHEMA_VERSION, Result
-from metassay.workflows.score import check_target, write_table
+from metassay.workflows.run_files import SCHEMA_VERSION, Result, check_target, write_table
 from metassay.workflows.settings import DependSettings, ScoreReading
 
 PANEL = "the mean of the other metrics"
@@ -84,7 +84,7 @@ def _mean(scores: FloatArray) -> FloatArray:
     return np.asarray(np.divide(sums, known, out=np.full(sums.shape, np.nan), where=known > 0))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DependResult(Result):
     """System dependence of every metric, on one data set or several; `reports` holds each by its name."""
 
@@ -122,10 +122,11 @@ class DependResult(Result):
         ]
         return pl.concat(frames)
 
-    def _repr_html_(self) -> str:
-        from metassay.reporting.html import render_fragment
-
-        return render_fragment({"metrics": self.to_frame().to_dicts()})
+    def page(self) -> Page:
+        """What the page of the run shows."""
+        panel = self.human == PANEL  # the charts speak of people
+        curves = {} if panel else {name: report.curves() for name, report in self.reports.items()}
+        return dependence_page(self.to_dict(), curves)
 
 
 @takes(DependSettings, ScoreReading)
@@ -151,6 +152,15 @@ def depend(
     each. `correct` names a file for the scores as read through f_G and through each system's f_k, both fitted
     to other segments; what that gains and loses is measured on the segments they were not fitted to. `out` is
     a folder for a page to read, the results as JSON and CSV, and the charts.
+
+    >>> rows = [
+    ...     {"seg_id": n, "system": system, "mqm": gap + n % 3, "M": n % 3 + 0.1 * gap}
+    ...     for n in range(30)
+    ...     for system, gap in (("a", 0.0), ("b", -1.0), ("c", -3.0))
+    ... ]
+    >>> found = depend(rows, human="mqm", bootstraps=5, draws=9).to_dict()["metrics"][0]
+    >>> max(found["deviations"], key=found["deviations"].get)
+    'c'
     """
     if asked.panel and asked.human is not None:
         raise InputError("a panel stands where there is no human score.", remedy="Leave out --human.")
@@ -181,7 +191,7 @@ def depend(
         "inputs": dict(scores.hashes),
     }
     threads = default_workers(workers)
-    run = None if out is None else RunFolder.open(out, identity)
+    run = None if out is None else RunFolder.open(out, identity, data=scores.marks)
     if asked.panel:
         reports = panel_reports(scores.cubes, grouping, progress, options)
     else:
@@ -249,8 +259,7 @@ def correct_scores(
 
 
 def _long(cube: Cube, metric: str, values: FloatArray) -> pl.DataFrame:
-    before = "" if cube.dataset == WHOLE else f"{cube.dataset}/"
-    items = [f"{before}{segment}" for segment in cube.segments]
+    items = cube.items
     return pl.DataFrame(
         {
             "item": np.repeat(items, len(cube.systems)),

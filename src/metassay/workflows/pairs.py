@@ -15,8 +15,9 @@ from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit
 from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.contexts.judgements import Contexts, Judgements, density_weights, judge
-from metassay.meta.contexts.people import PeopleSide, RatedSystems
+from metassay.meta.contexts.people import PeopleSide
 from metassay.meta.contexts.prediction import Metadata
+from metassay.meta.contexts.soft_accuracy import RatedSystems
 from metassay.metrics.base import Metric
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, gain_change

@@ -8,26 +8,34 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import normalisation, only_references, prepared
 from metassay.engine.local import Progress, default_workers
+from metassay.errors import InputError, UnknownName
 from metassay.llm.answers import read_prompt
 from metassay.llm.asking import LlmSettings, read_prices
+from metassay.meta.contexts.validity import edits_of
 from metassay.metrics.given import distinct_texts
+from metassay.perturbations.base import Perturbation, default_perturbations, parse_perturbations
 from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.perturbations.words import WordEdit
 from metassay.settings import takes
 from metassay.specs import single_parts
 from metassay.store.run import RunFolder, made_with, versions
 from metassay.workflows.judging import scored_texts
+from metassay.workflows.pairs import human_rows
 from metassay.workflows.read import Source, as_dataset
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
-from metassay.workflows.settings import PerturbSettings
+from metassay.workflows.settings import AS_PEOPLE, FIXED, PerturbSettings
 
 ANSWERS = "llm-answers.jsonl"
 TEXTS = "texts.jsonl"
 """What others must score."""
+STRENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
+SAMPLED_ITEMS = 100
 
 
 def llm_settings(
@@ -62,7 +70,71 @@ def with_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | 
     return replace(llm, cache=run.path / ANSWERS)
 
 
-@dataclass(frozen=True)
+def chosen_strengths(
+    data: Dataset, named: Any, difficulty: str, heard: str | None, seed: int
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """How often methods make their edit, by name, where that is not theirs to say, and a note on it."""
+    if difficulty == FIXED:
+        return {}, ()
+    if difficulty != AS_PEOPLE:
+        raise UnknownName("difficulty", difficulty, (FIXED, AS_PEOPLE))
+    if heard is None:
+        raise InputError(
+            "difficulty is to be as people have it, and nobody is heard here.",
+            remedy="People are heard where texts with human scores are perturbed and not preprocessed.",
+        )
+    texts = data.outputs["output"]
+    better, worse = (texts[rows] for rows in human_rows(data, heard))
+    if better.is_empty():
+        raise InputError(f"{heard} tells no two outputs of an item apart.", remedy="Pass --difficulty fixed.")
+    target = float(np.median(edits_of(better, worse)[1]))
+    chosen = _as_far_apart(data, named, target, seed)
+    edits = [f"{method}: {strength} (median {share:.0%})" for method, (strength, share) in chosen.items()]
+    note = (
+        f"Outputs that {heard} tells apart differ in {target:.0%} of their characters (median). Edits in each"
+        f" copy that come nearest to that: {', '.join(edits) or 'no method leaves their number open'}."
+    )
+    return {method: strength for method, (strength, _) in chosen.items()}, (note,)
+
+
+def _as_far_apart(data: Dataset, named: Any, target: float, seed: int) -> dict[str, tuple[int, float]]:
+    """By method, of `STRENGTHS` the one whose copies have a median edited share nearest to the target.
+
+    A sample of the items decides.
+    """
+    items = data.outputs["item"].unique().sort()
+    few = items.gather_every(max(1, len(items) // SAMPLED_ITEMS))
+    sample = data.where(data.outputs["item"].is_in(few.implode()), reason="not sampled")
+    at_work = default_perturbations(data.kind) if named is None else parse_perturbations(named)
+    methods = [method.spec for method in at_work if _open(method, set(data.languages))]
+    tried: dict[str, list[tuple[int, int, float]]] = {method: [] for method in methods}
+    for strength in STRENGTHS if methods else ():
+        specs = [f"{method}(strength={strength})" for method in methods]
+        made = make_pairs(sample, perturbations=specs, per_output=None, seed=seed)
+        shares = edits_of(made.frame["output"], made.frame["worse"])[1]
+        for spec, own in zip(made.counts, tried.values()):
+            mask = (made.frame["perturbation"] == spec).to_numpy()
+            if mask.any():
+                own.append((strength, int(mask.sum()), float(np.median(shares[mask]))))
+    return {method: _nearest(own, target) for method, own in tried.items() if own}
+
+
+def _nearest(tried: list[tuple[int, int, float]], target: float) -> tuple[int, float]:
+    """Strength and share that come nearest, of (strength, pairs, median share); of two the weaker.
+
+    One that applies to less than half of the outputs that the weakest applies to is left aside.
+    """
+    enough = [(strength, share) for strength, pairs, share in tried if 2 * pairs >= tried[0][1]]
+    return min(enough, key=lambda each: (abs(each[1] - target), each[0]))
+
+
+def _open(method: Perturbation[Any], languages: set[str | None]) -> bool:
+    """Whether a method leaves its strength open, and knows every language of the outputs."""
+    graded = isinstance(method, WordEdit) and method.strength == 1
+    return graded and (method.languages is None or languages <= method.languages)
+
+
+@dataclass(frozen=True, repr=False)
 class PerturbResult(Result):
     """The pairs, and how often each perturbation applied."""
 
@@ -107,6 +179,10 @@ def perturb(
 
     The texts are those that an assay of the same data and settings scores: outputs and all worse copies, also
     those beyond `per_output`, but none of systems that are the reference itself.
+
+    >>> rows = [{"seg_id": 1, "system": "a", "hyp": "red fox", "ref": "the red fox"}]
+    >>> len(perturb(rows, perturbations="removal").to_frame())
+    1
     """
     data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
     named = None if asked.perturbations is None else single_parts(asked.perturbations)

@@ -24,7 +24,8 @@ from metassay.meta.people.meta_metrics.base import TESTS
 from metassay.meta.people.ranking import Compared, Ranking, compare_metrics
 from metassay.meta.people.span_ranking import SPANS, SpanRanking, SpanRatings, rank_spans, span_ratings
 from metassay.metrics.registry import labels_in
-from metassay.reporting.score_pages import ranking_files
+from metassay.reporting.pages import Page
+from metassay.reporting.score_pages import ranking_files, ranking_page
 from metassay.settings import names_of, takes
 from metassay.store.run import RunFolder
 from metassay.workflows.rank_analyses import ANALYSES, analyse
@@ -40,7 +41,7 @@ PEOPLE = "human"
 _CAUTIOUS = "The bootstrap test is cautious: at a level of 5 % it tells equally good metrics apart in 1 %."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RankResult(Result):
     """Rankings of metrics, one per data set, meta-metric and context; their averages; further analyses."""
 
@@ -70,6 +71,10 @@ class RankResult(Result):
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
+    def page(self) -> Page:
+        """What the page of the run shows."""
+        return ranking_page(self.to_dict())
+
 
 @takes(RankSettings, ScoreReading)
 def rank(
@@ -97,6 +102,15 @@ def rank(
     meta-metric `spans` metrics are ranked by the errors they mark: `data` holds those of people (a folder of
     mt-metrics-eval, or a file of spans), and `spans` names a file for each metric, and one for people
     (`human`) where `data` has scores alone. `out` is a folder for the result with its charts.
+
+    >>> rows = [
+    ...     {"seg_id": n, "system": system, "mqm": gap + n % 3, "M": gap + 7 * n % 5, "N": 3 * n % 4 - gap}
+    ...     for n in range(30)
+    ...     for system, gap in (("a", 0.0), ("b", -1.0), ("c", -3.0))
+    ... ]
+    >>> first = rank(rows, human="mqm", significance="none").to_dict()["results"][0]["metrics"][0]
+    >>> first["metric"], first["value"] > 0.9
+    ('M', True)
     """
     wanted = _checked(names_of(asked.analysis), ANALYSES, "analysis")
     _checked([asked.missing], MISSING, "rule for missing scores")
@@ -136,7 +150,7 @@ def rank(
     parts = rated_parts(scores.cubes, scores.human, chosen["metrics"], pairwise=options["pairwise"])
     spotted = {f"{SPANS} {own.dataset}": own.content_hash for own in marked} if marked else {}
     identity = {"command": "rank", "configuration": named | drawing, "inputs": dict(scores.hashes) | spotted}
-    run = None if out is None else RunFolder.open(out, identity)
+    run = None if out is None else RunFolder.open(out, identity, data=scores.marks)
     procedure = Procedure(**drawing, workers=workers)
     told = progress or _silent
     compared = Compared((), [])

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -36,8 +37,9 @@ from metassay.perturbations.validity import foretell
 from metassay.plugins import from_file, own_error
 from metassay.settings import names_of, takes
 from metassay.specs import single_parts
+from metassay.store.run import TIMINGS, RunFolder
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
-from metassay.workflows.settings import CheckSettings, Compared, ScoreReading
+from metassay.workflows.settings import CheckSettings, DependSettings, RankSettings, ScoreReading
 
 __all__ = ["Paths", "Source", "Where", "read", "read_plain"]
 
@@ -86,7 +88,12 @@ ROW = "_place"
 
 
 def read_scores(
-    source: Source, asked: Compared, reading: ScoreReading, *, also: Sequence[str] = (), rated: bool = True
+    source: Source,
+    asked: RankSettings | DependSettings,
+    reading: ScoreReading,
+    *,
+    also: Sequence[str] = (),
+    rated: bool = True,
 ) -> Scores:
     """The scores that a verb compares. `also` names columns beside the metrics that are no human scores;
     with `rated=False` nobody need have rated.
@@ -97,7 +104,10 @@ def read_scores(
     `higher_is_better` those to leave as they are.
     """
     said = Directions(
-        names_of(asked.human), names_of(asked.lower_is_better), names_of(asked.higher_is_better)
+        names_of(asked.human),
+        names_of(asked.lower_is_better),
+        names_of(asked.higher_is_better),
+        clustered=asked.cluster is not None,
     )
     parts = [source] if isinstance(source, Cube) else source
     if isinstance(parts, Sequence) and parts and all(isinstance(part, Cube) for part in parts):
@@ -140,7 +150,7 @@ def _computed(
     return numbered.join(made, on=ROW, how="left", maintain_order="left").drop(ROW), names, notes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckResult(Result):
     """What a data set holds."""
 
@@ -161,18 +171,29 @@ def check(
     asked: CheckSettings,
     *,
     workers: int | None = None,
+    out: str | Path | None = None,
 ) -> CheckResult:
-    """Look at the data before measuring anything; scores a few outputs to estimate an assay's time."""
+    """Look at the data before measuring anything; scores a few outputs to estimate an assay's time.
+
+    `out` is a folder for what was found.
+
+    >>> found = check([{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}])
+    >>> found.to_dict()["outputs"]
+    1
+    """
     data = as_dataset(dataset)
     outputs = data.outputs
     chosen = chosen_metrics(data, asked.metrics, normalisation(data, asked.normalize))
+    looked_at = {"metrics": [metric.signature for metric in chosen], "normalize": asked.normalize}
+    identity = {"command": "check", "configuration": looked_at, "input": data.content_hash}
+    run = None if out is None else RunFolder.open(out, identity)
     counts = Counter(outputs["system"])
     languages = Counter(language or "unknown" for language in data.languages)
     kept = prepared(data, normalize=asked.normalize, keep_references=False)
     with warnings_as_notes() as warned:
         estimate = _estimate(kept, chosen, default_workers(workers))
     forecast = foretell(kept, workers=default_workers(workers))
-    return CheckResult({
+    result = CheckResult({
         "schema_version": SCHEMA_VERSION,
         "task": data.task,
         "task_guess": data.guess,
@@ -193,6 +214,10 @@ def check(
         "estimate": estimate,
         "notes": [*data.notes, *unknown_language(data), *warned],
     })  # fmt: skip
+    if run is not None:
+        timeless = {name: value for name, value in result.content.items() if name != "estimate"}
+        run.finish({"results/check.json": timeless, TIMINGS: estimate})
+    return result
 
 
 def _described(metric: Metric) -> dict[str, Any]:

@@ -5,35 +5,47 @@ What every verb returns: a dict, a table, a picture in a notebook, and notes on 
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.readers.files import checked_path
-from metassay.errors import Counted, InputError, Place
+from metassay.data.readers.files import checked_path, refuse_overwriting
+from metassay.errors import Counted, InputError, Place, UnknownName
 from metassay.metrics.given import GivenScores
 from metassay.metrics.registry import labels_in
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.views import identity
 from metassay.store.cache import basis_of
-from metassay.store.parts import hashed
+from metassay.store.parts import hashed, write_bytes
 from metassay.store.run import MANIFEST, TIMINGS, RunFolder
 from metassay.workflows.pair_table import EXPLORER, OUTPUTS, PAIRS, explorer_frame
 
 if TYPE_CHECKING:
+    from metassay.meta.contexts.assay import ContextualResult
+    from metassay.perturbations.pairs import Pairs
+    from metassay.perturbations.validity import LabelError
+    from metassay.reporting.pages import Chart, Page
     from metassay.workflows.assay_result import AssayResult, Plan
+    from metassay.workflows.judging import JudgedPairs
 
 
 RESULT = "results/assay.json"
 EXAMPLES = "results/examples.json"
+CURVES = "results/curves.json"
+"""The functions behind the charts of system dependence."""
 REPORT = "report.html"
+AUTOMATIC = "metassay-run-<hash>"
+"""As `out`: a folder named after what the run is, so that the same run finds it again."""
 VERDICTS = "results/verdicts.parquet"
 """What judges said of the pairs, in every order that they were asked in: `metassay judge RUN` reads it."""
 
@@ -66,6 +78,25 @@ def assay_run(path: str | Path) -> RunFolder:
     return run
 
 
+def run_name(identity: Mapping[str, Any]) -> str:
+    """The folder that a run leaves when none was named: the same for the same data and settings."""
+    text = json.dumps(identity, sort_keys=True)
+    return AUTOMATIC.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
+
+
+@dataclass(frozen=True)
+class Found:
+    """What carrying out a plan leaves."""
+
+    pairs: Pairs
+    judged: JudgedPairs
+    contextual: ContextualResult
+    prices: Mapping[str, Sequence[float]]
+    """What requests cost, of metrics that are paid for."""
+    labels: Mapping[tuple[str, str | None], LabelError | None]
+    """What readings of pairs say of each method in each language; None where none were read."""
+
+
 def also_deciding(data: Dataset, plan: Plan) -> list[Any]:
     """What decides a run and is neither in its settings nor in the content of its data.
 
@@ -86,7 +117,7 @@ def is_done(run: RunFolder, data: Dataset, plan: Plan, known: Mapping[str, Any])
     for metric in plan.metrics:
         if not metric.cacheable and not isinstance(metric, (GivenScores, *SENTINELS)):
             return False
-    return run.is_finished(basis_of(known, plan.metrics, also_deciding(data, plan)))
+    return run.is_finished(basis_of(known, plan.metrics, [*also_deciding(data, plan), run.data]))
 
 
 def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> None:
@@ -96,7 +127,7 @@ def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> 
     """
     from metassay.reporting.html import render
 
-    beside = also_deciding(result.dataset, result.plan)
+    beside = [*also_deciding(result.dataset, result.plan), run.data]
     content, examples = result.to_dict(), result.examples()
     manifest = result.manifest()
     files: dict[str, Any] = {
@@ -117,9 +148,7 @@ def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> 
     run.finish(files, **manifest, basis=basis_of(known, result.metrics, beside))
 
 
-def report_content(
-    content: dict[str, Any], examples: list[dict[str, Any]], manifest: dict[str, Any]
-) -> dict[str, Any]:
+def report_content(content: dict[str, Any], examples: Any, manifest: dict[str, Any]) -> dict[str, Any]:
     """Everything a report shows."""
     return {**content, "examples": examples, "manifest": manifest}
 
@@ -135,6 +164,40 @@ def judgements_frame(result: AssayResult) -> pl.DataFrame:
     return result.judged.pairs.frame.select("item", "system", "perturbation").with_columns(
         chosen, *outcomes.values()
     )
+
+
+def write_table(frame: pl.DataFrame, path: str | Path) -> None:
+    """A table as Parquet, CSV or JSON lines, by the name's ending, whole or not at all."""
+    content = io.BytesIO()
+    _WRITERS[Path(path).suffix.lower()](frame, content)
+    write_bytes(Path(path), content.getvalue())
+
+
+_WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
+    ".parquet": lambda frame, file: frame.write_parquet(file),
+    ".csv": lambda frame, file: frame.write_csv(file),
+    ".jsonl": lambda frame, file: frame.write_ndjson(file),
+}
+
+
+def check_target(path: str | Path, inputs: Sequence[str]) -> None:
+    """Before hours of work: whether its result can be written there, and replaces nothing that was read."""
+    place = Place(file=str(path))
+    ending = Path(path).suffix.lower()
+    if ending not in _WRITERS:
+        raise InputError(
+            f"cannot tell the format from the ending {ending!r}.",
+            place=place,
+            remedy=f"Use one of: {', '.join(_WRITERS)}.",
+        )
+    try:
+        if not Path(path).parent.is_dir():
+            raise InputError("there is no such folder to write to.", place=place)
+        if Path(path).is_dir():
+            raise InputError("this is a folder; name a file in it.", place=place)
+        refuse_overwriting(path, inputs)
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror}).", place=place) from None
 
 
 SCHEMA_VERSION = 1
@@ -155,10 +218,35 @@ class Result(ABC):
         """The JSON object that the command line prints."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
-    def _repr_html_(self) -> str:
-        from metassay.reporting.html import render_fragment
+    def page(self) -> Page:
+        """What a page shows of the result; by default its tables."""
+        from metassay.reporting.pages import plain_page
 
-        return render_fragment(self.to_dict())
+        return plain_page(type(self).__name__, self.to_dict())
+
+    def charts(self) -> dict[str, Chart]:
+        """The charts of the result by name; a notebook shows each."""
+        return {chart.name: chart for section in self.page().every_section() for chart in section.charts}
+
+    def plot(self, name: str | None = None) -> Chart:
+        """One of the charts, the first where none is named."""
+        known = self.charts()
+        if not known:
+            raise InputError("this result has no chart.", remedy="Its table: to_frame()")
+        if name is not None and name not in known:
+            raise UnknownName("chart", name, known)
+        return known[next(iter(known)) if name is None else name]
+
+    def __repr__(self) -> str:
+        """Two lines: what it holds, and what it says."""
+        from metassay.reporting.pages import in_two_lines
+
+        return in_two_lines(type(self).__name__, self.to_frame(), self.page().lead)
+
+    def _repr_html_(self) -> str:
+        from metassay.reporting.pages import fragment
+
+        return fragment(self.page())
 
 
 @contextmanager

@@ -1,9 +1,8 @@
-"""`score`: metrics per segment and per system."""
+"""`score`: metrics per segment and per system; `align`: outputs beside their references, word by word."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,29 +10,38 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from metassay.data.cells import sorted_ids
 from metassay.data.cube import Cube
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import normalisation, prepared
-from metassay.data.readers.files import refuse_overwriting
+from metassay.data.preparation import normalisation, own_references, prepared
 from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, default_workers, score_rows
-from metassay.errors import InputError, Place, UnknownName
-from metassay.meta.aggregation.scores import Resampling, bootstrap_means, corpus_scores
+from metassay.errors import InputError, UnknownName
+from metassay.meta.aggregation.scores import Resampling, bootstrap_means, corpus_scores, score_intervals
+from metassay.metrics.alignment import Alignment, with_fewest_edits
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.metrics.registry import chosen_metrics
+from metassay.reporting.pages import Page
+from metassay.reporting.score_pages import score_files, score_page
 from metassay.reporting.tables import to_text
 from metassay.reporting.wording import in_labels
 from metassay.settings import takes
-from metassay.store.parts import write_bytes
+from metassay.store.run import RunFolder
 from metassay.workflows.read import Source, as_dataset, scoring_rows
-from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
+from metassay.workflows.run_files import (
+    SCHEMA_VERSION,
+    Result,
+    check_target,
+    warnings_as_notes,
+    write_table,
+)
 from metassay.workflows.settings import ScoreSettings
-from metassay.workflows.system_scores import TESTS, comparisons, cubes_of, row_statistics
+from metassay.workflows.system_scores import TESTS, comparisons, cubes_of, row_statistics, score_statistics
 
 AGGREGATES = ("corpus", "segment", "bootstrap")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScoreResult(Result):
     """Scores of every output (`segments`) and of every system (`systems`)."""
 
@@ -53,15 +61,20 @@ class ScoreResult(Result):
 
     def to_frame(self) -> pl.DataFrame:
         """One row per system and metric."""
-        return pl.DataFrame(self.systems, infer_schema_length=None)
+        rows = [{name: value for name, value in row.items() if name != "official"} for row in self.systems]
+        return pl.DataFrame(rows, infer_schema_length=None)
 
     def to_text(self, form: str) -> str:
         """The systems, then the comparisons if there are any, as `csv`, `latex` or `markdown`."""
         if form == "csv":
-            systems, compared = self.systems, self.comparisons
+            systems, compared = self.to_frame().to_dicts(), self.comparisons
         else:
             systems, compared = in_labels([[_without_signature(r) for r in self.systems], self.comparisons])
         return "\n".join(to_text(table, form) for table in (systems, compared) if table or table is systems)
+
+    def page(self) -> Page:
+        """What a page shows of the scores and their comparisons."""
+        return score_page(self.to_dict())
 
 
 @takes(ScoreSettings)
@@ -71,12 +84,18 @@ def score(
     *,
     seed: int = 0,
     workers: int | None = None,
+    out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> ScoreResult:
     """Score every output and every system.
 
     `aggregate` names any of corpus, segment and bootstrap; `test` (bootstrap or randomization) compares all
-    pairs of systems; `per_segment` writes the long table of segment scores.
+    pairs of systems; `per_segment` writes the long table of segment scores. Intervals are those of the first
+    aggregation, over `resamples` resamples of segments. `out` is a folder for all of it.
+
+    >>> rows = [{"seg_id": 1, "system": "a", "hyp": "the red fox ran off", "ref": "the red fox ran away"}]
+    >>> [row["corpus"] for row in score(rows, metrics="ter").to_dict()["systems"]]
+    [20.0]
     """
     for name in asked.aggregate:
         if name not in AGGREGATES:
@@ -87,6 +106,7 @@ def score(
     if asked.per_segment is not None:
         check_target(asked.per_segment, data.files)
     chosen = chosen_metrics(data, asked.metrics, normalisation(data, asked.normalize))
+    run = None if out is None else _open(out, data, asked, chosen, seed)
     with warnings_as_notes() as notes:
         statistics, scores = _scored(chosen, scoring_rows(data), workers, progress)
     segments = _long_table(data, chosen, scores)
@@ -98,14 +118,34 @@ def score(
         ({"group": cube.dataset} if several else {}) | row
         for metric in chosen
         for cube in cubes
-        for row in _systems(cube, metric, asked.aggregate, seed, ranking=data.kind.ranked)
+        for row in _systems(cube, metric, asked, seed, data)
     ]
     found = (
         comparisons(cubes, chosen, asked.test, draws=asked.draws, seed=seed, several=several)
         if asked.test is not None
         else []
     )
-    return ScoreResult(segments, systems, found, (*data.notes, *notes))
+    result = ScoreResult(segments, systems, found, (*data.notes, *_doubts(data), *notes))
+    if run is not None:
+        run.finish(score_files(result.to_dict(), result.to_frame(), segments))
+    return result
+
+
+def _open(
+    out: str | Path, data: Dataset, asked: ScoreSettings, metrics: Sequence[Metric], seed: int
+) -> RunFolder:
+    """The run folder of these settings on this data; another run's is refused."""
+    chosen = {"metrics": [metric.signature for metric in metrics], "seed": seed}
+    configuration = {name: value for name, value in asked.to_dict().items() if name != "per_segment"} | chosen
+    identity = {"command": "score", "configuration": configuration, "input": data.content_hash}
+    return RunFolder.open(out, identity, data=data.marks)
+
+
+def _doubts(data: Dataset) -> list[str]:
+    """A word on systems that are the reference itself."""
+    own = own_references(data)
+    said = "Scored as systems, though their outputs are the reference itself"
+    return [f"{said}: {', '.join(own)}. Leave them out with --drop-references."] if own else []
 
 
 def _scored(
@@ -132,63 +172,49 @@ def _long_table(data: Dataset, metrics: Sequence[Metric], scores: Mapping[str, S
     )
 
 
-def write_table(frame: pl.DataFrame, path: str | Path) -> None:
-    """A table as Parquet, CSV or JSON lines, by the name's ending, whole or not at all."""
-    content = io.BytesIO()
-    _WRITERS[Path(path).suffix.lower()](frame, content)
-    write_bytes(Path(path), content.getvalue())
-
-
-_WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
-    ".parquet": lambda frame, file: frame.write_parquet(file),
-    ".csv": lambda frame, file: frame.write_csv(file),
-    ".jsonl": lambda frame, file: frame.write_ndjson(file),
-}
-
-
-def check_target(path: str | Path, inputs: Sequence[str]) -> None:
-    """Before hours of work: whether its result can be written there, and replaces nothing that was read."""
-    place = Place(file=str(path))
-    ending = Path(path).suffix.lower()
-    if ending not in _WRITERS:
-        raise InputError(
-            f"cannot tell the format from the ending {ending!r}.",
-            place=place,
-            remedy=f"Use one of: {', '.join(_WRITERS)}.",
-        )
-    try:
-        if not Path(path).parent.is_dir():
-            raise InputError("there is no such folder to write to.", place=place)
-        if Path(path).is_dir():
-            raise InputError("this is a folder; name a file in it.", place=place)
-        refuse_overwriting(path, inputs)
-    except OSError as error:
-        raise InputError(f"cannot be written ({error.strerror}).", place=place) from None
-
-
 def _systems(
-    cube: Cube, metric: Metric, aggregate: Sequence[str], seed: int, *, ranking: bool
+    cube: Cube, metric: Metric, asked: ScoreSettings, seed: int, data: Dataset
 ) -> list[dict[str, Any]]:
-    """The scores of each system of a test set."""
+    """The scores of each system of a test set, with the interval of the first aggregation asked for."""
+    aggregate, resampling = asked.aggregate, Resampling(asked.resamples, seed=seed)
     corpora, bootstraps = [np.nan] * len(cube.systems), [np.nan] * len(cube.systems)
     if isinstance(metric, StatisticsMetric):
         corpora = corpus_scores(cube, metric).tolist()
         if "bootstrap" in aggregate:
             bootstraps = bootstrap_means(cube, metric, Resampling(seed=seed)).tolist()
+    statistics, from_statistics = score_statistics(cube, metric, means=next(iter(aggregate), "") == "segment")
+    low, high = score_intervals(statistics, from_statistics, cube.dataset, resampling)
     rows = []
     for k, system in enumerate(cube.systems):
         segment = _mean(cube.metrics[metric.spec][k])
         # of rankings, the mean over judged topics is what trec_eval prints as `all`
-        corpus = segment if ranking else _plain(corpora[k])
+        corpus = segment if data.kind.ranked else _plain(corpora[k])
         found = {"corpus": corpus, "segment": segment, "bootstrap": _plain(bootstraps[k])}
         wanted = {name: value if name in aggregate else None for name, value in found.items()}
-        rows.append({"system": system, "metric": metric.spec, "signature": metric.signature} | wanted)
+        rows.append({
+            "system": system,
+            "metric": metric.spec,
+            "signature": metric.signature,
+            **wanted,
+            "low": _plain(low[k]),
+            "high": _plain(high[k]),
+            "official": _official(cube, metric, k, data),
+        })  # fmt: skip
     return rows
+
+
+def _official(cube: Cube, metric: Metric, system: int, data: Dataset) -> dict[str, Any] | None:
+    """What the official program prints beside the corpus score of a system."""
+    if not isinstance(metric, StatisticsMetric) or "references" not in data.outputs.columns:
+        return None
+    counts = data.outputs["references"].list.len().unique()
+    sums = np.nansum(cube.statistics[metric.spec][system], axis=0)
+    return metric.official(sums, int(counts[0]) if len(counts) == 1 else -1)
 
 
 def _without_signature(row: Mapping[str, Any]) -> dict[str, Any]:
     """Signatures are too wide for a page."""
-    return {name: value for name, value in row.items() if name != "signature"}
+    return {name: value for name, value in row.items() if name not in {"signature", "official"}}
 
 
 def _mean(scores: Scores) -> float | None:
@@ -198,3 +224,50 @@ def _mean(scores: Scores) -> float | None:
 
 def _plain(score: float) -> float | None:
     return None if np.isnan(score) else float(score)
+
+
+@dataclass(frozen=True, repr=False)
+class AlignResult(Result):
+    """Of each system, its items in their order, each with the words of both sides beside each other."""
+
+    systems: Mapping[str, Mapping[str, Alignment]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of `metassay align`."""
+        return {"schema_version": SCHEMA_VERSION, "alignments": self.to_frame().to_dicts()}
+
+    def to_frame(self) -> pl.DataFrame:
+        """`system, item, kind, reference, output`, a row for each word."""
+        rows = [
+            (system, item, step.kind, step.reference, step.output)
+            for system, items in self.systems.items()
+            for item, alignment in items.items()
+            for step in alignment.steps
+        ]
+        names = ("system", "item", "kind", "reference", "output")
+        return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+
+
+def align(
+    dataset: Dataset | Source, *, characters: bool = False, normalize: str | None = None
+) -> AlignResult:
+    """Align each output with its reference, word by word (or character by character), by the fewest edits.
+
+    Of several references the one with the fewest edits counts.
+    """
+    data = prepared(as_dataset(dataset), normalize=normalize, keep_references=True)
+    if "references" not in data.outputs.columns or data.kind.ranked:
+        raise InputError("to align outputs takes references.")
+    found: dict[str, dict[str, Alignment]] = {system: {} for system in data.systems}
+    texts = data.outputs.select("item", "system", "output", "references")
+    place = {item: number for number, item in enumerate(sorted_ids(data.items))}
+    for item, system, output, references in sorted(texts.iter_rows(), key=lambda row: place[row[0]]):
+        sides = [_tokens(text, characters=characters) for text in (output, *references)]
+        found[system][item] = min(
+            (with_fewest_edits(side, sides[0]) for side in sides[1:]), key=lambda each: each.edits
+        )
+    return AlignResult(found)
+
+
+def _tokens(text: str, *, characters: bool) -> list[str]:
+    return list(text.strip()) if characters else text.split()

@@ -12,6 +12,8 @@ from typing import Annotated, Any
 from metassay.settings import DATA, PERTURBED, Named, Reading, Settings, assignments, option, several
 from metassay.specs import split_list
 
+FIXED, AS_PEOPLE = "fixed", "people"
+"""How far copies are from their outputs: as each method has it, or as outputs that people tell apart are."""
 TESTS, SCORES, PAIRS = "Tests", "Scores", "Pairs"
 MetricChoice = Any
 """Specs as one text or several, `Metric` objects, functions, or any mixture; None for the task's own."""
@@ -35,7 +37,8 @@ class CheckSettings(Settings):
     """What `check` looks at."""
 
     metrics: Annotated[
-        MetricChoice, option("Comma-separated; default those of the task.", kind=str | None)
+        MetricChoice,
+        option("Comma-separated; default those of the task.", "--metrics", "-m", kind=str | None),
     ] = None
     normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
 
@@ -45,7 +48,8 @@ class AssaySettings(Settings):
     """How an assay is made."""
 
     metrics: Annotated[
-        MetricChoice, option("Comma-separated; default those of the task.", kind=str | None)
+        MetricChoice,
+        option("Comma-separated; default those of the task.", "--metrics", "-m", kind=str | None),
     ] = None
     contexts: Annotated[
         Any, several("A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT")
@@ -54,6 +58,9 @@ class AssaySettings(Settings):
         None
     )
     per_output: Annotated[int, option("Perturbations per output.", least=1, most=10_000)] = 4
+    difficulty: Annotated[
+        str, option("fixed, or people: edits enough to be as far apart as outputs that people tell apart.")
+    ] = FIXED
     cluster: Annotated[
         str | None, option("Column of the independent unit; default document, chapter, speaker or the item.")
     ] = None
@@ -97,7 +104,8 @@ class ScoreSettings(Settings):
     """What is scored, and how it is summed up."""
 
     metrics: Annotated[
-        MetricChoice, option("Comma-separated; default those of the task.", kind=str | None)
+        MetricChoice,
+        option("Comma-separated; default those of the task.", "--metrics", "-m", kind=str | None),
     ] = None
     aggregate: Annotated[
         Sequence[str],
@@ -112,6 +120,7 @@ class ScoreSettings(Settings):
     draws: Annotated[
         int | None, option("Draws of the test; default 1000 and 10000.", metavar="N", least=1)
     ] = None
+    resamples: Annotated[int, option("Resamples of the intervals.", metavar="N", least=2)] = 1000
     normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
     keep_references: Annotated[
         bool,
@@ -145,7 +154,7 @@ class AggregateSettings(Settings):
 
     metrics: Annotated[
         MetricChoice,
-        option("Comma-separated; default bleu,chrf, for speech wer,cer.", kind=str | None),
+        option("Comma-separated; default bleu,chrf, for speech wer,cer.", "--metrics", "-m", kind=str | None),
     ] = None
     resamples: Annotated[int, option("Resamples of the bootstrap.", least=2)] = 1000
     size: Annotated[int, option("Segments in each resample.", least=1)] = 1000
@@ -166,7 +175,13 @@ class Compared(Settings):
     ] = None
     metrics: Annotated[
         MetricChoice,
-        option("Only these, comma-separated; ours are computed from texts.", kind=str | None, panel=SCORES),
+        option(
+            "Only these, comma-separated; ours are computed from texts.",
+            "--metrics",
+            "-m",
+            kind=str | None,
+            panel=SCORES,
+        ),
     ] = None
     lower_is_better: Annotated[
         Named, option("Columns to turn around, comma-separated.", kind=str, panel=SCORES)

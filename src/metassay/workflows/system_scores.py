@@ -24,7 +24,8 @@ from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
 from metassay.meta.aggregation.scores import Resampling
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.metrics.registry import MetricChoice, chosen_metrics
-from metassay.reporting.score_pages import aggregation_files
+from metassay.reporting.pages import Page
+from metassay.reporting.score_pages import aggregation_files, aggregation_page
 from metassay.settings import takes
 from metassay.stats.arrays import FloatArray, map_blocks
 from metassay.stats.multiplicity import holm
@@ -132,7 +133,7 @@ def comparisons(
 
 
 def _between_systems(cube: Cube, metric: Metric, test: str, draws: int, seed: int) -> list[dict[str, Any]]:
-    statistics, from_statistics = _statistics(cube, metric)
+    statistics, from_statistics = score_statistics(cube, metric)
     common = ~np.isnan(statistics).any(axis=(0, 2))
     if len(cube.systems) < 2 or not common.any():
         return []
@@ -156,9 +157,12 @@ def _between_systems(cube: Cube, metric: Metric, test: str, draws: int, seed: in
     ]
 
 
-def _statistics(cube: Cube, metric: Metric) -> tuple[FloatArray, FromStatistics]:
-    """Statistics [systems, segments, s], NaN where a system has no (defined) score, and their score."""
-    if isinstance(metric, StatisticsMetric):
+def score_statistics(cube: Cube, metric: Metric, *, means: bool = False) -> tuple[FloatArray, FromStatistics]:
+    """Statistics [systems, segments, s], NaN where a system has no (defined) score, and their score.
+
+    The score is that of the corpus; with `means`, and where there is none, the mean over segments.
+    """
+    if isinstance(metric, StatisticsMetric) and not means:
         return cube.statistics[metric.spec], metric.from_statistics
     scores = cube.metrics[metric.spec]
     statistics = mean_statistics(scores)
@@ -170,7 +174,7 @@ def _plain(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AggregateResult(Result):
     """Scores under the three aggregations (`aggregation.systems`) and the analyses of them."""
 
@@ -193,6 +197,10 @@ class AggregateResult(Result):
         ]
         return pl.DataFrame([row | more for row, more in zip(rows, errors)], infer_schema_length=None)
 
+    def page(self) -> Page:
+        """What the page of the run shows."""
+        return aggregation_page(self.to_dict())
+
 
 @takes(AggregateSettings)
 def aggregate(
@@ -209,6 +217,15 @@ def aggregate(
     `bootstrap` scores are means over `resamples` resamples of `size` segments; `repeats` is how often the
     analyses on few segments are drawn. Metrics must have sufficient statistics. `out` is a folder for the
     result with its page.
+
+    >>> rows = [
+    ...     {"seg_id": n, "system": system, "hyp": f"{word} red fox {n}", "ref": f"the red fox {n}"}
+    ...     for n in range(5)
+    ...     for system, word in (("a", "that"), ("b", "no"))
+    ... ]
+    >>> found = aggregate(rows, metrics="ter", resamples=20, repeats=20).to_dict()["systems"][0]
+    >>> found["system"], round(found["corpus"], 1)
+    ('a', 25.0)
     """
     data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
     if not data.kind.aggregated:
@@ -231,7 +248,7 @@ def _open(
     """The run folder of these settings on this data; another run's is refused."""
     chosen = {"metrics": [metric.signature for metric in metrics], "seed": seed}
     identity = {"configuration": asked.to_dict() | chosen, "input": data.content_hash}
-    return RunFolder.open(out, {"command": "aggregate", **identity})
+    return RunFolder.open(out, {"command": "aggregate", **identity}, data=data.marks)
 
 
 def _with_statistics(data: Dataset, metrics: MetricChoice) -> tuple[StatisticsMetric, ...]:

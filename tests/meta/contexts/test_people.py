@@ -8,7 +8,8 @@ from scipy.stats import kendalltau
 
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.meta.contexts.people import PeopleSide, RatedSystems
+from metassay.meta.contexts.people import PeopleSide
+from metassay.meta.contexts.soft_accuracy import RatedSystems
 from metassay.meta.contexts.validity import corrected_accuracy
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.reporting.reasons import worded
@@ -73,6 +74,23 @@ def test_spa_is_that_of_the_public_function_and_its_mean_over_test_sets() -> Non
         values = [soft_pairwise_accuracy(each.human, each.metrics[m]) for each in (first, second)]
         assert row["spa"] == pytest.approx(np.mean(values), abs=1e-12)
     assert (people["systems"], people["segments"]) == (8, 120)
+
+
+def test_by_spa_equals_are_named_together_and_a_metric_of_noise_apart() -> None:
+    """`a` and `b` see people's scores equally well, `c` and `d` are noise: on 300 segments that is clear."""
+    rng = np.random.default_rng(8)
+    human = rng.normal(size=(8, 300)) + np.arange(8)[:, None] / 5
+    seen = human + rng.normal(size=(2, 8, 300)) / 2
+    side = PeopleSide(
+        "mqm",
+        made(rng, (0.6,) * 4),
+        [],
+        [RatedSystems(human, np.concatenate([seen, rng.normal(size=(2, 8, 300))]), np.arange(300))],
+    )
+    result = assay_pairs(made(rng, (0.8,) * 4), [], people=side, resamples=400).to_dict()
+    assert set(result["people"]["by_spa"]["top_group"]) == {"a", "b"}
+    assert {row["worse"] for row in result["claims"]["spa"]} == {"c", "d"}
+    assert all(row["p"] <= 0.05 for row in result["claims"]["spa"])
 
 
 def test_a_metric_with_gaps_has_the_spa_of_the_segments_it_scored() -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from statistics import median, quantiles
+
+import numpy as np
 import polars as pl
 import pytest
 
 from metassay.data.dataset import Dataset
-from metassay.meta.contexts.validity import perturbation_validity, to_frame
+from metassay.meta.contexts.judgements import Judgements
+from metassay.meta.contexts.validity import BINS, difficulty, perturbation_validity, to_frame
 from metassay.perturbations.pairs import make_pairs
 
 
@@ -47,3 +52,57 @@ def test_a_method_that_never_applies_has_no_distance() -> None:
     data = Dataset("mt", pl.DataFrame({"item": ["1"], "system": ["s"], "output": ["word"]}))
     (row,) = perturbation_validity(make_pairs(data, perturbations=["removal"]), data)
     assert (row.applied, row.pairs, row.edit_distance) == (0, 0, None)
+
+
+def judged(seed: int = 0, pairs: int = 400) -> tuple[Judgements, np.ndarray]:
+    """Two metrics on pairs of 40 items: one that is right where much was edited, one that tosses a coin."""
+    rng = np.random.default_rng(seed)
+    shares = rng.integers(1, 60, pairs) / 100
+    right = np.stack([rng.random(pairs) < 0.3 + shares, rng.random(pairs) < 0.5])
+    item = rng.integers(0, 40, pairs)
+    methods = np.zeros(pairs, dtype=int)
+    outcome = np.where(right, 1, -1)
+    return Judgements(("sees", "tosses"), ("removal",), outcome, item, item, item, methods), shares
+
+
+def test_accuracy_by_difficulty_is_that_of_each_part_counted_by_hand() -> None:
+    judgements, shares = judged()
+    found = difficulty(judgements, shares, None, ties="strict", resamples=200, seed=0)
+    assert found is not None
+    assert len(found["bins"]) == BINS
+    assert sum(part["pairs"] for part in found["bins"]) == len(shares)
+    ends = [(part["low"], part["high"]) for part in found["bins"]]
+    assert all(here[1] < there[0] for here, there in pairwise(ends))  # equal shares lie in one part
+    for row in found["accuracy"]:
+        low, high = ends[row["bin"]]
+        own = (shares >= low) & (shares <= high)
+        m = judgements.metrics.index(row["metric"])
+        frame = pl.DataFrame({"item": judgements.item[own], "right": judgements.outcome[m][own] == 1})
+        by_item = frame.group_by("item").agg(pl.col("right").mean())
+        assert row["accuracy"] == pytest.approx(by_item["right"].mean(), abs=1e-12)
+        assert (row["pairs"], row["items"]) == (own.sum(), by_item.height)
+        assert row["low"] <= row["accuracy"] <= row["high"]
+    sees = [row["accuracy"] for row in found["accuracy"] if row["metric"] == "sees"]
+    assert sees[-1] - sees[0] > 0.3
+
+
+def test_pairs_of_one_difficulty_have_no_curve() -> None:
+    judgements, shares = judged(pairs=60)
+    assert difficulty(judgements, np.full(60, 0.2), None, ties="strict", resamples=9, seed=0) is None
+    few = difficulty(judgements, shares, None, ties="strict", resamples=9, seed=0)
+    assert few is not None
+    assert len(few["bins"]) == 3  # twenty pairs each
+    few_pairs = judgements.take(np.arange(39)), shares[:39]
+    assert difficulty(*few_pairs, None, ties="strict", resamples=9, seed=0) is None
+
+
+def test_people_stand_on_the_same_axis() -> None:
+    judgements, shares = judged()
+    apart = np.random.default_rng(1).random(101)
+    found = difficulty(judgements, shares, ("mqm", apart), ties="strict", resamples=9, seed=0)
+    assert found is not None
+    quarters = quantiles(apart.tolist(), n=4, method="inclusive")
+    people = found["people"]
+    assert [people[key] for key in ("low", "median", "high")] == pytest.approx(quarters)
+    assert (people["human"], people["pairs"]) == ("mqm", 101)
+    assert found["median"] == pytest.approx(median(shares.tolist()))

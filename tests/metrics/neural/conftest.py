@@ -20,6 +20,15 @@ TEXTS = [
     "birds",
 ]
 
+SMALL = {
+    "hidden_size": 16,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "vocab_size": 64,
+    "initializer_range": 0.4,
+}
+
 
 @pytest.fixture(scope="session")
 def torch():
@@ -115,3 +124,29 @@ def comet_folder(tmp_path_factory, encoder, torch, transformers):
         return folder, state
 
     return write
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory, encoder, torch):
+    """A function that saves a model beside the tiny tokenizer and returns the folder."""
+
+    def save(model, **files):
+        folder = tmp_path_factory.mktemp("model")
+        model.save_pretrained(folder)
+        (folder / "tokenizer.json").write_text((encoder / "tokenizer.json").read_text())
+        for name, content in files.items():
+            path = folder / name.replace("__", "/")
+            path.parent.mkdir(exist_ok=True)
+            path.with_suffix(".json").write_text(json.dumps(content))
+        return folder
+
+    torch.manual_seed(3)
+    return save
+
+
+@pytest.fixture(scope="session")
+def bert(tiny, transformers):
+    config = transformers.XLMRobertaConfig(**SMALL, max_position_embeddings=40, pad_token_id=1)
+    model = transformers.XLMRobertaModel(config).eval()
+    pooling = {"1_Pooling__config": {"pooling_mode_mean_tokens": True, "word_embedding_dimension": 16}}
+    return tiny(model, **pooling), model

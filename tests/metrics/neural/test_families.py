@@ -8,19 +8,11 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.metrics.neural.conftest import SMALL
 
 from metassay.errors import Counted, InputError, UnknownName
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
-
-SMALL = {
-    "hidden_size": 16,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "vocab_size": 64,
-    "initializer_range": 0.4,
-}
 
 
 def scored(spec: str, batch: Batch) -> np.ndarray:
@@ -36,32 +28,6 @@ def ids_of(folder, text: str, *, special: bool = True) -> list[int]:
     made.no_padding()
     made.no_truncation()
     return made.encode(text, add_special_tokens=special).ids
-
-
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory, encoder, torch):
-    """A function that saves a model beside the tiny tokenizer and returns the folder."""
-
-    def save(model, **files):
-        folder = tmp_path_factory.mktemp("model")
-        model.save_pretrained(folder)
-        (folder / "tokenizer.json").write_text((encoder / "tokenizer.json").read_text())
-        for name, content in files.items():
-            path = folder / name.replace("__", "/")
-            path.parent.mkdir(exist_ok=True)
-            path.with_suffix(".json").write_text(json.dumps(content))
-        return folder
-
-    torch.manual_seed(3)
-    return save
-
-
-@pytest.fixture(scope="session")
-def bert(tiny, transformers):
-    config = transformers.XLMRobertaConfig(**SMALL, max_position_embeddings=40, pad_token_id=1)
-    model = transformers.XLMRobertaModel(config).eval()
-    pooling = {"1_Pooling__config": {"pooling_mode_mean_tokens": True, "word_embedding_dimension": 16}}
-    return tiny(model, **pooling), model
 
 
 def bertscore_by_hand(torch, model, output, reference, layer, idf=lambda _: 1.0):

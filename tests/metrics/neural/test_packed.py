@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 import shutil
-import warnings
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from metassay.errors import Counted
+from metassay.metrics.base import Shared
 from metassay.metrics.registry import parse_metric
 
 MORE = [" ".join(["birds", "the", "<pad>", "cat", "red"][i % 5] for i in range(n)) for n in range(30)]
@@ -35,11 +38,9 @@ def test_packed_vectors_are_the_padded_ones(comet_folder, torch, pool, norm) -> 
 
     folder, _ = comet_folder("regression_metric", pool=pool, layer_norm=norm)
     network = SeparateNetwork(comet_files(str(folder)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Counted)
-        padded = network.vectors(MORE).numpy()
-        packs(network, torch)
-        packed = network.vectors(MORE).numpy()
+    padded = network.vectors(MORE)[0].numpy()
+    packs(network, torch)
+    packed = network.vectors(MORE)[0].numpy()
     assert len({tuple(row) for row in padded.round(4).tolist()}) > 15
     assert packed == pytest.approx(padded, abs=1e-5)
 
@@ -51,13 +52,13 @@ def test_packed_unified_scores_are_the_padded_ones(comet_folder, torch) -> None:
     folder, _ = comet_folder("unified_metric", layer_transformation="sparsemax_patch")
     network = UnifiedNetwork(comet_files(str(folder)))
     cases = [(a, b, c) for a, b, c in zip(MORE, MORE[3:], MORE[7:])]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Counted)
-        padded = network.scores(cases, ("src", "ref", "all"))
-        packs(network, torch)
-        packed = network.scores(cases, ("src", "ref", "all"))
-    for name, scores in padded.items():
-        assert packed[name] == pytest.approx(scores, abs=1e-5)
+    padded = network.read(cases, ("src", "ref", "all"), Shared())
+    packs(network, torch)
+    packed = network.read(cases, ("src", "ref", "all"), Shared())
+    for name, readings in padded.items():
+        scores = [one.score for one in readings]
+        assert np.std(scores) > 0.003
+        assert [one.score for one in packed[name]] == pytest.approx(scores, abs=1e-5)
 
 
 def test_packed_bertscore_is_the_padded_one(encoder, torch, transformers, tmp_path) -> None:
@@ -71,11 +72,9 @@ def test_packed_bertscore_is_the_padded_one(encoder, torch, transformers, tmp_pa
     shutil.copy(encoder / "tokenizer.json", tmp_path)
     pairs = list(zip(MORE, MORE[4:] + MORE[:4]))
     network = TokenVectors(tmp_path, "tiny", 2, "float32")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Counted)
-        padded = matched(network, pairs, None, 0.0)
-        packs(network, torch)
-        packed = matched(network, pairs, None, 0.0)
+    padded = matched(network, pairs, None, Shared()).scores
+    packs(network, torch)
+    packed = matched(network, pairs, None, Shared()).scores
     assert padded.std() > 0.05
     assert packed == pytest.approx(padded, abs=1e-5)
 
@@ -101,11 +100,9 @@ def test_packed_bleurt_is_the_padded_one(encoder, torch, transformers, tmp_path)
     (tmp_path / "tokenizer.json").write_text(text.replace('"<s>"', '"[CLS]"').replace('"</s>"', '"[SEP]"'))
     pairs = list(zip(MORE, MORE[4:] + MORE[:4]))
     network = BleurtNetwork(tmp_path, "tiny", "float32", None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Counted)
-        padded = network.score(pairs)
-        packs(network, torch)
-        packed = network.score(pairs)
+    padded = network.score(pairs).scores
+    packs(network, torch)
+    packed = network.score(pairs).scores
     assert padded.std() > 0.05
     assert packed == pytest.approx(padded, abs=1e-5)
 
@@ -118,25 +115,24 @@ def test_tokens_made_ahead_are_those_made_at_once(comet_folder, monkeypatch, siz
 
     folder, _ = comet_folder("regression_metric")
     network = SeparateNetwork(comet_files(str(folder)))
-    with pytest.warns(Counted, match="inputs were longer") as at_once:
-        whole = network.vectors(MORE).numpy()
+    whole, cut = network.vectors(MORE)
     monkeypatch.setattr(tokens, "FIRST_TEXTS", size)
-    monkeypatch.setattr(tokens, "NEXT_TEXTS", size)
+    monkeypatch.setattr(tokens, "GROWTH", 1 + size / 10)
     monkeypatch.setattr(encoder, "tokenised", lambda *a, ahead: tokens.tokenised(*a, ahead=not ahead))
-    with pytest.warns(Counted, match="inputs were longer") as ahead:
-        some = network.vectors(MORE).numpy()
-    assert some == pytest.approx(whole, abs=1e-6)
-    assert [str(one.message) for one in ahead] == [str(one.message) for one in at_once]
+    some, ahead = network.vectors(MORE)
+    assert some.numpy() == pytest.approx(whole.numpy(), abs=1e-6)
+    assert cut.sum() > 5
+    assert (ahead == cut).all()
 
 
 def test_an_error_of_the_tokenizer_made_ahead_is_raised() -> None:
-    from metassay.metrics.neural.tokens import NEXT_TEXTS, tokenised
+    from metassay.metrics.neural.tokens import MOST_TEXTS, tokenised
 
     def broken(texts):
         raise ValueError(texts[0])
 
     with pytest.raises(ValueError, match="longest"):
-        list(tokenised(broken, ["a", "longest", *["b"] * NEXT_TEXTS], ahead=True))
+        list(tokenised(broken, ["a", "longest", *["b"] * MOST_TEXTS], ahead=True))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -167,6 +163,32 @@ def test_packed_states_of_rembert_are_those_of_transformers(torch, transformers,
             alone = model(input_ids=ids, token_type_ids=own).last_hidden_state[0].float()
             here = states[texts.offsets[text] : texts.offsets[text + 1]]
             assert here.numpy() == pytest.approx(alone.numpy(), abs=1e-5 if dtype == "float32" else 0.06)
+
+
+ON_CPU = """
+import numpy as np
+import torch
+from metassay.metrics.neural.packed import SHORT, among_short, by_length
+from metassay.metrics.neural.tokens import Tokens, packed
+
+long = []
+otherwise = lambda projected, batch: long.append(batch.packing.longest) or by_length(projected, batch)
+attend = among_short(torch.zeros(1), 16, otherwise)
+assert attend is not otherwise
+for lengths in ([SHORT, 70, 17, 1], [3, 1], [SHORT + 1, 2]):
+    drawn = torch.randn((sum(lengths), 3, 2, 16), generator=torch.Generator().manual_seed(1))
+    batch = packed(Tokens.of([[5] * n for n in lengths]), np.arange(len(lengths)), 0, torch.from_numpy)
+    np.testing.assert_allclose(attend(drawn, batch), by_length(drawn, batch), atol=1e-5)
+assert long == [SHORT + 1]
+"""
+
+
+def test_attention_among_short_texts_is_attention_of_each(torch) -> None:
+    assert torch is not None
+    if importlib.util.find_spec("triton") is None:
+        pytest.skip("triton comes with torch for GPUs")
+    # it must be told before torch loads it that there is no GPU
+    subprocess.run([sys.executable, "-c", ON_CPU], env={**os.environ, "TRITON_INTERPRET": "1"}, check=True)
 
 
 def test_metrics_are_labelled_as_the_field_spells_them() -> None:

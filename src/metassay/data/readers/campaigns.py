@@ -21,6 +21,7 @@ from metassay.data.columns import is_reserved
 from metassay.data.readers.files import ending, opening, plain_name, read_text
 from metassay.data.readers.jsonlines import check_value
 from metassay.errors import InputError, Place
+from metassay.text.tokenizers import language_code
 
 RATINGS_KEY = ["testset", "lp", "seg_id", "system"]
 MANY_PEOPLE = 30
@@ -28,15 +29,6 @@ MANY_PEOPLE = 30
 ITEM_TYPES = ("TGT", "CHK", "BAD", "REF")
 RATED = ("TGT", "CHK")
 """Of Appraise's kinds of items those that are outputs: the others are made to test the raters."""
-_PAIRS = (
-    *("ara:ar", "ben:bn", "bul:bg", "ces:cs", "dan:da", "deu:de", "ell:el", "eng:en", "est:et", "fas:fa"),
-    *("fin:fi", "fra:fr", "guj:gu", "hau:ha", "heb:he", "hin:hi", "hrv:hr", "hun:hu", "isl:is", "ita:it"),
-    *("jpn:ja", "kaz:kk", "kor:ko", "lav:lv", "lit:lt", "nld:nl", "nob:nb", "pol:pl", "por:pt", "ron:ro"),
-    *("rus:ru", "slk:sk", "slv:sl", "spa:es", "srp:sr", "swa:sw", "swe:sv", "tam:ta", "tha:th", "tur:tr"),
-    *("ukr:uk", "vie:vi", "zho:zh"),
-)
-CODES = dict(pair.split(":") for pair in _PAIRS)
-"""Three-letter language codes, which Appraise uses, and the two-letter ones of language pairs."""
 _LAST_PART = re.compile(r"_#_\d+$")
 
 
@@ -214,7 +206,7 @@ def read_appraise(path: str) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, 
         if kind not in RATED:
             tests += 1
             continue
-        lp = "-".join(CODES.get(code, code) for code in (source, target))
+        lp = "-".join(language_code(code) or code for code in (source, target))
         (value,) = cells.scores(pl.Series("score", [score]), path)
         for system in systems.split("+"):
             key = (lp, f"{document}/{segment}" if document else segment, system)

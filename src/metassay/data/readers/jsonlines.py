@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, the same keys in any order; a key may be absent (null)."""
+"""JSON lines, one object a line, or an array of objects; keys in any order, and one may be absent (null)."""
 
 from __future__ import annotations
 
@@ -36,6 +36,21 @@ def parse_json_lines(text: str, *, file: str) -> pl.DataFrame:
         if not line.strip():
             continue
         records.append(parse_object(line, Place(file=file, line=number)))
+    return _table(records, file)
+
+
+def parse_json_array(text: str, *, file: str) -> pl.DataFrame:
+    """A table from a JSON array of objects."""
+    records = _loaded(text, Place(file=file))
+    for number, record in enumerate(records, start=1):
+        place = Place(file=file, row=number)
+        if not isinstance(record, dict):
+            raise InputError("a JSON object was expected.", place=place)
+        _check_values(record, place)
+    return _table(records, file)
+
+
+def _table(records: list[dict[str, Any]], file: str) -> pl.DataFrame:
     names = list(dict.fromkeys(name for record in records for name in record))
     columns = {name: [record.get(name) for record in records] for name in names}
     return pl.DataFrame({name: _series(name, values, file) for name, values in columns.items()})
@@ -43,8 +58,18 @@ def parse_json_lines(text: str, *, file: str) -> pl.DataFrame:
 
 def parse_object(text: str, place: Place) -> dict[str, Any]:
     """The JSON object in a text, or an error: also for a key that comes twice, and for text that is none."""
+    found = _loaded(text, place)
+    if not isinstance(found, dict):
+        raise InputError("a JSON object was expected.", place=place)
+    if "\\u" in text or any(isinstance(value, list | dict) for value in found.values()):
+        _check_values(found, place)
+    return found
+
+
+def _loaded(text: str, place: Place) -> Any:
+    """What a JSON text says."""
     try:
-        found = json.loads(
+        return json.loads(
             text,
             parse_constant=_refuse_constant,
             parse_float=_finite,
@@ -55,13 +80,11 @@ def parse_object(text: str, place: Place) -> dict[str, Any]:
     except ValueError as error:
         reason = getattr(error, "msg", str(error))
         raise InputError(f"this is not JSON ({reason}).", place=place) from None
-    if not isinstance(found, dict):
-        raise InputError("a JSON object was expected.", place=place)
-    nested = any(isinstance(value, list | dict) for value in found.values())
-    if nested or "\\u" in text:
-        for name, value in found.items():
-            check_value([name, value], replace(place, column=shortened(name)))
-    return found
+
+
+def _check_values(found: dict[str, Any], place: Place) -> None:
+    for name, value in found.items():
+        check_value([name, value], replace(place, column=shortened(name)))
 
 
 def check_value(value: Any, place: Place, depth: int = 0) -> None:

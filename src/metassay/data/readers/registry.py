@@ -180,9 +180,9 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(
         "table",
-        ".csv .tsv .jsonl .parquet",
-        "a row per output (and metric); also .gz and .zst; --quoting none for files like WMT's; "
-        "tables of marked errors (system, category, severity) become MQM",
+        ".csv .tsv .json .jsonl .parquet .xlsx",
+        "a row per output (and metric); also .gz and .zst; commas, tabs, semicolons or bars; --quoting none "
+        "for files like WMT's; tables of marked errors (system, category, severity) become MQM",
         lambda path: is_table(Path(path)),
         _table,
     ),

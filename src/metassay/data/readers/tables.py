@@ -1,10 +1,12 @@
-"""Tables as they stand in files, before anyone asks what their columns mean: CSV, TSV, JSON lines, Parquet.
+"""Tables as they stand in files, before anyone asks what their columns mean: CSV, TSV, JSON, Parquet, Excel.
 
-CSV and TSV are read with quoting (`minimal`) or without (`none`: WMT files are written both ways).
+CSV and TSV are read with quoting (`minimal`) or without (`none`: WMT files are written both ways). What parts
+their fields, the header says: Excel writes semicolons where numbers have a comma.
 """
 
 from __future__ import annotations
 
+import io
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -14,23 +16,30 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metassay.data.readers.files import checked_text, ending, read_bytes
-from metassay.data.readers.jsonlines import parse_json_lines
-from metassay.errors import InputError, Place
+from metassay.data.readers.files import checked_text, ending, opening, read_bytes
+from metassay.data.readers.jsonlines import parse_json_array, parse_json_lines
+from metassay.errors import InputError, MissingBackend, Place
 
 QUOTINGS = ("minimal", "none")
 _TRY_NONE = "Files such as WMT's are written without quoting: try --quoting none."
+PLAIN_TEXT = "If this is plain text, name its reference: --reference FILE OUTPUT…"
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_SEPARATORS = ",\t;|"
+_DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
+_TOLD = re.compile(r"sep=(.)\r?\n")
+"""What Excel writes before the header, to itself."""
 JSON_LINES = (".jsonl", ".ndjson", ".jsonlines")
 PARQUET = (".parquet", ".pq")
-ENDINGS = (*DELIMITERS, *JSON_LINES, *PARQUET)
+EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls")
+ENDINGS = (*DELIMITERS, *JSON_LINES, *PARQUET, *EXCEL)
 PARQUET_MAGIC = b"PAR1"
+_EXACT = 2.0**53  # above it a float is no exact whole number
 _REFUSALS = (OSError, ValueError, TypeError, KeyError, NotImplementedError, OverflowError, MemoryError)
 """What Arrow's Python side raises beside its own errors."""
 
 
 def read_table(path: str, *, quoting: str = "minimal") -> pl.DataFrame:
-    """The table in a CSV, TSV, JSON lines or Parquet file (each also gzip or zstd), or from `-`.
+    """The table in a CSV, TSV, JSON, Parquet (each also gzip or zstd) or Excel file, or from `-`.
 
     The format follows from the name; for standard input and other names, from the first bytes.
     """
@@ -43,6 +52,8 @@ def parse_table(content: bytes, path: str, *, quoting: str = "minimal") -> pl.Da
     kind = ending(path)
     if kind in PARQUET or (kind not in ENDINGS and content.startswith(PARQUET_MAGIC)):
         frame = parse_parquet(content, file=name)
+    elif kind in EXCEL:
+        frame = parse_excel(content, file=name)
     else:
         frame = _parser(kind)(checked_text(content, name), name, quoting)
     if not frame.columns:
@@ -51,19 +62,30 @@ def parse_table(content: bytes, path: str, *, quoting: str = "minimal") -> pl.Da
 
 
 def is_table(path: Path) -> bool:
-    """Whether the name says that a file is a table we read."""
-    return ending(str(path)) in ENDINGS
+    """Whether the name says that a file is a table we read; of JSON, whether it is an array."""
+    kind = ending(str(path))
+    return kind in ENDINGS or (kind == ".json" and "".join(opening(str(path))[:1]).startswith("["))
 
 
 def _parser(kind: str) -> Callable[[str, str, str], pl.DataFrame]:
     def parse(text: str, file: str, quoting: str) -> pl.DataFrame:
         if kind in JSON_LINES or (kind not in DELIMITERS and text.lstrip().startswith("{")):
             return parse_json_lines(text, file=file)
-        header = text.split("\n", 1)[0]
-        delimiter = DELIMITERS.get(kind) or ("\t" if "\t" in header else ",")
+        if kind == ".json" or (kind not in ENDINGS and re.match(r"\s*\[\s*\{", text)):
+            return parse_json_array(text, file=file)
+        delimiter, text = _separated(text, DELIMITERS.get(kind))
         return parse_delimited(text, delimiter=delimiter, quoting=quoting, file=file)
 
     return parse
+
+
+def _separated(text: str, usual: str | None) -> tuple[str, str]:
+    """What parts the fields, and the text without a line that says so: `sep=;`, else the header shows it."""
+    if told := _TOLD.match(text):
+        return told[1], text[told.end() :]
+    header = re.sub(r'"[^"\n]*"', "", text.split("\n", 1)[0])
+    found = max(_SEPARATORS, key=lambda each: (header.count(each), each == usual))
+    return (found if header.count(found) else usual or ","), text
 
 
 def parse_parquet(content: bytes, *, file: str) -> pl.DataFrame:
@@ -95,7 +117,42 @@ def parse_delimited(text: str, *, delimiter: str, quoting: str, file: str) -> pl
     _check_header(header, file)
     if table.height == 1:
         raise _without_rows(file)
-    return table.slice(1).rename(dict(zip(table.columns, header)))
+    table = table.slice(1).rename(dict(zip(table.columns, header)))
+    return _with_points(table) if delimiter == ";" else table
+
+
+def _with_points(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with a point in numbers that have a comma: columns in which every filled cell is a number."""
+    number = rf"{_DECIMAL_COMMA}|^\s*[+-]?\d*\s*$"
+    told = [
+        name
+        for name, cells in table.to_dict().items()
+        if cells.str.contains(_DECIMAL_COMMA).any() and cells.str.contains(number).all()
+    ]
+    return table.with_columns(pl.col(told).str.replace(",", ".", literal=True))
+
+
+def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
+    """The first sheet of an Excel file; its first row names the columns. Whole numbers are integers."""
+    try:
+        import fastexcel
+    except ImportError:
+        raise MissingBackend("fastexcel, which reads Excel files,", extra="excel") from None
+    refusals = (fastexcel.FastExcelError, pl.exceptions.PolarsError, pl.exceptions.PanicException, IndexError)
+    try:
+        found = pl.read_excel(io.BytesIO(content), infer_schema_length=None)
+    except (*refusals, *_REFUSALS) as error:  # an IndexError: there is no sheet
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"this is not an Excel file ({reason}).", place=Place(file=file)) from None
+    if found.is_empty():
+        raise _without_rows(file)
+    whole = [
+        name
+        for name, cells in found.to_dict().items()
+        if cells.dtype == pl.Float64
+        and (cells.is_null() | ((cells == cells.round()) & (cells.abs() < _EXACT))).all()
+    ]
+    return found.with_columns(pl.col(whole).cast(pl.Int64))
 
 
 def _read_by_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame | None:
@@ -128,7 +185,7 @@ def _read_by_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame | N
 def _quotes_whole_fields(text: str, delimiter: str) -> bool:
     """Whether every field is quoted as a whole or has no quote at all."""
     quoted, bare = r'"[^"]*+(?:""[^"]*+)*+"\r?+', rf'[^"{delimiter}\n]*+'
-    return re.fullmatch(rf"(?:(?:{quoted}|{bare})(?:{delimiter}|\n|\Z))*+", text) is not None
+    return re.fullmatch(rf"(?:(?:{quoted}|{bare})(?:{re.escape(delimiter)}|\n|\Z))*+", text) is not None
 
 
 def _inside_cells(table: pl.DataFrame, *characters: str) -> tuple[int, ...]:
@@ -243,5 +300,7 @@ def _ragged(
         remedy = "If the file quotes its fields, try --quoting minimal."
     elif delimiter == "\t":
         remedy = _TRY_NONE
+    elif file.endswith(".txt"):
+        remedy = PLAIN_TEXT
     what = f"{found} {'field' if found == 1 else 'fields'} where the header has {len(header)}."
     return InputError(what, place=Place(file=file, row=row), remedy=remedy)

@@ -213,7 +213,7 @@ def read_parallel(
         segments["source"] = read_lines(source)
     for path, lines in zip([*references, source or ""], segments.values()):
         _check_length(path, lines, size, first)
-    names = [plain_name(path) for path in hypotheses]
+    names = ["standard input" if path == "-" else plain_name(path) for path in hypotheses]
     tables = []
     for path, name in zip(hypotheses, names):
         if names.count(name) > 1:

@@ -20,7 +20,12 @@ from metassay.data.cube import Cube
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.stats.arrays import plain
 from metassay.stats.random import hashed
-from metassay.stats.resampling import bootstrap_scores, from_mean_statistics, mean_statistics
+from metassay.stats.resampling import (
+    FromStatistics,
+    bootstrap_scores,
+    from_mean_statistics,
+    mean_statistics,
+)
 
 AGGREGATIONS = ("corpus", "segment", "bootstrap")
 PREFIXES = {"corpus": "", "segment": "m-", "bootstrap": "x-"}
@@ -138,6 +143,22 @@ def bootstrap_means(cube: Cube, metric: StatisticsMetric, resampling: Resampling
         scores = _bootstrap(cube.dataset, metric, statistics[np.ix_(rows, columns)], resampling)
         means[rows] = scores.mean(axis=1)
     return means
+
+
+def score_intervals(
+    statistics: Scores, from_statistics: FromStatistics, group: str, resampling: Resampling
+) -> tuple[Scores, Scores]:
+    """95 % intervals of the score of each system, by percentiles over resampled segments.
+
+    Statistics are [systems, segments, s], NaN where a system has no (defined) score.
+    """
+    ends = np.full((2, len(statistics)), np.nan)
+    for rows, columns in _same_segments(~np.isnan(statistics[..., 0])):
+        rng = resampling.stream(group, "interval", len(columns))
+        chosen = statistics[np.ix_(rows, columns)]
+        draws = bootstrap_scores(chosen, from_statistics, rng, draws=resampling.resamples)
+        ends[:, rows] = np.quantile(draws, [0.025, 0.975], axis=1)
+    return ends[0], ends[1]
 
 
 def _same_segments(present: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -113,8 +113,8 @@ class ContextualResult:
     @cached_property
     def _claims(self) -> Row:
         names = [self.metrics[m] for m in self.ranked]
-        family = None if self.people is None else self.people.family()
-        return claim_entry(self.columns, self.whole, self._predictions, self.confounding, names, family)
+        families = [] if self.people is None else self.people.families(self._accurate)
+        return claim_entry(self.columns, self.whole, self._predictions, self.confounding, names, families)
 
     @cached_property
     def _accurate(self) -> list[str]:

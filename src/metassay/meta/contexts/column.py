@@ -182,16 +182,18 @@ def study_column(
 
 
 def study_intervals(
-    judgements: Judgements, contexts: Contexts, method: Method
+    judgements: Judgements, contexts: Contexts, ties: str, bootstrap: ClusterBootstrap
 ) -> tuple[Estimates, FloatArray, FloatArray]:
-    """Local accuracies of sorted pairs with the ends of their intervals, [metrics, contexts], and no more."""
-    estimates = Estimates.of(tally(judgements, contexts, ties=method.ties))
+    """Local accuracies of sorted pairs with the ends of their intervals, [metrics, contexts], and no more.
 
-    def interval(context: int) -> tuple[FloatArray, FloatArray]:
-        return cluster_interval(estimates.of_context(context), resample(estimates.tally, context, method))
-
-    with ThreadPoolExecutor(method.workers) as pool:
-        ends = list(pool.map(interval, range(len(contexts.values))))
+    Here the pairs of an output may lie in several contexts.
+    """
+    estimates = Estimates.of(tally(judgements, contexts, ties=ties))
+    sums, ends = estimates.tally, []
+    for context in range(len(contexts.values)):
+        part = sums.part(context)
+        drawn = bootstrap.ratios(sums.credit[:, part], sums.size[:, part], sums.cluster[part])
+        ends.append(cluster_interval(estimates.of_context(context), drawn))
     low, high = (np.stack(side, axis=1) for side in zip(*ends))
     return estimates, low, high
 

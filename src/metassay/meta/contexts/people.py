@@ -25,49 +25,20 @@ import numpy as np
 
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
 from metassay.meta.contexts.choice import GLOBAL, Followed, Settled
-from metassay.meta.contexts.claims import Family, lead_p_values
+from metassay.meta.contexts.claims import Family, Leads, lead_p_values
 from metassay.meta.contexts.column import Column, Estimates, Method, Whole, resample, study_whole
-from metassay.meta.contexts.h2 import half_agreement, paired_agreement, split_half
+from metassay.meta.contexts.h2 import paired_agreement, split_half
 from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray, plain
-from metassay.stats.bootstrap import cluster_interval, percentiles
-from metassay.stats.multiplicity import may_be_best
-from metassay.stats.sign_flip import drawn_agreement, soft_agreement
+from metassay.meta.contexts.soft_accuracy import KENDALL, RatedSystems, SoftAccuracy, soft_accuracy
+from metassay.stats.arrays import FloatArray, LongArray, plain
+from metassay.stats.bootstrap import cluster_interval
 
-PEOPLE = "people"
-KENDALL = "kendall"
+PEOPLE, SPA = "people", "spa"
 Row = dict[str, Any]
 Order = tuple[FloatArray, FloatArray | None]
 """Values [metrics] that order the metrics, and their resamples [metrics, resamples] where they were kept."""
 Tau = tuple[float, float, float]
 """Kendall's tau-b, or an accuracy, and the ends of its interval."""
-
-
-@dataclass(frozen=True)
-class RatedSystems:
-    """The segments of one test set in which people scored every system.
-
-    `human` is [systems, segments], `metrics` [metrics, systems, segments] with NaN where undefined, higher is
-    better; `cluster` names each segment's independent unit by the codes of the pairs.
-    """
-
-    human: FloatArray
-    metrics: FloatArray
-    cluster: IntArray
-
-
-@dataclass(frozen=True)
-class SoftAccuracy:
-    """SPA of the metrics [metrics], its interval, resamples, those that may be best, and the ceiling."""
-
-    values: FloatArray
-    low: FloatArray
-    high: FloatArray
-    resamples: FloatArray
-    top: BoolArray
-    ceiling: float
-    systems: int
-    segments: int
 
 
 @dataclass(frozen=True)
@@ -107,15 +78,28 @@ class People:
     best: int
     """The place among the ranked metrics of the one most often right on people's pairs."""
 
-    def family(self) -> Family:
-        """Leads of the best metric by people over the others, adjusted for every two metrics."""
-        p = lead_p_values([self.whole.finding.leads])[0][self.best]
+    def families(self, informed: Sequence[str]) -> list[Family]:
+        """Leads of the best metric by people over the others, on pairs and by SPA, each for every two."""
+        found = [self._family(PEOPLE, self.whole.finding.leads, self.best)]
+        best = self._best_by_spa(informed)
+        return (
+            found if self.soft is None or best is None else [*found, self._family(SPA, self.soft.leads, best)]
+        )
+
+    def _family(self, kind: str, leads: Leads, best: int) -> Family:
+        p = lead_p_values([leads])[0][best]
         names = [self.metrics[m] for m in self.ranked]
-        rows = [
-            {"column": None, "context": GLOBAL, "better": names[self.best], "worse": worse} for worse in names
-        ]
+        rows = [{"column": None, "context": GLOBAL, "better": names[best], "worse": worse} for worse in names]
         known = np.flatnonzero(~np.isnan(p))
-        return Family(PEOPLE, [rows[j] for j in known], p[known])
+        return Family(kind, [rows[j] for j in known], p[known])
+
+    def _best_by_spa(self, informed: Sequence[str]) -> int | None:
+        """The place among the ranked metrics of the one with the highest SPA; None where none has one."""
+        if self.soft is None:
+            return None
+        allowed = [self.metrics[m] in informed for m in self.ranked]
+        values = np.where(allowed, self.soft.values, np.nan)
+        return None if np.isnan(values).all() else int(np.nanargmax(values))
 
     def followed(self, claims: Row, first: str, informed: Sequence[str]) -> Settled | None:
         """The choice by people, where the best metric by them is shown to be ahead of `first`; else None."""
@@ -137,17 +121,20 @@ class People:
         rest = [row["metric"] for row in self.rows() if row["accuracy"] is not None]
         return [best, *(name for name in rest if name in informed and name not in {best, *behind})]
 
-    def by_spa(self, informed: Sequence[str]) -> Row | None:
-        """The metric with the highest SPA, and those that may be as good."""
-        assert self.soft is not None
-        names = [self.metrics[m] for m in self.ranked]
-        values = [v if n in informed else np.nan for v, n in zip(self.soft.values.tolist(), names)]
-        if np.isnan(values).all():
+    def by_spa(self, claims: Row, informed: Sequence[str]) -> Row | None:
+        """The metric with the highest SPA, and those not shown to be behind it, best first."""
+        best = self._best_by_spa(informed)
+        if self.soft is None or best is None:
             return None
-        best = int(np.nanargmax(values))
-        order = sorted(range(len(names)), key=lambda m: (m != best, -np.nan_to_num(values[m]), m))
-        group = [names[m] for m in order if m == best or (self.soft.top[m] and not np.isnan(values[m]))]
-        return {"metric": names[best], "top_group": group}
+        names, values = [self.metrics[m] for m in self.ranked], self.soft.values
+        behind = {row["worse"] for row in claims[SPA]}
+        equal = [
+            m
+            for m, name in enumerate(names)
+            if m != best and name in informed and name not in behind and not np.isnan(values[m])
+        ]
+        group = [best, *sorted(equal, key=lambda m: -values[m])]
+        return {"metric": names[best], "top_group": [names[m] for m in group]}
 
     def rows(self) -> list[Row]:
         """One entry per metric, best on people's pairs first; equal values share a place."""
@@ -255,55 +242,3 @@ def _rank(values: FloatArray, row: int) -> int | None:
     """From 1; equal values share the best place, an undefined one has none."""
     rounded = np.round(values, 12)
     return None if np.isnan(rounded[row]) else 1 + int((rounded > rounded[row]).sum())
-
-
-def soft_accuracy(sets: Sequence[RatedSystems], method: Method, seed: int) -> SoftAccuracy:
-    """SPA of the ranked metrics, averaged over test sets; each metric on the segments that it has scored."""
-    parts = [_soft_set(one, method, seed) for one in sets]
-    values, drawn, here, there = (_mean_of([part[k] for part in parts]) for k in range(4))
-    clusters = len(np.unique(np.concatenate([one.cluster for one in sets])))
-    low, high = percentiles(drawn)
-    top, _ = may_be_best(values, drawn, clusters)
-    return SoftAccuracy(
-        values=values,
-        low=np.fmin(low, values) if clusters > 1 else np.full(len(values), np.nan),
-        high=np.fmax(high, values) if clusters > 1 else np.full(len(values), np.nan),
-        resamples=drawn,
-        top=top,
-        ceiling=half_agreement(here, there, KENDALL),
-        systems=sum(len(one.human) for one in sets),
-        segments=sum(one.human.shape[1] for one in sets),
-    )
-
-
-def _soft_set(one: RatedSystems, method: Method, seed: int) -> tuple[FloatArray, ...]:
-    """Of one test set: SPA [metrics], on resamples [metrics, resamples], in either half [metrics, splits]."""
-    count = len(method.ranked)
-    values = np.full(count, np.nan)
-    drawn, here, there = (
-        np.full((count, draws), np.nan)
-        for draws in (method.bootstrap.resamples, method.halves.resamples, method.halves.resamples)
-    )
-    scores = one.metrics[method.ranked]
-    patterns, which = np.unique(~np.isnan(scores).any(axis=1), axis=0, return_inverse=True)
-    for number, segments in enumerate(patterns):
-        if not segments.any():
-            continue
-        human, cluster = one.human[:, segments], one.cluster[segments]
-        metrics = np.flatnonzero(which.ravel() == number)
-        own = scores[metrics][:, :, segments]
-        values[metrics] = soft_agreement(human, own, seed)
-        drawn[metrics] = drawn_agreement(human, own, method.bootstrap, cluster)
-        here[metrics] = drawn_agreement(human, own, method.halves, cluster)
-        there[metrics] = drawn_agreement(human, own, method.halves, cluster, rest=True)
-    return values, drawn, here, there
-
-
-def _mean_of(parts: Sequence[FloatArray]) -> FloatArray:
-    """Mean over test sets where defined; NaN where nowhere."""
-    stacked = np.stack(parts)
-    known = ~np.isnan(stacked)
-    count = known.sum(axis=0)
-    total = np.where(known, stacked, 0).sum(axis=0)
-    mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-    return mean

@@ -23,8 +23,9 @@ from metassay.meta.contexts.claims import (
 )
 from metassay.meta.contexts.column import Column, ContextFinding, Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
-from metassay.meta.contexts.people import KENDALL, PEOPLE, ContextBeside, People, Tau
+from metassay.meta.contexts.people import PEOPLE, ContextBeside, People, Tau
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, predict_agreement
+from metassay.meta.contexts.soft_accuracy import KENDALL
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import holm
 
@@ -159,7 +160,7 @@ def claim_entry(
     predictions: Mapping[str, AgreementPrediction | None],
     confounded: Confounding,
     metrics: Sequence[str],
-    people: Family | None = None,
+    people: Sequence[Family] = (),
 ) -> Row:
     """The differences that may be claimed, all kinds and columns together, people's among them."""
     several = {name: column for name, column in columns.items() if len(column.contexts.values) > 1}
@@ -185,7 +186,7 @@ def claim_entry(
             holm_family(kind, [row for row, _ in tests], [p for _, p in tests])
             for kind, tests in (("trend", trends), ("predict", predicted), ("method", methods))
         ),
-        *([] if people is None else [people]),
+        *people,
     ]
     aside = {
         name: [v for v, large in zip(c.contexts.values, c.large) if not large] for name, c in several.items()
@@ -266,7 +267,7 @@ def people_entry(found: People, claims: Row, first: str, informed: Sequence[str]
         "followed": any(row["worse"] == first for row in claims[PEOPLE]),
         "by_rule": {"metric": first},
         "by_people": {"metric": best, "top_group": found.top_group(claims, informed)},
-        "by_spa": None if soft is None else found.by_spa(informed),
+        "by_spa": None if soft is None else found.by_spa(claims, informed),
         "metrics": found.rows(),
         "agreement": {"statistic": KENDALL} | {name: _tau_entry(tau) for name, tau in found.taus.items()},
         "ceiling": {

@@ -1,7 +1,7 @@
 """Do perturbations do what their labels say? How often they apply, how much they change, who disagrees.
 
 And what follows for accuracies: a pair whose copy is not worse has a wrong label, and a metric that rightly
-prefers the copy is counted wrong.
+prefers the copy is counted wrong; a pair whose sides are close is hard to tell apart.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.data.dataset import Dataset
-from metassay.meta.contexts.accuracy import TIE_CREDIT, ratio
-from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Judgements, OutcomeArray
+from metassay.meta.contexts.accuracy import TIE_CREDIT, ratio, sort_pairs
+from metassay.meta.contexts.column import study_intervals
+from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
 from metassay.perturbations.pairs import Pairs
 from metassay.stats import random
-from metassay.stats.arrays import FloatArray, IntArray
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, plain
 from metassay.stats.bootstrap import ClusterBootstrap, widened_percentiles
 
 
@@ -49,16 +52,17 @@ class Validity:
     """Judged pairs in which people scored both alike."""
 
 
-def perturbation_validity(pairs: Pairs, dataset: Dataset) -> list[Validity]:
-    """One row per method, in the order of their names.
+def perturbation_validity(pairs: Pairs, dataset: Dataset, edits: Edits | None = None) -> list[Validity]:
+    """One row per method, in the order of their names; `edits` are those of the pairs, where they are known.
 
     Is y′ really worse? A synonym often is not, and then an "error" of the metric is the label's. Where some
     system returned exactly y′ for the item and people scored it, their scores decide.
     """
     judgements = _judgements(pairs.frame, dataset)
-    frames = {str(name): rows for (name,), rows in pairs.frame.group_by("perturbation")}
+    edits = edits or edits_of(pairs.frame["output"], pairs.frame["worse"])
+    methods = pairs.frame["perturbation"].to_numpy()
     return [
-        _row(spec, count, frames.get(spec), judgements.get(spec, []))
+        _row(spec, count, _mean_edits(edits, methods == spec), judgements.get(spec, []))
         for spec, count in sorted(pairs.counts.items())
     ]
 
@@ -68,9 +72,11 @@ def to_frame(rows: Sequence[Validity]) -> pl.DataFrame:
     return pl.DataFrame([asdict(row) for row in rows])
 
 
-def _row(spec: str, count: Any, frame: pl.DataFrame | None, differences: list[float]) -> Validity:
+def _row(
+    spec: str, count: Any, edits: tuple[float | None, float | None], differences: list[float]
+) -> Validity:
     tried = count.applied + count.not_applicable + count.unchanged
-    distance, share = _edits(frame)
+    distance, share = edits
     return Validity(
         spec,
         outputs=tried,
@@ -85,13 +91,91 @@ def _row(spec: str, count: Any, frame: pl.DataFrame | None, differences: list[fl
     )
 
 
-def _edits(frame: pl.DataFrame | None) -> tuple[float | None, float | None]:
-    if frame is None or frame.is_empty() or frame["output"].dtype != pl.String:
+Edits = tuple[LongArray, FloatArray]
+"""Of every pair the characters edited, and their share of the longer text; both empty for rankings."""
+
+
+def edits_of(output: pl.Series, worse: pl.Series) -> Edits:
+    """Levenshtein distance of the two sides of every pair, in characters, and its share."""
+    if output.is_empty() or output.dtype != pl.String:
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    one, other = output.to_list(), worse.to_list()
+    distances = process.cpdist(one, other, scorer=Levenshtein.distance, dtype=np.int64)
+    lengths = np.maximum([len(text) for text in one], [len(text) for text in other])
+    return distances, distances / np.maximum(lengths, 1)
+
+
+def _mean_edits(edits: Edits, own: NDArray[np.bool_]) -> tuple[float | None, float | None]:
+    distances, shares = edits
+    if not len(distances) or not own.any():
         return None, None
-    output, worse = frame["output"].to_list(), frame["worse"].to_list()
-    distances = process.cpdist(output, worse, scorer=Levenshtein.distance, dtype=np.int64)
-    lengths = np.maximum([len(text) for text in output], [len(text) for text in worse])
-    return float(distances.mean()), float((distances / np.maximum(lengths, 1)).mean())
+    return float(distances[own].mean()), float(shares[own].mean())
+
+
+BINS = 5
+"""Parts of equal size, from the pairs with the closest sides to those farthest apart."""
+_FEWEST = 20  # pairs in a part
+
+
+def difficulty(
+    judgements: Judgements,
+    shares: FloatArray,
+    apart: tuple[str, FloatArray] | None,
+    *,
+    ties: str,
+    resamples: int,
+    seed: int,
+) -> dict[str, Any] | None:
+    """Accuracy by how far apart the two sides of a pair are: the closer, the harder to tell.
+
+    `shares` are the edited shares of the pairs, `apart` the name of a human score and the shares of pairs
+    that people tell apart by it. Equal shares lie in one part, so parts can be fewer than `BINS`; None where
+    there would be one. Intervals as of any accuracy (`study_intervals`).
+    """
+    codes = _parts(shares)
+    count = int(codes.max(initial=0)) + 1
+    if count < 2:
+        return None
+    contexts = Contexts("difficulty", tuple(map(str, range(count))), codes)
+    pairs, (contexts,) = sort_pairs(judgements, [contexts])
+    with threadpool_limits(1):  # the same bytes on any machine's cores
+        bootstrap = ClusterBootstrap(random.named(seed, "bootstrap"), resamples)
+        estimates, low, high = study_intervals(pairs, contexts, ties, bootstrap)
+    own = [shares[codes == code] for code in range(count)]
+    values = {"accuracy": estimates.accuracy, "low": low, "high": high, "ties": estimates.tally.tie_share()}
+    counted = {"items": estimates.tally.items(), "pairs": estimates.pairs}
+    found: dict[str, Any] = plain(
+        {
+            "measure": "edit_share",
+            "median": np.median(shares),
+            "bins": [
+                {"low": part.min(), "median": np.median(part), "high": part.max(), "pairs": len(part)}
+                for part in own
+            ],
+            "accuracy": [
+                {"metric": metric, "bin": code}
+                | {name: table[m, code] for name, table in values.items()}
+                | {name: int(table[m, code]) for name, table in counted.items()}
+                for m, metric in enumerate(pairs.metrics)
+                for code in range(count)
+            ],
+            "people": None if apart is None or not len(apart[1]) else _quartiles(*apart),
+        }
+    )
+    return found
+
+
+def _parts(shares: FloatArray) -> IntArray:
+    """The part of each pair, from 0; equal shares never straddle two."""
+    count = min(BINS, len(shares) // _FEWEST)
+    below = np.searchsorted(np.sort(shares), shares)
+    _, codes = np.unique(below * max(count, 1) // max(len(shares), 1), return_inverse=True)
+    return codes.astype(np.int32)
+
+
+def _quartiles(human: str, shares: FloatArray) -> dict[str, Any]:
+    low, median, high = np.quantile(shares, (0.25, 0.5, 0.75)).tolist()
+    return {"human": human, "pairs": len(shares), "low": low, "median": median, "high": high}
 
 
 def _judgements(frame: pl.DataFrame, dataset: Dataset) -> Mapping[str, list[float]]:

@@ -1,4 +1,4 @@
-"""Ranking measures of trec_eval, one function each, over all lists at once.
+"""Ranking measures of trec_eval and some beside, one function each, over all lists at once.
 
 A measure sees the grades of a list in rank order (negative: unjudged) and the judged grades of its topic,
 highest first. `rel` is the lowest grade that counts as relevant. What trec_eval defines as 0 for want of
@@ -33,7 +33,10 @@ Scores = NDArray[np.float64]
     SET_RECALL,
     SET_AVERAGE_PRECISION,
     SET_F,
-) = range(15)
+    RANK_BIASED_PRECISION,
+    EXPECTED_RECIPROCAL_RANK,
+    JUDGED,
+) = range(18)
 EVERYTHING = np.int64(2**31 - 1)
 """A cut-off beyond any list."""
 
@@ -92,6 +95,28 @@ def _discounted_gain(grades: Grades, end: int, discounts: Scores) -> float:
 
 
 @njit(cache=True, nogil=True)
+def _rank_biased_precision(grades: Grades, rel: int, persistence: float) -> float:
+    weight, total = 1.0, 0.0
+    for i in range(len(grades)):
+        if grades[i] >= rel:
+            total += weight
+        weight *= persistence
+    return (1.0 - persistence) * total
+
+
+@njit(cache=True, nogil=True)
+def _expected_reciprocal_rank(grades: Grades, highest: int, end: int) -> float:
+    """One over the rank at which a reader stops, who stops at a grade g with (2^g − 1) / 2^highest."""
+    reading, total = 1.0, 0.0
+    for i in range(end):
+        if grades[i] > 0:
+            stops = (2.0 ** min(grades[i], highest) - 1.0) / 2.0**highest
+            total += reading * stops / (i + 1)
+            reading *= 1.0 - stops
+    return total
+
+
+@njit(cache=True, nogil=True)
 def _binary_preference(grades: Grades, relevant: int, nonrelevant: int, rel: int) -> float:
     """Judged documents alone: the share of the first R nonrelevant ones that follow each relevant one."""
     ahead, total = 0, 0.0
@@ -122,12 +147,22 @@ def _set_measure(measure: int, found: int, retrieved: int, relevant: int, beta: 
 def _measure(  # noqa: PLR0911
     measure: int, argument: float, rel: int, grades: Grades, judged: Grades, discounts: Scores
 ) -> float:
-    """One measure of one list; `argument` is its cut-off, recall level or weight."""
+    """One measure of one list; `argument` is its cut-off, recall level, weight or persistence.
+
+    For expected reciprocal rank `rel` is the highest grade there is.
+    """
     if measure == NDCG:
         cut = int(argument)
         ideal = _discounted_gain(judged, cut, discounts)
         return _discounted_gain(grades, cut, discounts) / ideal if ideal > 0.0 else 0.0
     relevant, retrieved = 0, len(grades)
+    if measure == JUDGED:
+        shown = min(int(argument), retrieved)
+        return _count(grades, 0, shown) / shown if shown else 0.0
+    if measure == EXPECTED_RECIPROCAL_RANK:
+        return _expected_reciprocal_rank(grades, rel, min(int(argument), retrieved))
+    if measure == RANK_BIASED_PRECISION:
+        return _rank_biased_precision(grades, rel, argument)
     while relevant < len(judged) and judged[relevant] >= rel:
         relevant += 1
     if relevant == 0 or retrieved == 0:

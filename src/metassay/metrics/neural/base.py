@@ -1,25 +1,38 @@
-"""What neural metrics share: a model by name, each input scored once, several references, warnings."""
+"""What neural metrics share: a model by name, each text encoded once, several references, warnings."""
 
 from __future__ import annotations
 
 import functools
+import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import Counted
-from metassay.metrics.base import Batch, Metric, Scores
+from metassay.metrics.base import Batch, Metric, Scores, Shared
 from metassay.metrics.neural.checkpoints import require_torch
 from metassay.metrics.neural.models import known
 
 Case = tuple[str, str | None, str | None]
 """Output, source, reference; None for what the metric does not read."""
+KEPT_BYTES = 2**30
+"""So much of what is kept for a whole run is held in memory; the rest goes to temporary files."""
 _LOCK = threading.RLock()
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Made(NamedTuple):
+    """The scores of cases, and how many inputs were longer than the `limit` of the model's tokens."""
+
+    scores: NDArray[np.float64]
+    cut: int = 0
+    limit: int = 0
 
 
 @dataclass(frozen=True)
@@ -42,7 +55,7 @@ class NeuralMetric(Metric):
         """The model in memory, loaded once for all metrics with the same `loading`."""
         raise NotImplementedError
 
-    def cases(self, model: Any, cases: Sequence[Case]) -> NDArray[np.float64]:
+    def cases(self, model: Any, cases: Sequence[Case], shared: Shared) -> Made:
         """Scores of distinct cases: [cases], or [cases, parts] where the family has several."""
         raise NotImplementedError
 
@@ -82,12 +95,21 @@ class NeuralMetric(Metric):
         found, index, row_of = _cases(batch, self.needs)
         if not found:
             return np.full(len(batch), np.nan)
-        made = batch.derived(("neural", self.sharing, self.needs), lambda: self._scored(found))
-        return _over_references(self.part(made)[index], row_of, len(batch), self.several)
+        made = batch.derived(("neural", self.sharing, self.needs), lambda: self._scored(found, batch.shared))
+        self._warn_of_truncation(made)
+        return _over_references(self.part(made.scores)[index], row_of, len(batch), self.several)
 
-    def _scored(self, found: Sequence[Case]) -> NDArray[np.float64]:
+    def _scored(self, found: Sequence[Case], shared: Shared) -> Made:
         with _LOCK:  # a model uses all cores, or the whole GPU, for one batch at a time
-            return self.cases(self.load(), found)
+            return self.cases(self.load(), found, shared)
+
+    def _warn_of_truncation(self, made: Made) -> None:
+        if made.cut:
+            kind = (
+                f"inputs were longer than the {made.limit} tokens that the model of {self.name} reads, and "
+                "were cut."
+            )
+            warnings.warn(Counted(made.cut, kind), stacklevel=3)
 
     def _warn_of_language(self, language: str | None) -> None:
         model = known(self.model)
@@ -112,18 +134,105 @@ def once(load: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-def report_truncation(metric: str, truncated: int, limit: int) -> None:
-    """Say how many inputs were too long for the model."""
-    if truncated:
-        kind = f"inputs were longer than the {limit} tokens that the model of {metric} reads, and were cut."
-        warnings.warn(Counted(truncated, kind), stacklevel=2)
+def each(
+    shared: Shared, key: Hashable, wanted: Sequence[K], compute: Callable[[list[K]], Iterable[V]]
+) -> list[V]:
+    """The value of each of these, computed once for all batches of a piece."""
+    known: dict[K, V] = shared.piece.setdefault(key, {})
+    fresh = [one for one in dict.fromkeys(wanted) if one not in known]
+    if fresh:
+        known.update(zip(fresh, compute(fresh)))
+    return [known[one] for one in wanted]
 
 
-def distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """Each text once, in an order that depends on the texts alone, and where each one is."""
-    ordered = sorted(set(texts))
-    place = dict(zip(ordered, range(len(ordered))))
-    return ordered, np.fromiter(map(place.__getitem__, texts), np.int64, len(texts))
+class Homes:
+    """The texts that several pieces of a run hold, by their homes.
+
+    Texts of one home are encoded together, so that what is made of them is the same whichever piece asks
+    first, and kept until the run ends.
+    """
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.of = shared.homes()
+        if "members" not in shared.run:
+            members: dict[tuple[int, int], list[str]] = {}
+            for text in sorted(self.of):
+                members.setdefault(self.of[text], []).append(text)
+            shared.run["members"] = members
+
+    def parted(self, texts: Iterable[str]) -> tuple[list[tuple[int, int]], list[str]]:
+        """The homes of some of these texts, and the texts that have none."""
+        texts = list(texts)
+        return sorted({self.of[t] for t in texts if t in self.of}), [t for t in texts if t not in self.of]
+
+    def kept(
+        self, model: object, home: tuple[int, int], make: Callable[[list[str]], V]
+    ) -> tuple[list[str], V]:
+        """The texts of a home and what `make` makes of them, once in a run."""
+        texts = self.shared.run["members"][home]
+        if (model, home) not in self.shared.run:
+            self.shared.run[model, home] = make(texts)
+        return texts, self.shared.run[model, home]
+
+    def host(self, rows: Any) -> NDArray[Any]:
+        """Numbers to be kept for the run, in memory or in a temporary file that no folder lists."""
+        array: NDArray[Any] = rows if isinstance(rows, np.ndarray) else rows.cpu().numpy()
+        used = self.shared.run["bytes"] = self.shared.run.get("bytes", 0) + array.nbytes
+        if used <= KEPT_BYTES or not array.size:
+            return array
+        with tempfile.TemporaryFile() as file:
+            spilled = np.memmap(file, array.dtype, "w+", shape=array.shape)
+        spilled[:] = array
+        return spilled
+
+
+class Vectors:
+    """One vector per text from one model: each text encoded once for all pieces and metrics of a run."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        model: object,
+        encode: Callable[[list[str]], tuple[Any, NDArray[np.bool_]]],
+        moved: Callable[[NDArray[Any]], Any] = lambda array: array,
+    ) -> None:
+        self.model, self.encode, self.moved, self.homes = model, encode, moved, Homes(shared)
+        self.place, self.cut, self.blocks = shared.piece.setdefault((Vectors, model), ({}, [], []))
+
+    def rows(self, columns: Sequence[Sequence[str]]) -> tuple[Any, NDArray[np.int64], int]:
+        """Vectors, the row of each text among them as [columns, texts], and how many texts were cut.
+
+        `encode` gives the vectors of texts and which of them it cut; `moved` brings kept ones to its device.
+        """
+        for column in columns:
+            homes, own = self.homes.parted(t for t in dict.fromkeys(column) if t not in self.place)
+            for home in homes:
+                texts, (kept, cut) = self.homes.kept(self.model, home, self._kept)
+                self._add(texts, self.moved(kept), cut)
+            if own:
+                self._add(own, *self.encode(own))
+        index = np.array([[self.place[text] for text in column] for column in columns], dtype=np.int64)
+        return self._joined(), index, int(np.concatenate(self.cut)[np.unique(index)].sum())
+
+    def _kept(self, texts: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        vectors, cut = self.encode(texts)
+        return self.homes.host(vectors), cut
+
+    def _add(self, texts: Sequence[str], vectors: Any, cut: NDArray[np.bool_]) -> None:
+        self.place.update(zip(texts, range(len(self.place), len(self.place) + len(texts))))
+        self.blocks.append(vectors)
+        self.cut.append(cut)
+
+    def _joined(self) -> Any:
+        """All vectors as one block; later calls add to it."""
+        if len(self.blocks) > 1 and isinstance(self.blocks[0], np.ndarray):
+            self.blocks[:] = [np.concatenate(self.blocks)]
+        elif len(self.blocks) > 1:
+            import torch
+
+            self.blocks[:] = [torch.cat(self.blocks)]
+        return self.blocks[0]
 
 
 def _cases(batch: Batch, needs: frozenset[str]) -> tuple[list[Case], NDArray[np.int64], NDArray[np.int64]]:

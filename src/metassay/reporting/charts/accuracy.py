@@ -1,4 +1,4 @@
-"""Accuracy over contexts: one line per metric, with intervals; sentinels in grey."""
+"""Accuracy over contexts, or by difficulty: one line per metric, with intervals; sentinels in grey."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ def accuracy_chart(findings: Findings, column: Column) -> Spec:
     dodged = len(metrics) * len(column.contexts) <= DODGE_UP_TO and len(metrics) <= SLOTS
     x = _x_axis(column, dodged=dodged)
     offset = {"xOffset": in_order("metric", metrics)} if dodged else {}
-    y = {
-        "field": "accuracy",
-        "type": "quantitative",
-        "scale": {"domain": [low, high], "zero": False, "nice": False},
-        "axis": {"format": ".0%", "title": "pairs told right", "tickCount": 6, "domain": False},
-    }
+    y = _y_axis(low, high)
     return chart(
         f"Accuracy of {len(metrics)} metrics over {len(column.contexts)} values of {column.name}.",
         height=320,
-        usermeta={"labels": label_room(column.contexts)},
+        usermeta={
+            "labels": label_room(column.contexts),
+            "slots": {name: slot(findings, name) for name in metrics},
+        },
         data={"values": rows},
         layer=[
             *_coin_toss(low, high),
@@ -41,12 +39,72 @@ def accuracy_chart(findings: Findings, column: Column) -> Spec:
     )
 
 
+def difficulty_chart(findings: Findings, rows: Sequence[Estimate], people: Mapping[str, Any] | None) -> Spec:
+    """Accuracy by the edited share of a pair, at the median of each part; where people's pairs lie, in grey.
+
+    `rows` have the `median` of their part, `people` the quartiles of the pairs that people tell apart.
+    """
+    low, high = _range(rows)
+    x = {
+        "field": "share",
+        "type": "quantitative",
+        "scale": {"type": "log", "nice": False},
+        "axis": {"format": ".2~%", "title": "characters edited (logarithmic)", "grid": False, "tickCount": 6},
+    }
+    y = _y_axis(low, high)
+    values = [{**_row(findings, row), "share": row.row["median"]} for row in rows]
+    metrics = len({row.metric for row in rows})
+    return chart(
+        f"Accuracy of {metrics} metrics by how many characters of a text were edited.",
+        height=300,
+        data={"values": values},
+        layer=[
+            *_coin_toss(low, high),
+            *_peoples(x, people),
+            *_metric_layers(x, y, {}, dodged=False, metrics=metrics),
+        ],
+    )
+
+
+def _peoples(x: Spec, people: Mapping[str, Any] | None) -> list[Spec]:
+    """The middle half of the pairs that people tell apart, and their median."""
+    if people is None:
+        return []
+    data = {"values": [{key: people[key] for key in ("low", "median", "high")}]}
+    band = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
+    grey = {"expr": "quiet"}
+    return [
+        {
+            "data": data,
+            "mark": {"type": "rect", "fill": grey, "opacity": 0.15, "aria": False},
+            "encoding": band,
+        },
+        {
+            "data": data,
+            "mark": {"type": "rule", "stroke": grey, "strokeDash": [4, 3], "aria": False},
+            "encoding": {"x": {**x, "field": "median"}},
+        },
+    ]
+
+
+def _y_axis(low: float, high: float) -> Spec:
+    return {
+        "field": "accuracy",
+        "type": "quantitative",
+        "scale": {"domain": [low, high], "zero": False, "nice": False},
+        "axis": {"format": ".0%", "title": "pairs told right", "tickCount": 6, "domain": False},
+    }
+
+
 def frame(findings: Findings, column: Column) -> tuple[float, float]:
     """The range of accuracies on show: that of the metrics' intervals, with a little air."""
+    return _range([estimate for name in findings.metrics for estimate in column.of(name)])
+
+
+def _range(estimates: Sequence[Estimate]) -> tuple[float, float]:
     ends = [
         end
-        for name in findings.metrics
-        for estimate in column.of(name)
+        for estimate in estimates
         for end in (estimate.accuracy, estimate.low, estimate.high)
         if end is not None
     ]
@@ -227,3 +285,31 @@ def history_chart(runs: Sequence[Mapping[str, Any]]) -> Spec:
              "encoding": {"y": y, "shape": {**shape, **legend}}},
         ],
     )  # fmt: skip
+
+
+def both_chart(rows: Sequence[Spec], meta: str) -> Spec:
+    """Each metric by accuracy on pairs and by agreement with people; `rows` of `metric, accuracy, people`."""
+    x = {"field": "accuracy", "type": "quantitative", "scale": {"zero": False, "nice": True}}
+    y = {"field": "people", "type": "quantitative", "scale": {"zero": False, "nice": True}}
+    tooltip = [
+        {"field": "metric", "type": "nominal"},
+        {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "told right"},
+        {"field": "people", "type": "quantitative", "format": ".3f", "title": meta},
+    ]
+    return chart(
+        f"Accuracy of {len(rows)} metrics against their agreement with people ({meta}).",
+        height=320,
+        data={"values": list(rows)},
+        encoding={
+            "x": {**x, "axis": {"format": ".0%", "title": "pairs told right", "grid": True}},
+            "y": {**y, "axis": {"title": f"{meta} with people"}},
+            "tooltip": tooltip,
+        },
+        layer=[
+            {"mark": {"type": "point", "filled": True, "size": 70, "color": {"expr": "ink"}}},
+            {
+                "mark": {"type": "text", "align": "left", "dx": 8, "aria": False},
+                "encoding": {"text": {"field": "metric"}, "color": {"value": {"expr": "ink"}}},
+            },
+        ],
+    )

@@ -1,4 +1,4 @@
-"""What each metric overlooks: accuracy by perturbation method, and how the perturbations went.
+"""What each metric overlooks: accuracy by perturbation method and difficulty, how the perturbations went.
 
 Where the page comes from: what was left out, signatures, configuration and versions.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from metassay.reporting.charts.accuracy import difficulty_chart
 from metassay.reporting.charts.heatmaps import MethodCell, methods_chart
-from metassay.reporting.findings import Findings
+from metassay.reporting.findings import Estimate, Findings, brief, estimate
 from metassay.reporting.tables import Field, Grid, grid
-from metassay.reporting.wording import count, listing, named, percent, tidy
+from metassay.reporting.wording import Sentence, count, listing, named, percent, sentence, tidy
 
 VALIDITY_FIELDS = (
     Field("perturbation", "perturbation", "name"),
@@ -54,6 +55,79 @@ def methods(findings: Findings) -> dict[str, Any] | None:
         "unseen": _unseen(rows, [name for name in metrics if name not in findings.sentinels]),
         "tests": sum(len(_cells(name, row)) for name, row in rows.items()),
     }
+
+
+def difficulty(findings: Findings) -> dict[str, Any] | None:
+    """Accuracy by how close the two sides of a pair are: chart, table, and what it says."""
+    known = findings.result.get("difficulty") or {}
+    bins: Sequence[Mapping[str, float]] = known.get("bins") or ()
+    names = [_span(part) for part in bins]
+    rows = [
+        estimate({**row, "median": bins[row["bin"]]["median"]}, names[row["bin"]])
+        for row in known.get("accuracy") or ()
+        if row["accuracy"] is not None
+    ]
+    if not rows:
+        return None
+    by = {(int(row.row["bin"]), row.metric): row for row in rows}
+    keys = {metric: f"metric {n}" for n, metric in enumerate(findings.metrics)}
+    fields = (
+        Field("context", "characters edited", "name"),
+        Field("pairs", "pairs", "count"),
+        *(Field(key, metric, "percent") for metric, key in keys.items()),
+    )
+    table = [
+        {"context": name, "pairs": part["pairs"]}
+        | {key: by.get((place, metric)) for metric, key in keys.items()}
+        for place, (name, part) in enumerate(zip(names, bins))
+    ]
+    return {
+        "chart": difficulty_chart(findings, rows, known.get("people")),
+        "grid": grid("difficulty", "Accuracy by characters edited", fields, table),
+        "sentences": _hardness(findings, by, known),
+        "people": known.get("people"),
+    }
+
+
+def _hardness(
+    findings: Findings, by: Mapping[tuple[int, str], Estimate], known: Mapping[str, Any]
+) -> list[Sentence]:
+    """How often the metric of choice is right on the closest and farthest pairs, and where people's are."""
+    best, bins, said = findings.best, known["bins"], []
+    ends = None if best is None else [by.get((place, best.metric)) for place in (0, len(bins) - 1)]
+    if best is not None and ends and ends[0] and ends[1]:
+        said.append(
+            sentence(
+                "Of pairs whose two texts differ in {close:figure} of their characters or less "
+                "{metric:metric} tells {few:figure} right, of those that differ in {far:figure} or more "
+                "{many:figure}.",
+                close=_share(bins[0]["high"]),
+                metric=best.metric,
+                few=brief(ends[0]),
+                far=_share(bins[-1]["low"]),
+                many=brief(ends[1]),
+            )
+        )
+    if people := known.get("people"):
+        said.append(
+            sentence(
+                "Outputs that people tell apart ({human:column}) differ in {median:figure} (median; middle "
+                "half {low:figure} to {high:figure}), these pairs in {own:figure}.",
+                human=people["human"],
+                **{key: _share(people[key]) for key in ("median", "low", "high")},
+                own=_share(known["median"]),
+            )
+        )
+    return said
+
+
+def _share(share: float) -> str:
+    """A share of edited characters; small ones matter."""
+    return percent(share, digits=1 if share < 0.1 else 0)
+
+
+def _span(part: Mapping[str, float]) -> str:
+    return f"{_share(part['low'])} to {_share(part['high'])}"
 
 
 def _unseen(rows: Mapping[str, Mapping[str, Any]], metrics: Sequence[str]) -> list[dict[str, str]]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
 from metassay.stats.arrays import FloatArray
-from metassay.stats.swaps import SWAPS, Swapped, swapped_draws
+from metassay.stats.swaps import SWAPS, Swapped, standardised, swapped_draws
 
 SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
 TESTS = (*SWAPS, "bootstrap", "williams", "none")
@@ -51,12 +51,7 @@ class Judged:
     @cached_property
     def standardised(self) -> FloatArray:
         """Metrics with mean 0 and deviation 1 over all cells, so that two can be exchanged; 0 if constant."""
-        centred = self.metrics - self.metrics.mean(axis=(1, 2), keepdims=True)
-        deviation = centred.std(axis=(1, 2), keepdims=True)
-        largest = np.abs(self.metrics).max(axis=(1, 2), keepdims=True, initial=0.0)
-        varies = deviation > 1e-13 * largest
-        scaled: FloatArray = np.where(varies, centred / np.where(varies, deviation, 1.0), 0.0)
-        return scaled
+        return standardised(self.metrics)
 
     @property
     def count(self) -> int:
@@ -171,10 +166,10 @@ class MetaMetric(ABC):
 
     def differences(self, judged: Judged, procedure: Procedure) -> Differences | None:
         """Observed differences of all pairs of metrics, and those after random swaps."""
+        observed = pair_differences(self.values(judged, procedure))
         draw = self.swapped(judged, procedure)
         if draw is None:
             return None
-        observed = pair_differences(self.values(judged, procedure))
         units = judged.per_unit(judged.human).shape[1]
         drawn = swapped_draws(
             draw,

@@ -80,7 +80,11 @@ class PairwiseAccuracy(OfSystemMeans):
 
 
 def pairwise_accuracy(human: ArrayLike, metric: ArrayLike) -> float:
-    """PA of one metric: the share of system pairs that it orders as people do (Kocmi et al. 2021)."""
+    """PA of one metric: the share of system pairs that it orders as people do (Kocmi et al. 2021).
+
+    >>> pairwise_accuracy([[1, 2, 3, 4], [0, 1, 2, 2]], [[2, 3, 3, 5], [1, 1, 2, 3]])
+    1.0
+    """
     both = np.stack(complete_segments(human, metric))
     by_people, by_metric = difference_signs(both)
     return float((by_people == by_metric).mean())
@@ -190,6 +194,9 @@ def soft_pairwise_accuracy(
 
     `method`: `normal` (the limit of many permutations, deterministic), `permutation` (seeded; people and
     metric share the permutations) or `mtme` (what mt-metrics-eval computes for systems in this order).
+
+    >>> round(soft_pairwise_accuracy([[1, 2, 3, 4], [0, 1, 2, 2]], [[2, 3, 3, 5], [1, 1, 2, 3]]), 4)
+    0.9995
     """
     human, metric = complete_segments(human, metric)
     both = np.stack([human, metric])

@@ -15,7 +15,7 @@ import pytest
 import metassay
 from metassay.sample import sample_source
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```(?P<kind>python|bash)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

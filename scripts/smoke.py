@@ -1,0 +1,76 @@
+"""Does a wheel work where nothing but it is installed? `python scripts/smoke.py DIST`, with that
+environment's Python.
+
+Runs the demo and one command of each kind in an empty folder, and looks at the size and content of the wheel.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+MOST = 5_000_000
+COMMANDS = (
+    "--version",
+    "demo --out demo --quiet",
+    "recommend demo",
+    "report demo",
+    "compare demo demo --fail-on change",
+    "list metrics",
+    "list perturbations",
+    "check {sample}",
+    "score {sample} --metrics bleu,chrf --json",
+    "rank {sample} --human mqm --metrics bleu,chrf --draws 20",
+    "depend {scores} --human mqm --bootstraps 5 --draws 9",
+    "run --schema",
+)
+
+
+def main() -> None:
+    wheel = next(Path(sys.argv[1]).glob("*.whl"))
+    size = wheel.stat().st_size
+    if size > MOST:
+        sys.exit(f"{wheel.name} has {size:,} bytes, more than {MOST:,}")
+    names = zipfile.ZipFile(wheel).namelist()
+    for needed in ("LICENSE", "NOTICE"):
+        if not any(name.endswith(f"licenses/{needed}") for name in names):
+            sys.exit(f"{wheel.name} holds no {needed}")
+    with tempfile.TemporaryDirectory() as folder:
+        for command in COMMANDS:
+            run(command, Path(folder))
+    print(f"{wheel.name}: {size:,} bytes, {len(names)} files, {len(COMMANDS)} commands")
+
+
+def run(command: str, folder: Path) -> None:
+    """One command; where it fails, what it said."""
+    from metassay.sample import sample_path
+
+    scores = folder / "scores.csv"
+    if "{scores}" in command:
+        _write_scores(scores)
+    words = [word.format(sample=sample_path("mt"), scores=scores) for word in command.split()]
+    done = subprocess.run(
+        [sys.executable, "-m", "metassay", *words], cwd=folder, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"metassay {command}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    if "--json" in words:
+        json.loads(done.stdout)
+
+
+def _write_scores(path: Path) -> None:
+    lines = ["seg_id,system,mqm,M"]
+    lines += [
+        f"{n},{name},{gap + n % 3},{n % 3 + gap / 10}"
+        for n in range(30)
+        for name, gap in (("a", 0), ("b", -1), ("c", -3))
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

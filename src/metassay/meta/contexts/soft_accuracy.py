@@ -1,0 +1,107 @@
+"""Do metrics compare systems as people do? Soft pairwise accuracy beside an assay, and who leads whom by it.
+
+SPA (Thompson et al., 2024) is the mean over pairs of systems of 1 - |p_human - p_metric|, p the sign-flip
+p-value that the first is better by chance; with several test sets the mean over them. Two metrics are told
+apart by exchanging their standardised scores in random clusters, as `rank` does by segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metassay.meta.contexts.claims import Leads
+from metassay.meta.contexts.column import Method
+from metassay.meta.contexts.h2 import half_agreement
+from metassay.stats.arrays import FloatArray, IntArray, known_mean
+from metassay.stats.bootstrap import percentiles
+from metassay.stats.multiplicity import leads_among
+from metassay.stats.sign_flip import drawn_agreement, soft_agreement
+from metassay.stats.swapped_preferences import agreement_differences
+
+KENDALL = "kendall"
+
+
+@dataclass(frozen=True)
+class RatedSystems:
+    """The segments of one test set in which people scored every system.
+
+    `human` is [systems, segments], `metrics` [metrics, systems, segments] with NaN where undefined, higher is
+    better; `cluster` names each segment's independent unit by the codes of the pairs.
+    """
+
+    human: FloatArray
+    metrics: FloatArray
+    cluster: IntArray
+
+
+@dataclass(frozen=True)
+class SoftAccuracy:
+    """SPA of the metrics [metrics], its interval, resamples, who leads whom, and the ceiling."""
+
+    values: FloatArray
+    low: FloatArray
+    high: FloatArray
+    resamples: FloatArray
+    leads: Leads
+    ceiling: float
+    systems: int
+    segments: int
+
+
+def soft_accuracy(sets: Sequence[RatedSystems], method: Method, seed: int) -> SoftAccuracy:
+    """SPA of the ranked metrics, averaged over test sets; each metric on the segments that it has scored."""
+    parts = [_soft_set(one, method, seed) for one in sets]
+    values, drawn, here, there, apart, null = (known_mean([part[k] for part in parts]) for k in range(6))
+    clusters = len(np.unique(np.concatenate([one.cluster for one in sets])))
+    low, high = percentiles(drawn)
+    lead, largest = leads_among(apart, null, len(values))
+    return SoftAccuracy(
+        values=values,
+        low=np.fmin(low, values) if clusters > 1 else np.full(len(values), np.nan),
+        high=np.fmax(high, values) if clusters > 1 else np.full(len(values), np.nan),
+        resamples=drawn,
+        leads=Leads(lead, ~np.isnan(lead), largest),
+        ceiling=half_agreement(here, there, KENDALL),
+        systems=sum(len(one.human) for one in sets),
+        segments=sum(one.human.shape[1] for one in sets),
+    )
+
+
+def _soft_set(one: RatedSystems, method: Method, seed: int) -> tuple[FloatArray, ...]:
+    """Of one test set: SPA [metrics], on resamples [metrics, resamples], in either half [metrics, splits].
+
+    And differences of every two metrics with an SPA, on the segments that all of these have scored: [pairs],
+    and after swaps of the two in random clusters [pairs, draws].
+    """
+    count = len(method.ranked)
+    values = np.full(count, np.nan)
+    drawn, here, there = (
+        np.full((count, draws), np.nan)
+        for draws in (method.bootstrap.resamples, method.halves.resamples, method.halves.resamples)
+    )
+    scores = one.metrics[method.ranked]
+    patterns, which = np.unique(~np.isnan(scores).any(axis=1), axis=0, return_inverse=True)
+    for number, segments in enumerate(patterns):
+        if not segments.any():
+            continue
+        human, cluster = one.human[:, segments], one.cluster[segments]
+        metrics = np.flatnonzero(which.ravel() == number)
+        own = scores[metrics][:, :, segments]
+        values[metrics] = soft_agreement(human, own, seed)
+        drawn[metrics] = drawn_agreement(human, own, method.bootstrap, cluster)
+        here[metrics] = drawn_agreement(human, own, method.halves, cluster)
+        there[metrics] = drawn_agreement(human, own, method.halves, cluster, rest=True)
+    first, second = np.triu_indices(count, 1)
+    apart, null = np.full(len(first), np.nan), np.full((len(first), method.signs.resamples), np.nan)
+    scored = np.flatnonzero(~np.isnan(values))
+    shared = ~np.isnan(scores[scored]).any(axis=(0, 1))
+    pairs = np.isin(first, scored) & np.isin(second, scored)
+    if shared.any() and pairs.any():
+        swapped = method.signs.weights(one.cluster[shared]).T > 0
+        apart[pairs], null[pairs] = agreement_differences(
+            one.human[:, shared], scores[scored][:, :, shared], swapped
+        )
+    return values, drawn, here, there, apart, null
