@@ -19,6 +19,7 @@ import numpy as np
 
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import prepared
+from metassay.engine.batches import Rows
 from metassay.engine.local import score_rows
 from metassay.metrics.registry import parse_metrics
 from metassay.perturbations.pairs import make_pairs
@@ -26,7 +27,7 @@ from metassay.sample import sample_path
 from metassay.store.parts import ScoreParts
 from metassay.workflows import assay as workflow
 from metassay.workflows.assay import assay
-from metassay.workflows.judging import _both_sides, _rows
+from metassay.workflows.judging import scored_texts
 from metassay.workflows.read import read
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -67,7 +68,7 @@ def main() -> None:
         with perturbing_timed() as again:
             more = seconds(lambda: assay(data, metrics=f"{METRICS},{MORE}", out=folder / "more", **run))
         pairs = make_pairs(clean, per_output=None)
-        rows = _both_sides(clean, pairs, _rows(clean, pairs))
+        rows = Rows(scored_texts(clean, pairs))
         scoring, alone = kernels(rows, METRICS), kernels(rows, MORE)
         print(f"{len(data):,} outputs, {len(rows):,} texts, {METRICS}, one thread, seconds of the processor")
         print(

@@ -125,6 +125,18 @@ def _owner_hash(owner: Any) -> str:
     return _digest(b"\0".join(dict.fromkeys(content))) if foreign else ""
 
 
+@functools.cache
+def own_code() -> str:
+    """A hash of every file of metassay itself, code and tables alike: a version says too little meanwhile."""
+    root = Path(__file__).parent
+    digest = hashlib.blake2b(digest_size=16)
+    for file in sorted(
+        path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    ):
+        digest.update(f"{file.relative_to(root)}\0{_digest(file.read_bytes())}\0".encode())
+    return digest.hexdigest()
+
+
 def _is_ours(module: str) -> bool:
     """Whether a module belongs to metassay or to Python itself, whose versions are recorded elsewhere."""
     package = module.partition(".")[0]

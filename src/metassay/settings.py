@@ -14,6 +14,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from metassay.errors import InputError, UnknownName
@@ -23,6 +24,8 @@ R = TypeVar("R")
 Named = str | Sequence[str]
 """Names in one comma-separated text, or several."""
 DATA = "Data"
+PERTURBED, HUMAN, GIVEN = "perturbed", "human", "given"
+"""Where pairs come from."""
 _LARGEST = 10_000_000
 _LARGEST_SEED = 2**63 - 1
 _MOST_WORKERS = 4096
@@ -187,6 +190,15 @@ def names_of(texts: Named | None) -> tuple[str, ...]:
         return ()
     parts = [texts] if isinstance(texts, str) else texts
     return tuple(name for part in parts for name in split_list(part))
+
+
+def names_a_source(pairs: Any) -> bool:
+    """Whether `pairs` is a table of pairs or the path of one, and not a word for how pairs are made."""
+    if not isinstance(pairs, str):
+        return True
+    if pairs not in {PERTURBED, HUMAN} and not Path(pairs).exists():
+        raise UnknownName("kind or file of pairs", pairs, (PERTURBED, HUMAN))
+    return pairs not in {PERTURBED, HUMAN}
 
 
 @dataclass(frozen=True)

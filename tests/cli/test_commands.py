@@ -333,7 +333,7 @@ def test_lists(capfd, kind) -> None:
 
 
 def test_an_interrupted_run_exits_130_and_goes_on_to_the_same_bytes(tmp_path) -> None:
-    """SIGINT while a slow metric scores; the second call finishes from the parts that were kept."""
+    """SIGINT, then SIGTERM, while a slow metric scores; the third call finishes from parts that were kept."""
     slow = tmp_path / "slow.py"
     slow.write_text(
         "from dataclasses import dataclass\n"
@@ -356,17 +356,22 @@ def test_an_interrupted_run_exits_130_and_goes_on_to_the_same_bytes(tmp_path) ->
     ]  # fmt: skip
     started = tmp_path / "started"
     environment = os.environ | {"STARTED": str(started)}
-    with subprocess.Popen(
-        [*command, str(tmp_path / "a")], env=environment | {"NAP": "30"}, stderr=subprocess.PIPE, text=True
-    ) as process:
-        deadline = time.monotonic() + 60
-        while not started.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Interrupted" in err
-    assert list((tmp_path / "a" / "scores").glob("part-bleu-*"))
+    for sent in (signal.SIGINT, signal.SIGTERM):
+        with subprocess.Popen(
+            [*command, str(tmp_path / "a")],
+            env=environment | {"NAP": "30"},
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            deadline = time.monotonic() + 60
+            while not started.exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            process.send_signal(sent)
+            _, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "Interrupted" in err
+        assert list((tmp_path / "a" / "scores").glob("part-bleu-*"))
+        started.unlink()
     for folder in ("a", "b"):
         subprocess.run([*command, str(tmp_path / folder)], env=environment, check=True, capture_output=True)
     for file in sorted((tmp_path / "b").rglob("*")):

@@ -206,6 +206,25 @@ def test_parts_that_several_processes_score_make_one_run(folder, monkeypatch, ca
     assert contents(folder / "shared") == contents(folder / "typed")
 
 
+def test_a_worker_that_stands_still_holds_nobody_up_and_may_go_on_later(folder) -> None:
+    (folder / "slow.py").write_text(SLOW)
+    plain = [*TYPED[:-1], "shared", "--metric-file", "slow.py:Slow"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "metassay", *plain, "--parts", "0"], env=os.environ | {"NAP": "2"}
+    ) as worker:
+        deadline = time.monotonic() + 120
+        while not (folder / "started").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        worker.send_signal(signal.SIGSTOP)
+        assert run(["resume", "shared"]) == 0
+        finished = contents(folder / "shared")
+        worker.send_signal(signal.SIGCONT)
+        assert worker.wait(timeout=120) == 0
+    assert contents(folder / "shared") == finished
+    assert run([*TYPED, "--metric-file", "slow.py:Slow"]) == 0
+    assert contents(folder / "typed") == finished
+
+
 @pytest.mark.parametrize("parts", ["99", "x", "3-1", "-1", "", "1-2-3", "1" * 30])
 @pytest.mark.usefixtures("folder")
 def test_parts_that_there_are_not(capsys, parts) -> None:

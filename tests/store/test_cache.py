@@ -119,7 +119,7 @@ def test_every_parameter_and_version_is_in_the_name_of_a_shelf(spec, tmp_path, m
     for other in ("chrf(word_order=2)", "bleu(tokenizer=char)", "ter(normalized=true)"):
         seen.add(cache.Shelf.of(parse_metric(other), tmp_path).folder)
     for package in ("metassay", "numpy", "sacrebleu", "python"):
-        known = cache.versions(cache._LIBRARIES)
+        known = cache.versions(cache.LIBRARIES)
         with monkeypatch.context() as patch:
             patch.setattr(cache, "versions", lambda _, p=package, k=known: k | {p: "0.0.0"})
             seen.add(cache.Shelf.of(metric, tmp_path).folder)
@@ -239,7 +239,7 @@ def test_the_command_line_shows_prunes_and_verifies(tmp_path, capsys, monkeypatc
     monkeypatch.setenv("METASSAY_CACHE", "shared")
     assert run(["cache", "info", "--json"]) == 0
     state = json.loads(capsys.readouterr().out)
-    assert {row["metric"] for row in state["metrics"]} == {"bleu", "chrf"}
+    assert {row["metric"] for row in state["metrics"]} == {"bleu", "chrf", "worse copies"}
     files = list((tmp_path / "shared").glob("??/*/*.parquet"))
     assert (state["parts"], state["bytes"]) == (len(files), sum(file.stat().st_size for file in files))
     assert run(["cache", "verify"]) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _open_closed_streams()
     if memory_limit() is not None:
         _watch_a_child()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end jobs so
     status = run(sys.argv[1:] if arguments is None else list(arguments))
     if status == INTERRUPT:
         sys.stdout.flush()
@@ -108,8 +110,6 @@ def _watch_a_child() -> None:
 
     Compiled libraries do not raise where memory ends: they abort the process, or exit, with words of theirs.
     """
-    import signal
-
     incoming, outgoing = os.pipe()
     child = os.fork()
     if child == 0:

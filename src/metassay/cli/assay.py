@@ -10,8 +10,8 @@ from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
 from metassay.errors import InputError
 from metassay.sample import DEFAULT
-from metassay.settings import names_of
-from metassay.workflows.settings import PERTURBED, AssaySettings, names_a_source
+from metassay.settings import PERTURBED, names_a_source, names_of
+from metassay.workflows.settings import AssaySettings
 
 
 def run_assay(
@@ -31,6 +31,9 @@ def run_assay(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    engine: Annotated[
+        str, typer.Option(help="local, or a Ray cluster: ray or ray,ADDRESS.", rich_help_panel=OUTPUT)
+    ] = "local",
     parts: Annotated[
         str | None,
         typer.Option(
@@ -41,8 +44,9 @@ def run_assay(
     ] = None,
 ) -> None:
     """Perturb, score and judge: local accuracy per context, both hypotheses, a recommendation, a report."""
-    from metassay.workflows.assay import AUTOMATIC, assay
+    from metassay.workflows.assay import assay
     from metassay.workflows.read import named_metrics
+    from metassay.workflows.run_files import AUTOMATIC
 
     only = part_numbers(parts)
     brought = settings.pairs if names_a_source(settings.pairs) else None
@@ -59,6 +63,7 @@ def run_assay(
             llm=llm,
             cache=cache,
             only=only,
+            engine=engine,
             progress=show,
         )
     if output.json:

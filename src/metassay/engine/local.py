@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.rankings import RankedLists, grade_mappings, ranked_lists
+from metassay.engine import RayCluster, make_parts
 from metassay.engine.batches import Digests, Rows, distinct
 from metassay.errors import Heard, InputError, MetassayError, MetricFailure, Notes, PartsDone, repeat
 from metassay.metrics.base import Batch, Metric, Scores
@@ -46,6 +47,14 @@ class Parts(Protocol):
         """Keep a finished part; scores that are undefined are left out."""
         ...
 
+    def has(self, metric: str, signature: str, number: int) -> bool:
+        """Whether the run has a part of this name."""
+        ...
+
+    def places(self) -> tuple[str | None, str | None]:
+        """The folders of the run and of the cache behind it, for others to open: `store.cache.parts_at`."""
+        ...
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -71,11 +80,13 @@ def score_rows(
     workers: int | None = None,
     parts: Parts | None = None,
     only: Collection[int] | None = None,
+    cluster: RayCluster | None = None,
     progress: Progress | None = None,
 ) -> Scored:
     """Every metric on every row. Metrics share a batch, so that those of a family share their work.
 
     With `only`, those batches are scored and kept, and `PartsDone` is raised: whoever has all goes on.
+    With a cluster, it makes the parts first, and what is missing then is made here.
     Rankings take another way: all measures in one pass over grades, with nothing worth keeping.
     """
     for metric in metrics:
@@ -83,10 +94,12 @@ def score_rows(
     if rows.qrels is not None:
         return score_ranked_rows(metrics, rows.frame, rows.qrels, workers=workers)
     pieces = list(rows.cuts())
-    kept = {m.spec: _Kept(parts, m.spec, m.signature) for m in metrics if parts is not None and m.cacheable}
+    kept = {m.spec: Kept(parts, m.spec, m.signature) for m in metrics if parts is not None and m.cacheable}
+    if cluster is not None and parts is not None:
+        make_parts(cluster, [m for m in metrics if m.spec in kept], pieces, parts, workers, progress)
     with Heard() as heard, _threads(default_workers(workers)) as pool:
         futures = {
-            pool.submit(_score_piece, metrics, number, piece, kept, heard): number
+            pool.submit(score_piece, metrics, number, piece, kept, heard): number
             for number, piece in enumerate(pieces)
             if only is None or number in only
         }
@@ -147,8 +160,8 @@ def _finished(futures: Iterable[Future[Piece]]) -> Iterator[Future[Piece]]:
         yield from done
 
 
-def _score_piece(
-    metrics: Sequence[Metric], number: int, rows: Rows, kept: Mapping[str, _Kept], heard: Heard
+def score_piece(
+    metrics: Sequence[Metric], number: int, rows: Rows, kept: Mapping[str, Kept], heard: Heard
 ) -> Piece:
     """Scores of one piece: each distinct content once, kept or found."""
     found: Piece = {}
@@ -165,7 +178,7 @@ def _score_piece(
 
 
 @dataclass(frozen=True)
-class _Kept:
+class Kept:
     """The kept scores of one metric."""
 
     parts: Parts
@@ -184,7 +197,7 @@ class _Distinct:
         """Made when the first metric must be computed: a part that is kept needs no texts."""
         return self.rows.batch(self.needs)
 
-    def score(self, metric: Metric, number: int, kept: _Kept | None) -> tuple[Scores, Notes]:
+    def score(self, metric: Metric, number: int, kept: Kept | None) -> tuple[Scores, Notes]:
         """The score of each row, and what was warned of as they were made."""
         if kept is None:
             scores = checked(metric, metric.score(self.batch), self.rows)

@@ -172,6 +172,8 @@ class Metric(ABC):
     """Raised whenever the scores of this implementation change."""
     cacheable: ClassVar[bool] = True
     """False for sentinels, whose scores are not worth keeping."""
+    dictionaries: ClassVar[frozenset[str]] = frozenset()
+    """Languages whose dictionaries it reads: others would be other scores."""
     shareable: ClassVar[bool] = True
     """False where more decides its scores than signature and libraries say: they stay in the run."""
     summary: ClassVar[str] = ""

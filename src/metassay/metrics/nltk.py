@@ -43,6 +43,7 @@ class Meteor(Metric):
     task: ClassVar[str] = "mt"
     oracle: ClassVar[str] = "nltk 3.10.4"
     summary: ClassVar[str] = "matches by form, stem and WordNet synonym (nltk)"
+    dictionaries: ClassVar[frozenset[str]] = frozenset({"en"})
 
     def __post_init__(self) -> None:
         if self.tokenizer not in {AUTO, *WORD_TOKENIZERS}:

@@ -34,6 +34,10 @@ class KeptTexts(Protocol):
         """Keep a finished part."""
         ...
 
+    def private(self) -> KeptTexts | None:
+        """Where that is kept which code of the user makes, of which no hash knows all that it depends on."""
+        ...
+
 
 @dataclass(frozen=True)
 class View(Generic[T_co]):

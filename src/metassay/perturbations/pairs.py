@@ -23,7 +23,7 @@ from metassay.perturbations.base import (
 )
 from metassay.perturbations.llm import LlmRewriting, connected
 from metassay.perturbations.ranking import Reordering
-from metassay.perturbations.views import Views, check_preprocessing, identity, make_views
+from metassay.perturbations.views import Views, check_preprocessing, identity, keeper, make_views
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import named_keys
 from metassay.tasks.base import OutputKind, Task
@@ -167,7 +167,8 @@ def made_by(dataset: Dataset, methods: tuple[Perturbation[Any], ...], plan: Plan
     for done, method in enumerate(methods):
         if plan.progress is not None:
             plan.progress(done, len(methods))
-        perturb = _Perturb(method, views, dataset.content_hash, kept if method.keepable else None)
+        own = keeper(method, kept) if method.keepable else None
+        perturb = _Perturb(method, views, dataset.content_hash, own)
         columns[method.spec] = perturb.all(notes, named=plan.named, strict=plan.strict)
         notes |= dict.fromkeys(method.notes())
     if plan.progress is not None:

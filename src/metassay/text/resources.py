@@ -12,6 +12,7 @@ run again in each of them, as the standard library's process pools would.
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import importlib.util
 import json
@@ -19,7 +20,7 @@ import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,6 +151,24 @@ def known_resources() -> tuple[Resource, ...]:
         _package("fugashi", "ja", "words (better)", "fugashi", "ja"),
         *(_spacy(language) for language in ("en", "de", "ru")),
     )
+
+
+def dictionaries(languages: Iterable[str]) -> dict[str, str | None]:
+    """What there is for these languages: of files a hash of their content, of the rest where it is found."""
+    known = [r for r in known_resources() if r.language in set(languages)]
+    return {f"{r.name} ({r.language})": _content(r.locate()) for r in known}
+
+
+def _content(place: str | None) -> str | None:
+    """Files by what is in them, wherever they lie."""
+    path = Path((place or "").partition(".zip/")[0] + ".zip" * (".zip/" in (place or "")))
+    if place is None or not path.exists():
+        return place
+    digest = hashlib.blake2b(digest_size=16)
+    for file in [path] if path.is_file() else sorted(file for file in path.iterdir() if file.is_file()):
+        digest.update(f"{file.name}\0".encode())
+        digest.update(hashlib.blake2b(file.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def resource(name: str, language: str) -> Resource:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from metassay.data.context import RowLabel, make_contexts
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters, looks_like_penalties, normalisation, prepared, turned
+from metassay.engine import LOCAL, RayCluster, engine_named
 from metassay.engine.local import Parts, Progress, default_workers
 from metassay.errors import InputError
 from metassay.llm.asking import LlmSettings
@@ -22,14 +21,14 @@ from metassay.metrics.given import GivenScores, directed, distinct_texts, given_
 from metassay.metrics.judge import Judge, connect_judges
 from metassay.metrics.registry import Costs, chosen_metrics, costs_of, parse_metrics, sentinels_beside
 from metassay.metrics.sentinels import METRICS as SENTINELS
+from metassay.perturbations.base import KeptTexts
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.perturbations.validity import LabelError, label_error
 from metassay.sample import DEFAULT, sample_source
-from metassay.settings import names_of, takes
+from metassay.settings import GIVEN, HUMAN, PERTURBED, names_a_source, names_of, takes
 from metassay.specs import single_parts
-from metassay.store.cache import SharedParts, cache_folder
-from metassay.store.parts import TextParts
-from metassay.store.run import RunFolder
+from metassay.store.cache import SharedParts, SharedTexts, cache_folder
+from metassay.store.run import RunFolder, made_with
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs, scored_texts
 from metassay.workflows.pairs import (
@@ -45,12 +44,10 @@ from metassay.workflows.pairs import (
 )
 from metassay.workflows.perturb import chosen_strengths, described, with_cache
 from metassay.workflows.read import Source, as_dataset, read
-from metassay.workflows.run_files import warnings_as_notes, write_run
-from metassay.workflows.settings import GIVEN, HUMAN, PERTURBED, AssaySettings, names_a_source
+from metassay.workflows.run_files import AUTOMATIC, Found, is_done, run_name, warnings_as_notes, write_run
+from metassay.workflows.settings import AssaySettings
 
 ContextRequest = str | RowLabel
-AUTOMATIC = "metassay-run-<hash>"
-"""As `out`: a folder named after what the run is, so that the same run finds it again."""
 
 
 @takes(AssaySettings)
@@ -64,6 +61,7 @@ def assay(
     llm: LlmSettings | None = None,
     cache: str | Path | None = None,
     only: Collection[int] | None = None,
+    engine: str = LOCAL,
     progress: Progress | None = None,
 ) -> AssayResult:
     """Measure how often each metric prefers an output over a worsened copy of it, per context.
@@ -78,6 +76,7 @@ def assay(
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     `cache` is a folder of scores that runs share, or `off`; default what METASSAY_CACHE names, else none.
     `only` are numbers of batches to score and keep, here, before `PartsDone` is raised.
+    `engine`: `ray` or `ray,ADDRESS` has a cluster score the parts, into `out`, which all its machines see.
 
     >>> few = {"resamples": 20, "permutations": 19, "perturbations": "removal,insertion"}
     >>> found = assay(read_sample("text"), metrics="rouge1,rougel", contexts=["domain"], **few).to_dict()
@@ -121,16 +120,24 @@ def assay(
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": content}
     place = run_name(identity) if out == AUTOMATIC else out
     run = None if place is None else RunFolder.open(place, identity, data=marks)
-    shared = cache_folder(cache)
-    parts, texts = (None, None) if run is None else (run.parts, run.texts)
+    shared, known = cache_folder(cache), made_with(data.languages)
+    parts, texts = (None, None) if run is None else (run.parts, run.texts(json.dumps(known)))
+    cluster = engine_named(engine)
     kept, threads = None if llm is None else with_cache(llm, run), default_workers(workers)
     plan = replace(plan, metrics=connect_judges(plan.metrics, kept))
-    known = parts if shared is None else SharedParts(parts, shared, plan.metrics)
-    how = _How(threads, run, known, texts, only, progress, kept)
+    scores = parts if shared is None else SharedParts(parts, shared, plan.metrics)
+    made = texts if shared is None else SharedTexts(texts, shared, known)
+    if cluster is not None and scores is None:
+        raise InputError("a cluster leaves its parts in a run folder.", remedy="Pass --out.")
+    how = _How(threads, scores, made, only, cluster, progress, kept)
     sentinels, costs = sentinels_beside(plan.metrics), costs_of(plan.metrics)
-    result = _carry_out(data, plan, unit, sentinels, costs, how)
+    find = partial(_carry_out, data, plan, unit, sentinels, costs, how)
+    if run is not None and run.resumed and only is None and llm is None and is_done(run, data, plan, known):
+        return AssayResult(data, plan, find, run.path, run)
+    found = find()
+    result = AssayResult(data, plan, lambda: found, None if run is None else run.path)
     if run is not None:
-        write_run(run, result)
+        write_run(run, result, known)
     return result
 
 
@@ -158,10 +165,10 @@ class _How:
     """What may differ between two runs of the same assay."""
 
     workers: int
-    run: RunFolder | None
     parts: Parts | None
-    texts: TextParts | None
+    texts: KeptTexts | None
     only: Collection[int] | None
+    cluster: RayCluster | None
     progress: Progress | None
     llm: LlmSettings | None
 
@@ -172,7 +179,7 @@ class _How:
 
 def _carry_out(
     data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], costs: Costs, how: _How
-) -> AssayResult:
+) -> Found:
     """Make worse, score, judge."""
     settings = plan.asked
     every = _pairs(data, plan, how)
@@ -196,6 +203,7 @@ def _carry_out(
             workers=how.workers,
             parts=how.parts,
             only=how.only,
+            cluster=how.cluster,
             progress=how.progress,
         )
     judged = replace(judged, notes=(*judged.notes, *notes, *judged.of_metrics))
@@ -225,8 +233,7 @@ def _carry_out(
         people=people,
     )
     how.tell("judging", 1, 1)
-    folder = None if how.run is None else how.run.path
-    return AssayResult(data, plan, sample, judged, contextual, folder, costs.prices, labels)
+    return Found(sample, judged, contextual, costs.prices, labels)
 
 
 def _metrics(
@@ -284,12 +291,6 @@ def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
     if not plan.valid_pairs and not data.kind.ranked:
         return pairs
     return checked(pairs, valid_only=plan.valid_pairs)
-
-
-def run_name(identity: Mapping[str, Any]) -> str:
-    """The folder that a run leaves when none was named: the same for the same data and settings."""
-    text = json.dumps(identity, sort_keys=True)
-    return AUTOMATIC.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
 
 
 def demo(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -35,11 +35,11 @@ from metassay.reporting.pages import Page
 from metassay.reporting.reasons import worded
 from metassay.stats.arrays import plain
 from metassay.stats.correlation import neighbour_correlation
-from metassay.store.run import versions
+from metassay.store.run import RunFolder, versions
 from metassay.workflows.judging import JudgedPairs, wrong_pairs
 from metassay.workflows.pairs import human_rows
 from metassay.workflows.read import scoring_rows
-from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
+from metassay.workflows.run_files import EXAMPLES, RESULT, SCHEMA_VERSION, Found, Result, warnings_as_notes
 from metassay.workflows.settings import FIXED, AssaySettings
 
 _RUNS = 0.01  # chance of a warning of runs where there are none
@@ -93,18 +93,35 @@ class Plan:
 
 @dataclass(frozen=True, repr=False)
 class AssayResult(Result):
-    """Local accuracies, both hypotheses, confounding and a recommendation, for one data set."""
+    """Local accuracies, both hypotheses, confounding and a recommendation, for one data set.
+
+    Of a run that was finished before, what its files hold is read; the rest is computed when asked for.
+    """
 
     dataset: Dataset
     plan: Plan
-    pairs: Pairs
-    judged: JudgedPairs
-    contextual: ContextualResult
+    find: Callable[[], Found]
     folder: Path | None = None
-    prices: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """What requests cost, of metrics that are paid for."""
-    labels: Mapping[tuple[str, str | None], LabelError | None] = field(default_factory=dict)
-    """What readings of pairs say of each method in each language; None where none were read."""
+    finished: RunFolder | None = None
+
+    @cached_property
+    def _found(self) -> Found:
+        return self.find()
+
+    @property
+    def pairs(self) -> Pairs:
+        """Outputs beside worse copies of them: those that count in the results."""
+        return self._found.pairs
+
+    @property
+    def judged(self) -> JudgedPairs:
+        """All pairs, with the scores of both sides."""
+        return self._found.judged
+
+    @property
+    def contextual(self) -> ContextualResult:
+        """What the judgements say, by context."""
+        return self._found.contextual
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -118,6 +135,8 @@ class AssayResult(Result):
     @cached_property
     def _content(self) -> dict[str, Any]:
         """Computed once: report, tables and the command line all read this one object."""
+        if self.finished is not None:
+            return dict(self.finished.read_json(RESULT))
         counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
         judgements = self.judged.judgements.take(self.judged.sampled).select(np.array(self.contextual.ranked))
         told, corrected = self._told_apart(), self._corrected(judgements)
@@ -148,9 +167,9 @@ class AssayResult(Result):
                 {"metric": m.spec, "signature": m.signature, "higher_is_better": m.higher_is_better}
                 for m in self.metrics
             ],
-            "price": {metric: list(price) for metric, price in self.prices.items()},
+            "price": {metric: list(price) for metric, price in self._found.prices.items()},
             "validity": self._validity(validity),
-            "label_errors": [_label_row(*key, found) for key, found in self.labels.items() if found],
+            "label_errors": [_label_row(*key, found) for key, found in self._found.labels.items() if found],
             "difficulty": by_difficulty,
             "valid_pairs_only": self.plan.valid_pairs,
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
@@ -173,7 +192,7 @@ class AssayResult(Result):
         spoken = np.array([place[language] for language in self.dataset.languages])[judgements.output]
         found, stratum = np.unique(judgements.method * len(languages) + spoken, return_inverse=True)
         keys = [(judgements.methods[n // len(languages)], languages[n % len(languages)]) for n in found]
-        read = [error for key in keys if (error := self.labels.get(key)) is not None]
+        read = [error for key in keys if (error := self._found.labels.get(key)) is not None]
         if len(read) < len(keys):
             return None
         return corrected_accuracy(
@@ -243,6 +262,8 @@ class AssayResult(Result):
 
     def examples(self) -> dict[str, Any]:
         """Pairs that some metric got wrong, and how many labels are doubtful."""
+        if self.finished is not None:
+            return dict(self.finished.read_json(EXAMPLES))
         return wrong_pairs(self.dataset, self.metrics, self.judged, self.plan.contexts)
 
     def cost(self) -> dict[str, float]:

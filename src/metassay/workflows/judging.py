@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters
+from metassay.engine import RayCluster
 from metassay.engine.batches import Rows
 from metassay.engine.local import Parts, Progress, score_lists, score_rows
 from metassay.errors import InputError
@@ -72,6 +73,7 @@ def judge_pairs(
     workers: int | None = None,
     parts: Parts | None = None,
     only: Collection[int] | None = None,
+    cluster: RayCluster | None = None,
     progress: Progress | None = None,
     also: NDArray[np.int64] | None = None,
 ) -> JudgedPairs:
@@ -88,7 +90,7 @@ def judge_pairs(
     if isinstance(pairs, RankedPairs):
         seconds, better, worse = _score_ranked(dataset, pairs, metrics, workers)
     else:
-        how = _How(workers, parts, only, progress, _NONE if also is None else also)
+        how = _How(workers, parts, only, cluster, progress, _NONE if also is None else also)
         seconds, better, worse = _score_texts(dataset, pairs, sampled, metrics, how, verdicts, outputs)
     of_metrics = tuple(note for metric in metrics for note in metric.notes())
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
@@ -130,6 +132,7 @@ class _How:
     workers: int | None
     parts: Parts | None
     only: Collection[int] | None
+    cluster: RayCluster | None
     progress: Progress | None
     also: NDArray[np.int64]
 
@@ -193,7 +196,13 @@ def _score_single(
     outputs = np.union1d(rows, how.also)
     both = _both_sides(dataset, pairs, rows, how.also)
     scored = score_rows(
-        metrics, both, workers=how.workers, parts=how.parts, only=how.only, progress=how.progress
+        metrics,
+        both,
+        workers=how.workers,
+        parts=how.parts,
+        only=how.only,
+        cluster=how.cluster,
+        progress=how.progress,
     )
     scores = np.stack([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
     own = scores[:, : len(outputs)]

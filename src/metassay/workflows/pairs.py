@@ -21,9 +21,10 @@ from metassay.meta.contexts.soft_accuracy import RatedSystems
 from metassay.metrics.base import Metric
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, gain_change
+from metassay.settings import PERTURBED
 from metassay.workflows.judging import JudgedPairs
 from metassay.workflows.read import groups
-from metassay.workflows.settings import PERTURBED, AssaySettings
+from metassay.workflows.settings import AssaySettings
 
 METHOD = "human"
 """Stands where the perturbation stands in pairs that were made worse."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.perturbations.words import WordEdit
 from metassay.settings import takes
 from metassay.specs import single_parts
-from metassay.store.run import RunFolder, versions
+from metassay.store.run import RunFolder, made_with, versions
 from metassay.workflows.judging import scored_texts
 from metassay.workflows.pairs import human_rows
 from metassay.workflows.read import Source, as_dataset
@@ -203,7 +204,7 @@ def perturb(
         workers=default_workers(workers),
         strict_resources=asked.strict_resources,
         llm=with_cache(llm, run),
-        kept=None if run is None else run.texts,
+        kept=None if run is None else run.texts(json.dumps(made_with(data.languages))),
         progress=None if progress is None else lambda done, total: progress("perturbing", done, total),
     )
     every = make(data)

@@ -37,8 +37,8 @@ from metassay.perturbations.validity import foretell
 from metassay.plugins import from_file, own_error
 from metassay.settings import names_of, takes
 from metassay.specs import single_parts
-from metassay.store.run import RunFolder
-from metassay.workflows.run_files import SCHEMA_VERSION, TIMINGS, Result, warnings_as_notes
+from metassay.store.run import TIMINGS, RunFolder
+from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import CheckSettings, DependSettings, RankSettings, ScoreReading
 
 __all__ = ["Paths", "Source", "Where", "read", "read_plain"]

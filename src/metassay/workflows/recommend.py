@@ -24,14 +24,13 @@ from metassay.reporting.pages import Page, Rendered, paper_files, rendered
 from metassay.reporting.reasons import with_reasons
 from metassay.reporting.score_pages import aggregation_page, ranking_page, score_page
 from metassay.store.parts import write_bytes
-from metassay.store.run import RunFolder, read_manifest
+from metassay.store.run import TIMINGS, RunFolder, read_manifest
 from metassay.workflows.run_files import (
     CURVES,
     EXAMPLES,
     REPORT,
     RESULT,
     SCHEMA_VERSION,
-    TIMINGS,
     Result,
     assay_run,
     command_of,

@@ -5,27 +5,38 @@ What every verb returns: a dict, a table, a picture in a notebook, and notes on 
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from metassay.data.dataset import Dataset
 from metassay.data.readers.files import checked_path, refuse_overwriting
 from metassay.errors import Counted, InputError, Place, UnknownName
+from metassay.metrics.given import GivenScores
 from metassay.metrics.registry import labels_in
-from metassay.store.parts import write_bytes
-from metassay.store.run import MANIFEST, RunFolder
+from metassay.metrics.sentinels import METRICS as SENTINELS
+from metassay.perturbations.views import identity
+from metassay.store.cache import basis_of
+from metassay.store.parts import hashed, write_bytes
+from metassay.store.run import MANIFEST, TIMINGS, RunFolder
 from metassay.workflows.pair_table import EXPLORER, OUTPUTS, PAIRS, explorer_frame
 
 if TYPE_CHECKING:
+    from metassay.meta.contexts.assay import ContextualResult
+    from metassay.perturbations.pairs import Pairs
+    from metassay.perturbations.validity import LabelError
     from metassay.reporting.pages import Chart, Page
-    from metassay.workflows.assay_result import AssayResult
+    from metassay.workflows.assay_result import AssayResult, Plan
+    from metassay.workflows.judging import JudgedPairs
 
 
 RESULT = "results/assay.json"
@@ -33,7 +44,8 @@ EXAMPLES = "results/examples.json"
 CURVES = "results/curves.json"
 """The functions behind the charts of system dependence."""
 REPORT = "report.html"
-TIMINGS = "timings.json"
+AUTOMATIC = "metassay-run-<hash>"
+"""As `out`: a folder named after what the run is, so that the same run finds it again."""
 VERDICTS = "results/verdicts.parquet"
 """What judges said of the pairs, in every order that they were asked in: `metassay judge RUN` reads it."""
 
@@ -66,10 +78,56 @@ def assay_run(path: str | Path) -> RunFolder:
     return run
 
 
-def write_run(run: RunFolder, result: AssayResult) -> None:
-    """Outputs, pairs, results and report; the manifest last, since it says that all the rest is there."""
+def run_name(identity: Mapping[str, Any]) -> str:
+    """The folder that a run leaves when none was named: the same for the same data and settings."""
+    text = json.dumps(identity, sort_keys=True)
+    return AUTOMATIC.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
+
+
+@dataclass(frozen=True)
+class Found:
+    """What carrying out a plan leaves."""
+
+    pairs: Pairs
+    judged: JudgedPairs
+    contextual: ContextualResult
+    prices: Mapping[str, Sequence[float]]
+    """What requests cost, of metrics that are paid for."""
+    labels: Mapping[tuple[str, str | None], LabelError | None]
+    """What readings of pairs say of each method in each language; None where none were read."""
+
+
+def also_deciding(data: Dataset, plan: Plan) -> list[Any]:
+    """What decides a run and is neither in its settings nor in the content of its data.
+
+    Contexts and perturbations may be code of the user; and what was said and left out as the data was read.
+    """
+    return [
+        [part if isinstance(part, str) else identity(part) for part in plan.perturbations or ()],
+        [(c.name, c.values, c.notes, hashed(c.codes.tobytes())) for c in plan.contexts],
+        [dict(data.left_out), data.own_references, data.notes, data.paired],
+        []
+        if data.about is None
+        else [str(value) for value in vars(data.about).values() if not callable(value)],
+    ]
+
+
+def is_done(run: RunFolder, data: Dataset, plan: Plan, known: Mapping[str, Any]) -> bool:
+    """Whether the run was finished before, and all that decides it is known and as it was."""
+    for metric in plan.metrics:
+        if not metric.cacheable and not isinstance(metric, (GivenScores, *SENTINELS)):
+            return False
+    return run.is_finished(basis_of(known, plan.metrics, [*also_deciding(data, plan), run.data]))
+
+
+def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> None:
+    """Outputs, pairs, results and report; the manifest last, since it says that all the rest is there.
+
+    `known` is what the run was made with.
+    """
     from metassay.reporting.html import render
 
+    beside = [*also_deciding(result.dataset, result.plan), run.data]
     content, examples = result.to_dict(), result.examples()
     manifest = result.manifest()
     files: dict[str, Any] = {
@@ -87,7 +145,7 @@ def write_run(run: RunFolder, result: AssayResult) -> None:
     shown = report_content(content, examples, run.manifest(manifest))
     files[TIMINGS] = {"seconds": result.judged.seconds, "seconds_per_1000_outputs": result.cost()}
     files[REPORT] = render(shown, labels_in(shown))
-    run.finish(files, **manifest)
+    run.finish(files, **manifest, basis=basis_of(known, result.metrics, beside))
 
 
 def report_content(content: dict[str, Any], examples: Any, manifest: dict[str, Any]) -> dict[str, Any]:

@@ -7,29 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
-from metassay.errors import UnknownName
-from metassay.settings import DATA, Named, Reading, Settings, assignments, option, several
+from metassay.settings import DATA, PERTURBED, Named, Reading, Settings, assignments, option, several
 from metassay.specs import split_list
 
-PERTURBED, HUMAN, GIVEN = "perturbed", "human", "given"
-"""Where pairs come from."""
 FIXED, AS_PEOPLE = "fixed", "people"
 """How far copies are from their outputs: as each method has it, or as outputs that people tell apart are."""
 TESTS, SCORES, PAIRS = "Tests", "Scores", "Pairs"
 MetricChoice = Any
 """Specs as one text or several, `Metric` objects, functions, or any mixture; None for the task's own."""
-
-
-def names_a_source(pairs: Any) -> bool:
-    """Whether `pairs` is a table of pairs or the path of one, and not a word for how pairs are made."""
-    if not isinstance(pairs, str):
-        return True
-    if pairs not in {PERTURBED, HUMAN} and not Path(pairs).exists():
-        raise UnknownName("kind or file of pairs", pairs, (PERTURBED, HUMAN))
-    return pairs not in {PERTURBED, HUMAN}
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,8 @@ def _edits(
 ) -> int:
     """Shifts while that reduces the edit distance; returns shifts plus distance."""
     _set_beam(len(words), len(reference), beam)
-    shifts, candidates, changed = 0, 0, 0
+    shifts = 0
+    candidates = changed = 0 * len(words)  # no literals, for which callees would be compiled twice
     while True:
         distance = _fill(words, reference, changed, beam, rows)
         if distance == 0:

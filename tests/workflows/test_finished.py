@@ -1,0 +1,123 @@
+"""A finished run is read, not made again: where nothing that decides it has changed, and only there."""
+
+from __future__ import annotations
+
+import logging
+
+import polars as pl
+import pytest
+
+from metassay.store import run as store
+from metassay.workflows.assay import assay
+from metassay.workflows.read import read
+
+HOW = {
+    "metrics": "bleu,chrf",
+    "perturbations": "removal,swapping,synonym",
+    "resamples": 20,
+    "permutations": 19,
+}
+UNPROMISED = {"timings.json", "call.json"}
+PLACES = ("Paris", "Berlin", "Rome", "Madrid", "London")
+ROWS = [
+    {"seg_id": i, "system": system, "domain": "news" if i % 2 else "chat", "hyp": f"He saw {place} {system}{i} times.",
+     "ref": f"He was in {place} {i} times."}
+    for i, place in enumerate(PLACES * 3)
+    for system in "abc"
+]  # fmt: skip
+
+
+def data(rows=ROWS, **more):
+    return read(pl.DataFrame(rows), task="mt", language="de", **more)
+
+
+def made(folder, source=None, **more):
+    return assay(data() if source is None else source, **HOW | {"out": folder, "workers": 1} | more)
+
+
+def contents(folder):
+    files = [file for file in folder.rglob("*") if file.is_file() and file.name not in UNPROMISED]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_the_same_again_is_read(folder) -> None:
+    before, written = contents(folder), (folder / "report.html").stat().st_mtime_ns
+    shuffled = data(ROWS[::-1])
+    again = made(folder, shuffled, workers=2)
+    assert again.finished is not None
+    assert (folder / "report.html").stat().st_mtime_ns == written
+    assert contents(folder) == before
+    afresh = made(folder.parent / "other")
+    assert afresh.finished is None
+    assert again.to_json() == afresh.to_json()
+    assert again.examples() == afresh.examples()
+    assert again.to_frame().equals(afresh.to_frame())
+    assert (again.judged.better == afresh.judged.better).all(), (
+        "what no file holds is computed when asked for"
+    )
+    assert contents(folder.parent / "other") == before
+
+
+def _with_code(monkeypatch, _):
+    monkeypatch.setattr(store, "own_code", lambda: "other code")
+    return {}
+
+
+def _with_version(monkeypatch, _):
+    monkeypatch.setattr(store, "_version", lambda name: f"{name} of another year")
+    return {}
+
+
+def _with_dictionary(monkeypatch, tmp_path):
+    (tmp_path / "th_de_DE_v2.dat").write_text("UTF-8\nsah|1\n-|sah|schaute\n")
+    monkeypatch.setenv("METASSAY_RESOURCES", str(tmp_path))
+    return {}
+
+
+def _with_rows_left_out(*_):
+    more = data([*ROWS, {**ROWS[0], "system": "d"}])
+    return {"source": more.where(more.outputs["system"] != "d", reason="too late")}
+
+
+@pytest.mark.parametrize("change", [_with_code, _with_version, _with_dictionary, _with_rows_left_out])
+def test_what_is_in_no_setting_and_decides_is_not_read_over(folder, monkeypatch, tmp_path, change) -> None:
+    more = change(monkeypatch, tmp_path)
+    assert made(folder, **more).finished is None
+    assert made(folder, **more).finished is not None
+
+
+def test_a_function_of_the_same_name_that_says_otherwise_is_another_context(tmp_path) -> None:
+    def part(row):
+        return row["domain"]
+
+    first = made(tmp_path / "run", contexts=[part])
+
+    def part(row):
+        return "odd" if int(row["item"]) % 3 else "even"
+
+    second = made(tmp_path / "run", contexts=[part])
+    assert second.finished is None
+    assert first.to_dict()["contexts"] != second.to_dict()["contexts"]
+
+
+@pytest.mark.parametrize(
+    "name", ["results/assay.json", "pairs.parquet", "report.html", "scores/part-bleu-*", "texts/*"]
+)
+def test_a_file_that_is_not_what_it_was_is_made_again_and_named(folder, name, caplog) -> None:
+    before = contents(folder)
+    file = min(folder.glob(name))
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with caplog.at_level(logging.WARNING):
+        assert made(folder).finished is None
+    assert file.name in caplog.text
+    after = {name: kept for name, kept in contents(folder).items() if not name.endswith(".broken")}
+    assert after == before
+    assert made(folder).finished is not None
