@@ -148,17 +148,20 @@ def _conclusions(rows: Sequence[Row]) -> list[str]:
     ranking = (
         f"- **To rank translation systems of WMT23's kind**: {', '.join(row['metric'] for row in leaders)} "
         "have the "
-        f"highest SPA ({leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}; differences that small are "
-        "within noise, `metassay rank` tests them). The fairest of the five to equally good systems is "
+        f"highest SPA ({leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}); whether such differences are "
+        "beyond noise is for `metassay rank` to say. The fairest of the five to equally good systems is "
         f"{fairest['metric']} (residual {fairest['residual']:.0%})."
     )
     source = (
         f"- **Without a reference** the best is {free['metric']} (SPA {free['spa']:.3f}, place "
         f"{newest.index(free) + 1} of {len(newest)})."
     )
+    lexical = [row["spa"] for row in newest if row["local"] is not None]
     words = (
-        f"- **If only a lexical metric will do**, {best['metric']} ranks systems best of those here (SPA "
-        f"{best['spa']:.3f}); {newest.index(best)} of {len(newest)} metrics are above it."
+        "- **If only a lexical metric will do**: the seven here lie close together (SPA "
+        f"{ends(lexical, 3)}), "
+        f"{best['metric'].removesuffix(', ours')} first; {newest.index(best)} of {len(newest)} metrics are "
+        "above it."
     )
     return [ranking, source, words, ADVICE]
 
