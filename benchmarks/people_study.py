@@ -1,160 +1,201 @@
 """Do pairs made worse by rule predict people? Orders of metrics by rule, method by method, against people's.
 
-    python benchmarks/people_study.py score FOLDER     # scores every text once, a file per data set
-    python benchmarks/people_study.py study FOLDER     # the tables, in people_study.json beside this script
+    python benchmarks/people_scores.py lexical FOLDER    # scores every text once, a file per data set
+    python benchmarks/people_scores.py neural FOLDER     # a sample of the same texts
+    python benchmarks/people_study.py FOLDER             # the tables, in people_study.json beside this script
 
-The data are those of `METASSAY_DATA`: WMT21 to 23 with MQM, REALSumm, DEMETR. Of each at most 250 items that
-people scored for every system are drawn, of WMT23 but en-de 100. What is found is told in
-docs/do-perturbations-predict-people.md.
+What is found is told in docs/do-perturbations-predict-people.md.
 """
 
 import json
-import os
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
-import polars as pl
-from rapidfuzz import process
-from rapidfuzz.distance import Levenshtein
 from scipy.stats import rankdata, t
 
-from metassay.data.preparation import clusters, prepared
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
 from metassay.meta.contexts.h1 import cross_methods
 from metassay.meta.contexts.h2 import half_agreement
-from metassay.meta.contexts.judgements import Judgements, judge
+from metassay.meta.contexts.judgements import Contexts, Judgements, judge
 from metassay.meta.people.meta_metrics import Judged, meta_metric
-from metassay.metrics.registry import chosen_metrics, parse_metrics
-from metassay.perturbations.pairs import make_pairs
 from metassay.stats import random
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.rank_correlation import row_agreements
 from metassay.stats.sign_flip import drawn_agreement, soft_agreement
-from metassay.workflows.judging import judge_pairs
-from metassay.workflows.pairs import given_pairs, human_rows, told_apart
-from metassay.workflows.read import read
+from people_scores import METRICS, SETS
 
-DATA = Path(os.environ.get("METASSAY_DATA", "../shared/data"))
-SETS = {
-    **{f"wmt21 {lp}": (f"wmt21/wmt21_{lp}.parquet", "mqm") for lp in ("en-de", "zh-en")},
-    **{f"wmt22 {lp}": (f"wmt22/wmt22_{lp}.parquet", "mqm") for lp in ("en-de", "en-ru", "zh-en")},
-    **{f"wmt23 {lp}": (f"wmt23/wmt23_{lp}.parquet", "mqm") for lp in ("he-en", "zh-en", "en-de")},
-    "realsumm": ("text/realsumm.parquet", "litepyramid_recall"),
-}
-DEMETR = "challenge/demetr.parquet"
-METRICS = (
-    "bleu,bleu(order=1),bleu(order=2),bleu(order=3),bleu(lowercase=true),bleu(effective_order=true),"
-    "chrf,chrf(char_order=2),chrf(char_order=3),chrf(char_order=4),chrf(word_order=1),chrf(word_order=2),"
-    "chrf(beta=1),chrf(beta=3),chrf(lowercase=true),chrf(char_order=4,word_order=2),"
-    "ter,ter(case_sensitive=true),ter(no_punct=true),"
-    "rouge1,rouge1(measure=recall),rouge1(measure=precision),rouge2,rouge2(measure=recall),"
-    "rougel,rougel(measure=recall),rougel(measure=precision),meteor,meteor(alpha=0.5)"
-)
-METHODS = (
-    "removal,insertion,swapping,entity,pronoun,negation,negation_removal,number,clause_removal,synonym,"
-    "untranslated"
-)
-FOR_TEXT = "removal,insertion,swapping,entity,pronoun,negation,negation_removal,number,clause_removal,synonym"
-ITEMS, ITEMS_23 = 250, 100
-"""Items of a data set; of two of WMT23 fewer, since scoring them takes longest."""
 FEWEST = 100
 """Pairs that a method must have in a data set to be looked at there."""
+FEWEST_NEURAL = 30
+"""The same among the pairs that neural metrics scored, which are fewer."""
+PARTS = ("close", "middle", "far")
+"""Thirds of a method's pairs by the edited share of their characters."""
 TARGETS = ("pairs", "close pairs", "acc_eq", "spa")
 HALF = "pairs, ties half"
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "rules-and-people.svg"
 DRAWS = 4000
 
 
-def drawn_items(data, human, most):
-    """At most so many items, drawn by a hash of their names, that have a human score for every system."""
-    rated = data.outputs.drop_nulls(human)
-    systems = rated["system"].n_unique()
-    full = rated.group_by("item").agg(pl.len().alias("n")).filter(pl.col("n") == systems)["item"]
-    return (
-        full.to_frame().with_columns(pl.col("item").hash(7).alias("h")).sort("h", "item").head(most)["item"]
-    )
-
-
-def score(name, folder):
-    """Make every output worse in every way, score all with every metric, keep what the study needs."""
-    path, human = SETS[name]
-    data = read(
-        DATA / path,
-        task="text" if name == "realsumm" else None,
-        language="en" if name == "realsumm" else None,
-    )
-    data = prepared(data.with_human(human), normalize=None, keep_references=False)
-    items = drawn_items(data, human, ITEMS_23 if name in {"wmt23 he-en", "wmt23 zh-en"} else ITEMS)
-    data = data.where(data.outputs["item"].is_in(items.implode()), reason="not drawn")
-    rated = data.outputs.filter(pl.col(human).is_not_null())["system"].unique()
-    data = data.where(data.outputs["system"].is_in(rated.implode()), reason="not rated")
-    pairs = make_pairs(
-        data, perturbations=FOR_TEXT if name == "realsumm" else METHODS, per_output=None, workers=1
-    )
-    metrics = chosen_metrics(data, parse_metrics(METRICS), "none", "none")
-    judged = judge_pairs(
-        data, pairs, metrics, unit=clusters(data, None), also=np.arange(len(data)), workers=1
-    )
-    better, worse = human_rows(data, human)
-    texts = data.outputs["output"].to_list()
-    distance = process.cpdist(
-        [texts[n] for n in better], [texts[n] for n in worse], scorer=Levenshtein.normalized_distance
-    )
-    shape = data.outputs["system"].n_unique(), data.outputs["item"].n_unique()
-    outputs = data.outputs.with_row_index("row").sort("system", "item")["row"].to_numpy().reshape(shape)
-    found = judged.judgements
-    np.savez_compressed(
-        folder / f"{name}.npz",
-        methods=np.array(found.methods),
-        metrics=np.array(found.metrics),
-        outcome=found.outcome,
-        item=found.item,
-        output=found.output,
-        cluster=found.cluster,
-        method=found.method,
-        scores=judged.outputs,
-        tolerance=np.array([metric.tie_tolerance for metric in metrics]),
-        better=better,
-        worse=worse,
-        distance=distance,
-        items=judged.unit.items,
-        units=judged.unit.codes,
-        grid=outputs,
-        human=data.outputs[human].to_numpy(),
-    )
-
-
-def score_demetr(folder):
-    """The pairs of DEMETR, that people checked, and ours made of the same outputs."""
-    every = told_apart(read(DATA / DEMETR, pairs=True))
-    theirs = every.where(every.outputs["perturbation"] != "reference", reason="a control")
-    chosen = theirs.outputs["item"].unique().sort().to_frame().with_columns(pl.col("item").hash(7).alias("h"))
-    kept = chosen.sort("h", "item").head(300)["item"]
-    theirs = theirs.where(theirs.outputs["item"].is_in(kept.implode()), reason="not drawn")
-    own = theirs.outputs.unique(["item", "system"], keep="first", maintain_order=True).drop(
-        "worse", "perturbation"
-    )
-    data = read(own, task="mt", language="en")
-    metrics = chosen_metrics(data, parse_metrics(METRICS), "none", "none")
-    made = make_pairs(data, perturbations=METHODS, per_output=None, workers=1)
-    arrays = {}
-    for side, source, pairs in (("theirs", theirs, given_pairs(theirs)), ("ours", data, made)):
-        found = judge_pairs(source, pairs, metrics, workers=1).judgements
-        for field in ("outcome", "item", "output", "cluster", "method"):
-            arrays[f"{side}_{field}"] = getattr(found, field)
-        arrays[f"{side}_methods"] = np.array(found.methods)
-    np.savez_compressed(folder / "demetr.npz", metrics=np.array([m.spec for m in metrics]), **arrays)
-
-
-def by_method(found, ties="strict"):
+def by_method(found, ties="strict", fewest=FEWEST):
     """Accuracy of each metric on each method with pairs enough, {method: [metrics]}, and on all pairs."""
     pairs, (one,) = sort_pairs(found, [whole(found)])
     sums = tally(pairs, cross_methods(pairs, one), ties=ties)
     counts = np.bincount(found.method, minlength=len(found.methods))
-    every = {name: sums.accuracy()[:, m] for m, name in enumerate(found.methods) if counts[m] >= FEWEST}
+    every = {name: sums.accuracy()[:, m] for m, name in enumerate(found.methods) if counts[m] >= fewest}
     return every, tally(pairs, one, ties=ties).accuracy()[:, 0], dict(zip(found.methods, counts.tolist()))
+
+
+def judgements(data):
+    """The outcomes on pairs made by rule."""
+    fields = ("outcome", "item", "output", "cluster", "method")
+    names = (tuple(map(str, data[name])) for name in ("metrics", "methods"))
+    return Judgements(*names, *(data[field] for field in fields))
+
+
+def by_difficulty(data):
+    """Accuracy on the close, middle and far third of each method's pairs, {method: [parts, metrics]}."""
+    found, share = judgements(data), data["share"]
+    part = np.full(found.pairs, -1)
+    for method in range(len(found.methods)):
+        own = np.flatnonzero(found.method == method)
+        if len(own) >= len(PARTS) * FEWEST:
+            part[own] = np.searchsorted(np.quantile(share[own], [1 / 3, 2 / 3]), share[own])
+    names = [f"{method} {n}" for method in found.methods for n in range(len(PARTS))]
+    codes = np.where(part < 0, -1, found.method * len(PARTS) + part)
+    pairs, (contexts,) = sort_pairs(found, [Contexts("part", tuple(names), codes)])
+    table = tally(pairs, contexts).accuracy().T.reshape(len(found.methods), len(PARTS), -1)
+    return {name: table[m] for m, name in enumerate(found.methods) if not np.isnan(table[m]).any()}
+
+
+def difficulty(loaded, people):
+    """Kendall's tau with people by method and third of its pairs; methods alike last."""
+    found = {name: by_difficulty(data) for name, data in loaded.items()}
+    for own in found.values():
+        own["methods alike"] = np.mean(list(own.values()), axis=0)
+    methods = sorted({method for own in found.values() for method in own}, key=lambda m: (" " in m, m))
+    return {
+        target: {
+            method: {
+                part: interval(
+                    [
+                        tau(own[method][n], people[name][target])
+                        for name, own in found.items()
+                        if method in own
+                    ]
+                )
+                for n, part in enumerate(PARTS)
+            }
+            for method in methods
+        }
+        for target in TARGETS
+    }
+
+
+def matched(loaded, people, folder):
+    """Copies as far apart as people's pairs, and single edits by the same methods: shares, and tau."""
+    result = {}
+    for name, data in loaded.items():
+        file = folder / f"{name}.matched.npz"
+        if not file.is_file():
+            continue
+        far = dict(np.load(file))
+        stronger, _, _ = by_method(judgements(far))
+        single, _, _ = by_method(judgements(data))
+        graded = [method.partition("(")[0] for method in stronger]
+        orders = {
+            "single": np.mean([single[method] for method in graded], axis=0),
+            "matched": np.mean(list(stronger.values()), axis=0),
+        }
+        own = np.isin(data["method"], [list(data["methods"]).index(method) for method in graded])
+        result[name] = {
+            "methods": sorted(stronger),
+            "people's share": round(float(np.median(data["distance"])), 3),
+            "share": {
+                "single": round(float(np.median(data["share"][own])), 3),
+                "matched": round(float(np.median(far["share"])), 3),
+            },
+            "accuracy": {key: round(float(values.mean()), 3) for key, values in orders.items()},
+            "tau": {
+                target: {key: round(tau(values, people[name][target]), 3) for key, values in orders.items()}
+                for target in TARGETS
+            },
+        }
+    kinds = ("single", "matched")
+    rows = result.values()
+    return result | {
+        "mean": {
+            target: {kind: interval([row["tau"][target][kind] for row in rows]) for kind in kinds}
+            | {
+                "difference": interval(
+                    [row["tau"][target]["matched"] - row["tau"][target]["single"] for row in rows]
+                )
+            }
+            for target in TARGETS
+        }
+    }
+
+
+def beside_neural(name, data, folder):
+    """The same data with neural metrics, cut to the outputs and pairs that they scored; None without them."""
+    files = [folder / f"{name}.{family}.npz" for family in ("use", "minilm")]
+    extra = [dict(np.load(file)) for file in files if file.is_file()]
+    if not extra:
+        return None
+    rows = extra[0]["pairs"]
+    assert all((rows == more["pairs"]).all() for more in extra)
+    scored = ~np.isnan(extra[0]["scores"][0])
+    told = scored[data["better"]] & scored[data["worse"]]
+    return {
+        **data,
+        "metrics": np.concatenate([data["metrics"], *(more["metrics"] for more in extra)]),
+        "tolerance": np.concatenate([data["tolerance"], *(more["tolerance"] for more in extra)]),
+        "scores": np.concatenate([data["scores"], *(more["scores"] for more in extra)]),
+        "outcome": np.concatenate([data["outcome"][:, rows], *(more["outcome"] for more in extra)]),
+        **{key: data[key][rows] for key in ("item", "output", "cluster", "method", "share")},
+        **{key: data[key][told] for key in ("better", "worse", "distance")},
+        "grid": data["grid"][:, scored[data["grid"]].all(axis=0)],
+        "lexical": len(data["metrics"]),
+    }
+
+
+def neural(loaded, folder):
+    """Where rules and people put neural metrics among the lexical ones, and tau with and without them."""
+    result = {}
+    for name, full in loaded.items():
+        data = beside_neural(name, full, folder)
+        if data is None:
+            continue
+        own, _, counts = by_method(judgements(data), fewest=FEWEST_NEURAL)
+        rule, (said, ceilings), first = np.mean(list(own.values()), axis=0), targets(data), data["lexical"]
+        said[HALF], _ = people_pairs(data, np.ones(len(data["better"]), dtype=bool), "half")
+        orders = {"rule": rule, **said}
+        places = {key: rankdata(-np.round(values, 12), "min").astype(int) for key, values in orders.items()}
+        result[name] = {
+            "metrics": len(rule),
+            "segments": int(data["grid"].shape[1]),
+            "people's pairs": len(data["better"]),
+            "rule pairs": int(sum(counts.values())),
+            "methods": sorted(own),
+            "tau": {key: round(tau(rule, values), 3) for key, values in said.items()},
+            "tau, lexical": {key: round(tau(rule[:first], v[:first]), 3) for key, v in said.items()},
+            "ceiling": {key: round(value, 3) for key, value in ceilings.items()},
+            "places": {
+                str(metric): {key: int(place[m]) for key, place in places.items()}
+                for m, metric in enumerate(data["metrics"])
+                if m >= first
+            },
+            "accuracy": {
+                str(data["metrics"][m]): {key: round(float(values[m]), 3) for key, values in orders.items()}
+                for m in [*range(first, len(rule)), *_best(orders, first)]
+            },
+        }
+    return result
+
+
+def _best(orders, first):
+    """The best lexical metrics by rule, and by people's pairs."""
+    return sorted({int(np.argmax(orders[key][:first])) for key in ("rule", "pairs")})
 
 
 def people_pairs(data, kept, ties="strict"):
@@ -254,15 +295,7 @@ def study(folder):
     }
     accuracies, pooled, counts, people, ceilings, halved, alike = {}, {}, {}, {}, {}, {}, {}
     for name, data in loaded.items():
-        found = Judgements(
-            tuple(map(str, data["metrics"])),
-            tuple(map(str, data["methods"])),
-            data["outcome"],
-            data["item"],
-            data["output"],
-            data["cluster"],
-            data["method"],
-        )
+        found = judgements(data)
         accuracies[name], pooled[name], counts[name] = by_method(found)
         people[name], ceilings[name] = targets(data)
         own, _, _ = by_method(found, "half")
@@ -321,6 +354,9 @@ def study(folder):
         }
         | {HALF: leave_one_out(*({n: side[k] for n, side in alike.items()} for k in range(2)))},
     }
+    result["difficulty"] = difficulty(loaded, people)
+    result["matched"] = matched(loaded, people, folder)
+    result["neural"] = neural(loaded, folder)
     draw(accuracies, people)
     if (folder / "demetr.npz").is_file():
         result["demetr"] = demetr(dict(np.load(folder / "demetr.npz")), people)
@@ -328,7 +364,10 @@ def study(folder):
         json.dumps(result, indent=1, ensure_ascii=False) + "\n"
     )
     print(
-        json.dumps({key: result[key] for key in ("ceiling", "mean", "between people", "weights")}, indent=1)
+        json.dumps(
+            {key: result[key] for key in ("ceiling", "mean", "difficulty", "matched", "neural", "weights")},
+            indent=1,
+        )
     )
 
 
@@ -387,18 +426,5 @@ def demetr(data, people):
     }
 
 
-def main(command, folder):
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    if command == "study":
-        study(folder)
-        return
-    for name in [*SETS, "demetr"]:
-        if not (folder / f"{name}.npz").is_file():
-            start = time.perf_counter()
-            score_demetr(folder) if name == "demetr" else score(name, folder)
-            print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    study(Path(sys.argv[1]))

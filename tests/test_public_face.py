@@ -14,10 +14,10 @@ import metassay
 from metassay.errors import InputError, UnknownName
 
 EXPORTED = """
-AggregateResult AssayResult Batch CheckResult Context Dataset DependResult Evidence InputError JudgeResult MetassayError
+AggregateResult AlignResult AssayResult Batch CheckResult Context Dataset DependResult Evidence InputError JudgeResult MetassayError
 Metric MetricFailure MissingBackend OutputKind PerturbResult Perturbation RankResult ScoreResult
 StatisticsMetric Stream Task TiedScores UnknownName View
-aggregate assay check compare demo depend judge perturb rank read recommend report score
+aggregate align assay check compare demo depend judge perturb rank read recommend report score
 """
 
 ROWS = [

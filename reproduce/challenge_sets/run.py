@@ -3,7 +3,8 @@
     python -m reproduce.challenge_sets.run FOLDER
 
 Prints the tables of docs/challenge-sets.md: accuracy per phenomenon, severity and language, and, per metric,
-the phenomena on which it mostly ties and the others on which it is right in less than half of the pairs.
+the phenomena on which it mostly ties and the others on which it is right in less than half of the pairs; and
+our own perturbations of the same outputs beside DEMETR's pairs of the same phenomenon.
 """
 
 from __future__ import annotations
@@ -14,11 +15,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from metassay.data.dataset import Dataset
 from metassay.metrics.registry import label_of
+from metassay.stats.rank_correlation import row_agreements
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
 METRICS = "bleu,chrf,chrf++,ter,rouge1,rouge2,rougel,meteor"
+ALIKE = {
+    "removal": ("noun_removed", "verb_removed", "adj_adv_removed", "conj_removed"),
+    "clause_removal": ("pp_removed",),
+    "insertion": ("addition",),
+    "swapping": ("word_swap",),
+    "entity": ("ne_replaced",),
+    "number": ("numbers_replaced",),
+    "negation": ("negation",),
+    "gender": ("gender",),
+    "tense": ("tense",),
+    "antonym": ("antonym",),
+    "hypernym": ("hypernym",),
+    "untranslated": ("codemix",),
+}
+"""Our methods, and the phenomena of DEMETR that ask the same of a metric."""
 
 
 def main() -> None:
@@ -49,6 +69,37 @@ def main() -> None:
         agreement = dict(zip(part["h2"]["contexts"], part["h2"]["matrix"][0]))
         lowest = sorted((value, name) for name, value in agreement.items() if value is not None)[:3]
         print(f"H2 by {column}, least agreement with global: {lowest}\n")
+    print(side_by_side(pairs, found))
+
+
+def side_by_side(pairs: Dataset, found: dict[str, Any]) -> str:
+    """Accuracy on DEMETR's pairs of a phenomenon and on ours, made of the same outputs: `theirs / ours`."""
+    outputs = pairs.outputs.unique(["item", "system"], keep="first", maintain_order=True)
+    own = read(outputs.drop("worse", "perturbation"), task="mt", language="en")
+    settings = {"perturbations": ",".join(ALIKE), "per_output": len(ALIKE), "contexts": ["language"]}
+    made = assay(own, metrics=METRICS, seed=1, **settings).to_dict()
+    rows = found["contexts"]["perturbation"]["local_accuracy"]
+    theirs = {(row["context"], row["metric"]): row for row in rows}
+    ours = {row["metric"]: row["by_method"] for row in made["confounding"]}
+    metrics = [row["metric"] for row in found["global"]]
+    body, orders = [], []
+    for method, phenomena in ALIKE.items():
+        there, count = [], 0
+        for metric in metrics:
+            told = [theirs[name, metric] for name in phenomena]
+            count = sum(row["pairs"] for row in told)
+            there.append(sum(row["micro"] * row["pairs"] for row in told) / count)
+        here = [ours[metric][method] for metric in metrics]
+        orders.append((there, here))
+        cells = [f"{100 * one:.0f} / {100 * other:.0f}" for one, other in zip(there, here)]
+        tau = float(row_agreements(np.array(there), np.array(here), "kendall")[0])
+        counts = f"{count:,} / {made['perturbations'][method]:,}"
+        body.append([method, ", ".join(phenomena), counts, *cells, f"{tau:.2f}"])
+    means = [np.mean(side, axis=0) for side in zip(*orders)]
+    tau = float(row_agreements(*means, "kendall")[0])
+    body.append(["mean", "", "", *(f"{100 * a:.0f} / {100 * b:.0f}" for a, b in zip(*means)), f"{tau:.2f}"])
+    header = ["ours", "DEMETR’s", "pairs", *map(label_of, metrics), "τ"]
+    return table(header, body)
 
 
 def overlooked(metrics: Sequence[str], contexts: Sequence[str], by: dict[Any, Any]) -> list[list[Any]]:

@@ -28,10 +28,10 @@ from metassay.specs import parse_spec
 from metassay.tasks.registry import find_task
 from metassay.workflows import settings
 from metassay.workflows.assay import assay
-from metassay.workflows.overview import overview, report
+from metassay.workflows.overview import compare, overview
 from metassay.workflows.rank import rank
 from metassay.workflows.read import read, read_plain, read_scores
-from metassay.workflows.recommend import compare, recommend
+from metassay.workflows.recommend import recommend, report
 
 SEEDS = Path(__file__).parent / "seeds"
 Files = dict[str, bytes]

@@ -1,8 +1,8 @@
 """Measures which evaluation metric can be trusted, here.
 
-The verbs `read check assay score perturb rank depend aggregate judge recommend compare report` are functions
-of this package, and what they take and return are its types; each is imported when it is first used. What is
-not named in `__all__`, here or in `metassay.meta.pairwise`, `metassay.meta.dependence` and
+The verbs `read check assay score align perturb rank depend aggregate judge recommend compare report` are
+functions of this package, and what they take and return are its types; each is imported when it is first
+used. What is not named in `__all__`, here or in `metassay.meta.pairwise`, `metassay.meta.dependence` and
 `metassay.stats.rank_correlation`, is internal and may change.
 """
 
@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 VERBS = (
     *(
         "aggregate",
+        "align",
         "assay",
         "check",
         "compare",
@@ -31,6 +32,7 @@ VERBS = (
 )
 TYPES = {
     "AggregateResult": "workflows.system_scores",
+    "AlignResult": "workflows.score",
     "AssayResult": "workflows.assay_result",
     "Batch": "metrics.base",
     "CheckResult": "workflows.read",
@@ -59,15 +61,17 @@ TYPES = {
 """The public types, and the module that each is in."""
 SHARED = {
     "aggregate": "system_scores",
+    "align": "score",
     "check": "read",
-    "compare": "recommend",
+    "compare": "overview",
     "demo": "assay",
-    "report": "overview",
+    "report": "recommend",
 }
 """Verbs that are in another verb's module."""
 
 __all__ = [
     "AggregateResult",
+    "AlignResult",
     "AssayResult",
     "Batch",
     "CheckResult",
@@ -93,6 +97,7 @@ __all__ = [
     "UnknownName",
     "View",
     "aggregate",
+    "align",
     "assay",
     "check",
     "compare",
@@ -126,12 +131,12 @@ if TYPE_CHECKING:
     from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.depend import DependResult, depend
     from metassay.workflows.judge import JudgeResult, judge
-    from metassay.workflows.overview import report
+    from metassay.workflows.overview import compare
     from metassay.workflows.perturb import PerturbResult, perturb
     from metassay.workflows.rank import RankResult, rank
     from metassay.workflows.read import CheckResult, check, read
-    from metassay.workflows.recommend import compare, recommend
-    from metassay.workflows.score import ScoreResult, score
+    from metassay.workflows.recommend import recommend, report
+    from metassay.workflows.score import AlignResult, ScoreResult, align, score
     from metassay.workflows.system_scores import AggregateResult, aggregate
 
 

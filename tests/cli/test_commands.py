@@ -16,6 +16,7 @@ import pytest
 
 from metassay.cli import run
 from metassay.cli.app import COMMANDS
+from metassay.cli.app import command as whole_command_line
 from metassay.sample import sample_path
 from metassay.schemas import schema
 
@@ -371,3 +372,34 @@ def test_an_interrupted_run_exits_130_and_goes_on_to_the_same_bytes(tmp_path) ->
     for file in sorted((tmp_path / "b").rglob("*")):
         if file.is_file() and file.name != "timings.json":
             assert file.read_bytes() == (tmp_path / "a" / file.relative_to(tmp_path / "b")).read_bytes(), file
+
+
+def test_out_writes_for_every_command_that_has_it(capfd, data, tmp_path) -> None:
+    """A manifest that says the run is finished, and a result."""
+    rated = tmp_path / "rated.csv"
+    rows = pl.read_csv(data).with_columns(mqm=-pl.col("hyp").str.len_chars().cast(pl.Float64))
+    rows.with_columns(m=pl.col("mqm") / 2 + pl.col("seg_id")).write_csv(rated)
+    verdicts = tmp_path / "verdicts.csv"
+    verdicts.write_text("item,judge,winner,human\n" + "".join(f"{i},j,{i % 2 + 1},1\n" for i in range(9)))
+    few = ["--resamples", "9", "--quiet"]
+    asked = {
+        "assay": [data, "--perturbations", "removal", "--metrics", "bleu", *few],
+        "demo": ["--quiet"],
+        "score": [data, "--metrics", "bleu", *few],
+        "check": [data, "--metrics", "bleu"],
+        "perturb": [data, "--perturbations", "removal", "--quiet"],
+        "rank": [rated, "--human", "mqm", "--draws", "9", "--quiet"],
+        "depend": [rated, "--human", "mqm", "--draws", "9", "--bootstraps", "3", "--quiet"],
+        "aggregate": [data, "--repeats", "3", *few],
+        "judge": [verdicts],
+    }
+    takers = {
+        name
+        for name, one in whole_command_line().commands.items()
+        if any(own.name == "out" for own in one.params)
+    }
+    for name in sorted(takers - {"demo", "report"}):  # which have their own tests
+        status, _, err = metassay(capfd, name, *asked[name], "--out", tmp_path / name)
+        assert status == 0, (name, err)
+        assert json.loads((tmp_path / name / "manifest.json").read_text())["state"] == "finished", name
+        assert len([path for path in (tmp_path / name).rglob("*") if path.is_file()]) >= 3, name

@@ -64,6 +64,16 @@ def test_batches_do_not_mix_languages_nor_change_results(counting, monkeypatch) 
     assert sorted(counting.asked) == [["a", "bb"], ["ccc"], ["dddd", "e"]]
 
 
+def test_texts_that_several_pieces_hold_have_a_home(monkeypatch) -> None:
+    monkeypatch.setattr(batches, "BATCH_ROWS", 2)
+    pieces = list(rows(["a", "a", "b", None, "c", "r"], ["r", "s", "s", "t", "a", "a"]).cuts())
+    shared = [piece.shared for piece in pieces]
+    # a is an output in the first piece; r and s are references there, r an output later; b, c, t come once
+    assert shared[1].homes() == {"a": (0, 0), "r": (0, 0), "s": (0, 1)}
+    assert shared[0].run is shared[2].run
+    assert shared[0].piece is not shared[2].piece
+
+
 def test_kept_parts_are_not_scored_again_and_undefined_scores_are_not_kept(counting, tmp_path) -> None:
     data, parts = rows(["a", "undefined", "bb"]), ScoreParts(tmp_path)
     first = score_rows([counting], data, workers=1, parts=parts)

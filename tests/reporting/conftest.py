@@ -71,7 +71,7 @@ def make_result(
             "matrix": [[1.0 if a == b else rng.uniform(-0.1, 0.8) for a in base] for b in base],
         },
         "notes": [text("the item is the cluster for 12 items")],
-        "examples": [_example(rng, metric, text) for metric in metrics for _ in range(2)],
+        "examples": {"pairs": [_example(rng, metric, text) for metric in metrics for _ in range(2)]},
         "metrics": [
             {"metric": text(m), "signature": text(f"{m}|v1|sacrebleu:2.6.0"), "higher_is_better": m != "ter"}
             for m in metrics
@@ -217,8 +217,7 @@ def _choice(rows: list[dict[str, Any]], context: str) -> dict[str, Any]:
 def _example(rng: random.Random, metric: str, text: Callable[[str], str]) -> dict[str, Any]:
     score = rng.uniform(20, 60)
     return {
-        "metric": text(metric),
-        "context": text("news"),
+        "contexts": {text("domain"): text("news")},
         "item": text(f"2022/es-en/{rng.randint(1, 900)}"),
         "system": text("apertium"),
         "perturbation": text("swapping"),
@@ -226,8 +225,8 @@ def _example(rng: random.Random, metric: str, text: Callable[[str], str]) -> dic
         "output": text("The mayor did not want to say when the new bridge will open."),
         "worse": text("The mayor did not want to say when the bridge new will open."),
         "references": [text("The mayor would not say when the new bridge is going to open.")],
-        "score": score,
-        "score_worse": score + rng.choice([0.0, 1.7]),
+        "judgements": {text(metric): [score, score + (worse := rng.choice([0.0, 1.7])), -1 if worse else 0]},
+        "doubtful": False,
     }
 
 

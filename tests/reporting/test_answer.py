@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from metassay.reporting.answer import answer, answer_lines
-from metassay.reporting.caveats import caveats
 from metassay.reporting.findings import find
+from metassay.reporting.html import caveats
 
 
 def _row(metric, accuracy, low=None, high=None, context=None):

@@ -17,7 +17,8 @@ from metassay.reporting.charts.against_people import (
     rank_flow_chart,
 )
 from metassay.reporting.charts.theme import SLOTS
-from metassay.reporting.pages import render_dependence
+from metassay.reporting.dependence_page import dependence_page
+from metassay.reporting.pages import render_page
 
 HOSTILE = "'\"]; alert(1) \u2028</script>"
 
@@ -94,13 +95,13 @@ def test_without_bootstrap_the_forest_still_draws(entry_and_curves):
     assert vl_convert.vegalite_to_svg({**deviations_chart(bare), "width": 500}).startswith("<svg")
 
 
-def test_the_page_escapes_names_and_says_the_main_thing(entry_and_curves, specs):
-    entry = entry_and_curves[0] | {"dataset": f"all{HOSTILE}"}
+def test_the_page_escapes_names_and_says_the_main_thing(entry_and_curves):
+    entry, curves = entry_and_curves
+    entry |= {"dataset": f"all{HOSTILE}"}
     result = {"human": "mqm", "by": "system", "metrics": [entry], "notes": [HOSTILE]}
-    drawing = {kind: vl_convert.vegalite_to_svg({**spec, "width": 500}) for kind, spec in specs.items()}
-    page = render_dependence(result, {entry["dataset"]: {entry["metric"]: drawing}})
-    assert "</script" not in page
+    page = render_page(dependence_page(result, {entry["dataset"]: {entry["metric"]: curves}}))
+    assert HOSTILE not in page
+    assert "&lt;/script&gt;" in page
     assert "depends least: SysDep" in page
-    assert page.count("<figure>") == 3
-    assert "the metric says worse by" in page
+    assert page.count('<figure class="chart"') == 3
     assert "default-src &#39;none&#39;" in page

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from metassay.reporting.pages import render_dependence
+from metassay.reporting.dependence_page import dependence_page
+from metassay.reporting.pages import render_page
 
 
 def _page(*p_fair: float | None) -> str:
@@ -23,14 +24,14 @@ def _page(*p_fair: float | None) -> str:
         }
         for n, p in enumerate(p_fair)
     ]
-    return render_dependence({"metrics": entries, "human": "mqm", "by": "system", "notes": []}, {})
+    return render_page(dependence_page({"metrics": entries, "human": "mqm", "by": "system", "notes": []}))
 
 
 def test_metrics_that_prefer_somebody_are_counted_after_holm():
     """.03 and .04 of two tests are .06 and .06 by Holm: nothing to claim; .01 and .04 are .02 and .04."""
     assert "prefer somebody" not in _page(0.03, 0.04)
     assert "2 of 2 metrics prefer somebody" in _page(0.01, 0.04)
-    assert "1 of 2 metrics prefer somebody" in _page(0.01, None)
+    assert "1 of 2 metrics prefers somebody" in _page(0.01, None)
 
 
 def test_conditions_stand_beside_the_numbers():

@@ -126,17 +126,26 @@ def test_null_hypotheses_are_said_to_be_untestable(results):
 
 def test_ranked_lists_as_outputs_are_shown(results):
     result = results(task="ranking")
-    result["examples"] = [
-        {
-            "metric": "chrf",
-            "output": ["d1", "d2"],
-            "worse": ["d2", "d1"],
-            "references": None,
-            "score": 1,
-            "score_worse": 1,
-        }
-    ]
-    assert "sees no difference" in render(result)
+    pair = {
+        "output": ["d1", "d2"],
+        "worse": ["d2", "d1"],
+        "grades": {"d1": 2},
+        "judgements": {"chrf": [1, 1, 0]},
+    }
+    result["examples"] = {"pairs": [pair]}
+    assert '"lists":[[1,"d1","2","d2","","↑1"],[2,"d2","","d1","2","↓1"]]' in render(result)
+
+
+def test_doubtful_labels_are_counted(results):
+    result = results()
+    result["examples"] |= {"looked_at": 40, "doubtful": 3}
+    result["examples"]["pairs"][0]["doubtful"] = True
+    said = (
+        "In 7.5\u202f% of 40 pairs looked at, the copy is fewer words away from a reference than the output"
+    )
+    page = render(result)
+    assert said in page
+    assert "1 such pair is kept apart." in page
 
 
 def test_the_fragment_has_no_script_and_escapes(results):
@@ -152,7 +161,7 @@ def test_other_results_show_their_tables_in_a_notebook():
     text = render_fragment({"schema_version": 1, "systems": rows, "comparisons": [], "human": "mqm"})
     assert text.count("<tr>") == 1 + 20
     assert "… and 10 more rows." in text
-    assert "0.1429" in text
+    assert "0.143" in text
     assert "<img" not in text
 
 

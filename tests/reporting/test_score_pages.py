@@ -9,17 +9,20 @@ import pytest
 
 from metassay.cli import run as command
 from metassay.errors import InputError
+from metassay.reporting.pages import render_page
 from metassay.reporting.score_pages import (
+    aggregation_page,
     aggregation_sentences,
     best_sentence,
+    difference_sentences,
     ranking_doubts,
-    render_aggregation,
-    render_ranking,
+    ranking_page,
+    score_page,
     significance_sentence,
 )
 from metassay.sample import sample_path
-from metassay.workflows.overview import report
-from metassay.workflows.recommend import compare, recommend
+from metassay.workflows.overview import compare
+from metassay.workflows.recommend import recommend, report
 
 ATTACK = "<script>alert(1)</script>"
 
@@ -67,24 +70,60 @@ def test_a_baseline_that_does_as_well_is_a_doubt():
 
 def test_hostile_names_are_text():
     one = ranking((0.01, 0.2, 0.5), name=lambda text: f"{ATTACK}{text}")
-    page = render_ranking({"human": ATTACK, "results": [one], "average": [], "notes": [ATTACK]})
+    result = {"human": ATTACK, "results": [one], "average": [], "notes": [ATTACK]}
+    page = render_page(ranking_page(result))
     scores = {"corpus": 1.0, "segment": 2.0, "bootstrap": 1.0}
     system = {"group": ATTACK, "system": ATTACK, "metric": ATTACK, **scores, "standard_errors": scores}
     between = [{"x": f"{ATTACK}{n}", "y": ATTACK, "groups": 3, "pearson": 0.5} for n in range(3)]
     human = [{"human": ATTACK, "metric": ATTACK, "aggregation": ATTACK, "group": "mean", "systems": 3}]
-    other = render_aggregation(
-        {
-            "systems": [system],
-            "between": between,
-            "downsampled": [],
-            "human": [{**human[0], "pearson": 0.1}],
-            "notes": [ATTACK],
-        }
-    )
-    for html in (page, other):
-        assert "<script" not in html
-        assert "script-src" not in html
+    aggregated = {
+        "systems": [system],
+        "between": between,
+        "downsampled": [],
+        "human": [{**human[0], "pearson": 0.1}],
+        "notes": [ATTACK],
+    }
+    compared = scored(lambda name: f"{ATTACK}{name}")
+    pages = [page, render_page(aggregation_page(aggregated)), render_page(score_page(compared))]
+    for html in pages:
+        assert ATTACK not in html
         assert "&lt;script&gt;alert(1)" in html
+
+
+def scored(name=str):
+    """Three systems, of which the third differs from both others."""
+    systems = [
+        {
+            "system": name(s),
+            "metric": "bleu",
+            "signature": "bleu",
+            "corpus": c,
+            "segment": c,
+            "bootstrap": None,
+        }
+        for s, c in zip("abc", (30.0, 30.1, 20.0))
+    ]
+    pairs = [("a", "b", -0.1, 0.6), ("a", "c", 10.0, 0.01), ("b", "c", 10.1, 0.01)]
+    compared = [
+        {"metric": "bleu", "a": name(a), "b": name(b), "difference": d, "p": p, "test": "bootstrap"}
+        | {"p_holm": p, "segments": 9}
+        for a, b, d, p in pairs
+    ]
+    return {"systems": systems, "comparisons": compared, "notes": []}
+
+
+def test_differences_between_systems_are_counted_and_starred():
+    said = "By BLEU 2 of 3 differences between systems are significant (p ≤ .05 by paired bootstrap, two-sided, after Holm)."
+    page = score_page(scored())
+    assert list(page.lead) == [said]
+    (choice,) = page.sections[1].choices
+    cells = {
+        (c["row"], c["column"]): (c["value"], c["mark"]) for c in choice.charts[0].spec["data"]["values"]
+    }
+    assert cells["a", "c"] == (10.0, "*")
+    assert cells["c", "a"] == (-10.0, "*")
+    assert cells["a", "b"] == (-0.1, "")
+    assert difference_sentences(scored() | {"comparisons": []}) == []
 
 
 def test_without_correlations_nothing_is_claimed():
@@ -106,7 +145,7 @@ def runs(tmp_path_factory):
 @pytest.mark.parametrize("verb", ["rank", "aggregate"])
 def test_a_run_leaves_a_page_that_can_be_made_again(runs, verb):
     before = (runs / verb / "report.html").read_bytes()
-    assert b"data:image/svg+xml" in before
+    assert b'<figure class="chart"' in before
     assert report(runs / verb).read_bytes() == before
     assert pl.read_csv(runs / verb / "results" / f"{verb}.csv").height > 1
 

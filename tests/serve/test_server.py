@@ -23,8 +23,7 @@ from metassay.errors import InputError
 from metassay.reporting.dashboard import render_overview
 from metassay.sample import sample_path
 from metassay.serve import server as serving
-from metassay.serve.app import Guard
-from metassay.serve.server import RunServer
+from metassay.serve.server import Guard, RunServer
 from metassay.workflows.assay import assay
 from metassay.workflows.overview import overview
 from metassay.workflows.read import read

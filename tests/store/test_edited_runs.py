@@ -14,9 +14,9 @@ import pytest
 from metassay.errors import InputError
 from metassay.schemas import first_fault, schema
 from metassay.workflows.assay import assay
-from metassay.workflows.overview import overview, report
+from metassay.workflows.overview import compare, overview
 from metassay.workflows.read import read
-from metassay.workflows.recommend import compare, recommend
+from metassay.workflows.recommend import recommend, report
 
 TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
     f"{item},{system},{'news' if item % 2 else 'chat'},the cat sat {item} {system},the cat sat {item} times\n"

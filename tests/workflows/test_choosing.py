@@ -10,9 +10,9 @@ from metassay.cli import run as command
 from metassay.errors import InputError, UnknownName
 from metassay.sample import sample_path
 from metassay.workflows.assay import assay
-from metassay.workflows.overview import report
+from metassay.workflows.overview import compare
 from metassay.workflows.read import read
-from metassay.workflows.recommend import compare, recommend
+from metassay.workflows.recommend import recommend, report
 
 FAST = {"resamples": 60, "permutations": 39, "perturbations": "removal,insertion,swapping"}
 

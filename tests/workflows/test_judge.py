@@ -231,8 +231,9 @@ def test_the_run_folder_holds_one_page_and_one_json_and_runs_again_to_the_same_b
     files = {str(f): f.read_bytes() for f in (tmp_path / "run").rglob("*") if f.is_file()}
     assert json.loads((tmp_path / "run" / "results" / "judge.json").read_text()) == printed
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "<script" not in page
-    assert not re.search(r"(?:src|href)=.?https?:", page)
+    assert hostile not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert not re.search(r"<[^>]+(?:src|href)=.?https?:", page)
     assert run(command) == 0
     assert {str(f): f.read_bytes() for f in (tmp_path / "run").rglob("*") if f.is_file()} == files
     capsys.readouterr()

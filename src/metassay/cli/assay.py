@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions, part_numbers
+from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
 from metassay.errors import InputError
 from metassay.sample import DEFAULT
@@ -67,11 +67,24 @@ def run_assay(
         show_assay(result.to_dict(), result.folder)
 
 
+def part_numbers(text: str | None) -> range | None:
+    """`"3"` or `"0-9"` as numbers; None where none were named."""
+    if text is None:
+        return None
+    first, _, last = text.partition("-")
+    numbers = [
+        int(one) for one in (first, last or first) if one.isascii() and one.isdigit() and len(one) < 10
+    ]
+    if len(numbers) < 2 or numbers[0] > numbers[1]:
+        raise InputError(f"--parts {text!r} is neither a number nor two such as 0-9.")
+    return range(numbers[0], numbers[1] + 1)
+
+
 def show_assay(found: dict[str, Any], folder: Any) -> None:
     """The answer first, then the tables it rests on, then where to read more."""
     from metassay.reporting.answer import answer
-    from metassay.reporting.caveats import caveats, remarks
     from metassay.reporting.findings import find
+    from metassay.reporting.html import caveats, remarks
 
     findings = find(found)
     found = dict(findings.result)
@@ -87,7 +100,11 @@ def show_assay(found: dict[str, Any], folder: Any) -> None:
     if findings.people is not None:
         names = ("metric", "accuracy", "low", "high", "ties", "pairs", "spa", "spa_low", "spa_high")
         rows = [{name: row[name] for name in names} for row in findings.people["metrics"]]
-        print_table(rows, title="The same of pairs judged by people, and SPA, on systems (95 % interval)")
+        print_table(
+            rows,
+            title="The same of pairs judged by people, and SPA, on systems (95 % interval)",
+            first=("metric", "accuracy", "low", "high", "spa", "spa_low", "spa_high"),
+        )
     names = ("metric", "chi2", "dof", "p", "cramers_v", "p_cmh", "p_permutation")
     for column, part in found["contexts"].items():
         if part["h1"]:
@@ -95,7 +112,11 @@ def show_assay(found: dict[str, Any], folder: Any) -> None:
                 {**{name: row[name] for name in names}, "p_holm": row["p_permutation_holm"]}
                 for row in part["h1"]
             ]
-            print_table(rows, title=f"H1: accuracy changes between contexts of {column} (small p: it does)")
+            print_table(
+                rows,
+                title=f"H1: accuracy changes between contexts of {column} (small p: it does)",
+                first=("metric", "p_holm", "p_permutation", "cramers_v", "chi2", "dof", "p"),
+            )
     note(remarks(findings))
     if folder is not None:
         say(f"Report: {folder / 'report.html'}")

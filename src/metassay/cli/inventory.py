@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,7 +25,7 @@ def run_list(
     if json:
         print(result.to_json())
     else:
-        print_table(result.rows)
+        print_table(result.rows, first=(next(iter(result.rows[0])), "what", "task", "better", "default"))
 
 
 def run_models(
@@ -87,3 +89,30 @@ def run_cache(
         say(f"{lost}{result.folder} holds {result.parts} parts, {result.bytes / 1e6:,.1f} MB.")
     if result.broken:
         raise typer.Exit(2)
+
+
+def completions(option: str, incomplete: str) -> list[str]:
+    """What may stand for an option, of a list after its last comma; contexts and systems from the data."""
+    head, comma, last = incomplete.rpartition(",")
+    try:
+        found = _values(option)
+    except Exception:  # noqa: BLE001 - the shell is asked nothing; it offers nothing
+        return []
+    return [f"{head}{comma}{name}" for name in found if name.lower().startswith(last.lower())]
+
+
+def _values(option: str) -> list[str]:
+    from metassay.tasks.registry import known_tasks
+    from metassay.workflows.listing import listing
+    from metassay.workflows.read import read
+
+    if option in {"metrics", "perturbations"}:
+        names = [str(next(iter(row.values()))) for row in listing(option).rows]
+        shown = [f"{name.removesuffix('_k')}_10" if name.endswith("_k") else name for name in names]
+        return [*shown, "chrf++"] if option == "metrics" else shown
+    if option == "task":
+        return list(known_tasks())
+    typed = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
+    found = read([word for word in typed.split()[2:] if Path(word).exists()])
+    columns = {"human": found.human, "systems": found.systems}
+    return list(columns.get(option, ("system", *found.metadata, *found.human)))

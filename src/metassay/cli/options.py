@@ -8,7 +8,7 @@ import inspect
 import re
 import sys
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,12 +17,13 @@ import typer
 
 from metassay.errors import InputError
 from metassay.settings import CALLED, DATA, Option, ReadSettings, check_common, check_number, options_of
-from metassay.specs import split_list
 
 if TYPE_CHECKING:
     from metassay.data.dataset import Dataset
 
 OUTPUT, LLM = "Output", "Language model"
+COMPLETED = ("metrics", "perturbations", "contexts", "context", "task", "human", "systems")
+"""Options whose values the shell can offer."""
 SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE_NAME = re.compile(r"(?<![a-z])(ref(s|erences?)?|gold)(?![a-z])", re.IGNORECASE)
 _KINDS: dict[Any, str] = {bool: "boolean", int: "integer", float: "number"}
@@ -160,34 +161,6 @@ class LlmOptions:
         )
 
 
-def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
-    """`["licence:bleu=1,comet=0"]` as numbers per metric, one entry a criterion."""
-    found: dict[str, dict[str, float]] = {}
-    for text in texts:
-        name, colon, rest = text.partition(":")
-        numbers = dict(part.rpartition("=")[::2] for part in split_list(rest))
-        try:
-            found[name] = {metric.strip(): float(number) for metric, number in numbers.items()}
-        except ValueError:
-            colon = ""
-        if not colon or not numbers or not all(numbers):
-            raise InputError(f"--criterion {text!r} is not NAME:METRIC=NUMBER,….")
-    return found
-
-
-def part_numbers(text: str | None) -> range | None:
-    """`"3"` or `"0-9"` as numbers; None where none were named."""
-    if text is None:
-        return None
-    first, _, last = text.partition("-")
-    numbers = [
-        int(one) for one in (first, last or first) if one.isascii() and one.isdigit() and len(one) < 10
-    ]
-    if len(numbers) < 2 or numbers[0] > numbers[1]:
-        raise InputError(f"--parts {text!r} is neither a number nor two such as 0-9.")
-    return range(numbers[0], numbers[1] + 1)
-
-
 def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with each parameter that is an options dataclass replaced by its fields.
 
@@ -274,8 +247,27 @@ def _shown(known: Option, name: str, annotation: Any, default: Any) -> tuple[Any
     if kind is str and not isinstance(default, str):
         default = ",".join(default)
     flags = known.flags or ("--" + name.replace("_", "-"),)
-    shown = typer.Option(*flags, help=known.text, rich_help_panel=known.panel, metavar=known.metavar)
+    shown = typer.Option(
+        *flags,
+        help=known.text,
+        rich_help_panel=known.panel,
+        metavar=known.metavar,
+        autocompletion=_completing(name),
+    )
     return Annotated[kind, shown], default
+
+
+def _completing(name: str) -> Callable[..., list[str]] | None:
+    """What the shell offers for an option; nothing is imported before it asks."""
+    if name not in COMPLETED:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        from metassay.cli.inventory import completions
+
+        return completions(name, incomplete)
+
+    return complete
 
 
 def schema_of(commands: Mapping[str, Mapping[str, Any]], common: Mapping[str, Any]) -> dict[str, Any]:

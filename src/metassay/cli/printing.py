@@ -107,7 +107,8 @@ def width() -> int:
 
 
 def _head(name: str) -> str:
-    return name.replace("_", " ")
+    """The heading of a column; a metric's label (`recip_rank`) stays what it is."""
+    return name if hasattr(name, "spec") else name.replace("_", " ")
 
 
 def _is_prose(cells: Sequence[str]) -> bool:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json as jsons
 import signal
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import chdir, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import criteria, schema_of
+from metassay.cli.options import schema_of
 from metassay.cli.printing import print_table, say
 from metassay.errors import InputError, Place, UnknownName
+from metassay.specs import split_list
 
 FROM_FILES = ("assay", "check", "demo", "score", "perturb", "rank", "depend", "aggregate", "judge")
 """The commands that a file of options may name."""
@@ -168,6 +169,21 @@ def config_schema() -> dict[str, Any]:
     return schema_of({name: _parameters(name) for name in FROM_FILES}, common)
 
 
+def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
+    """`["licence:bleu=1,comet=0"]` as numbers per metric, one entry a criterion."""
+    found: dict[str, dict[str, float]] = {}
+    for text in texts:
+        name, colon, rest = text.partition(":")
+        numbers = dict(part.rpartition("=")[::2] for part in split_list(rest))
+        try:
+            found[name] = {metric.strip(): float(number) for metric, number in numbers.items()}
+        except ValueError:
+            colon = ""
+        if not colon or not numbers or not all(numbers):
+            raise InputError(f"--criterion {text!r} is not NAME:METRIC=NUMBER,….")
+    return found
+
+
 def run_recommend(
     run: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
     *,
@@ -227,7 +243,7 @@ def run_compare(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """What changed between runs by more than chance: accuracies, orders of metrics, recommendations."""
-    from metassay.workflows.recommend import compare
+    from metassay.workflows.overview import compare
 
     if fail_on not in (None, "change"):
         raise InputError(f"--fail-on {fail_on!r} is not known.", remedy="Known: change.")
@@ -255,11 +271,28 @@ def _show(found: dict[str, object]) -> None:
         print_table(rows, title="Accuracy over all contexts")
 
 
-def run_report(run: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]) -> None:
-    """Write the report of a run anew: one HTML file that needs no network."""
-    from metassay.workflows.overview import report
+def run_report(
+    runs: Annotated[
+        list[Path], typer.Argument(help="A run, or one of each verb on the same data.", metavar="RUN…")
+    ],
+    *,
+    out: Annotated[Path | None, typer.Option(help="The page; default report.html of the run.")] = None,
+    figures: Annotated[
+        str | None, typer.Option(help="Every chart for papers: svg, pdf or png.", metavar="FORM")
+    ] = None,
+    tables: Annotated[
+        str | None, typer.Option(help="Every table: latex, markdown or csv.", metavar="FORM")
+    ] = None,
+) -> None:
+    """Write the page of a run anew, or one for runs of one data set (assay, rank, depend, aggregate)."""
+    from metassay.workflows.recommend import report
 
-    say(f"Report: {report(run)}")
+    page = report(*runs, out=out, figures=figures, tables=tables)
+    say(f"Report: {page}")
+    if figures is not None:
+        say(f"Figures of one and two columns: {page.parent / 'figures'}")
+    if tables is not None:
+        say(f"Tables: {page.parent / 'tables'}")
 
 
 def run_serve(

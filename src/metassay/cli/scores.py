@@ -66,7 +66,7 @@ def _show_ranking(found: dict[str, Any]) -> None:
         title = f"{one['meta']} with {found['human']}, {one['dataset']}{where}"
         dropped = f" ({one['dropped_segments']} dropped)" if one["dropped_segments"] else ""
         say(f"{title}: {one['systems']} systems, {one['segments']} segments{dropped}.")
-        print_table([_ranking_row(row) for row in one["metrics"]])
+        print_table([_ranking_row(row) for row in one["metrics"]], first=("metric", "rank", "value"))
         if one["comparisons"]:
             say(significance_sentence(one))
     for mean in found["average"]:
@@ -112,7 +112,7 @@ def run_depend(
 
 
 def _show_dependence(found: dict[str, Any], *, panel: bool) -> None:
-    from metassay.reporting.score_pages import correction_sentences
+    from metassay.reporting.dependence_page import correction_sentences
     from metassay.reporting.wording import in_labels
 
     found = in_labels(found)
@@ -121,6 +121,17 @@ def _show_dependence(found: dict[str, Any], *, panel: bool) -> None:
         print_table(
             [_dependence_row(entry) for entry in entries],
             title=f"Dependence on {found['by']}, {dataset}, against {found['human']} (least first)",
+            first=(
+                "metric",
+                "sysdep",
+                "low",
+                "high",
+                "p_equal",
+                "p_fair",
+                "flattered",
+                "wronged",
+                "residual",
+            ),
         )
         print_table([row for entry in entries for row in _local_rows(entry)], title="Within contexts")
         print_table(

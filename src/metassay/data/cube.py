@@ -67,6 +67,12 @@ class Cube:
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
+    def items(self) -> list[str]:
+        """The segments as a data set of outputs names its items."""
+        prefix = "" if self.dataset == WHOLE else f"{self.dataset}/"
+        return [name if name.startswith(prefix) else prefix + name for name in self.segments]
+
+    @property
     def content_hash(self) -> str:
         """A hash of every name, score and direction."""
         digest = hashlib.blake2b(digest_size=16)

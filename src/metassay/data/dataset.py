@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -24,7 +26,7 @@ FIXED = ("item", "system", "output", "source", "references")
 """Columns with a meaning of their own; every other column is a human score or metadata."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dataset:
     """One row per (item, system), sorted by item and system, so that the order of the input never matters.
 
@@ -69,6 +71,15 @@ class Dataset:
             raise InputError("there is no output to work on: every row was left out or the file is empty.")
         object.__setattr__(self, "outputs", self.outputs.sort("item", "system", maintain_order=True))
         object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))
+
+    def __repr__(self) -> str:
+        """Two lines: how much of what, and its columns."""
+        held = f"{len(self)} outputs of {len(self.systems)} systems for {len(self.items)} items"
+        return f"Dataset ({self.task}): {held}\n{', '.join(self.outputs.columns)}"
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(line)}</p>" for line in repr(self).split("\n"))
+        return f"<div>{said}{self.outputs.head(10)._repr_html_()}</div>"
 
     def __len__(self) -> int:
         return self.outputs.height
@@ -128,6 +139,11 @@ class Dataset:
         digest.update(f"{self.task}\0{self.human}\0{self.language}".encode())
         return digest.hexdigest()
 
+    @property
+    def marks(self) -> dict[str, Any]:
+        """What tells this data set from others, see `data_marks`."""
+        return data_marks(self.outputs, self.human)
+
     def where(self, keep: pl.Series, *, reason: str) -> Dataset:
         """The rows where `keep` is true; the others are counted under `reason`."""
         dropped = int((~keep).sum())
@@ -158,6 +174,30 @@ def _row_hashes(frame: pl.DataFrame) -> np.ndarray:
         hashlib.blake2b(line, digest_size=16).digest() for line in frame.write_ndjson().encode().split(b"\n")
     )
     return np.frombuffer(b"".join(sorted(rows)), dtype=np.uint8)
+
+
+def data_marks(frame: pl.DataFrame, human: Sequence[str]) -> dict[str, Any]:
+    """Counts and hashes that runs of one data set share, whatever they do with it.
+
+    `keys` is a hash of all items and systems, `human` one of each human score with its outputs. Rows count in
+    no order, and scores without their signs, since some verbs turn a score around.
+    """
+    names = {key: sorted(frame[key].unique().to_list()) for key in ("item", "system")}
+    return {
+        "items": len(names["item"]),
+        "systems": len(names["system"]),
+        "keys": _digest([*names["item"], "", *names["system"]]),
+        "human": {name: _digest(_scored_rows(frame, name)) for name in sorted(human)},
+    }
+
+
+def _scored_rows(frame: pl.DataFrame, name: str) -> list[str]:
+    scores = frame.select("item", "system", pl.col(name).cast(pl.Float64).fill_nan(None).abs()).drop_nulls()
+    return sorted(f"{item}\0{system}\0{score!r}" for item, system, score in scores.rows())
+
+
+def _digest(lines: Sequence[str]) -> str:
+    return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 
 def pivot(dataset: Dataset, column: str, systems: Sequence[str] | None = None) -> np.ndarray:

@@ -1,14 +1,17 @@
-"""The part of a cube that people have rated: systems and segments with human scores."""
+"""The part of a cube that people have rated, and what tells cubes of one data set from others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.cube import Cube
+from metassay.data.dataset import data_marks
 from metassay.errors import InputError, UnknownName
 
 
@@ -69,3 +72,34 @@ def _systems(cube: Cube, human: str, metrics: Sequence[str]) -> tuple[NDArray[np
     if kept.sum() < 2:
         raise InputError(f"{cube.dataset}: fewer than two systems have human and metric scores.")
     return kept, notes
+
+
+def marks_of(found: Sequence[Cube]) -> dict[str, Any]:
+    """The marks of all data sets together; items are named as in a data set of outputs."""
+    human = sorted({name for cube in found for name in cube.human})
+    nothing = pl.lit(None, dtype=pl.Float64)
+    frames = [
+        pl.DataFrame(
+            {
+                "item": np.tile(cube.items, len(cube.systems)),
+                "system": np.repeat(cube.systems, len(cube.items)),
+            }
+            | {name: scores.ravel() for name, scores in cube.human.items()}
+        ).select("item", "system", *(name if name in cube.human else nothing.alias(name) for name in human))
+        for cube in found
+    ]
+    return data_marks(pl.concat(frames), human)
+
+
+def only_human(found: Sequence[Cube], declared: Sequence[str]) -> str:
+    """The human score asked for, the first where several are declared, or the only one there is."""
+    if declared:
+        return declared[0]
+    known = list(dict.fromkeys(name for cube in found for name in cube.human if ":" not in name))
+    if not known:
+        raise InputError("there is no column of human scores.", remedy="Name one with --human COLUMN.")
+    if len(known) > 1:
+        raise InputError(
+            f"there are several human scores: {', '.join(known)}.", remedy="Choose one with --human COLUMN."
+        )
+    return known[0]

@@ -16,6 +16,7 @@ from metassay.data.columns import KEY_PREFIXES, item_names, score_columns, witho
 from metassay.data.cube import Cube, cubes, widened
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import doubts
+from metassay.data.rated import marks_of, only_human
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
 from metassay.errors import InputError, Place, UnknownName
 from metassay.stats.arrays import FloatArray
@@ -47,15 +48,15 @@ class Scores:
     """Those asked for; empty: all."""
     notes: tuple[str, ...] = ()
     hashes: Mapping[str, str] = field(default_factory=dict)
-    """The content hash of each cube, by the name of its data set."""
+    marks: Mapping[str, Any] = field(default_factory=dict)
+    """`hashes`: of the content of each cube, by its name; `marks`: what tells this data from other data."""
 
     def with_human(self, human: str) -> Scores:
         """Those that have this human score."""
         kept = tuple(cube for cube in self.cubes if human in cube.human)
         if not kept:
             raise InputError(f"no data set has the human score {human}.")
-        hashes = {cube.dataset: self.hashes[cube.dataset] for cube in kept}
-        return replace(self, cubes=kept, hashes=hashes)
+        return replace(self, cubes=kept, hashes={c.dataset: self.hashes[c.dataset] for c in kept})
 
 
 @dataclass(frozen=True)
@@ -128,27 +129,13 @@ def chosen_cubes(
             f"Lower is better, so these scores are turned around: {', '.join(turned)}. "
             "Where that was done before, keep them with --higher-is-better."
         )
-    human = _only_human(useful, asked.human) if rated else ""
+    human = only_human(useful, asked.human) if rated else ""
     directed = tuple(_directed(useful, asked.lower, asked.higher))
     for cube in directed:
         cube.chosen_metrics(metrics or None)  # a metric that is none here is refused before anything is done
     notes += doubts(directed, human, clustered=asked.clustered)
     hashes = {cube.dataset: cube.content_hash for cube in directed}
-    return Scores(directed, human, tuple(metrics), tuple(notes), hashes)
-
-
-def _only_human(found: Sequence[Cube], declared: Sequence[str]) -> str:
-    """The human score asked for, the first where several are declared, or the only one there is."""
-    if declared:
-        return declared[0]
-    known = list(dict.fromkeys(name for cube in found for name in cube.human if ":" not in name))
-    if not known:
-        raise InputError("there is no column of human scores.", remedy="Name one with --human COLUMN.")
-    if len(known) > 1:
-        raise InputError(
-            f"there are several human scores: {', '.join(known)}.", remedy="Choose one with --human COLUMN."
-        )
-    return known[0]
+    return Scores(directed, human, tuple(metrics), tuple(notes), hashes, marks_of(directed))
 
 
 def _directed(found: Sequence[Cube], lower: Sequence[str], higher: Sequence[str]) -> list[Cube]:

@@ -148,11 +148,10 @@ def levels(name: str, kind: str, form: str, language: str) -> tuple[str, ...]:
     return (f"{base} {shape}", base)
 
 
-def fits(name: str, other: str, text: str, form: str) -> bool:
-    """Whether another name makes the text differ from what it says, and can be put there."""
+def fits(name: str, other: str, form: str) -> bool:
+    """Whether another name differs from this one and can be put in its place."""
     a, b = name.casefold(), other.casefold()
-    alike = a[:LIKE] == b[:LIKE] and not a.isdigit()
-    if alike or a in b or b in a or other in text:
+    if (a[:LIKE] == b[:LIKE] and not a.isdigit()) or a in b or b in a:
         return False
     if form in {"a", "an"}:
         return (b[0] in "aeiou") == (form == "an")
@@ -228,14 +227,25 @@ class EntitySubstitution(WordEdit):
         found = []
         for start, end, kind, form in settled(text, mentions(text, language), census["kinds"], language):
             name = text[start:end]
-            fitting = census["others"].get(levels(name, kind, form, language)[0], [])
-            others = [other for other in fitting if fits(name, other, text, form)]
+            names = census["others"].get(levels(name, kind, form, language)[0])
+            others = [other for other in _fitting(name, form, names) if other not in text] if names else []
             if others:
                 found.append(((start, end), others))
         if len(found) < self.strength:
             return None
         drawn = [found[i] for i in sorted(stream.sample(len(found), self.strength))]
         return replace_spans(text, [(span, stream.choice(others)) for span, others in drawn])
+
+
+_FITTING: dict[tuple[str, str, int], tuple[list[str], list[str]]] = {}
+"""By name, form and list of names, the list and those of it that fit: each is asked once."""
+
+
+def _fitting(name: str, form: str, names: list[str]) -> list[str]:
+    key = (name, form, id(names))  # no other list gets this id, since this one is kept
+    if key not in _FITTING:
+        _FITTING[key] = names, [other for other in names if fits(name, other, form)]
+    return _FITTING[key][1]
 
 
 _FOUND: dict[tuple[str, str], list[Mention]] = {}

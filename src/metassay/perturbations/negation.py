@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import ClassVar
 
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import english, german_clauses, russian
+from metassay.perturbations.replacement import Rule, lowered, rules_of
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
@@ -77,18 +77,21 @@ def _insertion(text: str, place: int, word: str) -> Edit:
 
 def _english(text: str) -> list[Edit]:
     """A "not" after auxiliaries; where there is none, with do-support for a finite verb: "did not say"."""
+    if _AUXILIARY.search(text) is None:
+        return _with_do(text)
     words = terms(text)
-    lower = [word[0].lower().replace("’", "'") for word in words]
+    lower = "\n".join([word[0] for word in words]).lower().replace("’", "'").split("\n")
     after = []
-    for i, word in enumerate(words):
-        is_name = word[0] != lower[i] and not starts_sentence(text, word.start())  # the month of May
-        if lower[i] not in english.AUXILIARIES or is_name or not _may_be_negated(lower, i):
+    for i, form in enumerate(lower):
+        if form not in english.AUXILIARIES or not _may_be_negated(lower, i):
             continue
+        word = words[i]
+        if word[0] != form and not starts_sentence(text, word.start()):
+            continue  # the month of May
         has_subject = i > 0 and lower[i - 1] in english.INVERTED
         inverted = not has_subject and lower[i + 1 : i + 2] and lower[i + 1] in english.INVERTED
-        if not inverted and not _is_auxiliary(text, words, lower, i):
-            continue
-        after.append(words[i + 1 if inverted else i].end())
+        if inverted or _is_auxiliary(text, words, lower, i):
+            after.append(words[i + 1 if inverted else i].end())
     return [_insertion(text, place, "not") for place in after] or _with_do(text)
 
 
@@ -116,28 +119,28 @@ _ADVERBS = frozenset(
 _PARTICIPLES = frozenset(
     ("made", "had", "put", "set", "held", "led", "become", "come", "gone", "done", "said", "lost", "won")
 ) | frozenset(("got", "met", "told", "sent", "built", "left", "kept", "read", "cut", "hit", "begun", "paid"))
+_AUXILIARY = re.compile(rf"(?<!\w){any_of(english.AUXILIARIES)}(?!\w)", re.IGNORECASE)
+_BEFORE_SECOND = english.AUXILIARIES | {"not", "to", "never"}
 _SUBJECTS = frozenset(("PNP", "NP0", "NN0", "NN1", "NN2", "NP", "NN", "NNS", "DT0"))
 
 
 def _may_be_negated(lower: list[str], i: int) -> bool:
     """Whether the auxiliary is the first of its verb and no negation is near."""
-    chained = i > 0 and (
-        lower[i - 1] in english.AUXILIARIES | {"not", "to", "never"} or "n't" in lower[i - 1]
-    )
+    chained = i > 0 and (lower[i - 1] in _BEFORE_SECOND or "n't" in lower[i - 1])
     return not chained and {"not", "no", "never"}.isdisjoint(lower[i + 1 : i + 3])
 
 
 def _with_do(text: str) -> list[Edit]:
     """Finite verbs after a subject, each as "did not", "does not" and its base form."""
-    tokens = tagged(text, "en")
+    spans, words, tags = tagged(text, "en")
     edits = []
-    for before, token in itertools.pairwise(tokens):
-        do = _DO.get(token.tag)
-        base = known_lemma(token.text, "en") if do and before.tag in _SUBJECTS else None
-        if base is None or (do == "does not" and base == token.text) or base in english.AUXILIARIES:
+    for i, tag in enumerate(tags[1:], 1):
+        do = _DO.get(tag)
+        base = known_lemma(words[i], "en") if do and tags[i - 1] in _SUBJECTS else None
+        if base is None or (do == "does not" and base == words[i]) or base in english.AUXILIARIES:
             continue
-        if text[before.end : token.start] == " ":
-            edits.append(((token.start, token.end), f"{do} {base}"))
+        if text[spans[i - 1][1] : spans[i][0]] == " ":
+            edits.append((spans[i], f"{do} {base}"))
     return edits
 
 
@@ -168,14 +171,18 @@ _CLAUSE = re.compile(r"[^.,;:!?()\n。，、；：！？「」（）]+")
 
 def _by_rules(text: str, language: str) -> list[Edit]:
     """What the rules of a pack put in, in clauses without a negation; earlier rules win."""
-    negated = _words_of(language)
+    lower = lowered(text)
+    negated = [match.start() for match in _words_of(language).matches(text, lower)]
     edits: list[tuple[Span, str | None]] = [
-        (clause.span(), None) for clause in _CLAUSE.finditer(text) if negated.search(clause[0])
+        (clause.span(), None)
+        for clause in (_CLAUSE.finditer(text) if negated else ())
+        if any(clause.start() <= place < clause.end() for place in negated)
     ]
-    for pattern, replacement in _compiled(language, "negation"):
-        for match in pattern.finditer(text):
+    for rule in rules_of(language, "negation"):
+        for match in rule.matches(text, lower):
             if all(match.end() <= start or end <= match.start() for (start, end), _ in edits):
-                edits.append((match.span(), None if replacement is None else match.expand(replacement)))
+                new = None if rule.replacement is None else match.expand(rule.replacement)
+                edits.append((match.span(), new))
     kept = sorted((span, new) for span, new in edits if new is not None)
     return [(span, _with_capital(text, span, new)) for span, new in kept]
 
@@ -189,10 +196,10 @@ def _with_capital(text: str, span: Span, new: str) -> str:
 
 
 @functools.cache
-def _words_of(language: str) -> re.Pattern[str]:
+def _words_of(language: str) -> Rule:
     """Any word of `negated.txt`; in scripts without spaces wherever it stands."""
     words = "|".join(sorted(WordLists(_PACKS, language).words("negated")))
-    return re.compile(words if language in WITHOUT_SPACES else rf"\b(?:{words})\b", re.IGNORECASE)
+    return Rule.of(words if language in WITHOUT_SPACES else rf"\b(?:{words})\b", None)
 
 
 def _in_question(text: str, place: int) -> bool:
@@ -224,10 +231,11 @@ class NegationRemoval(WordEdit):
 def _negations(text: str, language: str) -> Iterator[tuple[Span, str]]:
     """Where a negation stands and what takes its place; earlier rules win, places in order."""
     taken: list[tuple[Span, str | None]] = []
-    for pattern, replacement in _compiled(language, "negation_removal"):
-        for match in pattern.finditer(text):
+    lower = lowered(text)
+    for rule in rules_of(language, "negation_removal"):
+        for match in rule.matches(text, lower):
             if all(match.end() <= start or end <= match.start() for (start, end), _ in taken):
-                new = None if replacement is None else _written(match.expand(replacement))
+                new = None if rule.replacement is None else _written(match.expand(rule.replacement))
                 taken.append((match.span(), new))
     for span, new in sorted(taken, key=lambda edit: edit[0]):
         if new is not None and not _in_question(text, span[0]):
@@ -254,20 +262,6 @@ def _tidied(text: str, span: Span, new: str) -> tuple[Span, str]:
 def _signs(language: str) -> re.Pattern[str]:
     """What every negation of a language holds."""
     return re.compile("|".join(WordLists(_PACKS, language).lines("negation_signs")), re.IGNORECASE)
-
-
-@functools.cache
-def _compiled(language: str, name: str) -> tuple[tuple[re.Pattern[str], str | None], ...]:
-    """The rules of a list; one without a replacement protects. `{verbs}`: any word of `verbs.txt`."""
-    lists = WordLists(_PACKS, language)
-    found = []
-    for pattern, *replacement in lists.rows(name):
-        written = _LIST.sub(lambda match: any_of(lists.words(match[1])), pattern)
-        found.append((re.compile(written, re.IGNORECASE), replacement[0] if replacement else None))
-    return tuple(found)
-
-
-_LIST = re.compile(r"\{([a-z_]+)\}")
 
 
 PERTURBATIONS = (Negation, NegationRemoval)

@@ -1,9 +1,13 @@
-"""A word replaced by another one: a pronoun by another pronoun, any word by what sounds alike."""
+"""A word replaced by another one: a pronoun by another pronoun, any word by what sounds alike.
+
+The rules of a pack: patterns, and what takes the place of what they match.
+"""
 
 from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +19,7 @@ from metassay.text.words import (
     WITHOUT_SPACES,
     Span,
     WordLists,
+    any_of,
     folders_with,
     replace_spans,
     starts_sentence,
@@ -197,6 +202,72 @@ def respellings(word: str) -> tuple[str, ...]:
                 for new in spellings:
                     found[word[: match.start()] + with_case_of(match[0], new) + word[match.end() :]] = None
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A pattern of a pack, in which case is ignored, and what takes the place of a match; None protects."""
+
+    pattern: re.Pattern[str]
+    replacement: str | None
+    in_small_letters: re.Pattern[str] | None
+    """Matches where the pattern does once all letters are small, and faster; None where capitals count."""
+    needed: str
+    """Letters without which there is no match."""
+
+    @classmethod
+    def of(cls, pattern: str, replacement: str | None) -> Rule:
+        """A rule as a pack writes it."""
+        capitals = re.search("[A-ZÀ-Þ]", re.sub(r"\\.", "", pattern)) is not None
+        quick = None if capitals else re.compile(pattern)
+        return cls(
+            re.compile(pattern, re.IGNORECASE), replacement, quick, "" if capitals else _needed(pattern)
+        )
+
+    def matches(self, text: str, lower: str | None) -> Iterator[re.Match[str]]:
+        """The matches in a text, of which `lower` is `lowered`."""
+        if lower is None or self.in_small_letters is None:
+            yield from self.pattern.finditer(text)
+        elif self.needed in lower:
+            for quick in self.in_small_letters.finditer(lower):
+                match = self.pattern.match(text, quick.start())
+                assert match is not None
+                yield match
+
+
+def lowered(text: str) -> str | None:
+    """The text in small letters; None where a letter is written with two, or is one of several capitals'."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) and _ODD_CASE.search(text) is None else None
+
+
+def _needed(pattern: str) -> str:
+    r"""The longest run of letters that every match has, as far as the pattern shows it outside of groups.
+
+    >>> _needed(r"\bn(?:e |')(\S+) rien\b"), _needed("sans?|ni"), _needed("[ab]c")
+    (' rien', '', 'c')
+    """
+    flat = re.sub(r"\\.|\[[^]]*\]", "\t", pattern)
+    while _GROUP.search(flat):
+        flat = _GROUP.sub("\t", flat)
+    return "" if "|" in flat else max(re.findall(r"(?:[^\W\d_]|[ '’-])+(?![?*{])", flat), key=len, default="")
+
+
+_ODD_CASE = re.compile("[İıſ\u212a]")
+_GROUP = re.compile(r"\([^()]*\)[?*]?")
+
+
+@functools.cache
+def rules_of(language: str, name: str) -> tuple[Rule, ...]:
+    """The rules of a list. `{verbs}`: any word of `verbs.txt`."""
+    lists = WordLists(_PACKS, language)
+    return tuple(
+        Rule.of(_LIST.sub(lambda match: any_of(lists.words(match[1])), pattern), *(replacement or (None,)))
+        for pattern, *replacement in lists.rows(name)
+    )
+
+
+_LIST = re.compile(r"\{([a-z_]+)\}")
 
 
 PERTURBATIONS = (Pronoun, Phonetic)

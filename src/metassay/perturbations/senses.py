@@ -103,8 +103,10 @@ class Sense(Exchange):
             previous = words[i - 1][0].lower() if i else ""
             following = words[i + 1][0].lower() if i + 1 < len(words) else ""
             options = english.fitting(self.relation, previous, form, following) if form else ()
+            if options and term[0][:1].isupper():
+                options = tuple(with_case_of(term[0], word) for word in options)
             if options:
-                found.append((term.span(), tuple(with_case_of(term[0], word) for word in options)))
+                found.append((term.span(), options))
         return found
 
 

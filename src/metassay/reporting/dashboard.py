@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
 
 from metassay.metrics.registry import labels_of
 from metassay.reporting.charts.accuracy import history_chart, metrics_of
-from metassay.reporting.charts.theme import CATEGORY, SLOTS, TOKENS, Scheme, data_uri, drawn
-from metassay.reporting.pages import policy, templates
+from metassay.reporting.charts.theme import SLOTS, Scheme, data_uri, drawn
+from metassay.reporting.pages import policy, program, stylesheet, templates
 from metassay.reporting.sections.examples import pair_card
 from metassay.reporting.wording import about, count, in_labels, interval, percent
 
@@ -37,31 +36,27 @@ OPTIONS = 300
 _FILTERS = ("metric", "metric2", "context", "method", "system", "item", "text")
 
 
-@cache
 def _look() -> tuple[str, str]:
     """The stylesheet, the report's with a little more, and the script."""
-    sheets = ("report.css.j2", "dashboard.css.j2")
-    parts = [templates().get_template(name).render(tokens=TOKENS, category=CATEGORY) for name in sheets]
-    program = (files("metassay.reporting") / "templates" / "dashboard.js").read_text("utf-8")
-    return "\n".join(parts).strip(), program.strip()
+    return stylesheet("report.css.j2", "dashboard.css.j2"), program("dashboard.js")
 
 
 @cache
 def dashboard_policy() -> str:
     """The content security policy of these pages: their own style and script, and forms that lead back."""
-    style, program = _look()
-    return policy(style, [program]).replace("form-action 'none'", "form-action 'self'")
+    style, script = _look()
+    return policy(style, [script]).replace("form-action 'none'", "form-action 'self'")
 
 
 def _page(name: str, **content: Any) -> str:
-    style, program = _look()
+    style, script = _look()
     return (
         templates()
         .get_template(name)
         .render(
             policy=dashboard_policy(),
             style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
-            program=Markup(program),  # noqa: S704 -- our own script, no user text
+            program=Markup(script),  # noqa: S704 -- our own script, no user text
             **content,
         )
     )

@@ -1,30 +1,34 @@
-"""One self-contained page: no network, a strict content security policy, same result, same bytes.
+"""The page of an assay: from its JSON object to everything the page shows, as plain values.
 
-From an assay's JSON object to everything the page shows, as plain values: sentences, tables, charts.
+What a reader should doubt stands here too: "Before you rely on this", and the remarks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from markupsafe import Markup
-
+from metassay.metrics.registry import labels_of
 from metassay.reporting.answer import answer
-from metassay.reporting.caveats import caveats, remarks
 from metassay.reporting.charts.accuracy import accuracy_chart, outside_frame, slot
 from metassay.reporting.charts.heatmaps import agreement_chart
-from metassay.reporting.charts.theme import CATEGORY, TOKENS, config
-from metassay.reporting.findings import Column, Findings, find
-from metassay.reporting.pages import policy, templates
+from metassay.reporting.findings import Column, Estimate, Findings, brief, find
+from metassay.reporting.pages import Chart, Page, Rendered, Section, fragment, plain_page, standing_alone
 from metassay.reporting.people import people_grids
 from metassay.reporting.sections import accuracy, hypotheses, methods
 from metassay.reporting.sections.examples import examples
-from metassay.reporting.tables import Grid, plain_grids
-from metassay.reporting.wording import Sentence, about, count, in_labels, listing, plural
+from metassay.reporting.tables import Grid
+from metassay.reporting.wording import (
+    Sentence,
+    about,
+    count,
+    listing,
+    named,
+    percent,
+    plural,
+    sentence,
+)
 
 DEFAULT_TITLE = "Which metric can you trust, here?"
 CHARTED_UP_TO = 150
@@ -128,50 +132,176 @@ def render(result: Mapping[str, Any], labels: Mapping[str, str] | None = None) -
     Every text from the result is escaped, charts run without `eval`, and the page's policy allows
     exactly the styles and scripts it was made with, by their hashes.
     """
-    summary = summarize(result, labels)
-    style = templates().get_template("report.css.j2").render(tokens=TOKENS, category=CATEGORY).strip()
-    program = (files("metassay.reporting") / "templates" / "report.js").read_text("utf-8").strip()
-    vega = _vega() if _has_charts(summary) else ""
-    return (
-        templates()
-        .get_template("report.html.j2")
-        .render(
-            **summary,
-            policy=policy(style, [vega, program]),
-            style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
-            vega=Markup(vega),  # noqa: S704 -- the charts library, no user text
-            program=Markup(program),  # noqa: S704 -- our own script, no user text
-            themes={
-                scheme: {"config": config(scheme), "tokens": TOKENS[scheme]} for scheme in ("light", "dark")
-            },
-        )
+    return _page(summarize(result, labels))
+
+
+def _page(summary: Mapping[str, Any]) -> str:
+    return standing_alone("report.html.j2", summary, charts=bool(assay_charts(summary)))
+
+
+def rendered_assay(result: Mapping[str, Any]) -> Rendered:
+    """The page of an assay, with its charts and tables."""
+    summary = summarize(result)
+    return Rendered(_page(summary), assay_charts(summary), assay_grids(summary))
+
+
+def assay_charts(summary: Mapping[str, Any]) -> list[Chart]:
+    """Every chart of an assay's page, from its summary."""
+    found = [
+        (f"{kind} by {column['name']}", column[key])
+        for column in summary["columns"]
+        for kind, key in (("accuracy", "chart"), ("agreement", "agreement"))
+    ]
+    found += [("methods", (summary["methods"] or {}).get("chart")), ("shared errors", summary["errors"])]
+    return [Chart(name, spec) for name, spec in found if spec]
+
+
+def assay_grids(value: Any) -> list[Grid]:
+    """Every table of an assay's page, wherever in its summary."""
+    if isinstance(value, Grid):
+        return [value]
+    inside = (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    )
+    return [grid for each in inside for grid in assay_grids(each)]
+
+
+def assay_page(result: Mapping[str, Any]) -> Page:
+    """The answer, the table of all outputs and every chart: what a notebook shows of an assay."""
+    summary = summarize(result)
+    parts = [Section("All outputs", charts=assay_charts(summary), grids=[summary["overall"]])]
+    return Page(
+        summary["task"], summary["title"], summary["answer"], parts, list(map(str, summary["caveats"]))
     )
 
 
 def render_fragment(result: Mapping[str, Any]) -> str:
-    """What a notebook shows for a result, without scripts.
-
-    For an assay the answer and the table of all outputs; for any other result its tables, cut to twenty rows.
-    """
-    if "contexts" in result and "global" in result:
-        summary = summarize(result)
-        return _fragment(summary["answer"], [summary["overall"]])
-    return _fragment([], plain_grids(in_labels(result)))
+    """What a notebook shows for a result, without scripts."""
+    assayed = "contexts" in result and "global" in result
+    return fragment(assay_page(result) if assayed else plain_page("result", result))
 
 
-def _fragment(sentences: Sequence[Sentence], grids: Sequence[Grid]) -> str:
-    return templates().get_template("fragment.html.j2").render(answer=sentences, grids=grids)
+def caveats(findings: Findings) -> list[Sentence]:
+    """What a careful reader must know before using the answer."""
+    best = findings.best
+    if best is None or best.accuracy is None:
+        return []
+    found = [
+        _beaten_by_sentinel(findings, best),
+        _confounded(findings, best),
+        _single(findings),
+        *_mislabelled(findings),
+        _lost_methods(findings),
+        *_unscored(findings, best),
+    ]
+    return [caveat for caveat in found if caveat is not None]
 
 
-@cache
-def _vega() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script that needs no network."""
-    from vl_convert import javascript_bundle
+def remarks(findings: Findings) -> list[str]:
+    """What else is to be known, each thing once, and nothing that a warning says."""
+    groups = findings.result.get("same_decisions") or ()
+    labels = labels_of(sorted({str(name) for group in groups for name in group}))
+    listed = "; ".join(listing([labels[str(name)] for name in group]) for group in groups)
+    alike = [f"Decided every pair alike, and so one opinion on one line: {listed}."] if groups else []
+    said = {str(warning) for warning in findings.result.get("warnings") or ()}
+    notes = dict.fromkeys(str(note) for note in findings.result.get("notes") or ())
+    return [*alike, *(note for note in notes if note not in said)]
 
-    bundle: str = javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return bundle.strip().replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+def _beaten_by_sentinel(findings: Findings, best: Estimate) -> Sentence | None:
+    better = [
+        estimate
+        for name in sorted(findings.uninformed - {best.metric})
+        if (estimate := findings.overall[name]).accuracy is not None
+        and (estimate.accuracy or 0.0) >= (best.accuracy or 0.0)
+    ]
+    if not better:
+        return None
+    return sentence(
+        "{sentinel:metric}, which knows nothing of quality, is right in {share:figure}: the pairs give "
+        "themselves away, and no accuracy here should be trusted.",
+        sentinel=better[0].metric,
+        share=brief(better[0]),
+    )
 
 
-def _has_charts(summary: Mapping[str, Any]) -> bool:
-    charts = [column[kind] for column in summary["columns"] for kind in ("chart", "agreement")]
-    return any(charts) or summary["methods"] is not None
+def _confounded(findings: Findings, best: Estimate) -> Sentence | None:
+    shown = findings.claimed("method")
+    rows = [row for row in findings.result.get("confounding") or () if row.get("flag")]
+    flagged = [
+        str(row["metric"])
+        for row in (rows if shown is None else shown)
+        if str(row["metric"]) not in findings.sentinels
+    ]
+    if not flagged:
+        return None
+    first = sorted(flagged, key=lambda name: name != best.metric)
+    return sentence(
+        "The accuracy of {metrics} depends on how the worse outputs were made: see {where:section}.",
+        metrics=named(first, "metric"),
+        where="accuracy by perturbation method",
+    )
+
+
+def _mislabelled(findings: Findings) -> list[Sentence]:
+    """Of rankings: how many copies did not lose gain, and whether their pairs are among those counted."""
+    rows = [row for row in findings.result.get("validity") or () if "worse" in row and "better" in row]
+    total = sum(row["worse"] + row.get("equal", 0) + row["better"] for row in rows)
+    wrong = total - sum(row["worse"] for row in rows)
+    if not total or not wrong:
+        return []
+    known = findings.result.get("valid_pairs_only")
+    fate = "they were dropped" if known else "errors on them are not the metrics’"
+    text = "{share:figure} of the reordered lists did not lose gain, so their labels are wrong: {fate}."
+    said = [sentence(text, share=percent(wrong / total, digits=1), fate=fate)]
+    circular = [name for name in findings.metrics if name.lower().startswith("ndcg")]
+    if known and circular:
+        text = (
+            "Which lists are worse was told by discounted gain, which is what {names} measure{s}: {they} "
+            "favoured."
+        )
+        one = len(circular) == 1
+        grammar = {"s": "s" if one else "", "they": "it is" if one else "they are"}
+        said.append(sentence(text, names=named(circular, "metric"), **grammar))
+    for row in rows:
+        if row.get("refused"):
+            text = "{method} was refused: its copies gained as often as not ({better} gained, {worse} lost)."
+            counts = {name: count(row[name]) for name in ("better", "worse")}
+            said.append(sentence(text, method=str(row["perturbation"]), **counts))
+    return said
+
+
+def _lost_methods(findings: Findings) -> Sentence | None:
+    """Methods that were at work and made no pair: for want of a dictionary, say."""
+    rows = [row for row in findings.result.get("validity") or () if "applied" in row]
+    lost = [str(row["perturbation"]) for row in rows if not row["applied"] and not row.get("refused")]
+    if not lost:
+        return None
+    return sentence(
+        "{lost} of {all} of making outputs worse did not apply here ({names}): no metric was tried on "
+        "their errors.",
+        lost=count(len(lost)),
+        all=plural(len(rows), "way"),
+        names=named(lost, "", at_most=5),
+    )
+
+
+def _unscored(findings: Findings, best: Estimate) -> list[Sentence]:
+    """Contexts where the metric chosen scored no pair."""
+    found = []
+    for column in findings.columns:
+        missing = [
+            context
+            for context in column.contexts
+            if (estimate := column.estimates.get((context, best.metric))) is None or estimate.accuracy is None
+        ]
+        if missing:
+            text = "{metric:metric} scored no pair on {contexts}."
+            found.append(sentence(text, metric=best.metric, contexts=named(missing, "context", at_most=5)))
+    return found
+
+
+def _single(findings: Findings) -> Sentence | None:
+    if len(findings.metrics) > 1:
+        return None
+    return sentence("Only one metric was assayed: a choice needs at least two.")

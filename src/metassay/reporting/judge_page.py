@@ -1,13 +1,12 @@
-"""Judges in sentences, and on one page without scripts."""
+"""Judges in sentences, and on a page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from markupsafe import Markup
-
-from metassay.reporting.pages import plain_style, policy, templates
+from metassay.reporting.pages import Page, Section
+from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import (
     NOTHING,
     digits_for,
@@ -29,6 +28,20 @@ FIELDS = (
     *("judge", "pairs", "agrees with people", "95 %", "base rate", "same in both orders", "position bias"),
     *("length bias", "same when repeated", "missing", "corrected share", "cost"),
 )
+ALTERNATIVE = ("judge", "winning rate", "advantage probability", "ε", "passes", "adjusted p per person")
+PREFERENCES = ("judge", "family", "deviation", "95 %", "p (Holm)")
+TITLE = "Can this judge be trusted here, and whom does it favour?"
+MEASURED = (
+    " Base rate: the agreement that the same verdicts, dealt out at random, would have. Position bias: share"
+    " of askings in which the output shown first is named, less ½. Length bias: accuracy where the better"
+    " output is the longer one, less accuracy where it is the shorter. Corrected share: the share of first"
+    " outputs called better (or of outputs called good), corrected for the judge's errors (Rogan and Gladen)."
+    " Intervals are 95 % and resample items."
+)
+ALTERNATIVE_TEST = (
+    "Alternative annotator test (Calderon et al., 2025): each person is left out in turn, and judge and"
+    " person are compared by how close they come to the others."
+)
 ALPHA = 0.05
 
 
@@ -48,29 +61,44 @@ def judge_sentences(found: Found) -> list[str]:
     return [sentence for sentence in said if sentence]
 
 
-def render_judges(found: Found) -> str:
+def judge_page(found: Found) -> Page:
     """The page of a `judge` result."""
-    style = plain_style()
-    return (
-        templates()
-        .get_template("judge.html.j2")
-        .render(
-            policy=policy(style),
-            style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
-            sentences=judge_sentences(found),
-            fields=FIELDS,
-            rows=[_cells(row) for row in found["judges"]],
-            gold=found["gold"],
-            ties=found["ties"],
-            kind=found["kind"],
-            contexts={name: _by_context(rows) for name, rows in found["contexts"].items() if rows},
-            alt_test=[_alternative_cells(row) for row in found["alt_test"]],
-            preferences=[_preference_cells(row) for row in found["self_preference"]],
-            yardstick=_yardstick(found["self_preference"]),
-            asked=found["asked"],
-            notes=found["notes"],
-        )
-    )
+    judges = _text_grid("judges", "Judges", FIELDS, [_cells(row) for row in found["judges"]])
+    sections = [Section("Judges", _measured(found), grids=[judges])]
+    by_column = [
+        _text_grid(f"by {column}", f"Accuracy by {column}", ["judge", *part["contexts"]], part["rows"])
+        for column, rows in found["contexts"].items()
+        if rows
+        for part in [_by_context(rows)]
+    ]
+    if by_column:
+        sections.append(Section("Accuracy within contexts", grids=by_column[:1], folded=by_column[1:]))
+    if found["alt_test"]:
+        rows = [_alternative_cells(row) for row in found["alt_test"]]
+        grids = [_text_grid("alternative annotator", "Alternative annotator test", ALTERNATIVE, rows)]
+        sections.append(Section("Could the judge replace a person?", [ALTERNATIVE_TEST], grids=grids))
+    if found["self_preference"]:
+        rows = [_preference_cells(row) for row in found["self_preference"]]
+        grids = [_text_grid("families", "Families and what the judge makes of them", PREFERENCES, rows)]
+        sections.append(Section("Whom does it favour?", [_yardstick(found["self_preference"])], grids=grids))
+    if found["asked"]:
+        said = [found["asked"]["signature"], *found["asked"]["prompt"].split("\n")]
+        sections.append(Section("What it was asked", [line for line in said if line]))
+    return Page("Judges", TITLE, judge_sentences(found), sections, notes=found["notes"])
+
+
+def _measured(found: Found) -> list[str]:
+    """How the columns of the first table were measured."""
+    gold = f"People: {found['gold']}." if found["gold"] else "There is nothing from people in this table."
+    half = "half right" if found["ties"] == "half" else "wrong"
+    both = f" A verdict counts if it names the same output in both orders; else it is a tie, which is {half}."
+    return [gold + (both if found["kind"] == "pairs" else "") + MEASURED]
+
+
+def _text_grid(name: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
+    """Cells that are text already, under these headings."""
+    fields = [Field(str(n), heading, "text") for n, heading in enumerate(headings)]
+    return grid(name, caption, fields, [{str(n): cell for n, cell in enumerate(row)} for row in rows])
 
 
 def _of_judge(row: Found, found: Found) -> list[str]:

@@ -1,6 +1,8 @@
-"""The page of system dependence, without scripts, and what all pages share: templates and policy.
+"""What all pages share: one file that needs no network, with its style, its scripts and a strict policy.
 
-Templates escape every text, and the policy lets nothing run but what the page was made with.
+A page is an answer, what to doubt about it, and sections of sentences, charts and tables. Templates escape
+every text, and the policy lets nothing run but what the page was made with. The same charts and tables leave
+as files for papers.
 """
 
 from __future__ import annotations
@@ -8,65 +10,83 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from metassay.reporting.charts.against_people import (
-    curves_chart,
-    deviations_chart,
-    rank_flow_chart,
+from metassay.errors import UnknownName
+from metassay.reporting.charts.theme import (
+    CATEGORY,
+    FORMS,
+    PAPER,
+    TOKENS,
+    Spec,
+    config,
+    drawn,
+    file_name,
+    for_paper,
+    with_legend,
 )
-from metassay.reporting.charts.theme import FONT, TOKENS, Spec, data_uri, drawn, file_name
-from metassay.reporting.wording import in_labels, number, percent, probability
-from metassay.stats.multiplicity import holm
+from metassay.reporting.tables import ENDINGS, Grid, grid_text, plain_grids
+from metassay.reporting.wording import Sentence, Span, in_labels, plural
 
-DEPENDENCE_WIDTH = 720
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
-STYLE = """
-:root { color-scheme: light dark; }
-body { margin: 0; font: 16px/1.6 %(font)s; color: %(ink)s; background: %(ground)s; }
-main { max-width: 62rem; margin: 0 auto; padding: 1.2rem; }
-a { color: %(accent)s; }
-.wordmark, .quiet, figcaption { color: %(quiet)s; font-size: .9rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .9rem; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid %(line)s; text-align: right; white-space: nowrap; }
-th:first-child, .words { text-align: left; }
-dt { font-weight: 600; }
-td.words { white-space: normal; min-width: 18rem; }
-summary { cursor: pointer; font-weight: 600; padding: .5rem 0; }
-figure { margin: 1rem 0; }
-img { max-width: 100%%; background: #ffffff; border-radius: 4px; }
-@media (prefers-color-scheme: dark) {
-  body { color: %(dark_ink)s; background: %(dark_ground)s; }
-  a { color: %(dark_accent)s; }
-  .wordmark, .quiet, figcaption { color: %(dark_quiet)s; }
-  th, td { border-bottom-color: %(dark_line)s; }
-}
-"""
-FIELDS = ("metric", "SysDep", "95 %", "constant", "ratio", "residual", "p equal", "p fair", "inverted pairs")
-CAPTIONS = {
-    "curves": "Expected human score given the metric: all systems together (dashed), each system (grey), the"
-    " most flattered and the most wronged one in colour, with 95 % bands.",
-    "deviations": "Expected deviation of each system, best first, with 95 % intervals. Grey: shrinkage, which"
-    " any noisy metric has. Colour: what goes beyond it.",
-    "ranks": "Order of the systems by people, by the score read off the metric, and by the metric itself.",
-}
-SHOWN_PAIRS = 10
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawing: its Vega-Lite specification, and what there is to see."""
+
+    name: str
+    spec: Spec
+    caption: str = ""
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """For notebooks: Vega-Lite where they draw it, else a picture."""
+        spec = with_legend(self.spec) | {"config": config("light"), "width": 640}
+        older = spec | {"$schema": str(spec["$schema"]).replace("/v6.", "/v5.")}
+        return {
+            "application/vnd.vegalite.v6+json": spec,
+            "application/vnd.vegalite.v5+json": older,
+            "image/svg+xml": drawn(with_legend(self.spec)),
+            "text/plain": f"{self.name}: {self.spec['description']}",
+        }
 
 
-@cache
-def plain_style() -> str:
-    """The stylesheet of pages without scripts."""
-    dark = {f"dark_{name}": value for name, value in TOKENS["dark"].items()}
-    return STYLE % {**TOKENS["light"], **dark, "font": FONT}
+@dataclass(frozen=True)
+class Section:
+    """A part of a page; of its `choices` one is shown at a time, and the reader picks which."""
+
+    title: str
+    sentences: Sequence[str] = ()
+    charts: Sequence[Chart] = ()
+    grids: Sequence[Grid] = ()
+    folded: Sequence[Grid] = ()
+    choices: Sequence[Section] = ()
+    of: str = "metric"
+    """What the choices are."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything that a page shows, top to bottom."""
+
+    kicker: str
+    title: str
+    lead: Sequence[str | Sentence]
+    sections: Sequence[Section]
+    doubts: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+    def every_section(self) -> list[Section]:
+        """All sections, and their choices."""
+        return [each for section in self.sections for each in (section, *section.choices)]
 
 
 @cache
@@ -110,144 +130,122 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def dependence_files(
-    result: Mapping[str, Any],
-    frame: pl.DataFrame,
-    curves: Mapping[str, Mapping[str, Any]],
-    labels: Mapping[str, str],
+@cache
+def stylesheet(*names: str) -> str:
+    """These stylesheets as one, with the colours of both schemes."""
+    parts = [templates().get_template(name).render(tokens=TOKENS, category=CATEGORY) for name in names]
+    return "\n".join(parts).strip()
+
+
+@cache
+def program(*names: str) -> str:
+    """These scripts of ours as one; `tables.js` comes first, since the others stand on it."""
+    folder = files("metassay.reporting") / "templates"
+    return "\n".join((folder / name).read_text("utf-8").strip() for name in ("tables.js", *names))
+
+
+@cache
+def _vega() -> str:
+    """Vega, Vega-Lite and Vega-Embed in one script that needs no network."""
+    from vl_convert import javascript_bundle
+
+    bundle: str = javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return bundle.strip().replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def standing_alone(template: str, content: Mapping[str, Any], *, charts: bool) -> str:
+    """A template with its content as one file."""
+    style, script, vega = (
+        stylesheet("report.css.j2"),
+        program("examples.js", "report.js"),
+        _vega() if charts else "",
+    )
+    return (
+        templates()
+        .get_template(template)
+        .render(
+            **content,
+            policy=policy(style, [vega, script]),
+            style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
+            vega=Markup(vega),  # noqa: S704 -- the charts library, no user text
+            program=Markup(script),  # noqa: S704 -- our own script, no user text
+            themes={
+                scheme: {"config": config(scheme), "tokens": TOKENS[scheme]} for scheme in ("light", "dark")
+            },
+        )
+    )
+
+
+def render_page(page: Page) -> str:
+    """A page as one HTML file."""
+    charts = any(section.charts for section in page.every_section())
+    notes = list(dict.fromkeys(page.notes))
+    return standing_alone("page.html.j2", {"page": page, "title": page.title, "notes": notes}, charts=charts)
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A page as HTML, with every chart and table on it."""
+
+    html: str
+    charts: Sequence[Chart]
+    grids: Sequence[Grid]
+
+
+def rendered(page: Page) -> Rendered:
+    """A page as HTML, with its charts and tables."""
+    sections = page.every_section()
+    return Rendered(
+        render_page(page),
+        [chart for section in sections for chart in section.charts],
+        [grid for section in sections for grid in (*section.grids, *section.folded)],
+    )
+
+
+def paper_files(
+    charts: Sequence[Chart], grids: Sequence[Grid], figures: str | None, tables: str | None
 ) -> dict[str, Any]:
-    """What `depend` leaves: the result as JSON and CSV, every chart, and the page; `curves` by data set and
-    metric, of those that are drawn.
-    """
-    drawings: dict[str, dict[str, dict[str, str]]] = {dataset: {} for dataset in curves}
-    for entry in in_labels(result, labels)["metrics"]:
-        spec = getattr(entry["metric"], "spec", entry["metric"])
-        if spec in curves.get(entry["dataset"], {}):
-            charts = dependence_charts(entry, curves[entry["dataset"]][spec])
-            drawings[entry["dataset"]][spec] = {
-                kind: drawn(chart, width=DEPENDENCE_WIDTH) for kind, chart in charts.items()
-            }
-    files: dict[str, Any] = {"results/depend.json": result, "results/depend.csv": frame.write_csv()}
-    for dataset, by_metric in drawings.items():
-        for metric, by_kind in by_metric.items():
-            for kind, drawing in by_kind.items():
-                files[f"charts/{file_name(dataset)}/{file_name(metric)}-{kind}.svg"] = drawing
-    files["report.html"] = render_dependence(result, drawings, labels)
+    """Figures in the sizes of one and two columns, and tables, as files by their names."""
+    files: dict[str, Any] = {}
+    if figures is not None:
+        if figures not in FORMS:
+            raise UnknownName("form of figures", figures, FORMS)
+        for name, chart in _distinct([(chart.name, chart) for chart in charts]):
+            for columns in PAPER:
+                files[f"figures/{name}-{columns}.{figures}"] = for_paper(chart.spec, figures, columns)
+    if tables is not None:
+        for name, grid in _distinct([(grid.name, grid) for grid in grids]):
+            files[f"tables/{name}.{ENDINGS.get(tables, tables)}"] = grid_text(grid, tables).encode()
     return files
 
 
-def dependence_charts(entry: Mapping[str, Any], curves: Mapping[str, Any]) -> dict[str, Spec]:
-    """The three charts of one metric, its entry in labels: curves, deviations, ranks."""
-    return {
-        "curves": curves_chart(entry, curves),
-        "deviations": deviations_chart(entry),
-        "ranks": rank_flow_chart(entry),
-    }
+def _distinct(named: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Each thing under a name for a file; a name that is taken gets a number."""
+    taken: dict[str, int] = {}
+    for text, thing in named:
+        name = file_name(text)
+        taken[name] = taken.get(name, 0) + 1
+        yield (name if taken[name] == 1 else f"{name}-{taken[name]}"), thing
 
 
-def render_dependence(
-    result: Mapping[str, Any],
-    drawings: Mapping[str, Mapping[str, Mapping[str, str]]],
-    labels: Mapping[str, str] | None = None,
-) -> str:
-    """The page of a `depend` result; `drawings` holds SVG by data set, metric and kind of chart.
+def plain_page(name: str, result: Mapping[str, Any]) -> Page:
+    """A result that has no page of its own: its tables."""
+    return Page(name, name, (), [Section(name, grids=plain_grids(in_labels(result)))])
 
-    Pictures are embedded as images, in which nothing can run, and the page's policy allows no script at all.
-    """
-    from metassay.reporting.score_pages import (
-        correction_sentences,
-        correction_table,
-    )  # it stands on this module
 
-    style, result = plain_style(), in_labels(result, labels)
-    names = list(dict.fromkeys(entry["dataset"] for entry in result["metrics"]))
-    parts = [
-        _part(
-            name, [entry for entry in result["metrics"] if entry["dataset"] == name], drawings.get(name, {})
-        )
-        for name in names
+def in_two_lines(name: str, frame: pl.DataFrame, said: Sequence[str | Sentence]) -> str:
+    """A result as Python shows it: how many rows of what, and the first that there is to say of it."""
+    columns = f"{', '.join(frame.columns[:6])}{' …' if frame.width > 6 else ''}"
+    held = f"{name}: {plural(frame.height, 'row')} of {columns}"
+    return f"{held}\n{' '.join(str(said[0]).split()) if said else 'to_frame(), to_dict()'}"
+
+
+def fragment(page: Page, *, sentences: int = 3, at_most: int = 20) -> str:
+    """What a notebook shows of a result: the first sentences and tables, without styles or scripts."""
+    grids = [grid for section in page.sections for grid in section.grids]
+    cut = [
+        replace(grid, rows=grid.rows[:at_most], left=grid.left + max(0, len(grid.rows) - at_most))
+        for grid in grids
     ]
-    for part in parts:
-        tried = [row for row in result.get("corrections", ()) if row["dataset"] == part["name"]]
-        if tried:
-            part["correction"] = correction_sentences(tried, result["human"]), correction_table(tried)
-    page = templates().get_template("dependence.html.j2")
-    return page.render(
-        policy=policy(style),
-        style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
-        human=result["human"],
-        by=result["by"],
-        fields=FIELDS,
-        datasets=parts,
-        notes=result["notes"],
-    )
-
-
-def _part(
-    name: str, entries: Sequence[Mapping[str, Any]], drawings: Mapping[str, Mapping[str, str]]
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "sentences": _sentences(entries),
-        "rows": [_cells(entry) for entry in entries],
-        "charts": [
-            _chart(entry, own) for entry in entries if (own := drawings.get(entry["metric"].spec)) is not None
-        ],
-    }
-
-
-def _sentences(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What a colleague would say first."""
-    least = min(entries, key=lambda entry: (entry["sysdep"], entry["metric"]))
-    adjusted = holm([math.nan if entry["p_fair"] is None else entry["p_fair"] for entry in entries])
-    unfair = [entry for entry, p in zip(entries, adjusted.tolist()) if p <= 0.05]
-    first = f"{least['metric']} depends least: SysDep {number(least['sysdep'])}"
-    if least["ratio"] is not None:
-        first += f", {percent(least['ratio'])} of what a metric that knows nothing has"
-    said = [f"{first}."]
-    if unfair:
-        worst = max(unfair, key=lambda entry: (entry["residual_range"], entry["metric"]))
-        residual = worst["residual"]
-        liked, wronged = (pick(residual, key=residual.__getitem__) for pick in (max, min))
-        said.append(
-            f"{len(unfair)} of {len(entries)} metrics prefer somebody beyond what even noise explains"
-            f" (p fair ≤ .05, Holm over the metrics), {worst['metric']} the most: {liked} over {wronged},"
-            f" by {number(worst['residual_range'])}."
-        )
-    return said
-
-
-def _cells(entry: Mapping[str, Any]) -> list[str]:
-    interval = "—" if entry["low"] is None else f"{number(entry['low'])}–{number(entry['high'])}"
-    explained = sum(pair["explained"] for pair in entry["inversions"])
-    return [
-        entry["metric"],
-        number(entry["sysdep"]),
-        interval,
-        number(entry["constant"]),
-        percent(entry["ratio"]),
-        number(entry["residual_range"]),
-        probability(entry["p_equal"]),
-        probability(entry["p_fair"]),
-        f"{len(entry['inversions'])} ({explained} by ED)",
-    ]
-
-
-def _chart(entry: Mapping[str, Any], drawings: Mapping[str, str]) -> dict[str, Any]:
-    pairs = entry["inversions"][:SHOWN_PAIRS]
-    return {
-        "name": entry["metric"],
-        "figures": [
-            {"source": data_uri(svg), "alt": f"{kind} of {entry['metric']}", "caption": CAPTIONS[kind]}
-            for kind, svg in drawings.items()
-        ],
-        "inversions": [_inversion(pair) for pair in pairs],
-    }
-
-
-def _inversion(pair: Mapping[str, Any]) -> str:
-    why = "the deviations explain it" if pair["explained"] else "from averaging on the metric's scale"
-    return (
-        f"{pair['better']} is better than {pair['worse']} by {number(pair['human_gap'])};"
-        f" the metric says worse by {number(-pair['metric_gap'], digits=3)} ({why})"
-    )
+    lead = [text if isinstance(text, Sentence) else Sentence((Span(text),)) for text in page.lead[:sentences]]
+    return templates().get_template("fragment.html.j2").render(answer=lead, grids=cut)

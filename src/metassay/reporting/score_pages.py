@@ -1,4 +1,4 @@
-"""The pages of `rank` and `aggregate`: sentences first, then charts and tables, in a file without scripts."""
+"""The pages of `rank`, `aggregate` and `score`: sentences first, then charts and tables."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
-from markupsafe import Markup
 
-from metassay.reporting.charts.against_people import comparisons_chart, ranking_chart
-from metassay.reporting.charts.heatmaps import matrix_chart
-from metassay.reporting.charts.theme import Spec, data_uri, drawn, file_name
-from metassay.reporting.pages import plain_style, policy, templates
-from metassay.reporting.wording import NOTHING, count, in_labels, named, number, percent, plural
+from metassay.reporting.charts.against_people import ranking_chart
+from metassay.reporting.charts.heatmaps import comparisons_chart, matrix_chart, signed_chart
+from metassay.reporting.charts.theme import Spec, drawn, file_name
+from metassay.reporting.pages import Chart, Page, Section, render_page
+from metassay.reporting.tables import rows_grid
+from metassay.reporting.wording import count, in_labels, named, number, plural
 
 Row = Mapping[str, Any]
 SIGNIFICANT = 0.05
-WIDTH = 720
 RANKING_CAPTION = "Agreement with people, best first, with 95 % intervals; a line where a cluster begins."
 MATRIX_CAPTION = "One-sided p-values, the better metric in the row; filled where p ≤ .05."
 BETWEEN_CAPTION = "Pearson correlation of system scores between aggregations, over all systems."
@@ -31,12 +30,13 @@ EXPLANATION = (
 )
 META_NAMES = {"spans": "span F1"}
 """Meta-metrics that people know under another name."""
-MAPPINGS = {
-    "f_G": "Read through f_G",
-    "f_G unseen": "For two systems that f_G has not seen",
-    "f_k": "Read through each system's own f_k",
-}
-ROWS_SHOWN = 500
+SECTIONS = 6
+"""Rankings that stand one below the other; of more the reader picks one."""
+TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomisation"}
+DIFFERENCES = (
+    "A difference is the score of one system less that of the other, whichever is better by the metric."
+)
+DIFFERENCES_CAPTION = "The system in the row less the one in the column; * where p ≤ .05 after Holm."
 
 
 def ranking_files(
@@ -58,7 +58,7 @@ def ranking_files(
         files[f"{place}.svg"] = drawn(ranking_chart(one))
         if one["comparisons"]:
             files[f"{place}-comparisons.svg"] = drawn(comparisons_chart(one))
-    files["report.html"] = render_ranking(result, labels)
+    files["report.html"] = render_page(ranking_page(result, labels))
     return files
 
 
@@ -69,26 +69,42 @@ def aggregation_files(result: Row, frame: pl.DataFrame) -> dict[str, Any]:
         if result[name]:
             table = pl.DataFrame(result[name], infer_schema_length=None)
             files[f"results/aggregate-{name}.csv"] = table.write_csv()
-    files["report.html"] = render_aggregation(result)
+    files["report.html"] = render_page(aggregation_page(result))
     return files
 
 
-def render_ranking(result: Row, labels: Mapping[str, str] | None = None) -> str:
+def score_files(result: Row, frame: pl.DataFrame, segments: pl.DataFrame) -> dict[str, Any]:
+    """What `score` leaves: the page, the result as JSON and CSV, its comparisons, and the segment scores."""
+    files: dict[str, Any] = {"results/score.json": result, "results/score.csv": frame.write_csv()}
+    if result["comparisons"]:
+        compared = pl.DataFrame(result["comparisons"], infer_schema_length=None)
+        files["results/comparisons.csv"] = compared.write_csv()
+    files["results/segments.parquet"] = segments
+    files["report.html"] = render_page(score_page(result))
+    return files
+
+
+def ranking_page(result: Row, labels: Mapping[str, str] | None = None) -> Page:
     """The page of a `rank` result (its JSON object)."""
     result = in_labels(result, labels)
     rankings: Sequence[Row] = result["results"]
     whole = [one for one in rankings if one["context"] == "global"] or rankings
-    parts = [_ranking_part(one, result["human"]) for one in rankings]
+    parts = [_ranking_part(one, result["human"]) for one in whole]
+    sections = parts if len(parts) <= SECTIONS else [Section("Rankings", choices=parts, of="ranking")]
+    within = [_ranking_part(one, result["human"]) for one in rankings if one not in whole]
+    if within:
+        sections.append(Section("Within contexts", choices=within, of="ranking"))
     analyses = [(str(name), rows) for name, rows in (result.get("analysis") or {}).items()]
     averages = [(f"Average of {mean['meta']}", mean["metrics"]) for mean in result.get("average") or ()]
-    more = [_table(name, rows) for name, rows in (*averages, *analyses) if rows]
+    more = [rows_grid(name, name, rows) for name, rows in (*averages, *analyses) if rows]
     if more:
-        parts.append({"name": "Averages and analyses", "sentences": [], "figures": [], "tables": more})
-    return _page(
+        sections.append(Section("Averages and analyses", grids=more[:1], folded=more[1:]))
+    return Page(
+        "Metrics against people",
         "Which metric agrees best with people?",
         [best_sentence(one, result["human"]) for one in whole],
+        sections,
         [doubt for one in whole for doubt in ranking_doubts(one)],
-        parts,
         result["notes"],
     )
 
@@ -162,84 +178,44 @@ def _value(one: Row, row: Row) -> str:
     return f"{shown} (95 % interval {number(row['low'], digits=3)}–{number(row['high'], digits=3)})"
 
 
-def _ranking_part(one: Row, human: str) -> dict[str, Any]:
+def _ranking_part(one: Row, human: str) -> Section:
     where = "" if one["context"] == "global" else f", {one['context']}"
     name = f"{one['dataset']}{where}: {one['meta']} with {human}"
-    figures = [_figure(ranking_chart(one), f"ranking of metrics, {name}", RANKING_CAPTION)]
+    charts = [Chart(f"ranking {name}", ranking_chart(one), RANKING_CAPTION)]
     sentences = [f"{plural(one['systems'], 'system')}, {plural(one['segments'], 'segment')}."]
-    tables = [_table("Numbers", one["metrics"], shown=True)]
+    compared = []
     if one["comparisons"]:
         sentences.append(significance_sentence(one))
-        figures.append(_figure(comparisons_chart(one), f"comparisons of metrics, {name}", MATRIX_CAPTION))
-        tables.append(_table("Comparisons", one["comparisons"]))
-    return {"name": name, "sentences": sentences, "figures": figures, "tables": tables}
+        charts.append(Chart(f"comparisons {name}", comparisons_chart(one), MATRIX_CAPTION))
+        caption = "Comparisons, the better metric first"
+        compared = [rows_grid(f"comparisons {name}", caption, one["comparisons"], at_most=2000)]
+    return Section(name, sentences, charts, [rows_grid(name, "Agreement", one["metrics"])], compared)
 
 
-def correction_sentences(rows: Sequence[Row], human: str) -> list[str]:
-    """What reading a metric as a human score gains on one data set, and what it costs."""
-    through = {name: [r for r in rows if r["mapping"] == name and not r["baseline"]] for name in MAPPINGS}
-    said = []
-    for mapping, how in MAPPINGS.items():
-        own = through[mapping]
-        if not own:
-            return ["No metric has complete scores beside people's: no correction was tried."]
-        better, worse = (
-            sum(r[end] * sign > 0 for r in own) for end, sign in (("spa_low", 1), ("spa_high", -1))
-        )
-        most = max(own, key=lambda row: float(row["spa_gain"]))
-        said.append(
-            f"{how}, SPA with {human} on segments that were not fitted to is higher for {better} of "
-            f"{plural(len(own), 'metric')} and lower for {worse} (95 % intervals, each alone); the largest "
-            f"change upward is {number(most['spa_gain'], digits=3)}, of {most['metric']}."
-        )
-    (knows,) = (row for row in rows if row["baseline"] and row["mapping"] == "f_k")
-    reached = sorted(float(row["spa"]) for row in through["f_k"])
-    said.append(
-        f"A metric that knows nothing has SPA {number(knows['spa'], digits=3)} through f_k, these metrics "
-        f"{number(reached[0], digits=3)} to {number(reached[-1], digits=3)}: f_k repeats what people said of "
-        "each system elsewhere, and needs their scores of every system."
-    )
-    tied = sorted(float(row["tied"]) for row in through["f_G"] if row["tied"] is not None)
-    if tied:
-        said.append(
-            f"What f_G costs: of two outputs of a segment that a metric tells apart it makes "
-            f"{percent(tied[len(tied) // 2], digits=1)} equal (median over metrics, at most "
-            f"{percent(tied[-1], digits=1)})."
-        )
-    return said
-
-
-def correction_table(rows: Sequence[Row]) -> dict[str, Any]:
-    """The figures of a correction, as a table of a page."""
-    shown = ("metric", "mapping", "spa", "spa_gain", "spa_low", "spa_high", "pa", "pa_gain")
-    picked = [{name: row[name] for name in (*shown, "kendall_item", "tied", "sysdep")} for row in rows]
-    return _table("Read as human scores, tried on segments that were not fitted to", picked)
-
-
-def render_aggregation(result: Row) -> str:
+def aggregation_page(result: Row, labels: Mapping[str, str] | None = None) -> Page:
     """The page of an `aggregate` result (its JSON object)."""
-    result = in_labels(result)
-    figures = [_figure(chart, "correlations", BETWEEN_CAPTION)] if (chart := _between(result)) else []
+    result = in_labels(result, labels)
     systems = [
         {name: value for name, value in row.items() if name != "standard_errors"}
         | {f"± {name}": error for name, error in (row.get("standard_errors") or {}).items()}
         for row in result["systems"]
     ]
     tables = [
-        ("System scores; after ±, the standard error over resampled segments", systems),
         ("Pearson between aggregations, over all systems", result["between"]),
         ("Pearson after keeping few segments", result["downsampled"]),
         ("Pearson of system scores with people", result["human"]),
     ]
-    shown = [_table(name, rows, shown=n == 0) for n, (name, rows) in enumerate(tables) if rows]
-    part = {
-        "name": "Three aggregations of every system",
-        "sentences": [EXPLANATION],
-        "figures": figures,
-        "tables": shown,
-    }
+    caption = "System scores; after ±, the standard error over resampled segments"
+    spec = _between(result)
+    part = Section(
+        "Three aggregations of every system",
+        [EXPLANATION],
+        [Chart("between aggregations", spec, BETWEEN_CAPTION)] if spec else [],
+        [rows_grid("systems", caption, systems)],
+        [rows_grid(name, name, rows) for name, rows in tables if rows],
+    )
     title = "Corpus scores or means of segments?"
-    return _page(title, aggregation_sentences(result), [], [part], result["notes"])
+    return Page("Aggregation", title, aggregation_sentences(result), [part], notes=result["notes"])
 
 
 def aggregation_sentences(result: Row) -> list[str]:
@@ -280,40 +256,59 @@ def _both(one: str, other: str) -> tuple[tuple[str, str], tuple[str, str]]:
     return (one, other), (other, one)
 
 
-def _figure(spec: Spec, alt: str, caption: str) -> dict[str, str]:
-    return {"source": data_uri(drawn(spec, width=WIDTH)), "alt": alt, "caption": caption}
+def score_page(result: Row, labels: Mapping[str, str] | None = None) -> Page:
+    """The page of a `score` result (its JSON object)."""
+    result = in_labels(result, labels)
+    shown = [{name: value for name, value in row.items() if name != "signature"} for row in result["systems"]]
+    signatures = [{"metric": r["metric"], "signature": r["signature"]} for r in result["systems"]]
+    once = list({row["metric"]: row for row in signatures}.values())
+    sections = [
+        Section(
+            "System scores", grids=[rows_grid("systems", "Scores of every system", shown, at_most=2000)],
+            folded=[rows_grid("signatures", "Signatures", once)],
+        )
+    ]  # fmt: skip
+    choices = [_differences(*key, rows) for key, rows in _compared(result).items()]
+    if choices:
+        sections.append(Section("Differences between systems", [DIFFERENCES], choices=choices))
+    lead = difference_sentences(result) or ["Scores of every system; nothing was tested (--test)."]
+    return Page("Scores", "Which systems differ?", lead, sections, notes=result["notes"])
 
 
-def _table(caption: str, rows: Sequence[Row], *, shown: bool = False) -> dict[str, Any]:
-    fields = list(dict.fromkeys(key for row in rows for key in row))
-    cells = [[_cell(row.get(field)) for field in fields] for row in rows[:ROWS_SHOWN]]
-    left = len(rows) - ROWS_SHOWN
-    more = f" (the first {count(ROWS_SHOWN)} of {count(len(rows))} rows)" if left > 0 else ""
-    headings = [field.replace("_", " ") for field in fields]
-    return {"caption": f"{caption}{more}", "fields": headings, "rows": cells, "open": shown}
+def _compared(result: Row) -> dict[tuple[str, str], list[Row]]:
+    """The comparisons of each metric, on each test set."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in result["comparisons"]:
+        found.setdefault((row["metric"], row.get("group", "")), []).append(row)
+    return found
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return NOTHING
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return count(value)
-    return number(value, digits=3) if isinstance(value, float) else str(value)
+def difference_sentences(result: Row) -> list[str]:
+    """How many differences between systems each metric shows, after Holm's correction."""
+    said = []
+    for (metric, group), rows in _compared(result).items():
+        clear = sum(_significant(row, "p_holm") for row in rows)
+        place = f" on {group}" if group else ""
+        verb = "is" if clear == 1 else "are"
+        said.append(
+            f"By {metric}{place} {count(clear)} of {plural(len(rows), 'difference')} between systems {verb}"
+            f" significant (p ≤ .05 by {TESTS.get(rows[0]['test'], rows[0]['test'])}, two-sided, after Holm)."
+        )
+    return said
 
 
-def _page(
-    title: str, lead: Sequence[str], doubts: Sequence[str], parts: Sequence[Row], notes: Sequence[str]
-) -> str:
-    style = plain_style()
-    page = templates().get_template("scores.html.j2")
-    return page.render(
-        policy=policy(style),
-        style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
-        title=title,
-        lead=lead,
-        doubts=doubts,
-        parts=parts,
-        notes=list(dict.fromkeys(notes)),
-    )
+def _differences(metric: str, group: str, rows: Sequence[Row]) -> Section:
+    name = f"{metric}, {group}" if group else str(metric)
+    systems = list(dict.fromkeys(each for row in rows for each in (row["a"], row["b"])))
+    cells = [
+        {"row": one, "column": other, "value": sign * round(row["difference"], 4)}
+        | {"mark": "*" if _significant(row, "p_holm") else ""}
+        for row in rows
+        if row["difference"] is not None
+        for one, other, sign in ((row["a"], row["b"], 1), (row["b"], row["a"], -1))
+    ]
+    description = f"Differences between {len(systems)} systems by {name}."
+    spec = signed_chart(description, cells, systems, systems, ("system", "less", "difference"))
+    columns = ("a", "b", "difference", "p", "p_holm", "segments")
+    table = rows_grid(f"differences {name}", f"Differences by {name}", rows, columns, at_most=2000)
+    return Section(name, charts=[Chart(f"differences {name}", spec, DIFFERENCES_CAPTION)], grids=[table])

@@ -20,7 +20,17 @@ from metassay.reporting.findings import Estimate, brief
 from metassay.reporting.wording import NOTHING, Label, count, number, percent, probability
 
 Kind = Literal[
-    "name", "text", "prose", "percent", "amount", "count", "number", "decimal", "probability", "verdict"
+    "name",
+    "text",
+    "prose",
+    "percent",
+    "amount",
+    "count",
+    "number",
+    "score",
+    "decimal",
+    "probability",
+    "verdict",
 ]
 Row = Mapping[str, Any]
 _LATEX = {
@@ -37,6 +47,14 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    "\u202f": r"\,",
+    "−": "$-$",
+    "–": "--",
+    "—": "---",
+    "≤": r"$\le$",
+    "±": r"$\pm$",
+    "τ": r"$\tau$",
+    "ε": r"$\varepsilon$",
 }
 
 
@@ -106,19 +124,25 @@ def plain_grids(result: Mapping[str, Any], *, at_most: int = 20) -> list[Grid]:
         for name, value in result.items()
         if isinstance(value, list | tuple)
     }
-    return [
-        grid(name, name, [_plain_field(key, rows) for key in rows[0]], rows, at_most=at_most)
-        for name, rows in tables.items()
-        if rows
-    ]
+    return [rows_grid(name, name, rows, at_most=at_most) for name, rows in tables.items() if rows]
 
 
-def _plain_field(key: str, rows: Sequence[Mapping[str, Any]]) -> Field:
+def rows_grid(
+    name: str, caption: str, rows: Sequence[Row], columns: Sequence[str] | None = None, *, at_most: int = 500
+) -> Grid:
+    """Plain rows as a table, whose headings are their keys; what a cell cannot show is left out."""
+    held = [key for key in _columns(rows, columns) if not any(isinstance(r.get(key), Mapping) for r in rows)]
+    return grid(name, caption, [_plain_field(key, rows) for key in held], rows, at_most=at_most)
+
+
+def _plain_field(key: str, rows: Sequence[Row]) -> Field:
     values = [row.get(key) for row in rows if row.get(key) is not None]
-    if values and all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-        return Field(key, key, "count")
-    exact = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    return Field(key, key, "decimal" if values and exact else "text")
+    label = key.replace("_", " ")
+    if not values or not all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
+        return Field(key, label, "text")
+    if key == "p" or key.startswith("p_"):
+        return Field(key, label, "probability")
+    return Field(key, label, "count" if all(isinstance(value, int) for value in values) else "score")
 
 
 def _hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -147,6 +171,7 @@ _SHOW = {
     "amount": lambda value: percent(value, digits=1) if isinstance(value, float) else count(value),
     "count": count,
     "number": number,
+    "score": lambda value: number(value, digits=3),
     "decimal": lambda value: number(value, digits=4),
     "probability": probability,
 }
@@ -162,23 +187,37 @@ def to_csv(rows: Sequence[Row], columns: Sequence[str] | None = None) -> str:
     return text.getvalue()
 
 
-def to_markdown(rows: Sequence[Row], columns: Sequence[str] | None = None, *, digits: int = 4) -> str:
-    """A pipe table, numbers to the right; pipes and line breaks in cells are escaped."""
+def to_markdown(
+    rows: Sequence[Row],
+    columns: Sequence[str] | None = None,
+    *,
+    digits: int = 4,
+    right: frozenset[str] = frozenset(),
+) -> str:
+    """A pipe table, numbers and the columns in `right` to the right; cells are escaped."""
     names = _columns(rows, columns)
     if not names:
         return ""
-    marks = ["---:" if _numeric(rows, name) else ":---" for name in names]
+    marks = ["---:" if name in right or _numeric(rows, name) else ":---" for name in names]
     body = [[_markdown(_short(row.get(name), digits)) for name in names] for row in rows]
     lines = ["| " + " | ".join(map(_markdown, names)) + " |", "|" + "|".join(marks) + "|"]
     return "\n".join([*lines, *("| " + " | ".join(cells) + " |" for cells in body)]) + "\n"
 
 
-def to_latex(rows: Sequence[Row], columns: Sequence[str] | None = None, *, digits: int = 4) -> str:
+def to_latex(
+    rows: Sequence[Row],
+    columns: Sequence[str] | None = None,
+    *,
+    digits: int = 4,
+    right: frozenset[str] = frozenset(),
+    note: str = "",
+) -> str:
     r"""A `tabular` with booktabs rules, every special character escaped; needs `\usepackage{booktabs}`."""
     names = _columns(rows, columns)
     if not names:
         return ""
-    align = "".join("r" if _numeric(rows, name) else "l" for name in names)
+    align = "".join("r" if name in right or _numeric(rows, name) else "l" for name in names)
+    below = [rf"\multicolumn{{{len(names)}}}{{l}}{{\footnotesize {_latex(note)}}} \\"] if note else []
     body = [[_latex(_short(row.get(name), digits)) for name in names] for row in rows]
     lines = [
         rf"\begin{{tabular}}{{{align}}}",
@@ -187,6 +226,7 @@ def to_latex(rows: Sequence[Row], columns: Sequence[str] | None = None, *, digit
         r"\midrule",
         *(" & ".join(cells) + r" \\" for cells in body),
         r"\bottomrule",
+        *below,
         r"\end{tabular}",
     ]
     return "\n".join(lines) + "\n"
@@ -204,6 +244,38 @@ def to_text(rows: Sequence[Row], form: str) -> str:
     if form not in FORMATS:
         raise UnknownName("table format", form, FORMATS)
     return FORMATS[form](rows)
+
+
+ENDINGS = {"latex": "tex", "markdown": "md"}
+STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+LEGEND = "* p ≤ .05, ** p ≤ .01, *** p ≤ .001"
+
+
+def grid_text(grid: Grid, form: str) -> str:
+    """A table of a page as `csv` in full, or as it reads, with stars at p-values: `latex`, `markdown`."""
+    if form == "csv":
+        return to_csv([{field.label: field.raw(row) for field in grid.fields} for row in grid.rows])
+    shown = [
+        {field.label: field.show(row) + _stars(field, row) for field in grid.fields} for row in grid.rows
+    ]
+    right = frozenset(field.label for field in grid.fields if field.numeric)
+    starred = any(_stars(field, row) for row in grid.rows for field in grid.fields)
+    note = LEGEND if starred else ""
+    if form == "latex":
+        return f"% {' '.join(grid.caption.split())}\n{to_latex(shown, right=right, note=note)}"
+    if form != "markdown":
+        raise UnknownName("table format", form, FORMATS)
+    text = to_markdown(shown, right=right)
+    below = f"\n{_markdown(note)}\n" if note else ""
+    return f"{_markdown(grid.caption)}\n\n{text}{below}"
+
+
+def _stars(field: Field, row: Row) -> str:
+    """The marks of significance of a p-value."""
+    value = row.get(field.key)
+    if field.kind != "probability" or value is None:
+        return ""
+    return next((stars for level, stars in STARS if value <= level), "")
 
 
 def _columns(rows: Sequence[Row], columns: Sequence[str] | None) -> list[str]:
@@ -230,7 +302,7 @@ def _short(value: Any, digits: int) -> str:
 
 
 def _markdown(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    escaped = text.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
     return " ".join(escaped.splitlines()) if len(escaped.splitlines()) > 1 else escaped
 
 

@@ -149,7 +149,7 @@ _COMPARED = frozenset({"a", "b"})
 """Keys of two metrics that are compared; where the row is about one metric they are systems."""
 _CLAIMED = frozenset({"better", "worse"})
 """Keys of two metrics in a claim about a context; elsewhere they are systems."""
-_KEYED = frozenset({"trend", "trend_p", "cost", "cost_class", "price"})
+_KEYED = frozenset({"trend", "trend_p", "cost", "cost_class", "price", "judgements"})
 """Keys of mappings from metrics."""
 _SENTENCES = frozenset({"why", "sentence", "sentences", "x", "y"})
 

@@ -72,13 +72,18 @@ class RunFolder:
         self.identity = dict(identity)
         self.made_with: dict[str, Any] = {}
         """The versions of everything that decides a result, once the folder is open to be written."""
+        self.data: dict[str, Any] = {}
+        """What tells the data of the run from other data, for pages that join runs."""
 
     @classmethod
-    def open(cls, path: str | Path, identity: Mapping[str, Any]) -> RunFolder:
+    def open(
+        cls, path: str | Path, identity: Mapping[str, Any], *, data: Mapping[str, Any] | None = None
+    ) -> RunFolder:
         """An empty or absent folder is used, one of the same identity is resumed, any other is refused."""
         folder = Path(path)
         run = cls(folder, identity)
         run.made_with = versions()
+        run.data = dict(data or {})
         try:
             taken = folder.exists() and (not folder.is_dir() or _holds_more_than_a_start(folder))
             if (folder / MANIFEST).is_file():  # looked for last: another process may have begun meanwhile
@@ -108,7 +113,8 @@ class RunFolder:
 
     def manifest(self, rest: Mapping[str, Any]) -> dict[str, Any]:
         """What was done; `identity` decides whether a later run may resume this one."""
-        return {"schema_version": 1, "identity": self.identity, **rest}
+        about = {"data": self.data} if self.data else {}
+        return {"schema_version": 1, "identity": self.identity, **about, **rest}
 
     def write_manifest(self, rest: Mapping[str, Any]) -> None:
         """Put the manifest in its place."""

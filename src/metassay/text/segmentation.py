@@ -4,6 +4,8 @@ Chinese words are jieba's where it is installed, Japanese ones those of fugashi 
 and in Thai, Lao, Khmer, Burmese and Tibetan, a rule of our own cuts where the script changes: one or two Han
 characters (frequent function words of one character stand alone), a run of Hiragana or of Katakana, up to
 three letters with the signs around them, a Tibetan syllable, a word or number of any other script.
+
+Pieces of words, found by compiled code in a hash table.
 """
 
 from __future__ import annotations
@@ -16,6 +18,11 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from metassay.stats.arrays import LongArray
 from metassay.text.resources import has_package
 from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless, word_list
 
@@ -160,3 +167,55 @@ def words_to_insert(texts: Iterable[str], language: str | None) -> list[str]:
     own = {word for word in unspaced if not any(map(_APART.match, word))}
     long = {word for word in own if len(word) > 1}
     return sorted({*word_list(spaced, language), *(long or own or unspaced)})
+
+
+def row_starts(rows: Iterable[Sequence[Any]]) -> LongArray:
+    """Where each row begins when all are laid end to end, and where the last one ends.
+
+    >>> row_starts(["ab", "", "c"]).tolist()
+    [0, 2, 2, 3]
+    """
+    return np.cumsum([0, *map(len, rows)], dtype=np.int64)
+
+
+def code_points(text: str) -> NDArray[np.uint32]:
+    """The letters of a text as numbers."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+def text_table(texts: Sequence[str]) -> tuple[NDArray[np.uint64], LongArray]:
+    """A hash table from distinct texts to their numbers, for `number_of`."""
+    return _filled(code_points("".join(texts)), row_starts(texts))
+
+
+@njit(cache=True, nogil=True)
+def hashed_with(key: np.uint64, code: np.uint32) -> np.uint64:
+    """The hash of a text and one more letter; of 64 bits, so that no two texts meet in practice."""
+    mixed = (key ^ np.uint64(code)) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> np.uint64(29))
+
+
+@njit(cache=True, nogil=True)
+def _filled(codes: NDArray[np.uint32], starts: LongArray) -> tuple[NDArray[np.uint64], LongArray]:
+    size = 4
+    while size < 2 * len(starts):
+        size *= 2
+    keys, numbers = np.zeros(size, np.uint64), np.full(size, -1)
+    for i in range(len(starts) - 1):
+        key = np.uint64(1)
+        for code in codes[starts[i] : starts[i + 1]]:
+            key = hashed_with(key, code)
+        slot = np.int64(key & np.uint64(size - 1))
+        while numbers[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        keys[slot], numbers[slot] = key, i
+    return keys, numbers
+
+
+@njit(cache=True, nogil=True)
+def number_of(key: np.uint64, keys: NDArray[np.uint64], numbers: LongArray) -> np.int64:
+    """The number of the text with a hash; −1 where the table has it not."""
+    slot = np.int64(key & np.uint64(len(keys) - 1))
+    while numbers[slot] >= 0 and keys[slot] != key:
+        slot = (slot + 1) & (len(keys) - 1)
+    return np.int64(numbers[slot])

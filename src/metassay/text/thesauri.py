@@ -13,12 +13,13 @@ import importlib.util
 import logging
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from metassay.text.resources import Folder, spacy_model, thesaurus_file, wordnet_folder
+from metassay.text.tagging import hanta
 from metassay.text.tokens import token_spans
+from metassay.text.words import Span
 
 _FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 PARTS_OF_SPEECH = tuple(_FILES)
@@ -50,6 +51,11 @@ _ENDINGS = {
     "r": (),
 }
 """Morphy's rules of detachment: an ending and what takes its place."""
+_BY_LETTER = {
+    (pos, letter): [rule for rule in rules if rule[0].endswith(letter)]
+    for pos, rules in _ENDINGS.items()
+    for letter in {ending[-1] for ending, _ in rules}
+}
 
 
 class WordNet:
@@ -79,8 +85,10 @@ class WordNet:
 
     def antonyms(self, lemma: str, pos: str, offset: int) -> tuple[str, ...]:
         """The words of opposite meaning that a synset names for one of its words."""
-        place = next((i for i, word in enumerate(self.synset(pos, offset), 1) if word.lower() == lemma), 0)
         fields = self._fields(pos, offset)
+        if b"!" not in fields:
+            return ()
+        place = next((i for i, word in enumerate(self.synset(pos, offset), 1) if word.lower() == lemma), 0)
         start = 5 + 2 * int(fields[3], 16)
         pointers = (fields[i : i + 4] for i in range(start, start + 4 * int(fields[start - 1]), 4))
         found = []
@@ -94,18 +102,18 @@ class WordNet:
         """The synsets of its part of speech that one points to: `@` what it is a kind of, `~` its kinds."""
         fields = self._fields(pos, offset)
         start = 5 + 2 * int(fields[3], 16)
-        pointers = (fields[i : i + 4] for i in range(start, start + 4 * int(fields[start - 1]), 4))
+        end, sign, kind = start + 4 * int(fields[start - 1]), symbol.encode(), pos.encode()
         return [
-            int(target)
-            for sign, target, kind, _ in pointers
-            if (sign.decode(), kind.decode()) == (symbol, pos)
+            int(fields[i + 1]) for i in range(start, end, 4) if fields[i] == sign and fields[i + 2] == kind
         ]
 
     def lemmas(self, form: str, pos: str) -> list[str]:
         """Base forms that a lower-case word form may have and that the database knows (morphy)."""
         irregular = self.exceptions(pos).get(form)
         forms: Iterable[str] = irregular or (
-            form[: -len(ending)] + new for ending, new in _ENDINGS[pos] if form.endswith(ending)
+            form[: -len(ending)] + new
+            for ending, new in _BY_LETTER.get((pos, form[-1:]), ())
+            if form.endswith(ending)
         )
         return list(dict.fromkeys(lemma for lemma in (form, *forms) if self.senses(lemma, pos)))
 
@@ -201,39 +209,19 @@ def open_thesaurus(language: str) -> Thesaurus | None:
     return None if path is None else Thesaurus(path)
 
 
-_MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
-
-
-@dataclass(frozen=True)
-class Tagged:
-    """A token with its place and its part of speech, in the tag set of the model."""
-
-    start: int
-    end: int
-    text: str
-    tag: str
-
-
-@functools.cache
-def _hanta(language: str) -> Any:
-    from HanTa.HanoverTagger import HanoverTagger
-
-    return HanoverTagger(_MODELS[language])
-
-
 @functools.lru_cache(maxsize=1 << 16)
-def tagged(text: str, language: str) -> tuple[Tagged, ...]:
-    """The tokens of a text with HanTa's tags (English: CLAWS C5; German: STTS)."""
+def tagged(text: str, language: str) -> tuple[list[Span], list[str], list[str]]:
+    """The places of the tokens of a text, the tokens and their tags."""
     spans = token_spans(text)
     words = [text[start:end] for start, end in spans]
-    tags = (tag for _, _, tag in _hanta(language).tag_sent(words)) if words else ()
-    return tuple(Tagged(start, end, word, tag) for (start, end), word, tag in zip(spans, words, tags))
+    return spans, words, hanta(language).tags(words) if words else []
 
 
 @functools.cache
 def word_tags(word: str, language: str) -> tuple[str, ...]:
     """The tags that a word may have out of context, most likely first."""
-    return tuple(str(tag) for tag, _ in _hanta(language).tag_word(word))
+    tagger = hanta(language)
+    return tuple(str(tagger.model.int2tag[tag]) for tag, _ in tagger.weighed(word, inside=True))
 
 
 Entity = tuple[int, int, str]

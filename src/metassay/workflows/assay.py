@@ -95,6 +95,7 @@ def assay(
     data = prepared(data, normalize=asked.normalize, keep_references=keep_references)
     data = told_apart(data) if data.paired else data
     contexts, content = make_contexts(data, asked.contexts), data.content_hash
+    marks = None if out is None else data.marks
     unit, changes = clusters(data, asked.cluster), normalisation(data, asked.normalize)
     human = declared[0] if declared else None
     heard, unheard = people_column(data, asked, human)
@@ -118,7 +119,8 @@ def assay(
         seed=seed,
     )
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": content}
-    run = None if out is None else RunFolder.open(run_name(identity) if out == AUTOMATIC else out, identity)
+    place = run_name(identity) if out == AUTOMATIC else out
+    run = None if place is None else RunFolder.open(place, identity, data=marks)
     shared = cache_folder(cache)
     parts, texts = (None, None) if run is None else (run.parts, run.texts)
     kept, threads = None if llm is None else with_cache(llm, run), default_workers(workers)

@@ -30,6 +30,8 @@ from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.validity import LabelError
+from metassay.reporting.html import assay_page
+from metassay.reporting.pages import Page
 from metassay.reporting.reasons import worded
 from metassay.stats.arrays import plain
 from metassay.stats.correlation import neighbour_correlation
@@ -89,7 +91,7 @@ class Plan:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AssayResult(Result):
     """Local accuracies, both hypotheses, confounding and a recommendation, for one data set."""
 
@@ -239,9 +241,9 @@ class AssayResult(Result):
         rows = [{"column": column, **row} for column, part in parts.items() for row in part["local_accuracy"]]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def examples(self) -> list[dict[str, Any]]:
-        """Pairs that each metric got wrong."""
-        return wrong_pairs(self.dataset, self.metrics, self.judged)
+    def examples(self) -> dict[str, Any]:
+        """Pairs that some metric got wrong, and how many labels are doubtful."""
+        return wrong_pairs(self.dataset, self.metrics, self.judged, self.plan.contexts)
 
     def cost(self) -> dict[str, float]:
         """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone."""
@@ -251,6 +253,10 @@ class AssayResult(Result):
     def _prompts(self) -> dict[str, str]:
         """What each judge among the metrics is asked."""
         return {metric.spec: metric.prompt_text for metric in self.metrics if isinstance(metric, Judge)}
+
+    def page(self) -> Page:
+        """The answer, the table of all outputs and every chart."""
+        return assay_page(self.to_dict())
 
     def manifest(self) -> dict[str, Any]:
         """What was done, with what, on how much: the same on any machine and number of workers."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.cube import WHOLE, Cube
+from metassay.data.cube import Cube
 from metassay.data.score_files import Scores
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
@@ -25,7 +25,8 @@ from metassay.meta.dependence.results import DependenceReport, MetricDependence,
 from metassay.meta.people.mapped import Trial
 from metassay.meta.people.rated import CONSTANT
 from metassay.metrics.registry import labels_in
-from metassay.reporting.pages import dependence_files
+from metassay.reporting.dependence_page import dependence_files, dependence_page
+from metassay.reporting.pages import Page
 from metassay.settings import names_of, takes
 from metassay.stats.arrays import FloatArray
 from metassay.store.run import RunFolder
@@ -83,7 +84,7 @@ def _mean(scores: FloatArray) -> FloatArray:
     return np.asarray(np.divide(sums, known, out=np.full(sums.shape, np.nan), where=known > 0))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DependResult(Result):
     """System dependence of every metric, on one data set or several; `reports` holds each by its name."""
 
@@ -121,10 +122,11 @@ class DependResult(Result):
         ]
         return pl.concat(frames)
 
-    def _repr_html_(self) -> str:
-        from metassay.reporting.html import render_fragment
-
-        return render_fragment({"metrics": self.to_frame().to_dicts()})
+    def page(self) -> Page:
+        """What the page of the run shows."""
+        panel = self.human == PANEL  # the charts speak of people
+        curves = {} if panel else {name: report.curves() for name, report in self.reports.items()}
+        return dependence_page(self.to_dict(), curves)
 
 
 @takes(DependSettings, ScoreReading)
@@ -189,7 +191,7 @@ def depend(
         "inputs": dict(scores.hashes),
     }
     threads = default_workers(workers)
-    run = None if out is None else RunFolder.open(out, identity)
+    run = None if out is None else RunFolder.open(out, identity, data=scores.marks)
     if asked.panel:
         reports = panel_reports(scores.cubes, grouping, progress, options)
     else:
@@ -257,8 +259,7 @@ def correct_scores(
 
 
 def _long(cube: Cube, metric: str, values: FloatArray) -> pl.DataFrame:
-    before = "" if cube.dataset == WHOLE else f"{cube.dataset}/"
-    items = [f"{before}{segment}" for segment in cube.segments]
+    items = cube.items
     return pl.DataFrame(
         {
             "item": np.repeat(items, len(cube.systems)),

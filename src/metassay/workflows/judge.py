@@ -29,6 +29,8 @@ from metassay.meta.judges.measures import (
     measure_scores,
     preference,
 )
+from metassay.reporting.judge_page import judge_page, judge_sentences
+from metassay.reporting.pages import Page, render_page
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.multiplicity import holm
 from metassay.stats.random import from_seed
@@ -45,7 +47,7 @@ PEOPLE, PANEL = "people", "panel"
 INTERVALS = ("both_orders_same", "position_bias", "length_bias", "repeats_same")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JudgeResult(Result):
     """What is known of each judge: the JSON object of `metassay judge`, whole."""
 
@@ -66,14 +68,11 @@ class JudgeResult(Result):
 
     def sentences(self) -> list[str]:
         """What can be said of the judges."""
-        from metassay.reporting.judge_page import judge_sentences
-
         return judge_sentences(self.found)
 
-    def _repr_html_(self) -> str:
-        from metassay.reporting.html import render_fragment
-
-        return render_fragment({"judges": self.to_frame().to_dicts()})
+    def page(self) -> Page:
+        """What the page of the run shows."""
+        return judge_page(self.to_dict())
 
 
 def judge(
@@ -299,11 +298,9 @@ def _open(out: str | Path, frame: pl.DataFrame, settings: Mapping[str, Any]) -> 
 
 
 def _write(run: RunFolder, result: JudgeResult, verdicts: pl.DataFrame | None) -> None:
-    from metassay.reporting.judge_page import render_judges
-
     if verdicts is not None:
         run.write_frame(VERDICTS, verdicts)
     run.write_json("results/judge.json", result.to_dict())
     run.write_text("results/judge.csv", result.to_frame().write_csv())
-    run.write_text("report.html", render_judges(result.to_dict()))
+    run.write_text("report.html", render_page(result.page()))
     run.write_manifest({"state": "finished", "versions": versions()})

@@ -23,13 +23,15 @@ from metassay.metrics.judge import Judge, Preferences
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.workflows.judge_asking import verdicts_on_pairs
+from metassay.workflows.pair_table import doubtful_labels, grades_of, is_nearer
 from metassay.workflows.read import scoring_rows
 
 KEY = ["item", "system"]
 _NONE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-PER_METRIC = 4
-LONGEST = 400
-"""Longer texts are no pleasure to compare by eye."""
+MOST, BUDGET = 3000, 1_200_000
+"""Pairs and characters of them that a page holds."""
+LONGEST, DOCUMENTS = 400, 12
+"""Longer texts are no pleasure to compare by eye, nor longer lists."""
 
 
 @dataclass(frozen=True)
@@ -262,48 +264,56 @@ def _as_scored(texts: pl.Series, pairs: Pairs, position: NDArray[np.int64]) -> p
     return texts.scatter(known, pairs.frame["output"][first]).alias("output")
 
 
-def wrong_pairs(dataset: Dataset, metrics: tuple[Metric, ...], judged: JudgedPairs) -> list[dict[str, Any]]:
-    """For each metric a few pairs where it preferred the worse copy, widest margin first, then ties.
+def wrong_pairs(
+    dataset: Dataset, metrics: Sequence[Metric], judged: JudgedPairs, contexts: Sequence[Context]
+) -> dict[str, Any]:
+    """Pairs that some metric got wrong: the widest margins first, of each metric in turn, to fill a page.
 
-    One pair per item and perturbation, so that the examples differ.
+    Copies that come nearer to a reference than their output are `doubtful` and stand last; how many of all
+    pairs are is estimated on pairs evenly spaced over all of them.
     """
-    if dataset.kind.ranked:
-        return []
-    found = []
-    for index, metric in enumerate(metrics):
-        margin = judged.worse[index] - judged.better[index]
-        wrong = np.flatnonzero((judged.judgements.outcome[index] < RIGHT) & ~np.isnan(margin))
-        order = wrong[np.argsort(-margin[wrong], kind="stable")]
-        found += _readable(dataset, metric, index, judged, order)
-    return found
+    margins = judged.worse - judged.better
+    wrong = (judged.judgements.outcome < RIGHT) & ~np.isnan(margins)
+    orders = [
+        np.flatnonzero(own)[np.argsort(-margin[own], kind="stable")][:MOST]
+        for own, margin in zip(wrong[: len(metrics)], margins)
+    ]
+    turns = [order[turn] for turn in range(MOST) for order in orders if turn < len(order)]
+    places = list(dict.fromkeys(int(pair) for pair in turns))[:MOST]
+    signs = [1.0 if metric.higher_is_better else -1.0 for metric in metrics]
+    rows, left = [], BUDGET
+    for pair in places:
+        row = _readable(dataset, judged, pair, contexts)
+        if row is None or left < 0:
+            continue
+        row["judgements"] = {
+            metric.spec: [
+                *(sign * float(side[n, pair]) for side in (judged.better, judged.worse)),
+                int(judged.judgements.outcome[n, pair]),
+            ]
+            for n, (metric, sign) in enumerate(zip(metrics, signs))
+            if not np.isnan(margins[n, pair])
+        }
+        left -= len(str(row))
+        rows.append(row)
+    return {"pairs": sorted(rows, key=lambda row: bool(row["doubtful"])), **doubtful_labels(dataset, judged)}
 
 
 def _readable(
-    dataset: Dataset, metric: Metric, index: int, judged: JudgedPairs, order: np.ndarray
-) -> list[dict[str, Any]]:
-    """The first few of the ordered pairs: short ones, no item and no perturbation twice."""
-    sign = 1.0 if metric.higher_is_better else -1.0
-    items: set[str] = set()
-    methods: set[str] = set()
-    examples: list[dict[str, Any]] = []
-    for pair in order.tolist():
-        row = judged.pairs.frame.row(pair, named=True)
-        too_long = max(len(row["output"]), len(row["worse"])) > LONGEST
-        if too_long or row["item"] in items or row["perturbation"] in methods:
-            continue
-        items.add(row["item"])
-        methods.add(row["perturbation"])
-        output = dataset.outputs.row(int(judged.rows[pair]), named=True)
-        examples.append(
-            {
-                "metric": metric.spec,
-                **row,
-                "source": output.get("source"),
-                "references": output.get("references") or [],
-                "score": sign * float(judged.better[index, pair]),
-                "score_worse": sign * float(judged.worse[index, pair]),
-            }
-        )
-        if len(examples) == PER_METRIC:
-            break
-    return examples
+    dataset: Dataset, judged: JudgedPairs, pair: int, contexts: Sequence[Context]
+) -> dict[str, Any] | None:
+    """A pair with what is known of its output; of two rankings the first places, with their grades."""
+    row = judged.pairs.frame.row(pair, named=True)
+    place = int(judged.rows[pair])
+    output = dataset.outputs.row(place, named=True)
+    labels = {
+        c.name: c.values[c.codes[place]] for c in contexts if c.name != "system" and c.codes[place] >= 0
+    }
+    row |= {"contexts": labels, "doubtful": False}
+    if dataset.kind.ranked:
+        sides = {side: list(row[side])[:DOCUMENTS] for side in ("output", "worse")}
+        return row | sides | {"grades": grades_of(dataset, row["item"], {*sides["output"], *sides["worse"]})}
+    if max(len(row["output"]), len(row["worse"])) > LONGEST:
+        return None
+    row |= {"source": output.get("source"), "references": output.get("references") or []}
+    return row | {"doubtful": is_nearer(row["output"], row["worse"], row["references"])}

@@ -18,7 +18,7 @@ from metassay.metrics.neural.models import PACKAGES, known
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Listing(Result):
     """Rows that describe what there is."""
 
@@ -106,7 +106,7 @@ KINDS: dict[str, Callable[[], list[dict[str, Any]]]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CacheState(Result):
     """What is in a cache of scores: a row for each metric as it is with certain libraries."""
 
@@ -178,7 +178,7 @@ TYPE_METRICS |= {"roberta": "bertscore", "xlm-roberta": "bertscore"}
 PARTIAL = "configuration and tokenizer alone, for checkpoints that need them"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Models(Result):
     """One row per model: its name, metrics, size, hash of the weights, languages, licence and folder."""
 

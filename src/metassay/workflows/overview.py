@@ -1,12 +1,10 @@
-"""`overview`: many runs at a glance, for `metassay serve`; read again only where their folders changed.
-
-`report`: the report of a run, made again from what the run left.
-"""
+"""`overview`: many runs at a glance, for `metassay serve`; read again only where their folders changed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,27 +12,13 @@ from typing import Any
 import polars as pl
 
 from metassay.errors import InputError, MetassayError, Place
-from metassay.meta.contexts.drift import compare
+from metassay.meta.contexts import drift
 from metassay.reporting.answer import answer
 from metassay.reporting.findings import find
-from metassay.reporting.html import render
 from metassay.reporting.reasons import with_sentences
-from metassay.reporting.score_pages import render_aggregation, render_ranking
 from metassay.store.run import MANIFEST, RunFolder, read_manifest
 from metassay.workflows.pair_table import EXPLORER, PAIRS
-from metassay.workflows.run_files import (
-    EXAMPLES,
-    REPORT,
-    RESULT,
-    SCHEMA_VERSION,
-    Result,
-    assay_run,
-    command_of,
-    report_content,
-    run_folders,
-)
-
-PAGES = {"rank": render_ranking, "aggregate": render_aggregation}
+from metassay.workflows.run_files import REPORT, RESULT, SCHEMA_VERSION, Result, assay_run, run_folders
 
 NOTES = "notes.txt"
 LONGEST_NOTES = 20_000
@@ -42,7 +26,7 @@ State = tuple[tuple[int, int, int] | None, ...]
 """Inode, size and time of each file that decides what is shown of a run; None where it is not there."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OverviewResult(Result):
     """Every run, and each assay against the one before it of the same task and kind of pairs."""
 
@@ -57,6 +41,66 @@ class OverviewResult(Result):
         """Accuracy over all contexts: one row per run and metric."""
         rows = [{"run": run["name"], **row} for run in self.runs for row in run["metrics"]]
         return pl.DataFrame(rows, infer_schema_length=None)
+
+
+@dataclass(frozen=True, repr=False)
+class CompareResult(Result):
+    """Each run against the one before it."""
+
+    runs: tuple[str, ...]
+    comparisons: list[dict[str, Any]]
+
+    @property
+    def changed(self) -> bool:
+        """Whether any accuracy, order or recommendation changed by more than chance."""
+        return any(comparison["changed"] for comparison in self.comparisons)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of `metassay compare`."""
+        pairs = zip(self.runs, self.runs[1:], self.comparisons)
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "runs": list(self.runs),
+            "changed": self.changed,
+            "comparisons": [{"before": before, "after": after, **found} for before, after, found in pairs],
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """Moved accuracies: one row per comparison, column, context and metric."""
+        rows = [
+            {"before_run": entry["before"], "after_run": entry["after"], **row}
+            for entry in self.to_dict()["comparisons"]
+            for row in entry["accuracies"]
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def compare(*runs: str | Path) -> CompareResult:
+    """Compare finished assays in the order given; a folder of runs stands for all in it, by name.
+
+    >>> import tempfile
+    >>> from metassay.workflows.assay import assay, read_sample
+    >>> run = tempfile.mkdtemp() + "/run"
+    >>> few = {"metrics": "rouge1,rougel", "contexts": ["domain"], "perturbations": "removal,insertion"}
+    >>> result = assay(read_sample("text"), resamples=20, permutations=19, out=run, **few)
+    >>> compare(run, run).changed
+    False
+    """
+    folders = run_folders(runs)
+    if len(folders) < 2:
+        raise InputError(
+            "there is one run only.", remedy="Name two or more runs, or a folder that holds them."
+        )
+    opened = [assay_run(folder) for folder in folders]
+    results = [run.read_checked(RESULT, "assay") for run in opened]
+    tasks = sorted({result["task"] for result in results})
+    if len(tasks) > 1:
+        raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")
+    with opened[-1].understood():
+        return CompareResult(
+            tuple(str(folder) for folder in folders),
+            [with_sentences(found) for found in drift.compare_series(results)],
+        )
 
 
 def overview(*runs: str | Path) -> OverviewResult:
@@ -129,7 +173,7 @@ class Shelf:
         for kind in sorted({_kind(entry) for entry in entries if entry["task"]}):
             for before, after in pairwise(entry for entry in entries if _kind(entry) == kind):
                 key = (keys[before["name"]], keys[after["name"]])
-                kept[key] = self._changes.get(key) or _change(key[0][0], key[1][0])
+                kept[key] = self._changes.get(key) or _change(*key)
                 found.append({"before": before["name"], "after": after["name"], **kept[key]})
         self._changes = kept
         return found
@@ -229,42 +273,19 @@ def _of_result(run: RunFolder) -> dict[str, Any]:
     }
 
 
-def _change(before: Path, after: Path) -> dict[str, Any]:
+@lru_cache(maxsize=2)
+def _result(folder: Path, state: State) -> dict[str, Any]:  # noqa: ARG001 -- a changed folder is read again
+    """What an assay found: compared with the run before it and the one after it, and read once for both."""
+    return _run(folder).read_checked(RESULT, "assay")
+
+
+def _change(before: tuple[Path, State], after: tuple[Path, State]) -> dict[str, Any]:
     """What changed by more than chance; why that cannot be said, where it cannot."""
     try:
-        run = _run(after)
+        run = _run(after[0])
         with run.understood():
-            old, new = (_run(folder).read_checked(RESULT, "assay") for folder in (before, after))
-            change = with_sentences(compare(old, new))
+            old, new = (_result(*each) for each in (before, after))
+            change = with_sentences(drift.compare(old, new))
     except (MetassayError, OSError) as error:
         return {"changed": False, "sentences": [], "error": str(error)}
     return {"changed": change["changed"], "sentences": change["sentences"], "error": None}
-
-
-def report(run: str | Path) -> Path:
-    """Write `report.html` of a finished run of `assay`, `rank` or `aggregate` anew and return its path.
-
-    >>> import tempfile
-    >>> from metassay.workflows.assay import assay, read_sample
-    >>> run = tempfile.mkdtemp() + "/run"
-    >>> few = {"metrics": "rouge1,rougel", "contexts": ["domain"], "perturbations": "removal,insertion"}
-    >>> result = assay(read_sample("text"), resamples=20, permutations=19, out=run, **few)
-    >>> report(run).name
-    'report.html'
-    """
-    folder = RunFolder.existing(run)
-    with folder.understood():
-        command = command_of(folder)
-        if command in PAGES:
-            page = PAGES[command](folder.read_json(f"results/{command}.json"))
-        else:
-            page = render(run_content(assay_run(run)))
-    folder.write_text(REPORT, page)
-    return folder.path / REPORT
-
-
-def run_content(folder: RunFolder) -> dict[str, Any]:
-    """Everything that a finished run says."""
-    return report_content(
-        folder.read_checked(RESULT, "assay"), folder.read_json(EXAMPLES), read_manifest(folder.path)
-    )

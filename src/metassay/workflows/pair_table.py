@@ -22,12 +22,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
 
 from metassay.errors import InputError, MetassayError, Place
 from metassay.store.run import RunFolder, read_manifest
 
 if TYPE_CHECKING:
+    from metassay.data.dataset import Dataset
     from metassay.workflows.assay_result import AssayResult
+    from metassay.workflows.judging import JudgedPairs
 
 EXPLORER, PAIRS, OUTPUTS, ACCURACY = (
     "results/explorer.parquet",
@@ -40,6 +43,8 @@ COMPARED = 1_000_000
 SAID = {"right": 1, "tie": 0, "wrong": -1, "undefined": None}
 KEY = ("item", "system", "perturbation")
 _AGAIN = "Run the command of this run again: it resumes from its scores."
+LOOKED_AT = 2000
+"""So many pairs tell how many labels are doubtful."""
 _NEAR = 2048
 """Rows closer than this are read together."""
 
@@ -272,3 +277,33 @@ def _at(frame: pl.LazyFrame, rows: Sequence[int], names: Sequence[str] = ()) -> 
     read = [part.filter(pl.col("row").is_in(wanted.implode())) for part in pl.collect_all(parts)]
     found = {row["row"]: row for part in read for row in part.iter_rows(named=True)}
     return [found.get(row, {}) for row in rows]
+
+
+def grades_of(dataset: Dataset, item: str, documents: set[str]) -> dict[str, int]:
+    """What people judged of these documents."""
+    if dataset.qrels is None:
+        return {}
+    own = dataset.qrels.filter((pl.col("item") == item) & pl.col("document").is_in(list(documents)))
+    return dict(zip(own["document"].to_list(), own["grade"].to_list()))
+
+
+def is_nearer(output: str, worse: str, references: Sequence[str]) -> bool:
+    """Whether the worse text is fewer words away from a reference than the output is from any."""
+    if not references:
+        return False
+    kept, made = (
+        min(Levenshtein.distance(text.split(), reference.split()) for reference in references)
+        for text in (output, worse)
+    )
+    return made < kept
+
+
+def doubtful_labels(dataset: Dataset, judged: JudgedPairs) -> dict[str, int]:
+    """Of how many pairs looked at the label is doubtful."""
+    if dataset.kind.ranked or "references" not in dataset.outputs.columns or not len(judged.rows):
+        return {}
+    some = np.unique(np.linspace(0, len(judged.rows) - 1, num=LOOKED_AT).astype(np.int64))
+    references = dataset.outputs["references"].gather(judged.rows[some])
+    sides = judged.pairs.frame.select("output", "worse")[some].rows()
+    found = sum(is_nearer(one, two, own) for (one, two), own in zip(sides, references.to_list()))
+    return {"looked_at": len(some), "doubtful": found}

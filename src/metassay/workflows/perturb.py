@@ -133,7 +133,7 @@ def _open(method: Perturbation[Any], languages: set[str | None]) -> bool:
     return graded and (method.languages is None or languages <= method.languages)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PerturbResult(Result):
     """The pairs, and how often each perturbation applied."""
 

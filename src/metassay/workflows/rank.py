@@ -24,7 +24,8 @@ from metassay.meta.people.meta_metrics.base import TESTS
 from metassay.meta.people.ranking import Compared, Ranking, compare_metrics
 from metassay.meta.people.span_ranking import SPANS, SpanRanking, SpanRatings, rank_spans, span_ratings
 from metassay.metrics.registry import labels_in
-from metassay.reporting.score_pages import ranking_files
+from metassay.reporting.pages import Page
+from metassay.reporting.score_pages import ranking_files, ranking_page
 from metassay.settings import names_of, takes
 from metassay.store.run import RunFolder
 from metassay.workflows.rank_analyses import ANALYSES, analyse
@@ -40,7 +41,7 @@ PEOPLE = "human"
 _CAUTIOUS = "The bootstrap test is cautious: at a level of 5 % it tells equally good metrics apart in 1 %."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RankResult(Result):
     """Rankings of metrics, one per data set, meta-metric and context; their averages; further analyses."""
 
@@ -69,6 +70,10 @@ class RankResult(Result):
             for row in found["metrics"]
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    def page(self) -> Page:
+        """What the page of the run shows."""
+        return ranking_page(self.to_dict())
 
 
 @takes(RankSettings, ScoreReading)
@@ -145,7 +150,7 @@ def rank(
     parts = rated_parts(scores.cubes, scores.human, chosen["metrics"], pairwise=options["pairwise"])
     spotted = {f"{SPANS} {own.dataset}": own.content_hash for own in marked} if marked else {}
     identity = {"command": "rank", "configuration": named | drawing, "inputs": dict(scores.hashes) | spotted}
-    run = None if out is None else RunFolder.open(out, identity)
+    run = None if out is None else RunFolder.open(out, identity, data=scores.marks)
     procedure = Procedure(**drawing, workers=workers)
     told = progress or _silent
     compared = Compared((), [])

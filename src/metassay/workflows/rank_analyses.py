@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.cube import WHOLE, Cube, Grid
+from metassay.data.cube import Cube, Grid
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.meta.people.analyses import (
@@ -86,10 +86,8 @@ def _row(
 
 def _arranged(dataset: Dataset, data: Rated, statistics: FloatArray) -> FloatArray:
     """Statistics as `[systems, segments, s]` in the order of the human scores, NaN where there is no text."""
-    prefix = "" if data.cube.dataset == WHOLE else f"{data.cube.dataset}/"
-    items = [name if name.startswith(prefix) else prefix + name for name in data.cube.segments]
     outputs = dataset.outputs
-    return Grid.onto(data.cube.systems, items, outputs["system"], outputs["item"]).array(statistics)
+    return Grid.onto(data.cube.systems, data.cube.items, outputs["system"], outputs["item"]).array(statistics)
 
 
 @dataclass(frozen=True)

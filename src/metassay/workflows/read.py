@@ -150,7 +150,7 @@ def _computed(
     return numbered.join(made, on=ROW, how="left", maintain_order="left").drop(ROW), names, notes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckResult(Result):
     """What a data set holds."""
 

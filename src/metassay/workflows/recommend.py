@@ -1,28 +1,47 @@
 """`recommend`: which metric to use in each context of a run, with costs and the user's own criteria.
 
-`compare`: what changed between runs, and whether by more than chance.
+`report`: the page of a run, or of several runs of one data set, made from what they left; its figures and
+tables as files for papers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from metassay.errors import InputError, UnknownName
+from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.contexts.choice import GLOBAL, Evidence, stored_evidence
-from metassay.meta.contexts.drift import compare_series
 from metassay.meta.contexts.tables import choice_entries
-from metassay.reporting.reasons import with_reasons, with_sentences
-from metassay.workflows.run_files import RESULT, SCHEMA_VERSION, TIMINGS, Result, assay_run, run_folders
+from metassay.reporting.dependence_page import dependence_page
+from metassay.reporting.html import rendered_assay
+from metassay.reporting.joined_page import QUESTIONS, joined_page
+from metassay.reporting.judge_page import judge_page
+from metassay.reporting.pages import Page, Rendered, paper_files, rendered
+from metassay.reporting.reasons import with_reasons
+from metassay.reporting.score_pages import aggregation_page, ranking_page, score_page
+from metassay.store.parts import write_bytes
+from metassay.store.run import RunFolder, read_manifest
+from metassay.workflows.run_files import (
+    CURVES,
+    EXAMPLES,
+    REPORT,
+    RESULT,
+    SCHEMA_VERSION,
+    TIMINGS,
+    Result,
+    assay_run,
+    command_of,
+    report_content,
+)
 
 Criteria = Mapping[str, Mapping[str, float]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RecommendResult(Result):
     """A choice for every context of every column, and what it rests on.
 
@@ -130,61 +149,129 @@ def recommend(
         return made
 
 
-@dataclass(frozen=True)
-class CompareResult(Result):
-    """Each run against the one before it."""
-
-    runs: tuple[str, ...]
-    comparisons: list[dict[str, Any]]
-
-    @property
-    def changed(self) -> bool:
-        """Whether any accuracy, order or recommendation changed by more than chance."""
-        return any(comparison["changed"] for comparison in self.comparisons)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object of `metassay compare`."""
-        pairs = zip(self.runs, self.runs[1:], self.comparisons)
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "runs": list(self.runs),
-            "changed": self.changed,
-            "comparisons": [{"before": before, "after": after, **found} for before, after, found in pairs],
-        }
-
-    def to_frame(self) -> pl.DataFrame:
-        """Moved accuracies: one row per comparison, column, context and metric."""
-        rows = [
-            {"before_run": entry["before"], "after_run": entry["after"], **row}
-            for entry in self.to_dict()["comparisons"]
-            for row in entry["accuracies"]
-        ]
-        return pl.DataFrame(rows, infer_schema_length=None)
+PAGES: Mapping[str, Callable[..., Page]] = {
+    "rank": ranking_page,
+    "depend": dependence_page,
+    "aggregate": aggregation_page,
+    "score": score_page,
+    "judge": judge_page,
+}
+"""The page of each verb but `assay`, whose page is its own."""
 
 
-def compare(*runs: str | Path) -> CompareResult:
-    """Compare finished assays in the order given; a folder of runs stands for all in it, by name.
+def report(
+    *runs: str | Path,
+    out: str | Path | None = None,
+    figures: str | None = None,
+    tables: str | None = None,
+) -> Path:
+    """Write the page of a finished run anew, or one page for several runs of one data set; return its path.
+
+    `out` is where to write the page: needed for several runs (of assay, rank, depend and aggregate, one of
+    each), else `report.html` of the run. `figures` (`svg`, `pdf`, `png`) and `tables` (`latex`, `markdown`,
+    `csv`) leave every chart, in the sizes of one and two columns, and every table in folders beside the page.
 
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_sample
     >>> run = tempfile.mkdtemp() + "/run"
     >>> few = {"metrics": "rouge1,rougel", "contexts": ["domain"], "perturbations": "removal,insertion"}
     >>> result = assay(read_sample("text"), resamples=20, permutations=19, out=run, **few)
-    >>> compare(run, run).changed
-    False
+    >>> report(run).name
+    'report.html'
     """
-    folders = run_folders(runs)
-    if len(folders) < 2:
+    if not runs or (len(runs) > 1 and out is None):
+        raise InputError("no place for the page was named.", remedy="Name one: --out page.html")
+    target = Path(runs[0]) / REPORT if out is None else Path(out)
+    if target.is_dir():
+        raise InputError("this is a folder.", place=Place(file=str(target)), remedy="Name a file: page.html")
+    found = _joined(runs) if len(runs) > 1 else _single(runs[0])
+    for name, content in paper_files(found.charts, found.grids, figures, tables).items():
+        write_bytes(target.parent / name, content)
+    write_bytes(target, found.html.encode())
+    return target
+
+
+def _single(run: str | Path) -> Rendered:
+    """The page of one run."""
+    folder = RunFolder.existing(run)
+    command = command_of(folder)
+    if command not in PAGES:
+        folder = assay_run(run)
+    with folder.understood():
+        if command not in PAGES:
+            return rendered_assay(run_content(folder))
+        result = folder.read_checked(f"results/{command}.json", command)
+        more = [_curves(folder)] if command == "depend" else []
+        return rendered(PAGES[command](result, *more))
+
+
+def _curves(folder: RunFolder) -> Any:
+    """The functions of a run of `depend`; none where an earlier version left none."""
+    return None if folder.file(CURVES) is None else folder.read_json(CURVES)
+
+
+def _joined(runs: Sequence[str | Path]) -> Rendered:
+    """The page of several runs, each of another verb, all of the same data."""
+    folders: dict[str, RunFolder] = {}
+    for run in runs:
+        folder = RunFolder.existing(run)
+        command, place = command_of(folder), Place(file=str(run))
+        if command not in QUESTIONS:
+            what = f"this is a run of `metassay {command}`, which has a page of its own."
+            raise InputError(
+                what, place=place, remedy=f"Runs that are joined are of: {', '.join(QUESTIONS)}."
+            )
+        if command in folders:
+            what = f"this is a second run of `metassay {command}`, beside {folders[command].path}."
+            raise InputError(what, place=place, remedy="Name one run of each verb.")
+        folders[command] = folder
+    _check_one_data_set(list(folders.values()))
+    with folder.understood():
+        results = {
+            command: folder.read_checked(f"results/{command}.json", command)
+            for command, folder in folders.items()
+        }
+        curves = _curves(folders["depend"]) if "depend" in folders else None
+        return rendered(joined_page(results, curves))
+
+
+def _check_one_data_set(folders: Sequence[RunFolder]) -> None:
+    """Runs are of one data set where a human score of both is the same, else where items and systems are."""
+    first, *others = [(folder, _marks(folder)) for folder in folders]
+    for other in others:
+        (one, mine), (two, theirs) = first, other
+        common = sorted(set(mine["human"]) & set(theirs["human"]))
+        if any(mine["human"][name] == theirs["human"][name] for name in common):
+            continue
+        if not common and mine["keys"] == theirs["keys"]:
+            continue
+        counts = [f"{each['items']} items of {each['systems']} systems" for each in (mine, theirs)]
+        scores = (
+            f"their human scores ({', '.join(common)}) differ" if common else "their items or systems differ"
+        )
         raise InputError(
-            "there is one run only.", remedy="Name two or more runs, or a folder that holds them."
+            f"this is of other data than {one.path}: {scores} ({counts[1]} here, {counts[0]} there).",
+            place=Place(file=str(two.path)),
+            remedy="Join runs on the same rows: the same files, --where, --systems and --human.",
         )
-    opened = [assay_run(folder) for folder in folders]
-    results = [run.read_checked(RESULT, "assay") for run in opened]
-    tasks = sorted({result["task"] for result in results})
-    if len(tasks) > 1:
-        raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")
-    with opened[-1].understood():
-        return CompareResult(
-            tuple(str(folder) for folder in folders),
-            [with_sentences(found) for found in compare_series(results)],
+
+
+def _marks(folder: RunFolder) -> dict[str, Any]:
+    """What tells the data of a run from other data."""
+    found = read_manifest(folder.path).get("data")
+    if not isinstance(found, dict) or not {"items", "systems", "keys", "human"} <= set(found):
+        raise InputError(
+            "its manifest does not say of which data the run is.",
+            place=Place(file=str(folder.path)),
+            remedy="Make the run again, in another folder.",
         )
+    if not isinstance(found["human"], dict):
+        raise InputError("its manifest was edited.", place=Place(file=str(folder.path)))
+    return found
+
+
+def run_content(folder: RunFolder) -> dict[str, Any]:
+    """Everything that a finished assay says."""
+    return report_content(
+        folder.read_checked(RESULT, "assay"), folder.read_json(EXAMPLES), read_manifest(folder.path)
+    )

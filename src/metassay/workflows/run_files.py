@@ -17,18 +17,21 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from metassay.data.readers.files import checked_path, refuse_overwriting
-from metassay.errors import Counted, InputError, Place
+from metassay.errors import Counted, InputError, Place, UnknownName
 from metassay.metrics.registry import labels_in
 from metassay.store.parts import write_bytes
 from metassay.store.run import MANIFEST, RunFolder
 from metassay.workflows.pair_table import EXPLORER, OUTPUTS, PAIRS, explorer_frame
 
 if TYPE_CHECKING:
+    from metassay.reporting.pages import Chart, Page
     from metassay.workflows.assay_result import AssayResult
 
 
 RESULT = "results/assay.json"
 EXAMPLES = "results/examples.json"
+CURVES = "results/curves.json"
+"""The functions behind the charts of system dependence."""
 REPORT = "report.html"
 TIMINGS = "timings.json"
 VERDICTS = "results/verdicts.parquet"
@@ -87,9 +90,7 @@ def write_run(run: RunFolder, result: AssayResult) -> None:
     run.finish(files, **manifest)
 
 
-def report_content(
-    content: dict[str, Any], examples: list[dict[str, Any]], manifest: dict[str, Any]
-) -> dict[str, Any]:
+def report_content(content: dict[str, Any], examples: Any, manifest: dict[str, Any]) -> dict[str, Any]:
     """Everything a report shows."""
     return {**content, "examples": examples, "manifest": manifest}
 
@@ -159,10 +160,35 @@ class Result(ABC):
         """The JSON object that the command line prints."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
-    def _repr_html_(self) -> str:
-        from metassay.reporting.html import render_fragment
+    def page(self) -> Page:
+        """What a page shows of the result; by default its tables."""
+        from metassay.reporting.pages import plain_page
 
-        return render_fragment(self.to_dict())
+        return plain_page(type(self).__name__, self.to_dict())
+
+    def charts(self) -> dict[str, Chart]:
+        """The charts of the result by name; a notebook shows each."""
+        return {chart.name: chart for section in self.page().every_section() for chart in section.charts}
+
+    def plot(self, name: str | None = None) -> Chart:
+        """One of the charts, the first where none is named."""
+        known = self.charts()
+        if not known:
+            raise InputError("this result has no chart.", remedy="Its table: to_frame()")
+        if name is not None and name not in known:
+            raise UnknownName("chart", name, known)
+        return known[next(iter(known)) if name is None else name]
+
+    def __repr__(self) -> str:
+        """Two lines: what it holds, and what it says."""
+        from metassay.reporting.pages import in_two_lines
+
+        return in_two_lines(type(self).__name__, self.to_frame(), self.page().lead)
+
+    def _repr_html_(self) -> str:
+        from metassay.reporting.pages import fragment
+
+        return fragment(self.page())
 
 
 @contextmanager

@@ -21,6 +21,8 @@ from metassay.meta.aggregation.scores import Resampling, bootstrap_means, corpus
 from metassay.metrics.alignment import Alignment, with_fewest_edits
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.metrics.registry import chosen_metrics
+from metassay.reporting.pages import Page
+from metassay.reporting.score_pages import score_files, score_page
 from metassay.reporting.tables import to_text
 from metassay.reporting.wording import in_labels
 from metassay.settings import takes
@@ -37,10 +39,9 @@ from metassay.workflows.settings import ScoreSettings
 from metassay.workflows.system_scores import TESTS, comparisons, cubes_of, row_statistics, score_statistics
 
 AGGREGATES = ("corpus", "segment", "bootstrap")
-SEGMENTS = "results/segments.parquet"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScoreResult(Result):
     """Scores of every output (`segments`) and of every system (`systems`)."""
 
@@ -70,6 +71,10 @@ class ScoreResult(Result):
         else:
             systems, compared = in_labels([[_without_signature(r) for r in self.systems], self.comparisons])
         return "\n".join(to_text(table, form) for table in (systems, compared) if table or table is systems)
+
+    def page(self) -> Page:
+        """What a page shows of the scores and their comparisons."""
+        return score_page(self.to_dict())
 
 
 @takes(ScoreSettings)
@@ -122,8 +127,7 @@ def score(
     )
     result = ScoreResult(segments, systems, found, (*data.notes, *_doubts(data), *notes))
     if run is not None:
-        table = result.to_frame().write_csv()
-        run.finish({"results/score.json": result.to_dict(), "results/score.csv": table, SEGMENTS: segments})
+        run.finish(score_files(result.to_dict(), result.to_frame(), segments))
     return result
 
 
@@ -133,9 +137,8 @@ def _open(
     """The run folder of these settings on this data; another run's is refused."""
     chosen = {"metrics": [metric.signature for metric in metrics], "seed": seed}
     configuration = {name: value for name, value in asked.to_dict().items() if name != "per_segment"} | chosen
-    return RunFolder.open(
-        out, {"command": "score", "configuration": configuration, "input": data.content_hash}
-    )
+    identity = {"command": "score", "configuration": configuration, "input": data.content_hash}
+    return RunFolder.open(out, identity, data=data.marks)
 
 
 def _doubts(data: Dataset) -> list[str]:
@@ -223,7 +226,7 @@ def _plain(score: float) -> float | None:
     return None if np.isnan(score) else float(score)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AlignResult(Result):
     """Of each system, its items in their order, each with the words of both sides beside each other."""
 

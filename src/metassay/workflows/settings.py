@@ -50,7 +50,8 @@ class CheckSettings(Settings):
     """What `check` looks at."""
 
     metrics: Annotated[
-        MetricChoice, option("Comma-separated; default those of the task.", kind=str | None)
+        MetricChoice,
+        option("Comma-separated; default those of the task.", "--metrics", "-m", kind=str | None),
     ] = None
     normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
 
@@ -60,7 +61,8 @@ class AssaySettings(Settings):
     """How an assay is made."""
 
     metrics: Annotated[
-        MetricChoice, option("Comma-separated; default those of the task.", kind=str | None)
+        MetricChoice,
+        option("Comma-separated; default those of the task.", "--metrics", "-m", kind=str | None),
     ] = None
     contexts: Annotated[
         Any, several("A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT")
@@ -165,7 +167,7 @@ class AggregateSettings(Settings):
 
     metrics: Annotated[
         MetricChoice,
-        option("Comma-separated; default bleu,chrf, for speech wer,cer.", kind=str | None),
+        option("Comma-separated; default bleu,chrf, for speech wer,cer.", "--metrics", "-m", kind=str | None),
     ] = None
     resamples: Annotated[int, option("Resamples of the bootstrap.", least=2)] = 1000
     size: Annotated[int, option("Segments in each resample.", least=1)] = 1000
@@ -186,7 +188,13 @@ class Compared(Settings):
     ] = None
     metrics: Annotated[
         MetricChoice,
-        option("Only these, comma-separated; ours are computed from texts.", kind=str | None, panel=SCORES),
+        option(
+            "Only these, comma-separated; ours are computed from texts.",
+            "--metrics",
+            "-m",
+            kind=str | None,
+            panel=SCORES,
+        ),
     ] = None
     lower_is_better: Annotated[
         Named, option("Columns to turn around, comma-separated.", kind=str, panel=SCORES)

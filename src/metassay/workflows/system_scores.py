@@ -24,7 +24,8 @@ from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
 from metassay.meta.aggregation.scores import Resampling
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.metrics.registry import MetricChoice, chosen_metrics
-from metassay.reporting.score_pages import aggregation_files
+from metassay.reporting.pages import Page
+from metassay.reporting.score_pages import aggregation_files, aggregation_page
 from metassay.settings import takes
 from metassay.stats.arrays import FloatArray, map_blocks
 from metassay.stats.multiplicity import holm
@@ -173,7 +174,7 @@ def _plain(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AggregateResult(Result):
     """Scores under the three aggregations (`aggregation.systems`) and the analyses of them."""
 
@@ -195,6 +196,10 @@ class AggregateResult(Result):
             {f"{name}_error": value for name, value in row.pop("standard_errors").items()} for row in rows
         ]
         return pl.DataFrame([row | more for row, more in zip(rows, errors)], infer_schema_length=None)
+
+    def page(self) -> Page:
+        """What the page of the run shows."""
+        return aggregation_page(self.to_dict())
 
 
 @takes(AggregateSettings)
@@ -243,7 +248,7 @@ def _open(
     """The run folder of these settings on this data; another run's is refused."""
     chosen = {"metrics": [metric.signature for metric in metrics], "seed": seed}
     identity = {"configuration": asked.to_dict() | chosen, "input": data.content_hash}
-    return RunFolder.open(out, {"command": "aggregate", **identity})
+    return RunFolder.open(out, {"command": "aggregate", **identity}, data=data.marks)
 
 
 def _with_statistics(data: Dataset, metrics: MetricChoice) -> tuple[StatisticsMetric, ...]:

@@ -193,3 +193,10 @@ def test_tables_of_any_kind_one_context_and_a_function_as_metric() -> None:
     assert list(result.to_dict()["contexts"]) == ["domain"]
     assert {row["metric"] for row in result.to_dict()["global"]} == {"chrf", "length"}
     assert next(row for row in result.to_dict()["global"] if row["metric"] == "length")["accuracy"] == 1
+
+
+def test_judgements_in_an_array(tmp_path) -> None:
+    (tmp_path / "run.txt").write_text("1 Q0 a 1 3.0 t\n1 Q0 b 2 2.0 t\n")
+    (tmp_path / "qrels.json").write_text(json.dumps([{"topic": "1", "docid": "b", "grade": 1}]))
+    found = metassay.read(tmp_path / "run.txt", qrels=tmp_path / "qrels.json")
+    assert metassay.score(found, metrics="recip_rank").systems[0]["corpus"] == 0.5

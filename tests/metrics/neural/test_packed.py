@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -113,7 +117,7 @@ def test_tokens_made_ahead_are_those_made_at_once(comet_folder, monkeypatch, siz
     network = SeparateNetwork(comet_files(str(folder)))
     whole, cut = network.vectors(MORE)
     monkeypatch.setattr(tokens, "FIRST_TEXTS", size)
-    monkeypatch.setattr(tokens, "NEXT_TEXTS", size)
+    monkeypatch.setattr(tokens, "GROWTH", 1 + size / 10)
     monkeypatch.setattr(encoder, "tokenised", lambda *a, ahead: tokens.tokenised(*a, ahead=not ahead))
     some, ahead = network.vectors(MORE)
     assert some.numpy() == pytest.approx(whole.numpy(), abs=1e-6)
@@ -122,13 +126,13 @@ def test_tokens_made_ahead_are_those_made_at_once(comet_folder, monkeypatch, siz
 
 
 def test_an_error_of_the_tokenizer_made_ahead_is_raised() -> None:
-    from metassay.metrics.neural.tokens import NEXT_TEXTS, tokenised
+    from metassay.metrics.neural.tokens import MOST_TEXTS, tokenised
 
     def broken(texts):
         raise ValueError(texts[0])
 
     with pytest.raises(ValueError, match="longest"):
-        list(tokenised(broken, ["a", "longest", *["b"] * NEXT_TEXTS], ahead=True))
+        list(tokenised(broken, ["a", "longest", *["b"] * MOST_TEXTS], ahead=True))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -159,6 +163,32 @@ def test_packed_states_of_rembert_are_those_of_transformers(torch, transformers,
             alone = model(input_ids=ids, token_type_ids=own).last_hidden_state[0].float()
             here = states[texts.offsets[text] : texts.offsets[text + 1]]
             assert here.numpy() == pytest.approx(alone.numpy(), abs=1e-5 if dtype == "float32" else 0.06)
+
+
+ON_CPU = """
+import numpy as np
+import torch
+from metassay.metrics.neural.packed import SHORT, among_short, by_length
+from metassay.metrics.neural.tokens import Tokens, packed
+
+long = []
+otherwise = lambda projected, batch: long.append(batch.packing.longest) or by_length(projected, batch)
+attend = among_short(torch.zeros(1), 16, otherwise)
+assert attend is not otherwise
+for lengths in ([SHORT, 70, 17, 1], [3, 1], [SHORT + 1, 2]):
+    drawn = torch.randn((sum(lengths), 3, 2, 16), generator=torch.Generator().manual_seed(1))
+    batch = packed(Tokens.of([[5] * n for n in lengths]), np.arange(len(lengths)), 0, torch.from_numpy)
+    np.testing.assert_allclose(attend(drawn, batch), by_length(drawn, batch), atol=1e-5)
+assert long == [SHORT + 1]
+"""
+
+
+def test_attention_among_short_texts_is_attention_of_each(torch) -> None:
+    assert torch is not None
+    if importlib.util.find_spec("triton") is None:
+        pytest.skip("triton comes with torch for GPUs")
+    # it must be told before torch loads it that there is no GPU
+    subprocess.run([sys.executable, "-c", ON_CPU], env={**os.environ, "TRITON_INTERPRET": "1"}, check=True)
 
 
 def test_metrics_are_labelled_as_the_field_spells_them() -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 
 from metassay.data import cells
 from metassay.data.columns import RANKING_NAMES, missing_column
-from metassay.data.readers.files import ending, opening, read_text
-from metassay.data.readers.tables import ENDINGS, read_table
+from metassay.data.readers.files import opening, read_text
+from metassay.data.readers.tables import is_table, read_table
 from metassay.errors import InputError, Place
 
 THRESHOLD = 4.0
@@ -198,7 +199,7 @@ def read_judgements(path: str, *, threshold: float = THRESHOLD) -> pl.DataFrame:
     Reads TREC qrels, tables (CSV, TSV, JSON lines, Parquet) with topic, document and grade, and rating logs,
     in which a rating from `threshold` on is relevant.
     """
-    if ending(path) in ENDINGS and not is_rating_log(path):
+    if is_table(Path(path)) and not is_rating_log(path):
         frame = _from_table(read_table(path), path)
     elif is_rating_log(path):
         ratings = read_ratings(path, threshold=threshold)

@@ -188,31 +188,31 @@ def _scored(
 ) -> NDArray[np.float64]:
     import torch
 
-    device = network.batches.device
-    weight = torch.from_numpy(weights).to(device)
+    device, moved = network.batches.device, network.batches.moved
+    weight = moved(weights)
     lengths = tokens.lengths[pairs]
     order = np.lexsort((lengths[:, 0], lengths[:, 1]))[::-1]
     cells = PAIR_CELLS.get(device.split(":")[0], PAIR_CELLS["cpu"])
-    found = torch.empty((len(pairs), 3))
+    found = torch.empty((len(pairs), 3), device=device)
     start = 0
     while start < len(order):
         longest = lengths[order[start:]].max(0)
         chosen = order[start : start + max(1, cells // int(longest[0] * longest[1]))]
         with torch.inference_mode():
-            found[torch.from_numpy(chosen.copy())] = _matches(units, weight, tokens, pairs[chosen]).cpu()
+            found[moved(chosen.copy())] = _matches(units, weight, tokens, pairs[chosen], network.batches)
         start += len(chosen)
-    found[torch.from_numpy((lengths <= 2).any(1))] = 0.0  # nothing but the opening and closing token
-    return found.double().numpy()  # type: ignore[no-any-return]
+    found[moved(np.flatnonzero((lengths <= 2).any(1)))] = 0.0  # nothing but the opening and closing token
+    return found.double().cpu().numpy()  # type: ignore[no-any-return]
 
 
-def _matches(units: Tensor, weight: Tensor, tokens: Tokens, pairs: NDArray[np.int64]) -> Tensor:
+def _matches(units: Tensor, weight: Tensor, tokens: Tokens, pairs: NDArray[np.int64], on: Batches) -> Tensor:
     """P = Σ w_i max_j cos(i, j) / Σ w_i over the output's tokens, R the other way, and F1, of some pairs."""
     import torch
 
     sides = []
     for texts in pairs.T:
         places, inside = tokens.places(texts)
-        where, kept = torch.from_numpy(places).to(units.device), torch.from_numpy(inside).to(units.device)
+        where, kept = on.moved(places), on.moved(inside)
         sides.append((units[where], weight[where] * kept, kept))
     (output, own, kept_output), (reference, theirs, kept_reference) = sides
     cosines = torch.bmm(output, reference.transpose(1, 2))

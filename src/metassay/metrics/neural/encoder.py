@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -201,6 +202,23 @@ def load_encoder(
             layer.forward = torch.compile(layer.forward, dynamic=True)
     model.to(device=device, dtype=torch_dtype(dtype)).eval()
     return model
+
+
+def compiled(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The function compiled for any number of tokens; the plain one from the first time that this fails."""
+    import torch
+
+    chosen = [torch.compile(plain, dynamic=True)]
+
+    def run(*given: Tensor) -> Tensor:
+        try:
+            return chosen[0](*given)
+        except torch._dynamo.exc.TorchDynamoException as error:  # noqa: SLF001
+            warnings.warn(f"torch cannot compile the encoder here: {type(error).__name__}.", stacklevel=2)
+            chosen[0] = plain
+        return plain(*given)
+
+    return run
 
 
 def without_drawing() -> AbstractContextManager[Any]:

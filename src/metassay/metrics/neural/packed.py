@@ -1,19 +1,21 @@
 """An encoder without padding: the tokens of many texts end to end, each text attending to itself alone.
 
-Linear layers, activations and norms see one matrix [tokens, hidden]; attention is flash attention over texts
-of different length where torch has it, else one call for each length. The arithmetic is that of transformers.
+Linear layers, activations and norms see one matrix [tokens, hidden]. Attention among short texts is a kernel
+of our own where triton is installed, as it is beside torch for GPUs; else flash attention over texts of
+different length where torch has it, else one call for each length. The arithmetic is that of transformers.
 """
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import e, log2, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from metassay.metrics.neural.encoder import compiled
 from metassay.metrics.neural.tokens import TokenBatch, Tokens, packed
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ PACKABLE = {"bert", "roberta", "xlm-roberta", "rembert"}
 """Architectures whose layers are attention, sum, norm, feed-forward, sum, norm."""
 COUNTED = {"roberta", "xlm-roberta"}
 """Those that number positions from the padding id on, and skip padding ids inside a text."""
+SHORT = 128
+"""Tokens of a text whose attention one program computes at once; flash attention is made for longer ones."""
 Attention = Callable[["Tensor", TokenBatch], "Tensor"]
 
 
@@ -74,7 +78,8 @@ class PackedEncoder:
         self.attend: Attention = by_length
         weight = self.layers[0].inward[0] if self.layers else None
         if weight is not None and weight.is_cuda:
-            self.attend = flash(weight, weight.shape[1] // self.heads) or by_length
+            size = weight.shape[1] // self.heads
+            self.attend = among_short(weight, size, flash(weight, size) or by_length)
         self._after = _after_attention(model)
 
     @classmethod
@@ -140,8 +145,6 @@ def by_length(projected: Tensor, batch: TokenBatch) -> Tensor:
 
 def flash(weight: Tensor, size: int) -> Attention | None:
     """Flash attention over texts of different length, tried once against `by_length`; None where it fails."""
-    import torch
-
     try:
         from torch.nn.attention.varlen import varlen_attn
     except ImportError:  # torch before 2.10
@@ -154,16 +157,67 @@ def flash(weight: Tensor, size: int) -> Attention | None:
         bounds, longest = packing.bounds, packing.longest
         return varlen_attn(query, key, value, bounds, bounds, longest, longest)
 
+    return attend if _fits(attend, weight, size) else None
+
+
+def among_short(weight: Tensor, size: int, otherwise: Attention) -> Attention:
+    """Attention where no text is longer than `SHORT`: a text and a head to a program, in one block.
+
+    Flash attention works on blocks of 128 tokens, most of which are empty where texts have 40.
+    """
+    try:
+        import triton
+        import triton.language as tl
+    except ImportError:
+        return otherwise
+
+    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+    def attention(
+        projected: Any, out: Any, bounds: Any, scale: Any, heads: Any, size: tl.constexpr, block: tl.constexpr
+    ) -> None:
+        text, head = tl.program_id(0) // heads, tl.program_id(0) % heads
+        begin = tl.load(bounds + text).to(tl.int64)
+        rows, cells = tl.arange(0, block)[:, None], head * size + tl.arange(0, size)[None, :]
+        inside = rows < tl.load(bounds + text + 1) - begin
+        own = projected + (begin + rows) * 3 * heads * size + cells
+        query = tl.load(own, mask=inside, other=0.0)
+        key = tl.load(own + heads * size, mask=inside, other=0.0)
+        value = tl.load(own + 2 * heads * size, mask=inside, other=0.0)
+        products = tl.dot(query, tl.trans(key)) * scale
+        products = tl.where(tl.trans(inside), products, float("-inf"))
+        shares = tl.exp2(products - tl.max(products, 1)[:, None])
+        mixed = tl.dot(shares.to(value.dtype), value) / tl.sum(shares, 1)[:, None]
+        tl.store(out + (begin + rows) * heads * size + cells, mixed, mask=inside)
+
+    def attend(projected: Tensor, batch: TokenBatch) -> Tensor:
+        packing = batch.packing
+        assert packing is not None
+        if packing.longest > SHORT:
+            return otherwise(projected, batch)
+        tokens, _, heads, size = projected.shape
+        found: Tensor = projected.new_empty((tokens, heads, size))
+        block = max(16, triton.next_power_of_2(packing.longest))
+        scale = log2(e) / sqrt(size)
+        grid, given = (len(batch.texts) * heads,), (projected, found, packing.bounds, scale, heads, size)
+        attention[grid](*given, block, num_warps=block // 16)
+        return found
+
+    return attend if _fits(attend, weight, size) else otherwise
+
+
+def _fits(attend: Attention, weight: Tensor, size: int) -> bool:
+    """Whether attention runs for this device, precision and size of heads, and computes what it should."""
+    import torch
+
     try:
         generator = torch.Generator(device=weight.device).manual_seed(0)
-        drawn = torch.randn((7, 3, 2, size), generator=generator, device=weight.device).to(weight.dtype)
-        texts = Tokens.of([[5] * 4, [5] * 3])
-        trial = packed(texts, np.arange(2), 0, lambda array: torch.from_numpy(array).to(weight.device))
+        drawn = torch.randn((60, 3, 2, size), generator=generator, device=weight.device).to(weight.dtype)
+        texts = Tokens.of([[5] * 37, [5] * 20, [5] * 3])
+        trial = packed(texts, np.arange(3), 0, lambda array: torch.from_numpy(array).to(weight.device))
         with torch.inference_mode():
-            fits = torch.allclose(attend(drawn, trial), by_length(drawn, trial), atol=0.05)
-    except (RuntimeError, TypeError, ValueError, AssertionError):  # no such kernel for this GPU or head size
-        return None
-    return attend if fits else None
+            return bool(torch.allclose(attend(drawn, trial), by_length(drawn, trial), atol=0.05))
+    except Exception:  # noqa: BLE001 — no such kernel for this GPU or head size, or it cannot be compiled
+        return False
 
 
 def _after_attention(model: Any) -> Callable[..., Tensor]:
@@ -172,7 +226,6 @@ def _after_attention(model: Any) -> Callable[..., Tensor]:
     With METASSAY_COMPILE=1 compiled once for all layers and any number of tokens, which fuses sums, norms and
     activations.
     """
-    import torch
     from torch.nn.functional import gelu, layer_norm, linear
 
     epsilon = float(model.config.layer_norm_eps)
@@ -188,24 +241,7 @@ def _after_attention(model: Any) -> Callable[..., Tensor]:
 
     if os.environ.get("METASSAY_COMPILE") != "1":
         return after
-    return _compiled(after, torch.compile(after, dynamic=True))
-
-
-def _compiled(plain: Callable[..., Tensor], compiled: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The compiled function; the plain one from the first time on that compiling fails."""
-    import torch
-
-    chosen = [compiled]
-
-    def run(*given: Tensor) -> Tensor:
-        try:
-            return chosen[0](*given)
-        except torch._dynamo.exc.TorchDynamoException as error:  # noqa: SLF001
-            warnings.warn(f"torch cannot compile the encoder here: {type(error).__name__}.", stacklevel=2)
-            chosen[0] = plain
-        return plain(*given)
-
-    return run
+    return compiled(after)
 
 
 def first_states(states: Tensor, batch: TokenBatch) -> Tensor:

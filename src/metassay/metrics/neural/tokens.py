@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Index = NDArray[np.int64]
-FIRST_TEXTS, NEXT_TEXTS = 2_048, 8_192
-"""Texts tokenised at a time while a GPU works on those before; fewer at first, so that it starts soon."""
+FIRST_TEXTS, GROWTH, MOST_TEXTS = 1_024, 1.5, 8_192
+"""Texts tokenised at a time while a GPU works on those before: fewer at first, so that it starts soon, and
+then no more than are ready when it wants them."""
+WORDS = 2**18
+"""Words whose tokens a tokenizer remembers; its own habit is 10,000."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,10 @@ def _backend(file: Path) -> Any:
     if file.suffix == ".json":
         import tokenizers
 
-        return tokenizers.Tokenizer.from_file(str(file))
+        made = tokenizers.Tokenizer.from_file(str(file))
+        if hasattr(made.model, "_resize_cache"):
+            made.model._resize_cache(WORDS)  # noqa: SLF001 — it has no other name
+        return made
     if file.name == "vocab.txt":
         from tokenizers.implementations import BertWordPieceTokenizer
 
@@ -203,9 +209,11 @@ def tokenised(
     if not ahead or len(texts) <= FIRST_TEXTS:
         yield np.arange(len(texts)), tokenizer(texts)
         return
-    sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-    order = np.argsort(-sizes, kind="stable")
-    some = np.split(order, np.arange(FIRST_TEXTS, len(order), NEXT_TEXTS))
+    order = np.argsort([-len(text) for text in texts], kind="stable")
+    ends = [FIRST_TEXTS]
+    while ends[-1] < len(order):
+        ends.append(ends[-1] + min(MOST_TEXTS, int(FIRST_TEXTS * GROWTH ** len(ends))))
+    some = np.split(order, ends[:-1])
 
     def made(chosen: Index) -> Tokens:
         return tokenizer([texts[number] for number in chosen.tolist()])

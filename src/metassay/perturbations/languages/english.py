@@ -170,12 +170,17 @@ def _hypernyms(lemma: str, pos: str) -> Iterable[str]:
 
 def _cohyponyms(lemma: str, pos: str) -> Iterable[str]:
     """Common nouns whose first sense is another kind of the same thing, if these are not too many."""
+    own = _database().senses(lemma, pos)[0]
+    return [word for above in _above(lemma, pos) for word, offset in _kinds(above, pos) if offset != own]
+
+
+@functools.cache
+def _kinds(above: int, pos: str) -> list[tuple[str, int]]:
+    """The common words, and the offsets of their first senses, that are kinds of something."""
     wordnet = _database()
-    own = wordnet.senses(lemma, pos)[0]
-    sisters = [o for above in _above(lemma, pos) for o in wordnet.pointers(pos, above, "~") if o != own]
-    words = ((wordnet.synset(pos, offset)[0], offset) for offset in sisters)
+    words = [(wordnet.synset(pos, offset)[0], offset) for offset in wordnet.pointers(pos, above, "~")]
     return [
-        word
+        (word, offset)
         for word, offset in words
         if wordnet.counts.get((word, pos), 0) >= COMMON and wordnet.senses(word, pos)[:1] == (offset,)
     ]

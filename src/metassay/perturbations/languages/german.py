@@ -214,9 +214,10 @@ def _checked(form: str, word: str) -> str | None:
     return form if german_lemma(form) == word else None
 
 
-_NAME_LISTS = (FEMALE, MALE, FAMILY_NAMES, COMPANIES, *GERMAN_ARTICLES.values(), *GERMAN_BODIES.values())
 _TWO_WORDS = {name for name in PLACES["de"] | COMPANIES if "_" in name}
-_FIRST_WORDS = {name.partition("_")[0] for name in _TWO_WORDS}
+_LISTED = frozenset(name.partition("_")[0] for name in _TWO_WORDS).union(
+    FEMALE, MALE, FAMILY_NAMES, COMPANIES, *GERMAN_ARTICLES.values(), *GERMAN_BODIES.values()
+)
 _SAYING = WordLists("metassay.perturbations.languages", "de").words("saying")
 _PLACE_PREPOSITIONS = {"in", "nach", "aus"}
 _INSIDE_NAMES = {"de", "da", "di", "del", "van", "al", "bin", "the", "of", "and"}
@@ -235,7 +236,7 @@ def _may_belong(text: str, word: Word, first: str) -> bool:
 
 
 def _is_listed(word: str) -> bool:
-    return _is_place(word) or word in _FIRST_WORDS or any(word in own for own in _NAME_LISTS)
+    return word in _LISTED or _is_place(word)
 
 
 def _is_place(name: str) -> bool:

@@ -76,7 +76,11 @@ def word_after(text: str, end: int) -> str:
 
 def bare_name(word: Word) -> str:
     """A word without apostrophes and hyphens at its end, and without the English genitive."""
-    return re.sub(r"['’-]+$|['’]s$", "", word[0])
+    return word[0] if _MARKS.isdisjoint(word[0][-2:]) else _TAIL.sub("", word[0])
+
+
+_TAIL = re.compile(r"['’-]+$|['’]s$")
+_MARKS = frozenset("'’-")
 
 
 def end_of_name(word: Word) -> int:

@@ -26,7 +26,10 @@ def accuracy_chart(findings: Findings, column: Column) -> Spec:
     return chart(
         f"Accuracy of {len(metrics)} metrics over {len(column.contexts)} values of {column.name}.",
         height=320,
-        usermeta={"labels": label_room(column.contexts)},
+        usermeta={
+            "labels": label_room(column.contexts),
+            "slots": {name: slot(findings, name) for name in metrics},
+        },
         data={"values": rows},
         layer=[
             *_coin_toss(low, high),
@@ -282,3 +285,31 @@ def history_chart(runs: Sequence[Mapping[str, Any]]) -> Spec:
              "encoding": {"y": y, "shape": {**shape, **legend}}},
         ],
     )  # fmt: skip
+
+
+def both_chart(rows: Sequence[Spec], meta: str) -> Spec:
+    """Each metric by accuracy on pairs and by agreement with people; `rows` of `metric, accuracy, people`."""
+    x = {"field": "accuracy", "type": "quantitative", "scale": {"zero": False, "nice": True}}
+    y = {"field": "people", "type": "quantitative", "scale": {"zero": False, "nice": True}}
+    tooltip = [
+        {"field": "metric", "type": "nominal"},
+        {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "told right"},
+        {"field": "people", "type": "quantitative", "format": ".3f", "title": meta},
+    ]
+    return chart(
+        f"Accuracy of {len(rows)} metrics against their agreement with people ({meta}).",
+        height=320,
+        data={"values": list(rows)},
+        encoding={
+            "x": {**x, "axis": {"format": ".0%", "title": "pairs told right", "grid": True}},
+            "y": {**y, "axis": {"title": f"{meta} with people"}},
+            "tooltip": tooltip,
+        },
+        layer=[
+            {"mark": {"type": "point", "filled": True, "size": 70, "color": {"expr": "ink"}}},
+            {
+                "mark": {"type": "text", "align": "left", "dx": 8, "aria": False},
+                "encoding": {"text": {"field": "metric"}, "color": {"value": {"expr": "ink"}}},
+            },
+        ],
+    )

@@ -1,14 +1,24 @@
-"""Metrics against people drawn: their ranking, which of them differ, and how they treat single systems."""
+"""Metrics against people drawn: their ranking, and how they treat single systems."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metassay.reporting.charts.theme import SLOTS, Spec, chart, first_of_clusters, in_order
+from metassay.reporting.charts.theme import (
+    SLOTS,
+    WRAP,
+    Spec,
+    chart,
+    first_of_clusters,
+    height_of,
+    in_lines,
+    in_order,
+    names_axis,
+    rows_of,
+)
 
 METRIC_HEIGHT = 20
-SIGNIFICANT = 0.05
 FLATTERED, WRONGED = 0, 1
 ORDERS = ("human", "remapped", "metric")
 ROW_HEIGHT = 26
@@ -28,7 +38,7 @@ def ranking_chart(ranking: Mapping[str, Any]) -> Spec:
     """
     rows = [row for row in ranking["metrics"] if row["value"] is not None]
     order = [row["metric"] for row in rows]
-    y = {**in_order("metric", order), "axis": {"title": None, "labelLimit": 260}}
+    y, rows_meta = {**in_order("metric", order), "axis": names_axis()}, rows_of(order, METRIC_HEIGHT)
     x = {"field": "value", "type": "quantitative", "title": ranking["meta"], "scale": {"zero": False}}
     tooltip = [
         {"field": "metric", "type": "nominal"},
@@ -38,7 +48,8 @@ def ranking_chart(ranking: Mapping[str, Any]) -> Spec:
     colour = {"condition": {"test": "datum.baseline", "value": {"expr": "quiet"}}, "value": {"expr": "ink"}}
     return chart(
         f"{ranking['meta']} of {len(order)} metrics on {ranking['dataset']}, best first, with intervals.",
-        height=METRIC_HEIGHT * len(order),
+        height=height_of(rows_meta),
+        usermeta=rows_meta,
         data={"values": [dict(row) for row in rows]},
         encoding={"y": y},
         layer=[
@@ -48,7 +59,7 @@ def ranking_chart(ranking: Mapping[str, Any]) -> Spec:
                     "type": "rule",
                     "strokeWidth": 1,
                     "stroke": {"expr": "quiet"},
-                    "yOffset": -METRIC_HEIGHT / 2,
+                    "yOffset": {"expr": f"-height / {2 * max(1, len(order))}"},
                 },
             },
             {
@@ -61,46 +72,6 @@ def ranking_chart(ranking: Mapping[str, Any]) -> Spec:
             },
         ],
     )
-
-
-def comparisons_chart(ranking: Mapping[str, Any]) -> Spec:
-    """The matrix of one-sided p-values, the better metric in the row; filled where p is at most .05."""
-    order = [row["metric"] for row in ranking["metrics"] if not row.get("baseline")]
-    axis = {"title": None, "labelLimit": 200}
-    significant = f"datum.p <= {SIGNIFICANT}"
-    whom = f", for {ranking['answers_for']}" if ranking.get("answers_for") else ""
-    return chart(
-        f"Which of {len(order)} metrics differ by {ranking['meta']} on {ranking['dataset']}{whom}.",
-        height=METRIC_HEIGHT * len(order),
-        data={"values": [dict(pair) for pair in ranking["comparisons"]]},
-        encoding={
-            "y": {**in_order("a", order), "axis": {**axis, "title": "the better metric"}},
-            "x": {**in_order("b", order), "axis": {**axis, "labelAngle": -90, "title": "the other metric"}},
-        },
-        layer=[
-            {
-                "mark": {"type": "rect", "fill": {"expr": "ink"}},
-                "encoding": {
-                    "opacity": {"condition": {"test": significant, "value": 0.85}, "value": 0.12},
-                    "tooltip": [
-                        {"field": "a", "type": "nominal"},
-                        {"field": "b", "type": "nominal"},
-                        {"field": "p", "type": "quantitative", "format": ".3f"},
-                        {"field": "p_two_sided", "type": "quantitative", "format": ".3f"},
-                        *(_kinds_of_systems(ranking)),
-                    ],
-                },
-            }
-        ],
-    )
-
-
-def _kinds_of_systems(ranking: Mapping[str, Any]) -> list[Spec]:
-    """p-values for these systems and for systems like these, where there are both."""
-    if not any("p_systems" in pair for pair in ranking["comparisons"]):
-        return []
-    named = (("p_inputs", "p, these systems"), ("p_systems", "p, systems like these"))
-    return [{"field": n, "type": "quantitative", "format": ".3f", "title": title} for n, title in named]
 
 
 def curves_chart(entry: Mapping[str, Any], curves: Mapping[str, Any]) -> Spec:
@@ -140,15 +111,14 @@ def deviations_chart(entry: Mapping[str, Any]) -> Spec:
     """Forest plot of ED, best system first: bars for shrinkage and residual, a dot with interval."""
     order = list(entry["rankings"]["human"])
     rows = [_deviation(entry, name) for name in order]
-    y = {
-        **in_order("group", order, paddingInner=0.35),
-        "axis": {"title": None, "ticks": False, "labelLimit": 220},
-    }
-    title = "flattered by (points of the human score); below 0: wronged"
+    y = {**in_order("group", order, paddingInner=0.35), "axis": names_axis(ticks=False)}
+    rows_meta = rows_of(order, ROW_HEIGHT)
+    title = ["flattered by (points of the human score);", "below 0: wronged"]
     x = {"field": "deviation", "type": "quantitative", "title": title, "axis": {"tickCount": 9}}
     return chart(
         f"Expected deviation of each system under {entry['metric']}, split into shrinkage and residual.",
-        height=ROW_HEIGHT * len(order),
+        height=height_of(rows_meta),
+        usermeta=rows_meta,
         data={"values": rows},
         encoding={"y": y},
         layer=[
@@ -168,7 +138,7 @@ def deviations_chart(entry: Mapping[str, Any]) -> Spec:
 
 def rank_flow_chart(entry: Mapping[str, Any]) -> Spec:
     """From the order by people, over the remapped one, to the metric's; systems in an inversion in colour."""
-    rankings = entry["rankings"]
+    rankings, rows_meta = entry["rankings"], rows_of(entry["rankings"]["human"], ROW_HEIGHT)
     worse = {pair["worse"] for pair in entry["inversions"]}
     better = {pair["better"] for pair in entry["inversions"]} - worse
     rows = [
@@ -182,14 +152,16 @@ def rank_flow_chart(entry: Mapping[str, Any]) -> Spec:
         for rank, name in enumerate(rankings[order], start=1)
     ]
     x = {
-        **in_order("order", ORDERS, type="point", padding=0.6),
+        **in_order("order", ORDERS, type="point", padding=_room_for(rankings["human"])),
         "axis": {"title": None, "orient": "top", "labelFontWeight": "bold", "domain": False, "ticks": False}
+        | {"offset": 10}
         | {"labelAngle": 0},
     }
     y = {"field": "rank", "type": "quantitative", "scale": {"reverse": True, "zero": False}, "axis": None}
     return chart(
         f"Order of the systems by human score, by remapped score and by {entry['metric']}.",
-        height=ROW_HEIGHT * len(rankings["human"]),
+        height=height_of(rows_meta),
+        usermeta=rows_meta,
         data={"values": rows},
         encoding={"x": x, "y": y, "color": COLOUR, "detail": {"field": "group"}},
         layer=[
@@ -307,6 +279,13 @@ def _deviation_tooltip() -> list[Spec]:
 def _names(order: str, **mark: Any) -> Spec:
     return {
         "transform": [{"filter": f"datum.order === '{order}'"}],
-        "mark": {"type": "text", "baseline": "middle", "limit": 180, "aria": False, **mark},
-        "encoding": {"text": {"field": "group"}, "color": {"value": {"expr": "ink"}}},
+        "mark": {"type": "text", "baseline": "middle", "lineHeight": 13, "aria": False, **mark}
+        | {"text": {"expr": in_lines("datum.group")}},
+        "encoding": {"color": {"value": {"expr": "ink"}}},
     }
+
+
+def _room_for(names: Sequence[str], width: int = 720) -> float:
+    """The padding of three points in a row, in steps, that leaves the outer ones room for these names."""
+    needed = min(0.4 * width, 14 + 6.5 * min(WRAP, max(map(len, names))))
+    return round(2 * needed / (width - 2 * needed), 2)

@@ -1,12 +1,12 @@
-"""Heatmaps: coefficients between names, rank agreement between contexts, accuracy by perturbation method."""
+"""Heatmaps: coefficients between names, rank agreement, accuracy by method, differences between metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from metassay.reporting.charts.theme import Spec, chart, in_order, label_room
+from metassay.reporting.charts.theme import Spec, chart, height_of, in_order, label_room, names_axis, rows_of
 from metassay.reporting.findings import Agreement
 
 LABELLED_UP_TO = 16
@@ -169,5 +169,89 @@ def methods_chart(cells: Sequence[MethodCell], metrics: Sequence[str], methods: 
         layer=[
             {"mark": cell, "encoding": {"color": METHOD_COLOUR}},
             numbers("percent", "quantitative", strong="datum.accuracy > 0.72", format=".0f"),
+        ],
+    )
+
+
+METRIC_HEIGHT = 20
+SIGNIFICANT = 0.05
+
+
+def comparisons_chart(ranking: Mapping[str, Any]) -> Spec:
+    """The matrix of one-sided p-values, the better metric in the row; filled where p is at most .05."""
+    order = [row["metric"] for row in ranking["metrics"] if not row.get("baseline")]
+    rows_meta = rows_of(order, METRIC_HEIGHT) | {"labels": {"room": 0, "count": len(order)}}
+    significant = f"datum.p <= {SIGNIFICANT}"
+    whom = f", for {ranking['answers_for']}" if ranking.get("answers_for") else ""
+    return chart(
+        f"Which of {len(order)} metrics differ by {ranking['meta']} on {ranking['dataset']}{whom}.",
+        height=height_of(rows_meta),
+        usermeta=rows_meta,
+        data={"values": [dict(pair) for pair in ranking["comparisons"]]},
+        encoding={
+            "y": {**in_order("a", order), "axis": names_axis(title="the better metric")},
+            "x": {**in_order("b", order), "axis": names_axis(title="the other metric", labelAngle=-90)},
+        },
+        layer=[
+            {
+                "mark": {"type": "rect", "fill": {"expr": "ink"}},
+                "encoding": {
+                    "opacity": {"condition": {"test": significant, "value": 0.85}, "value": 0.12},
+                    "tooltip": [
+                        {"field": "a", "type": "nominal"},
+                        {"field": "b", "type": "nominal"},
+                        {"field": "p", "type": "quantitative", "format": ".3f"},
+                        {"field": "p_two_sided", "type": "quantitative", "format": ".3f"},
+                        *(_kinds_of_systems(ranking)),
+                    ],
+                },
+            }
+        ],
+    )
+
+
+def _kinds_of_systems(ranking: Mapping[str, Any]) -> list[Spec]:
+    """p-values for these systems and for systems like these, where there are both."""
+    if not any("p_systems" in pair for pair in ranking["comparisons"]):
+        return []
+    named = (("p_inputs", "p, these systems"), ("p_systems", "p, systems like these"))
+    return [{"field": n, "type": "quantitative", "format": ".3f", "title": title} for n, title in named]
+
+
+def signed_chart(
+    description: str,
+    cells: Sequence[Spec],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    titles: Sequence[str],
+) -> Spec:
+    """Amounts above and below 0, blue and red, on one scale; `titles` name row, column and amount.
+
+    `cells` are rows of `row`, `column`, `value`, and of `mark`, which is written into the cell.
+    """
+    most = max((abs(cell["value"]) for cell in cells), default=0) or 1
+    rows_meta = rows_of(rows, METRIC_HEIGHT) | {"labels": label_room(columns)}
+    kinds: list[Spec] = [{"type": "nominal"}, {"type": "nominal"}, {"type": "quantitative", "format": "+.3f"}]
+    tooltip = [
+        {"field": name, "title": title, **kind}
+        for name, title, kind in zip(("row", "column", "value"), titles, kinds)
+    ]
+    colour = {**COLOUR, "scale": {**COLOUR["scale"], "domain": [-most, most]}}
+    return chart(
+        description,
+        height=height_of(rows_meta),
+        usermeta=rows_meta,
+        data={"values": list(cells)},
+        encoding={
+            "x": {**in_order("column", columns), "axis": names_axis(orient="top", ticks=False)},
+            "y": {**in_order("row", rows), "axis": names_axis(ticks=False)},
+            "tooltip": tooltip,
+        },
+        layer=[
+            {
+                "mark": {"type": "rect", "stroke": {"expr": "paper"}, "strokeWidth": 1},
+                "encoding": {"color": colour},
+            },
+            numbers("mark", "nominal", strong=f"abs(datum.value) > {0.62 * most}"),
         ],
     )

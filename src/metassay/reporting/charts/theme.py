@@ -47,6 +47,9 @@ CATEGORY: dict[Scheme, tuple[str, ...]] = {
     "dark": ("#6db3f8", "#ff9361", "#4fcfa5", "#b79af0", "#e5b93c", "#f27fc0", "#63cdf0", "#c9a285"),
 }
 
+PRINTED = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
+"""For figures: told apart by people who see fewer colours too (Okabe and Ito, 2008)."""
+
 HEATMAP: dict[Scheme, tuple[str, ...]] = {
     "light": ("#fbf3e6", "#f3d9b1", "#cfe0d8", "#86bcc6", "#3c87b4", "#15518c"),
     "dark": ("#3a2a1c", "#5a4326", "#2c4a4c", "#2c6d7c", "#4a9fc4", "#a5dcf5"),
@@ -63,12 +66,19 @@ FONT = (
 )
 
 
+WRAP = 30
+"""Characters of a name that stand on one line."""
+_LINES = 6
+_LINE_HEIGHT = 13
+
+
 def parameters() -> list[Spec]:
     """The parameters that the page sets when it draws a chart, or a person picks a metric."""
     light = TOKENS["light"]
     return [
         {"name": "dark", "value": False},
         {"name": "focus", "value": ""},
+        {"name": "wrap", "value": WRAP},
         *({"name": name, "value": light[name]} for name in ("ink", "quiet", "paper", "line", "muted")),
     ]
 
@@ -121,6 +131,42 @@ def label_room(labels: Sequence[str]) -> Spec:
     return {"count": len(labels), "room": round(len(labels) * widest)}
 
 
+def in_lines(name: str) -> str:
+    """The expression of a name in lines of `wrap` characters."""
+    pieces = [f"slice({name}, {n} * wrap, {n + 1} * wrap)" for n in range(_LINES - 1)]
+    lines = f"[{', '.join(pieces)}, slice({name}, {_LINES - 1} * wrap)]"
+    for n in range(_LINES - 1, 0, -1):
+        lines = f"length({name}) <= {n} * wrap ? [{', '.join(pieces[:n])}] : {lines}"
+    return lines
+
+
+def names_axis(**axis: Any) -> Spec:
+    """An axis of names, of which long ones are broken into lines, centred, instead of being clipped."""
+    lifted = [
+        {"test": f"length(datum.label) > {n} * wrap", "value": -n * _LINE_HEIGHT / 2}
+        for n in range(_LINES - 1, 0, -1)
+    ]
+    return {
+        "title": None,
+        "labelExpr": in_lines("datum.label"),
+        "labelLineHeight": _LINE_HEIGHT,
+        "labelOffset": {"condition": lifted, "value": 0},
+        **axis,
+    }
+
+
+def rows_of(names: Sequence[str], step: int) -> Spec:
+    """For `usermeta`: how many rows there are, how high each is at least, and the longest of their names."""
+    return {"rows": {"count": len(names), "step": step, "longest": max(map(len, names), default=1)}}
+
+
+def height_of(usermeta: Spec, wrap: int = WRAP) -> int:
+    """The height of a chart in which every row has room for its name."""
+    rows = usermeta["rows"]
+    lines = min(_LINES, -(-rows["longest"] // wrap))
+    return int(rows["count"] * max(rows["step"], _LINE_HEIGHT * lines + 4))
+
+
 def chart(description: str, **body: Any) -> Spec:
     """A specification with the house's schema, parameters and accessible description."""
     return {
@@ -137,13 +183,75 @@ def drawn(spec: Spec, *, width: int = 640, scheme: Scheme = "light") -> str:
     """A chart as SVG, in the colours of one scheme on its paper."""
     from vl_convert import vegalite_to_svg
 
-    tokens = {**TOKENS[scheme], "dark": scheme == "dark"}
-    params = [{**each, "value": tokens.get(each["name"], each["value"])} for each in spec["params"]]
-    look = {**config(scheme), "background": TOKENS[scheme]["paper"]}
-    if width < 480:  # a phone
-        look["legend"] = {**look["legend"], "columns": 3}
-    drawing: str = vegalite_to_svg({**spec, "params": params, "width": width, "config": look})
+    drawing: str = vegalite_to_svg(_fixed(spec, width, scheme, WRAP))
     return drawing
+
+
+PAPER = {"one": (291, 18), "two": (605, 30)}
+"""Columns of a page: width of a figure in pixels of 1/96 inch (7.7 and 16 cm), and of names in letters."""
+FORMS = ("svg", "pdf", "png")
+_POINTS = {"labelFontSize": 10, "titleFontSize": 10}
+_POINT = 72 / 96
+"""A pixel of 1/96 inch in points of 1/72."""
+
+
+def for_paper(spec: Spec, form: str, columns: str) -> bytes:
+    """A chart as a figure of one or two columns: `svg`, `pdf`, or `png` of 300 dots per inch."""
+    import vl_convert
+
+    width, wrap = PAPER[columns]
+    made = _fixed(with_legend(spec), width, "light", wrap)
+    look = made["config"]
+    made["config"] = look | {name: {**look[name], **_POINTS} for name in ("axis", "legend")}
+    made["config"]["range"] = {**look["range"], "category": [*PRINTED, TOKENS["light"]["muted"]]}
+    if form == "png":
+        return bytes(vl_convert.vegalite_to_png(made, scale=_POINT, ppi=300))
+    drawing: str = vl_convert.vegalite_to_svg(made)
+    if form == "svg":
+        return drawing.encode()
+    sized = re.sub(
+        r'(?<= )(width|height)="(\d+)"', lambda at: f'{at[1]}="{int(at[2]) * _POINT:g}"', drawing, count=2
+    )
+    return bytes(vl_convert.svg_to_pdf(sized))
+
+
+def _fixed(spec: Spec, width: int, scheme: Scheme, wrap: int) -> Spec:
+    """A spec that needs no page: its width, its colours, room for its names and for the labels below."""
+    values = {**TOKENS[scheme], "dark": scheme == "dark", "wrap": wrap}
+    params = [{**each, "value": values.get(each["name"], each["value"])} for each in spec["params"]]
+    usermeta = spec.get("usermeta") or {}
+    look = {**config(scheme), "background": TOKENS[scheme]["paper"]}
+    look["axis"] = {**look["axis"], "labelLimit": 0}
+    if usermeta.get("labels", {}).get("room", 0) > width - 100:
+        look["axisX"] = {"labelAngle": -40}
+    if width < 480:  # a phone, or a column
+        look["legend"] = {**look["legend"], "columns": 3}
+    height = height_of(usermeta, wrap) if "rows" in usermeta else spec["height"]
+    return {**spec, "params": params, "width": width, "height": height, "config": look}
+
+
+def with_legend(spec: Spec) -> Spec:
+    """A chart whose legend the page writes beside it, with a legend of its own."""
+    slots = (spec.get("usermeta") or {}).get("slots")
+    if not slots:
+        return spec
+    names = [name for name in slots if slots[name] < SLOTS]
+    ranges = {
+        "color": [PRINTED[slots[n]] for n in names],
+        "shape": [SHAPES[slots[n]] for n in names],
+    }
+    legend = {"legend": {"title": None, "orient": "top"}}
+
+    def dressed(layer: Spec) -> Spec:
+        encoding = {
+            channel: {**in_order("metric", names, range=ranges[channel]), **legend}
+            if channel in ranges and each.get("field") == "slot"
+            else each
+            for channel, each in layer.get("encoding", {}).items()
+        }
+        return {**layer, "encoding": encoding}
+
+    return {**spec, "layer": [dressed(layer) for layer in spec["layer"]]}
 
 
 def data_uri(svg: str) -> str:

@@ -19,14 +19,15 @@ from typing import Any, Literal
 
 from metassay.metrics.alignment import Step, align_tokens
 from metassay.reporting.findings import Findings
-from metassay.reporting.wording import about, count
+from metassay.reporting.wording import about, count, percent, plural
 
 _SPACELESS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 Kind = Literal["same", "gone", "new", "replaced"]
 _KINDS: dict[str, Kind] = {"hit": "same", "deletion": "gone", "insertion": "new", "substitution": "replaced"}
-PER_METRIC = 12
+ALIGNED = 600
+"""So many pairs of speech are shown against their reference, word by word."""
 MARKS = {1: ("right", "✓"), 0: ("tie", "="), -1: ("wrong", "✗")}
 UNDEFINED = ("undefined", "?")
 LONGEST = 3000
@@ -75,42 +76,87 @@ def _by_character(before: str, after: str) -> bool:
     return bool(texts) and all(len(text.split()) == 1 and _SPACELESS.search(text) for text in texts)
 
 
-def examples(findings: Findings) -> list[dict[str, Any]]:
-    """The examples grouped by metric, in the order of the metrics, at most twelve each."""
-    groups: dict[str, list[Mapping[str, Any]]] = {name: [] for name in findings.ordered}
-    for row in findings.result.get("examples") or ():
-        groups.setdefault(str(row.get("metric")), []).append(row)
-    return [
-        {
-            "metric": metric,
-            "pairs": [_pair(row, findings.task) for row in rows[:PER_METRIC]],
-            "total": len(rows),
+def examples(findings: Findings) -> dict[str, Any] | None:
+    """The pairs that some metric got wrong, as the page's script shows them, and what to choose them by.
+
+    An edit is a list: 0 and the words that both have, or 1 with the words of each side.
+    """
+    found = findings.result.get("examples") or {}
+    rows = found.get("pairs") if isinstance(found, Mapping) else None  # earlier versions left a list
+    if not rows:
+        return None
+    metrics = [name for name in findings.ordered if name not in findings.sentinels]
+    pairs = [_pair(row, metrics, findings.task, aligned=n < ALIGNED) for n, row in enumerate(rows)]
+    doubtful = sum(pair["doubtful"] for pair in pairs)
+    return {
+        "pairs": pairs,
+        "metrics": metrics,
+        "methods": sorted({pair["method"] for pair in pairs}),
+        "systems": sorted({pair["system"] for pair in pairs if pair["system"]}),
+        "contexts": sorted({tuple(each) for pair in pairs for each in pair["contexts"]}),
+        "doubtful": doubtful,
+        "rate": _doubtful_sentence(found, doubtful),
+    }
+
+
+def _doubtful_sentence(found: Mapping[str, Any], shown: int) -> str:
+    """How many copies come nearer to a reference than their output: their labels may be wrong."""
+    if not found.get("looked_at"):
+        return ""
+    share = percent(found["doubtful"] / found["looked_at"], digits=1)
+    kept = f" {plural(shown, 'such pair')} {'is' if shown == 1 else 'are'} kept apart." if shown else ""
+    return (
+        f"In {share} of {plural(found['looked_at'], 'pair')} looked at, the copy is fewer words away from a"
+        f" reference than the output: their labels are doubtful.{kept}"
+    )
+
+
+def _pair(row: Mapping[str, Any], metrics: Sequence[str], task: str, *, aligned: bool) -> dict[str, Any]:
+    given = {
+        str(name): judged for name, judged in (row.get("judgements") or {}).items() if str(name) in metrics
+    }
+    shown = {
+        "item": _text(row.get("item")),
+        "system": _text(row.get("system")),
+        "method": _text(row.get("perturbation")),
+        "contexts": [[str(name), _text(label)] for name, label in (row.get("contexts") or {}).items()],
+        "judged": [
+            [metrics.index(name), _score(kept), _score(worse), said]
+            for name, (kept, worse, said) in given.items()
+        ],
+        "doubtful": bool(row.get("doubtful")),
+    }
+    if isinstance(row.get("output"), list):
+        grades = row.get("grades") or {}
+        lists = _lists(row["output"], row.get("worse") or [])
+        return shown | {
+            "lists": [
+                [
+                    *(each["rank"], each["output"], _grade(grades, each["output"])),
+                    *(each["worse"], _grade(grades, each["worse"]), each["moved"]),
+                ]
+                for each in lists
+            ]
         }
-        for metric, rows in groups.items()
-        if rows
-    ]
-
-
-def _pair(row: Mapping[str, Any], task: str) -> dict[str, Any]:
     output, worse = _text(row.get("output")), _text(row.get("worse"))
     references = [_text(reference) for reference in row.get("references") or ()]
-    score, score_worse = row.get("score"), row.get("score_worse")
-    pair = {
-        "place": [
-            {"label": key, "text": _text(row[key])}
-            for key in ("context", "system", "item", "perturbation")
-            if row.get(key) not in {None, ""}
-        ],
-        "source": _text(row.get("source")),
-        "references": references,
-        "edits": word_edits(output, worse),
-        "score": _score(score),
-        "score_worse": _score(score_worse),
-        "verdict": _verdict(score, score_worse),
-    }
-    if references and (known := about(task)) and known.aligned:
-        pair["alignments"] = [alignment(references[0], output), alignment(references[0], worse)]
-    return pair
+    shown |= {"source": _text(row.get("source")), "references": references, "edits": _edits(output, worse)}
+    if aligned and references and (known := about(task)) and known.aligned:
+        sides = [alignment(references[0], text) for text in (output, worse)]
+        shown["alignments"] = [[_short(side["edits"]), side["errors"]] for side in sides]
+    return shown
+
+
+def _grade(grades: Mapping[str, Any], document: str) -> str:
+    return "" if grades.get(document) is None else str(grades[document])
+
+
+def _edits(before: str, after: str) -> list[list[Any]]:
+    return _short(word_edits(before, after))
+
+
+def _short(edits: Sequence[Edit]) -> list[list[Any]]:
+    return [[0, edit.before] if edit.kind == "same" else [1, edit.before, edit.after] for edit in edits]
 
 
 def alignment(reference: str, output: str) -> dict[str, Any]:
@@ -122,12 +168,6 @@ def alignment(reference: str, output: str) -> dict[str, Any]:
         f"{counts[kind]} {name}{'' if counts[kind] == 1 else 's'}" for kind, name in names if kind in counts
     ]
     return {"edits": edits, "errors": ", ".join(errors) or "no errors"}
-
-
-def _verdict(score: Any, worse: Any) -> str:
-    if score is None or worse is None:
-        return ""
-    return "sees no difference" if score == worse else "prefers the worse one"
 
 
 def _score(value: Any) -> str:

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   // Filters: asked at once, and only what is asked for stands in the address.
   const ask = document.getElementById("ask");
@@ -28,46 +27,14 @@
     });
   }
 
-  // Tables: sorted by the full value of each cell, and searched.
-  function compare(a, b) {
-    const [x, y] = [Number(a), Number(b)];
-    return Number.isNaN(x) || Number.isNaN(y) ? a.localeCompare(b, "en", { numeric: true }) : x - y;
-  }
-
-  function sortBy(table, heading, position) {
-    const descending = heading.getAttribute("aria-sort") === "ascending";
-    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-    heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
-    const value = (row) => row.cells[position].dataset.v;
-    const rows = [...table.tBodies[0].rows].sort((a, b) => {
-      if (value(a) === "" || value(b) === "") return (value(a) === "") - (value(b) === "");
-      return (descending ? -1 : 1) * compare(value(a), value(b));
-    });
-    table.tBodies[0].append(...rows);
-  }
-
-  for (const table of document.querySelectorAll(".table[data-name] table")) {
-    [...table.tHead.rows[0].cells].forEach((heading, position) => {
-      const sorter = document.createElement("button");
-      sorter.type = "button";
-      sorter.textContent = heading.textContent;
-      sorter.addEventListener("click", () => sortBy(table, heading, position));
-      heading.replaceChildren(sorter);
-    });
-  }
-
+  // The list of runs: what is looked for stands in the address.
   for (const field of document.querySelectorAll("[data-find]")) {
-    const rows = [...document.getElementById(field.dataset.find).tBodies[0].rows];
-    const find = () => {
-      const wanted = field.value.toLocaleLowerCase();
-      for (const row of rows) row.hidden = !row.textContent.toLocaleLowerCase().includes(wanted);
+    field.value = new URL(location.href).searchParams.get("find") ?? "";
+    page.search(document.getElementById(field.dataset.find), field, (wanted) => {
       const address = new URL(location.href);
-      if (field.value) address.searchParams.set("find", field.value);
+      if (wanted) address.searchParams.set("find", wanted);
       else address.searchParams.delete("find");
       if (address.href !== location.href) history.replaceState(null, "", address);
-    };
-    field.value = new URL(location.href).searchParams.get("find") ?? "";
-    if (field.value) find();
-    field.addEventListener("input", find);
+    });
   }
 })();

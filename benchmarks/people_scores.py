@@ -1,0 +1,221 @@
+"""Scores for `people_study.py`: every text of the study by lexical metrics, a sample of them by neural ones.
+
+    python benchmarks/people_scores.py lexical FOLDER    # a file per data set
+    python benchmarks/people_scores.py neural FOLDER     # slow without a GPU: a sample of the same texts
+
+The data are those of `METASSAY_DATA`: WMT21 to 23 with MQM, REALSumm, DEMETR. Of each at most 250 items that
+people scored for every system are drawn, of some fewer (`FEWER`). Neural metrics score every output of the
+first `NEURAL_ITEMS` of these and the copies of `NEURAL_SYSTEMS` outputs of each; what is done is not done
+again.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+
+from metassay.data.preparation import clusters, prepared
+from metassay.metrics.registry import chosen_metrics, parse_metrics
+from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.workflows.judging import judge_pairs
+from metassay.workflows.pairs import given_pairs, human_rows, told_apart
+from metassay.workflows.perturb import chosen_strengths
+from metassay.workflows.read import read
+from metassay.workflows.settings import AS_PEOPLE
+
+DATA = Path(os.environ.get("METASSAY_DATA", "../shared/data"))
+SETS = {
+    **{f"wmt21 {lp}": (f"wmt21/wmt21_{lp}.parquet", "mqm") for lp in ("en-de", "zh-en")},
+    **{f"wmt22 {lp}": (f"wmt22/wmt22_{lp}.parquet", "mqm") for lp in ("en-de", "en-ru", "zh-en")},
+    **{f"wmt23 {lp}": (f"wmt23/wmt23_{lp}.parquet", "mqm") for lp in ("he-en", "zh-en", "en-de")},
+    "realsumm": ("text/realsumm.parquet", "litepyramid_recall"),
+}
+DEMETR = "challenge/demetr.parquet"
+METRICS = (
+    "bleu,bleu(order=1),bleu(order=2),bleu(order=3),bleu(lowercase=true),bleu(effective_order=true),"
+    "chrf,chrf(char_order=2),chrf(char_order=3),chrf(char_order=4),chrf(word_order=1),chrf(word_order=2),"
+    "chrf(beta=1),chrf(beta=3),chrf(lowercase=true),chrf(char_order=4,word_order=2),"
+    "ter,ter(case_sensitive=true),ter(no_punct=true),"
+    "rouge1,rouge1(measure=recall),rouge1(measure=precision),rouge2,rouge2(measure=recall),"
+    "rougel,rougel(measure=recall),rougel(measure=precision),meteor,meteor(alpha=0.5)"
+)
+FOR_TEXT = (
+    "removal,insertion,swapping,entity,pronoun,negation,negation_removal,number,clause_removal,synonym,"
+    "antonym,cohyponym,hypernym,tense,quantifier,gender,date,unit"
+)
+METHODS = f"{FOR_TEXT},untranslated"
+GRADED = "removal,insertion,swapping"
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+NEURAL = {"use": "embedding_cosine(model=use-multilingual-v3)"} | {
+    "minilm": f"embedding_cosine(model={MINILM}),bertscore(model={MINILM},layer=5)"
+}
+"""MiniLM knows English alone."""
+NEURAL_ITEMS, NEURAL_SYSTEMS = 80, 2
+ITEMS = 250
+FEWER = {"wmt23 he-en": 100, "wmt23 zh-en": 100, "realsumm": 50}
+"""Items of a data set; of some fewer, since scoring them takes longest."""
+
+
+def drawn_items(data, human, most):
+    """At most so many items, drawn by a hash of their names, that have a human score for every system."""
+    rated = data.outputs.drop_nulls(human)
+    systems = rated["system"].n_unique()
+    full = rated.group_by("item").agg(pl.len().alias("n")).filter(pl.col("n") == systems)["item"]
+    return (
+        full.to_frame().with_columns(pl.col("item").hash(7).alias("h")).sort("h", "item").head(most)["item"]
+    )
+
+
+def drawn_data(name):
+    """The outputs of a data set that the study looks at, and the name of their human score."""
+    path, human = SETS[name]
+    data = read(
+        DATA / path,
+        task="text" if name == "realsumm" else None,
+        language="en" if name == "realsumm" else None,
+    )
+    data = prepared(data.with_human(human), normalize=None, keep_references=False)
+    items = drawn_items(data, human, FEWER.get(name, ITEMS))
+    data = data.where(data.outputs["item"].is_in(items.implode()), reason="not drawn")
+    rated = data.outputs.filter(pl.col(human).is_not_null())["system"].unique()
+    return data.where(data.outputs["system"].is_in(rated.implode()), reason="not rated"), human
+
+
+def edit_share(one, other):
+    """Characters edited over the length of the longer text."""
+    return process.cpdist(one, other, scorer=Levenshtein.normalized_distance, dtype=np.float64)
+
+
+def score(name, folder):
+    """Make every output worse in every way, score all with every metric, keep what the study needs."""
+    data, human = drawn_data(name)
+    pairs = make_pairs(
+        data, perturbations=FOR_TEXT if name == "realsumm" else METHODS, per_output=None, workers=1
+    )
+    metrics = chosen_metrics(data, parse_metrics(METRICS), "none", "none")
+    judged = judge_pairs(
+        data, pairs, metrics, unit=clusters(data, None), also=np.arange(len(data)), workers=1
+    )
+    better, worse = human_rows(data, human)
+    texts = data.outputs["output"].to_list()
+    distance = edit_share([texts[n] for n in better], [texts[n] for n in worse])
+    shape = data.outputs["system"].n_unique(), data.outputs["item"].n_unique()
+    outputs = data.outputs.with_row_index("row").sort("system", "item")["row"].to_numpy().reshape(shape)
+    found = judged.judgements
+    pairs.frame.write_parquet(folder / f"{name}.pairs.parquet")
+    np.savez_compressed(
+        folder / f"{name}.npz",
+        share=edit_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list()),
+        methods=np.array(found.methods),
+        metrics=np.array(found.metrics),
+        outcome=found.outcome,
+        item=found.item,
+        output=found.output,
+        cluster=found.cluster,
+        method=found.method,
+        scores=judged.outputs,
+        tolerance=np.array([metric.tie_tolerance for metric in metrics]),
+        better=better,
+        worse=worse,
+        distance=distance,
+        items=judged.unit.items,
+        units=judged.unit.codes,
+        grid=outputs,
+        human=data.outputs[human].to_numpy(),
+    )
+
+
+def score_demetr(folder):
+    """The pairs of DEMETR, that people checked, and ours made of the same outputs."""
+    every = told_apart(read(DATA / DEMETR, pairs=True))
+    theirs = every.where(every.outputs["perturbation"] != "reference", reason="a control")
+    chosen = theirs.outputs["item"].unique().sort().to_frame().with_columns(pl.col("item").hash(7).alias("h"))
+    kept = chosen.sort("h", "item").head(300)["item"]
+    theirs = theirs.where(theirs.outputs["item"].is_in(kept.implode()), reason="not drawn")
+    own = theirs.outputs.unique(["item", "system"], keep="first", maintain_order=True).drop(
+        "worse", "perturbation"
+    )
+    data = read(own, task="mt", language="en")
+    metrics = chosen_metrics(data, parse_metrics(METRICS), "none", "none")
+    made = make_pairs(data, perturbations=METHODS, per_output=None, workers=1)
+    arrays = {}
+    for side, source, pairs in (("theirs", theirs, given_pairs(theirs)), ("ours", data, made)):
+        found = judge_pairs(source, pairs, metrics, workers=1).judgements
+        for field in ("outcome", "item", "output", "cluster", "method"):
+            arrays[f"{side}_{field}"] = getattr(found, field)
+        arrays[f"{side}_methods"] = np.array(found.methods)
+    np.savez_compressed(folder / "demetr.npz", metrics=np.array([m.spec for m in metrics]), **arrays)
+
+
+def score_matched(name, folder):
+    """Copies as far from their outputs as people's pairs are (`assay --difficulty people`), for `GRADED`."""
+    data, human = drawn_data(name)
+    strengths, _ = chosen_strengths(data, GRADED, AS_PEOPLE, human, 0)
+    pairs = make_pairs(data, perturbations=GRADED, per_output=None, strengths=strengths)
+    metrics = chosen_metrics(data, parse_metrics(METRICS), "none", "none")
+    found = judge_pairs(data, pairs, metrics, unit=clusters(data, None), workers=1).judgements
+    np.savez_compressed(
+        folder / f"{name}.matched.npz",
+        share=edit_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list()),
+        **{key: np.array(getattr(found, key)) for key in ("metrics", "methods")},
+        **{key: getattr(found, key) for key in ("outcome", "item", "output", "cluster", "method")},
+    )
+
+
+def score_neural(name, family, folder):
+    """The same outputs of fewer items, and some of the same copies, by neural metrics."""
+    data, _ = drawn_data(name)
+    frame = pl.read_parquet(folder / f"{name}.pairs.parquet")
+    order = pl.col("item").hash(7)
+    items = data.outputs.select("item").unique().sort(order, "item").head(NEURAL_ITEMS)["item"]
+    place = pl.concat_str("item", pl.lit("\n"), "system").hash(7).rank("dense").over("item")
+    chosen = data.outputs.select("item", "system", place.alias("place"))
+    chosen = chosen.filter(pl.col("item").is_in(items.implode()) & (pl.col("place") <= NEURAL_SYSTEMS))
+    drawn = frame.with_row_index("row").join(chosen, on=["item", "system"], maintain_order="left")
+    metrics = chosen_metrics(data, parse_metrics(NEURAL[family]), "none", "none")
+    judged = judge_pairs(
+        data,
+        Pairs(drawn.drop("row", "place"), {}),
+        metrics,
+        also=data.outputs["item"].is_in(items.implode()).arg_true().to_numpy(),
+        workers=1,
+    )
+    np.savez_compressed(
+        folder / f"{name}.{family}.npz",
+        metrics=np.array([metric.spec for metric in metrics]),
+        tolerance=np.array([metric.tie_tolerance for metric in metrics]),
+        pairs=drawn["row"].to_numpy(),
+        outcome=judged.judgements.outcome,
+        scores=judged.outputs,
+    )
+
+
+def main(command, folder):
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    english = [name for name in SETS if name.endswith("-en") or name == "realsumm"]
+    wanted = {
+        "lexical": [*((name, "") for name in [*SETS, "demetr"]), *((name, "matched") for name in SETS)],
+        "neural": [*((name, "use") for name in SETS), *((name, "minilm") for name in english)],
+    }
+    for name, kind in wanted[command]:
+        file = folder / (f"{name}.{kind}.npz" if kind else f"{name}.npz")
+        if file.is_file():
+            continue
+        start = time.perf_counter()
+        if kind in NEURAL:
+            score_neural(name, kind, folder)
+        elif kind:
+            score_matched(name, folder)
+        else:
+            score_demetr(folder) if name == "demetr" else score(name, folder)
+        print(f"{file.stem}: {time.perf_counter() - start:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,293 @@
+"""One page for the runs of one data set: is a metric trusted here, by people, whom does it flatter, and does
+aggregation matter; each metric on one row, with one sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from metassay.metrics.registry import labels_in
+from metassay.reporting.answer import answer
+from metassay.reporting.charts.accuracy import accuracy_chart, both_chart
+from metassay.reporting.dependence_page import dependence_page, dependence_sentences, ends, unfair_metrics
+from metassay.reporting.findings import Estimate, Findings, brief, find
+from metassay.reporting.html import caveats, thinned
+from metassay.reporting.pages import Chart, Page, Section
+from metassay.reporting.score_pages import (
+    META_NAMES,
+    aggregation_page,
+    aggregation_sentences,
+    best_sentence,
+    ranking_doubts,
+    ranking_page,
+)
+from metassay.reporting.sections.accuracy import overall_grid
+from metassay.reporting.sections.methods import methods
+from metassay.reporting.tables import Field, Grid, grid
+from metassay.reporting.wording import in_labels, listing, named, number, plural
+
+Row = Mapping[str, Any]
+QUESTIONS = {
+    "assay": "Is it right here?",
+    "rank": "Do people agree?",
+    "depend": "Whom does it flatter?",
+    "aggregate": "Does aggregation matter?",
+}
+TITLE = "Which metric can you trust, here?"
+FIELDS = (
+    Field("metric", "metric", "name"),
+    Field("said", "in a sentence", "prose"),
+    Field("accuracy", "pairs told right", "text", "with the 95 % interval"),
+    Field("lowest", "lowest in a context", "text"),
+    Field("spa", "SPA", "score"),
+    Field("acc_eq", "acc_eq", "score"),
+    Field("other", "agreement", "score"),
+    Field("cluster", "cluster", "count", "metrics of one cluster cannot be told apart"),
+    Field("sysdep", "SysDep", "number"),
+    Field("prefers", "prefers, beyond noise", "text"),
+    Field("corpus", "corpus with people", "score", "Pearson of system scores"),
+    Field("segment", "segments with people", "score", "Pearson of system scores"),
+)
+BOTH = "Each metric by the share of pairs told right and by agreement with people: better is up and right."
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """What each run says of each metric, under labels; a verb of which there is no run says nothing."""
+
+    findings: Findings | None
+    ranking: Row | None
+    dependence: Row | None
+    aggregation: Row | None
+
+    def metrics(self) -> list[str]:
+        """Every metric that a run is about, those that were assayed first; no sentinels, no baselines."""
+        assayed = self.findings.metrics if self.findings else ()
+        ranked = [row["metric"] for one in self.rankings() for row in one["metrics"] if not row["baseline"]]
+        known = [
+            row["metric"] for found in (self.dependence, self.aggregation) if found for row in _rows(found)
+        ]
+        return list(dict.fromkeys(map(str, [*assayed, *ranked, *known])))
+
+    def rankings(self) -> list[Row]:
+        """The rankings over all segments."""
+        found = self.ranking["results"] if self.ranking else []
+        return [one for one in found if one["context"] == "global"] or list(found)
+
+    def by_people(self, metric: str, meta: str | None = None) -> Row | None:
+        """The row of a metric under one meta-metric, or the first; of several data sets the average."""
+        averages = (self.ranking or {}).get("average") or ()
+        for one in (*averages, *self.rankings()):
+            if meta is None or one["meta"] == meta:
+                return next((row for row in one["metrics"] if row["metric"] == metric), None)
+        return None
+
+    @property
+    def meta(self) -> str | None:
+        """The meta-metric that is looked at first: SPA where it is there."""
+        known = list(dict.fromkeys(one["meta"] for one in self.rankings()))
+        return "spa" if "spa" in known else known[0] if known else None
+
+
+def _rows(found: Row) -> list[Row]:
+    rows: list[Row] = found["metrics"] if "metrics" in found else found["systems"]
+    return rows
+
+
+def joined_page(results: Mapping[str, Row], curves: Row | None = None) -> Page:
+    """The page of several results (JSON objects by verb); `curves` are those of the run of `depend`."""
+    labels = {spec: label for result in results.values() for spec, label in labels_in(result).items()}
+    shown = {verb: in_labels(result, labels) for verb, result in results.items() if verb != "assay"}
+    findings = find(results["assay"], labels) if "assay" in results else None
+    known = _Joined(findings, shown.get("rank"), shown.get("depend"), shown.get("aggregate"))
+    sections = [Section("Every metric, every question", charts=_both(known), grids=[_grid(known)])]
+    sections += _assay_sections(findings) if findings else []
+    pages: dict[str, Page] = {}
+    if "rank" in results:
+        pages["rank"] = ranking_page(results["rank"], labels)
+    if "depend" in results:
+        pages["depend"] = dependence_page(results["depend"], curves, labels)
+    if "aggregate" in results:
+        pages["aggregate"] = aggregation_page(results["aggregate"], labels)
+    for verb, page in pages.items():
+        sections += [replace(part, title=f"{QUESTIONS[verb]} {part.title}") for part in page.sections]
+    notes = [str(note) for result in results.values() for note in result.get("notes") or ()]
+    return Page("All runs of one data set", TITLE, _lead(known), sections, _doubts(known, results), notes)
+
+
+def _lead(known: _Joined) -> list[str]:
+    """The answers together first, then each by itself."""
+    said = _together(known)
+    if known.findings:
+        said.append(str(answer(known.findings)[0]))
+    said += [best_sentence(one, known.ranking["human"]) for one in known.rankings() if known.ranking]
+    if known.dependence:
+        for name, entries in _by_dataset(known.dependence).items():
+            before = f"{name}: " if len(_by_dataset(known.dependence)) > 1 else ""
+            said += [f"{before}{each}" for each in dependence_sentences(entries)]
+    return said + (aggregation_sentences(known.aggregation) if known.aggregation else [])
+
+
+def _by_dataset(dependence: Row) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for entry in dependence["metrics"]:
+        found.setdefault(entry["dataset"], []).append(entry)
+    return found
+
+
+def _together(known: _Joined) -> list[str]:
+    """The choice by local accuracy as people and system dependence see it."""
+    best = known.findings.best if known.findings else None
+    if best is None or not (known.ranking or known.dependence):
+        return []
+    clauses = []
+    if known.ranking and known.meta:
+        clauses.append(_seen_by_people(known, best.metric, known.meta))
+    if known.dependence:
+        clauses.append(_fairness(known, best.metric))
+    return [f"{best.metric} is the choice by local accuracy; {'; '.join(clauses)}."]
+
+
+def _seen_by_people(known: _Joined, metric: str, meta: str) -> str:
+    name, row = META_NAMES.get(meta, meta), known.by_people(metric, meta)
+    if row is None or row["value"] is None:
+        return "it was not ranked against people"
+    if row.get("rank") is None:
+        return f"its agreement with people is {name} {number(row['value'], digits=3)}"
+    if row["rank"] == 1:
+        return f"people ({name}) put it into the first cluster too"
+    rivals = [str(r) for r in known.metrics() if (own := known.by_people(r, meta)) and own.get("rank") == 1]
+    return f"people ({name}) put it into cluster {row['rank']}, behind {named(rivals, '')}"
+
+
+def _fairness(known: _Joined, metric: str) -> str:
+    groups = _by_dataset(known.dependence) if known.dependence else {}
+    own = {name: e for name, entries in groups.items() for e in entries if e["metric"] == metric}
+    if not own:
+        return "whom it flatters was not measured"
+    unfair = {name for name in own if own[name] in unfair_metrics(groups[name])}
+    if not unfair:
+        return "it is not shown to prefer anybody beyond noise"
+    if len(own) > 1:
+        return f"it prefers somebody beyond noise on {len(unfair)} of {plural(len(own), 'data set')}"
+    (entry,) = own.values()
+    liked, wronged = ends(entry)
+    return f"it prefers {liked} over {wronged} by {number(entry['residual_range'])} beyond noise"
+
+
+def _grid(known: _Joined) -> Grid:
+    rows = [_row(known, metric) for metric in known.metrics()]
+    return grid("every metric", "Every metric under all questions", FIELDS, rows)
+
+
+def _row(known: _Joined, metric: str) -> dict[str, Any]:
+    overall = known.findings.overall.get(metric) if known.findings else None
+    row: dict[str, Any] = {"metric": metric}
+    if known.findings and overall is not None and overall.accuracy is not None:
+        row |= {"accuracy": brief(overall), "lowest": _lowest(known.findings, metric)}
+    for meta in dict.fromkeys(one["meta"] for one in known.rankings()):
+        found = known.by_people(metric, meta)
+        if found and found["value"] is not None:
+            field = meta if meta in {"spa", "acc_eq"} else "other"
+            row.setdefault(field, found["value"])
+            row.setdefault("cluster", found.get("rank"))
+    entries = [e for e in (known.dependence or {"metrics": ()})["metrics"] if e["metric"] == metric]
+    if entries:
+        row["sysdep"] = entries[0]["sysdep"] if len(entries) == 1 else None
+        row["prefers"] = _fairness(known, metric).removeprefix("it ")
+    for found in _with_people(known, metric):
+        row.setdefault(found["aggregation"], found["pearson"])
+    return row | {"said": _sentence(known, metric, overall, row)}
+
+
+def _with_people(known: _Joined, metric: str) -> list[Row]:
+    """The correlations of a metric with people, by aggregation; means over test sets where there are any."""
+    rows = [r for r in (known.aggregation or {"human": ()})["human"] if r["metric"] == metric]
+    means = [row for row in rows if row["group"] == "mean"] or rows
+    return [
+        row for row in means if row["aggregation"] in {"corpus", "segment"} and row["pearson"] is not None
+    ]
+
+
+def _lowest(findings: Findings, metric: str) -> str | None:
+    """The context where a metric is right least often."""
+    known = [e for column in findings.columns for e in column.of(metric) if e.accuracy is not None]
+    if not known:
+        return None
+    least = min(known, key=lambda estimate: (estimate.accuracy, estimate.context))
+    return f"{brief(least)} on {least.context}"
+
+
+def _sentence(known: _Joined, metric: str, overall: Estimate | None, row: Row) -> str:
+    """All that is known of a metric in one sentence."""
+    clauses = []
+    if overall is not None and overall.accuracy is not None and known.findings:
+        clauses.append(f"is right in {brief(overall)} of {known.findings.pairs}")
+    meta = known.meta
+    if meta and (found := known.by_people(metric, meta)) and found["value"] is not None:
+        cluster = f" (cluster {found['rank']})" if found.get("rank") is not None else ""
+        name = META_NAMES.get(meta, meta)
+        clauses.append(f"agrees with people at {name} {number(found['value'], digits=3)}{cluster}")
+    if "prefers" in row:
+        clauses.append(row["prefers"])
+    if row.get("corpus") is not None and row.get("segment") is not None:
+        clauses.append(
+            f"correlates with people over systems at {number(row['corpus'])} by corpus score, "
+            f"{number(row['segment'])} by means of segments"
+        )
+    return f"{metric} {listing(clauses)}." if clauses else ""
+
+
+def _both(known: _Joined) -> list[Chart]:
+    """Accuracy against agreement with people, of metrics that have both; a line needs two points at least."""
+    if not known.findings or not known.meta:
+        return []
+    rows = [
+        {"metric": metric, "accuracy": overall.accuracy, "people": found["value"]}
+        for metric in known.metrics()
+        if (overall := known.findings.overall.get(metric)) and overall.accuracy is not None
+        if (found := known.by_people(metric, known.meta)) and found["value"] is not None
+    ]
+    return (
+        [Chart("both", both_chart(rows, META_NAMES.get(known.meta, known.meta)), BOTH)]
+        if len(rows) > 1
+        else []
+    )
+
+
+def _assay_sections(findings: Findings) -> list[Section]:
+    charts = [
+        Chart(f"accuracy by {column.name}", accuracy_chart(findings, thinned(column)), f"By {column.name}.")
+        for column in findings.columns
+        if column.contexts
+    ]
+    overlooked = methods(findings)
+    if overlooked:
+        charts.append(Chart("accuracy by method", overlooked["chart"], "Accuracy by perturbation method."))
+    title = f"{QUESTIONS['assay']} Accuracy over contexts"
+    return [Section(title, [str(each) for each in answer(findings)[1:]], charts, [overall_grid(findings)])]
+
+
+def _doubts(known: _Joined, results: Mapping[str, Row]) -> list[str]:
+    found = [str(caveat) for caveat in caveats(known.findings)] if known.findings else []
+    found += [str(warning) for warning in results.get("assay", {}).get("warnings") or ()]
+    found += [doubt for one in known.rankings() for doubt in ranking_doubts(one)]
+    missing = _not_everywhere(known)
+    if missing:
+        found.append(f"Not every run has {named(missing, '')}: their rows have gaps.")
+    return list(dict.fromkeys(found))
+
+
+def _not_everywhere(known: _Joined) -> list[str]:
+    """Metrics that some run does not have."""
+    held = []
+    if known.findings:
+        held.append(set(map(str, known.findings.metrics)))
+    if known.ranking:
+        held.append({str(r["metric"]) for one in known.rankings() for r in one["metrics"]})
+    held += [
+        {str(r["metric"]) for r in _rows(found)} for found in (known.dependence, known.aggregation) if found
+    ]
+    return [name for name in known.metrics() if not all(name in own for own in held)]

@@ -1,0 +1,309 @@
+"""Parts of speech by the models of HanTa (Wartena 2019), in compiled code; tags as the package gives them.
+
+A word that the model does not list is cut into morphemes: of all cuts the best for each part of speech, by a
+hidden Markov model of second order whose states are pairs of morphemes' classes, the best four of them (and
+what comes near) carried on from each letter. The tags of a sentence are the best path through such a model
+of parts of speech. Sums and ties are those of HanTa, in its order, so that the tags are, too.
+"""
+
+from __future__ import annotations
+
+import functools
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from metassay.stats.arrays import FloatArray, LongArray
+from metassay.text.segmentation import code_points, hashed_with, number_of, row_starts, text_table
+
+_MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
+_START, _END, _UNKNOWN = 1, 2, 3
+_LEAST = -1e6
+"""What is less likely than this is left out."""
+_UNSURE = 5.0
+"""Readings of a word less likely than its best by this much are left out."""
+_Reading = tuple[bytes, bytes, int]
+"""The classes that a word may have, the log p of each, and how many they are."""
+Readings = list[tuple[int, float]]
+_New = tuple[LongArray, FloatArray, FloatArray]
+_Tables = tuple[NDArray[np.uint64], LongArray, NDArray[np.uint64], LongArray]
+_Order = tuple[LongArray, LongArray, LongArray, FloatArray]
+
+
+@functools.cache
+def hanta(language: str) -> Tagger:
+    """The tagger of a language, loaded when first needed (English: CLAWS C5; German: STTS)."""
+    from HanTa.HanoverTagger import HanoverTagger
+
+    return Tagger(HanoverTagger(_MODELS[language]))
+
+
+class Tagger:
+    """A model of HanTa, laid out in arrays; what was found of a word is remembered."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self._morphemes = _Morphemes(model)
+        followers = next(iter(model.LP_trans_word.values()))
+        self._classes = [tag for tag in followers if tag != _END]
+        self._number = {tag: i for i, tag in enumerate(self._classes)} | {_START: len(self._classes)}
+        self._path = self._chances_of_paths()
+        self._first: dict[str, _Reading] = {}
+        self._inside: dict[str, _Reading] = {}
+        self._names = [str(model.int2tag[tag]) for tag in self._classes]
+
+    def tags(self, words: Sequence[str]) -> list[str]:
+        """The tags of the words of a sentence."""
+        first, inside = self._first, self._inside
+        own = [first.get(words[0]) or self._read(words[0], inside=False)]
+        own += [inside.get(word) or self._read(word, inside=True) for word in words[1:]]
+        tags, weights, counts = zip(*own)
+        classes, chances = np.frombuffer(b"".join(tags), np.int64), np.frombuffer(b"".join(weights))
+        return [
+            self._names[tag] for tag in _best_path(classes, chances, np.array(counts), *self._path).tolist()
+        ]
+
+    def _read(self, word: str, *, inside: bool) -> _Reading:
+        """What a word may be inside a sentence or at its start, with log p(word | tag) but for a constant."""
+        weighed = dict(self.weighed(word, inside=inside, given_tag=True))
+        weighed.pop(_UNKNOWN, None)
+        known = sorted((self._number[tag], p) for tag, p in weighed.items())  # as its own search finds them
+        known = known or [(number, 0.0) for number in range(len(self._classes))]
+        classes, chances = zip(*known)
+        found = array("q", classes).tobytes(), array("d", chances).tobytes(), len(known)
+        (self._inside if inside else self._first)[word] = found
+        return found
+
+    def weighed(self, word: str, *, inside: bool, given_tag: bool = False) -> Readings:
+        """The readings of a word by their chance, its capital counted where it stands inside a sentence."""
+        model = self.model
+        lower, capital = model.normalize(word), inside and word[0].isupper()
+        listed = model.cache.get(lower)
+        found = self._morphemes.readings(lower) if listed is None else list(listed)
+        if inside:
+            found = [(tag, p if tag == _UNKNOWN else p + model.LP_case_t[tag][capital]) for tag, p in found]
+        if given_tag:
+            found = [(tag, p if tag == _UNKNOWN else p - model.LP_wtag[tag]) for tag, p in found]
+        found.sort(key=lambda reading: reading[1], reverse=True)
+        if listed is not None or not found:
+            return found
+        return [reading for reading in found if reading[1] >= found[0][1] - _UNSURE]
+
+    def _chances_of_paths(self) -> tuple[FloatArray, FloatArray]:
+        """Log p of a tag after two others, and of the end."""
+        size = len(self._classes)
+        then = np.full((size + 2, size + 1, size), -np.inf)
+        end = np.full((size + 2, size + 1), -np.inf)
+        for (before, last), followers in self.model.LP_trans_word.items():
+            i, j = self._number.get(before, size + 1), self._number.get(last)
+            if j is None:
+                continue
+            for tag, chance in followers.items():
+                if tag == _END:
+                    end[i, j] = chance
+                else:
+                    then[i, j, self._number[tag]] = chance
+        return then, end
+
+
+class _Morphemes:
+    """The chances of morphemes and of their order."""
+
+    def __init__(self, model: Any) -> None:
+        states, pairs = {(0, _START): 0}, dict[tuple[int, int], int]()
+        for (_, last), followers in model.LP_trans.items():
+            for tag in followers:
+                (states if tag > 0 else pairs).setdefault((last, tag), len(states if tag > 0 else pairs))
+        every = [
+            [(states[s[1], tag], tag, chance) for tag, chance in model.LP_trans_nonfinal.get(s, ())]
+            for s in states
+        ]
+        ends = [
+            [(pairs[s[1], tag], -tag, chance) for tag, chance in model.LP_trans_final.get(s, ())]
+            for s in states
+        ]
+        after_new = [[step for step in row if step[1] in model.LP_hapax_t] for row in every]
+        self._orders = _laid_out(every), _laid_out(after_new), _laid_out(ends)
+        known: dict[str, list[tuple[int, int, float]]] = {}
+        for tag, morphemes in model.LP_m_t.items():
+            for morpheme, chance in morphemes.items():
+                known.setdefault(morpheme, []).append((0, tag, chance))
+        self._known = _laid_out(list(known.values()))
+        self._endings = ["", *sorted({ending for own in model.LP_s_t.values() for ending in own} - {""})]
+        self._tables = (*text_table(list(known)), *text_table([ending[::-1] for ending in self._endings]))
+        self._new = self._chances_of_new_ones(model)
+
+    def _chances_of_new_ones(self, model: Any) -> _New:
+        """By class, the log p of a morpheme that the model has not: for its length, for its ending."""
+        tags = [tag for tag in model.LP_s_t if tag in model.LP_hapax_t]
+        column = np.full(max(model.int2tag) + 1, -1)
+        column[tags] = range(len(tags))
+        chances = [[model.Int_t + model.LP_hapax_t[t] + p for p in model.LP_len_t[t]] for t in tags]
+        endings = [[model.LP_s_t[tag].get(ending, np.nan) for tag in tags] for ending in self._endings]
+        return column, np.array(chances), np.array(endings)
+
+    def readings(self, word: str) -> Readings:
+        """The parts of speech of a word with the log p of its best morphemes, most likely first."""
+        tags, chances = _best_cuts(code_points(word), self._tables, self._orders, self._known, self._new)
+        found = sorted(zip(tags.tolist(), chances.tolist()), key=lambda reading: reading[1], reverse=True)
+        return found or [(_UNKNOWN, 0.0)]
+
+
+def _laid_out(rows: Sequence[Sequence[tuple[int, int, float]]]) -> _Order:
+    """What can follow each state: the state after it, the class and its log p."""
+    flat = [step for row in rows for step in row]
+    targets, tags = (np.array([step[i] for step in flat], np.int64) for i in (0, 1))
+    return row_starts(rows), targets, tags, np.array([step[2] for step in flat])
+
+
+@njit(cache=True, nogil=True)
+def _by_ending(codes: NDArray[np.uint32], tables: _Tables, chances: FloatArray) -> FloatArray:
+    """Log p of the longest known ending among the last 0 to 4 letters up to each place, by class."""
+    found = np.empty((len(codes) + 1, 5, chances.shape[1]))
+    for i in range(len(codes)):
+        key = np.uint64(1)
+        found[i + 1, 0] = chances[0]
+        for k in range(1, 5):
+            found[i + 1, k] = found[i + 1, k - 1]
+            if k <= i + 1:
+                key = hashed_with(key, codes[i + 1 - k])
+                ending = number_of(key, tables[2], tables[3])
+                for column in range(chances.shape[1]) if ending >= 0 else range(0):
+                    if not np.isnan(chances[ending, column]):
+                        found[i + 1, k, column] = chances[ending, column]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _chance(
+    length: int, size: int, piece: np.int64, tag: int, endings: FloatArray, known: _Order, new: _New
+) -> np.float64:
+    """Log p of a morpheme of a class: known, or new and judged by its length and ending."""
+    starts, _, tags, chances = known
+    for k in range(starts[piece], starts[piece + 1]) if piece >= 0 else range(0):
+        if tags[k] == tag:
+            return np.float64(chances[k])
+    column = new[0][tag]
+    if column < 0 or (size >= 4 and length <= 2):
+        return np.float64(-np.inf)
+    chance: np.float64 = new[1][column, min(length, 24)] + endings[min(4, length - 1), column]
+    return chance - 4.6 if length == size else chance
+
+
+@njit(cache=True, nogil=True)
+def _best_cuts(
+    codes: NDArray[np.uint32],
+    tables: _Tables,
+    orders: tuple[_Order, _Order, _Order],
+    known: _Order,
+    new: _New,
+) -> tuple[LongArray, FloatArray]:
+    """The parts of speech of a word, as found, each with the log p of the best ways to it."""
+    after_known, after_new, ends = orders
+    size, n_states = len(codes), len(ends[0]) - 1
+    best = np.full((size + 1, n_states), -np.inf)
+    found, count = np.zeros((size + 1, n_states), np.int64), np.zeros(size + 1, np.int64)
+    best[0, 0], count[0] = 0.0, 1
+    endings = _by_ending(codes, tables, new[2])
+    for i in range(size):
+        row = found[i, : count[i]]
+        bound = _LEAST if len(row) <= 3 else np.sort(best[i][row])[-4] - 1
+        going_on = row[best[i][row] >= bound]
+        key = np.uint64(1)
+        for j in range(i + 1, size + 1):
+            key = hashed_with(key, codes[j - 1])
+            piece = number_of(key, tables[0], tables[1])
+            if piece < 0 and size >= 4 and j - i <= 2:
+                continue
+            starts, targets, tags, steps = after_known if piece >= 0 else after_new
+            for state in going_on:
+                for k in range(starts[state], starts[state + 1]):
+                    morpheme = _chance(j - i, size, piece, tags[k], endings[j], known, new)
+                    chance, target = best[i, state] + steps[k] + morpheme, targets[k]
+                    if chance > _LEAST and chance > best[j, target]:
+                        if best[j, target] == -np.inf:
+                            found[j, count[j]] = target
+                            count[j] += 1
+                        best[j, target] = chance
+    return _ended(found[size, : count[size]], best[size], ends)
+
+
+@njit(cache=True, nogil=True)
+def _ended(last: LongArray, best: FloatArray, ends: _Order) -> tuple[LongArray, FloatArray]:
+    """The parts of speech that states can end with: the best state of each pair of classes, pairs summed."""
+    starts, pairs, tags, steps = ends
+    of_pair, seen = np.full(pairs.max() + 1, -np.inf), np.full(pairs.max() + 1, -1)
+    order = [(0, 0)][:0]
+    for state in last:
+        for k in range(starts[state], starts[state + 1]):
+            chance = best[state] + steps[k]
+            if chance > _LEAST and chance > of_pair[pairs[k]]:
+                if seen[pairs[k]] < 0:
+                    seen[pairs[k]] = len(order)
+                    order.append((pairs[k], tags[k]))
+                of_pair[pairs[k]] = chance
+    of_tag = np.full(tags.max() + 1, -np.inf)
+    found = np.empty(len(order), np.int64)
+    count = 0
+    for pair, tag in order:
+        if of_tag[tag] == -np.inf:
+            found[count], count, of_tag[tag] = tag, count + 1, of_pair[pair]
+        else:
+            of_tag[tag] = np.logaddexp(of_tag[tag], of_pair[pair])
+    return found[:count], of_tag[found[:count]]
+
+
+@njit(cache=True, nogil=True)
+def _best_path(
+    classes: LongArray, chances: FloatArray, counts: LongArray, then: FloatArray, end: FloatArray
+) -> LongArray:
+    """The most likely tags of the words of a sentence, each of which has so many readings."""
+    n, size = len(counts), end.shape[1]
+    room = 1 + counts[0] + (counts[1:] * counts[:-1]).sum()
+    before, last, back = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    best = np.empty(room)
+    before[0], last[0], best[0] = size, size - 1, 0.0
+    low, high, first = 0, 1, 0
+    for i in range(n):
+        bound = _LEAST if high - low <= 5 else np.sort(best[low:high])[-6] - 1
+        top = high
+        for state in range(low, high):
+            if best[state] < bound:
+                continue
+            a, b = before[state], last[state]
+            for k in range(first, first + counts[i]):
+                c = classes[k]
+                chance = best[state] + then[a, b, c] + chances[k]
+                if chance <= _LEAST:
+                    continue
+                place = _place(high, top, b, c, before, last)
+                if place == top or chance > best[place]:
+                    before[place], last[place], back[place], best[place] = b, c, state, chance
+                    top = max(top, place + 1)
+        low, high, first = high, top, first + counts[i]
+    winner, most = low, -np.inf
+    for state in range(low, high):
+        chance = best[state] + end[before[state], last[state]]
+        if chance > most:
+            winner, most = state, chance
+    return _walked_back(winner, n, last, back)
+
+
+@njit(cache=True, nogil=True)
+def _place(low: int, high: int, a: int, b: int, before: LongArray, last: LongArray) -> int:
+    """Where a state stands among those found for a word; after them where it is new."""
+    while low < high and (before[low] != a or last[low] != b):
+        low += 1
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _walked_back(state: int, n: int, last: LongArray, back: LongArray) -> LongArray:
+    tags = np.empty(n, np.int64)
+    for i in range(n - 1, -1, -1):
+        tags[i], state = last[state], back[state]
+    return tags

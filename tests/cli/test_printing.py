@@ -1,0 +1,145 @@
+"""What people see: tables that fit, help with an example for every command, completion of values."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from metassay.cli import run
+from metassay.cli.app import COMMANDS, EXAMPLES, GROUPS, command
+from metassay.cli.printing import print_table
+from metassay.sample import sample_path
+
+NUMBER = re.compile(r"[-−]?\d[\d.,]*(?:e-?\d+)?")
+WIDE = 400
+
+
+TASKS = ("mt", "asr", "ranking")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Assays of three samples, small."""
+    folder = tmp_path_factory.mktemp("runs")
+    for task in ("mt", "asr"):
+        frame = pl.read_parquet(sample_path(task))
+        item = "seg_id" if task == "mt" else "utt_id"
+        few = pl.col(item).is_in(frame[item].unique().sort()[:20].implode())
+        frame.filter(few).write_parquet(folder / f"{task}.parquet")
+    for task in TASKS:
+        quick = ["--resamples", "10", "--permutations", "9", "--quiet", "--out", str(folder / task)]
+        assert run(["assay", *data(folder, task), *quick]) == 0
+    return folder
+
+
+def data(folder: Path, task: str) -> list[str]:
+    """What to type for a sample."""
+    if task != "ranking":
+        return [str(folder / f"{task}.parquet"), "--task", task]
+    path = sample_path(task)
+    return [str(path / "runs"), "--qrels", str(path / "qrels.txt")]
+
+
+def tables(capfd, monkeypatch, columns: int, arguments: list[str]) -> list[str]:
+    """The lines of tables that a command prints on so many columns."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run(arguments) == 0
+    out = capfd.readouterr().out
+    return [line.rstrip() for line in out.splitlines() if line.startswith(("  ", " ─"))]
+
+
+def test_every_table_of_the_samples_fits_and_breaks_no_number(capfd, monkeypatch, runs) -> None:
+    """A number that was broken over two lines would leave a piece that no wide table has."""
+    few = ["--human", "mqm", "--metrics", "bleu,chrf", "--draws", "9", "--quiet"]
+    mt = str(runs / "mt.parquet")
+    commands = [
+        *(["recommend", str(runs / task)] for task in TASKS),
+        *(["compare", str(runs / task), str(runs / task)] for task in TASKS),
+        *(["score", *data(runs, task), "-q", "-v"] for task in TASKS),
+        *(["check", *data(runs, task)] for task in TASKS),
+        ["score", mt, "--metrics", "bleu,chrf", "--test", "bootstrap", "--draws", "9", "-q"],
+        ["rank", mt, *few, "--meta", "spa,pearson"],
+        ["depend", mt, *few, "--bootstraps", "5"],
+        ["aggregate", mt, "--resamples", "9", "--repeats", "3", "--quiet"],
+        *(["list", kind] for kind in ("metrics", "perturbations", "readers")),
+    ]
+    for arguments in commands:
+        narrow = tables(capfd, monkeypatch, 80, arguments)
+        assert narrow, arguments
+        assert [line for line in narrow if len(line) > 80] == []
+        wide = tables(capfd, monkeypatch, WIDE, arguments)
+        numbers = {number for line in wide for number in NUMBER.findall(line)}
+        broken = {number for line in narrow for number in NUMBER.findall(line)} - numbers
+        if arguments[0] != "check":  # which measures time
+            assert broken == set(), arguments
+
+
+def test_names_of_measures_are_not_pulled_apart(capfd, runs) -> None:
+    assert run(["score", *data(runs, "ranking"), "--metrics", "recip_rank,iprec_at_recall_0.10", "-q"]) == 0
+    assert capfd.readouterr().out.splitlines()[1].split() == ["system", "recip_rank", "iprec_at_recall_0.10"]
+
+
+def test_assays_fit(capfd, monkeypatch, runs) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for task in TASKS:
+        monkeypatch.chdir(runs)
+        assert run(["resume", str(runs / task), "--quiet"]) == 0
+        lines = [line for line in capfd.readouterr().out.splitlines() if line.startswith(("  ", " ─"))]
+        assert lines
+        assert [line for line in lines if len(line.rstrip()) > 80] == []
+
+
+def test_what_matters_least_goes_first_and_is_named(capfd, monkeypatch) -> None:
+    row = {"metric": "chrF++", "chi2": 123.456, "why": "it is " * 20, "p_holm": 0.012345, "wide": "x" * 30}
+    monkeypatch.setenv("COLUMNS", "60")
+    print_table([row, row], first=("metric", "p_holm"))
+    out = capfd.readouterr().out
+    assert "0.012" in out
+    assert "Too wide for 60 columns, so left out: wide. --json has everything." in out
+    assert max(map(len, out.splitlines()[:-1])) <= 60
+    monkeypatch.setenv("COLUMNS", "200")
+    print_table([row, row], first=("metric", "p_holm"))
+    assert "left out" not in capfd.readouterr().out
+
+
+def test_every_command_has_its_group_and_an_example_that_parses(capfd) -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS) == sorted(EXAMPLES)
+    for name, example in EXAMPLES.items():
+        program, verb, *arguments = shlex.split(example)
+        assert (program, verb) == ("metassay", name)
+        one = command().commands[name]
+        one.make_context(name, arguments, resilient_parsing=False)
+        assert run([name, "--help"]) == 0
+        shown = capfd.readouterr().out
+        assert f"Example:\n  {example}\n" in shown
+        assert max(map(len, shown.splitlines())) <= 100
+    assert run(["score", "--help"]) == 0
+    headings = re.findall(r"^(\w[\w ]*):$", capfd.readouterr().out, re.MULTILINE)
+    assert headings == ["Arguments", "Options", "Data", "Output", "Example"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("--metrics bleu,chrf", ["bleu,chrf", "bleu,chrf++"]),
+        ("--perturbations rem", ["removal", "removal_20"]),
+        ("--context dom", ["domain"]),
+        ("--task as", ["asr"]),
+    ],
+)
+def test_the_shell_offers_values(typed, offered) -> None:
+    words = f"metassay assay {sample_path('mt')} {typed}"
+    environment = os.environ | {
+        "_METASSAY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "4"
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "metassay"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == offered
