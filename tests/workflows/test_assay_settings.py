@@ -176,9 +176,9 @@ def test_criteria_decide_between_equal_metrics(pairs, tmp_path) -> None:
 
 
 def test_examples_of_errors_begin_with_the_widest_margin(pairs) -> None:
-    examples = assayed(pairs, Said()).examples()
+    (judged,) = assayed(pairs, Said()).examples()["pairs"][0]["judgements"].values()
     gap = (pairs["worse"].cast(float) - pairs["output"].cast(float)).to_numpy()
-    assert examples[0]["score_worse"] - examples[0]["score"] == gap.max()
+    assert judged[1] - judged[0] == gap.max()
 
 
 SMALL = {"metrics": "chrf", "perturbations": "removal,insertion,swapping", "contexts": ["system"]} | FAST
