@@ -76,20 +76,20 @@ def difficulty(loaded, people):
     methods = sorted({method for own in found.values() for method in own}, key=lambda m: (" " in m, m))
     return {
         target: {
-            method: {
-                part: interval(
-                    [
-                        tau(own[method][n], people[name][target])
-                        for name, own in found.items()
-                        if method in own
-                    ]
-                )
-                for n, part in enumerate(PARTS)
-            }
+            method: _thirds(found, method, {n: own[target] for n, own in people.items()})
             for method in methods
         }
         for target in TARGETS
     }
+
+
+def _thirds(found, method, people):
+    """Mean tau in each third of a method's pairs, and of the far one less the close one."""
+    taus = np.array(
+        [[tau(part, people[name]) for part in own[method]] for name, own in found.items() if method in own]
+    )
+    parts = {part: interval(taus[:, n]) for n, part in enumerate(PARTS)}
+    return parts | {"far - close": interval(taus[:, -1] - taus[:, 0])}
 
 
 def matched(loaded, people, folder):

@@ -62,7 +62,8 @@ def remark(entry: Mapping[str, Any], ours: Mapping[str, Any] | None, judged: str
     reason = entry.get("because")
     if judged == DIFFERENT and reason is None:
         return f"*{DIFFERENT}*, and we do not know why{missing}"
-    return f"*{judged}*" + (f", because {reason}" if reason else "") + missing
+    differ = "; the figures differ" if judged == DIRECTION else ""
+    return f"*{judged}*" + (f"{differ}, because {reason}" if reason else "") + missing
 
 
 def page() -> str:

@@ -17,6 +17,7 @@ from sacrebleu import corpus_bleu
 
 import metassay
 from metassay.cli import run
+from metassay.metrics.registry import parse_metric
 from metassay.sample import sample_path
 
 PAGE = Path(__file__).parents[1] / "docs" / "coming-from.md"
@@ -80,6 +81,8 @@ def test_every_line_runs(capfd, tool) -> None:
         [{"item": "1", "system": "s", "output": "a cat sat", "ref": "the cat sat down"}], task="asr"
     )
     for line in lines()[tool]:
+        if named := MODELS.search(line):
+            assert parse_metric(named[1].strip('"')).task == "mt"
         typed = MODELS.sub("-m chrf", line).removeprefix("METASSAY_DEVICE=cpu ")
         if typed.startswith("metassay."):
             assert eval(typed, {"metassay": metassay, "data": data}) is not None

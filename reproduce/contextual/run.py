@@ -94,7 +94,7 @@ def speech(file: Path, cache: str) -> Found:
 
 def run(what: str, dataset: Dataset, contexts: Sequence[str], cache: str, **options: Any) -> AssayResult:
     print(what, flush=True)
-    settings: Found = {"metrics": METRICS, "perturbations": METHODS, "seed": 1, "resamples": 200, **options}
+    settings: Found = {"metrics": METRICS, "perturbations": METHODS, "seed": 1, "resamples": 100, **options}
     return assay(dataset, contexts=contexts, cache=cache, **settings)
 
 

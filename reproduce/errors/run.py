@@ -51,10 +51,9 @@ def main() -> None:
     (HERE / "README.md").write_text("\n".join([*lines, "", NOTE]) + "\n", encoding="utf-8")
 
 
-NOTE = """`python -m reproduce.errors.run FOLDER` makes this table. "From the printed numbers" needs no
-data; the
-other figures are of the scripts named. That a number is wrong does not say how it came about, nor that what
-the paper concludes from others is."""
+NOTE = """`python -m reproduce.errors.run FOLDER` makes this table. "From the printed numbers" needs no data;
+the other figures are of the scripts named. That a number is wrong does not say how it came about, nor that
+what the paper concludes from others is."""
 
 
 def line(paper: str, where: str, what: str, shown: str) -> Found:
@@ -219,7 +218,7 @@ def systems_of_zh_en() -> Found:
     shown = (
         "WMT23 compares 249 pairs of systems over its three language pairs; 12, 13 and 14 systems make "
         f"{sum(pairs)}, "
-        f"12, 13 and 15 make {comb(12, 2) + comb(13, 2) + comb(15, 2)}. From the printed numbers"
+        f"12, 13 and 15 make {comb(12, 2) + comb(13, 2) + comb(15, 2)}"
     )
     return line("003", "table 1", "WMT23 zh-en has 15 systems, not 14", shown)
 

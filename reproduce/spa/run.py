@@ -64,9 +64,13 @@ def measured(folder: Path) -> Found:
 
 
 def reference_based(table: pl.DataFrame) -> list[str]:
-    """Metrics that use a reference, in the order of the table."""
+    """Metrics that use a reference and scored every output, in the order of the table."""
     known = {"lp", "system", "seg_id", "mqm"}
-    return [name for name in table.columns if name not in known and not name.endswith("-src")]
+    return [
+        name
+        for name in table.columns
+        if name not in known and not name.endswith("-src") and table[name].null_count() == 0
+    ]
 
 
 def same_as_mtme(table: pl.DataFrame, lp: str) -> list[Found]:

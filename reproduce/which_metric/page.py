@@ -27,24 +27,21 @@ def page(rows: Sequence[Row]) -> str:
 
 INTRODUCTION = """Four ways to ask how good a metric is, on one page: how it ranks systems (SPA, Thompson et
 al., 2024), whether it tells two translations of a segment apart as people do (acc_eq, Deutsch et al., 2023),
-whether
-it treats systems alike (SysDep, von Däniken et al., 2024, and what is left of it after shrinkage), and how
-often
-it sees that a translation was made worse (local accuracy, Deviyani and Diaz, 2025; for lexical metrics, which
-we can compute on any text). Made by `python -m reproduce.which_metric.run FOLDER`; every figure by language
-pair is in `reproduce/which_metric/ours.json`.
+whether it treats systems alike (SysDep, von Däniken et al., 2024, and what is left of it after shrinkage),
+and how often it sees that a translation was made worse (local accuracy, Deviyani and Diaz, 2025; of lexical
+metrics, which can be computed on any text). Made by `python -m reproduce.which_metric.run FOLDER`; every
+figure by language pair is in `reproduce/which_metric/ours.json`.
 
-- **SPA**, **acc_eq**: mean over language pairs; *best in*: in how many of three pairs it is in the first
-  significance cluster of SPA.
-- **SysDep**, **residual**: as shares of the SysDep of a metric that knows nothing, mean over pairs; lower is
-  fairer. The residual is what equally good systems would see of it.
-- **local**: share of worse copies that it scores lower, a tie being wrong (60 segments per pair).
+- **SPA**, **acc_eq**: mean over language pairs.
+- **SysDep**, **residual**: as shares of the SysDep of a metric that knows nothing (one fit, no bootstrap),
+  mean over pairs; lower is fairer. The residual is what equally good systems would see of it.
+- **local**: share of worse copies that it scores lower, a tie being wrong (five rules, 40 segments per pair).
 
-Metrics of the shared tasks are their official scores; `chrf++`, `ter`, `rougel` and `meteor` are
+Metrics of the shared tasks are their official scores, those that scored every output; *ours* are
 metassay's."""
-AGREE = """Kendall's τ-b between the orders of the metrics, mean over language pairs (metrics that know
-nothing of
-the output, `Random-sysname` and `prismSrc`, left out); SysDep and residual count as lower is better."""
+AGREE = """Kendall's τ-b between the orders of the metrics, mean over language pairs (without metrics
+that know nothing of the output, `Random-sysname` and `prismSrc`); SysDep and residual count as lower is
+better."""
 
 
 def _means(rows: Sequence[Row]) -> list[Row]:
@@ -56,9 +53,8 @@ def _means(rows: Sequence[Row]) -> list[Row]:
     for metric, own in by.items():
         local = [row["local"] for row in own if row["local"] is not None]
         found.append(
-            {"metric": metric, "reference_free": own[0]["reference_free"], "pairs": len(own)}
+            {"metric": metric, "reads": own[0]["reads"], "pairs": len(own)}
             | {name: float(np.mean([row[name] for row in own])) for name in MEASURES}
-            | {"first": sum(row["rank"] == 1 for row in own)}
             | {"local": float(np.mean(local)) if local else None}
         )
     return sorted(found, key=lambda row: -row["spa"])
@@ -70,13 +66,12 @@ def _described(rows: Sequence[Row]) -> str:
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
-    head = ["metric", "reads", "SPA", "best in", "acc_eq", "SysDep", "residual", "local"]
+    head = ["metric", "reads", "SPA", "acc_eq", "SysDep", "residual", "local"]
     cells = [
         [
             row["metric"],
-            "source" if row["reference_free"] else "reference",
+            row["reads"],
             f"{row['spa']:.3f}",
-            row["first"] or "",
             f"{row['acc_eq']:.3f}",
             f"{row['sysdep']:.0%}",
             f"{row['residual']:.0%}",
@@ -101,6 +96,7 @@ def _taus(rows: Sequence[Row], year: str, a: str, b: str) -> float | None:
         if len(own) > 4:
             sign = (-1 if a in {"sysdep", "residual"} else 1) * (-1 if b in {"sysdep", "residual"} else 1)
             values.append(sign * float(kendalltau([r[a] for r in own], [r[b] for r in own]).statistic))
+    values = [value for value in values if np.isfinite(value)]
     return float(np.mean(values)) if values else None
 
 
@@ -121,7 +117,7 @@ def _agreement(rows: Sequence[Row]) -> list[str]:
     for a, b in COMPARED:
         values = [_taus(rows, year, a, b) for year in YEARS]
         named = [MEASURES.get(name, "local accuracy") for name in (a, b)]
-        few = " (6 lexical metrics)" if "local" in (a, b) else ""
+        few = " (7 lexical metrics)" if "local" in (a, b) else ""
         cells.append([f"{named[0]}, {named[1]}{few}", *("" if v is None else f"{v:+.2f}" for v in values)])
     return table(["", *YEARS.values()], cells)
 
@@ -138,36 +134,41 @@ def _reading(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-STUDY = """With 29 lexical metrics on nine data sets they agree at 0.17 (−0.05 to 0.39), and local accuracy
-with   people's pairs of a segment at 0.74 ([study](do-perturbations-predict-people.md))."""
+STUDY = """With 29 lexical metrics on nine data sets they agree at
+  0.17 (−0.05 to 0.39), and local accuracy with people's pairs of a segment at 0.74
+  ([study](do-perturbations-predict-people.md))."""
 
 
 def _conclusions(rows: Sequence[Row]) -> list[str]:
     newest = _means([row for row in rows if row["year"] == "wmt23"])
     best = max((row for row in newest if row["local"] is not None), key=lambda row: row["spa"])
-    most = max(row["first"] for row in newest)
-    leaders = [row for row in newest if row["first"] == most]
-    free = max((row for row in newest if row["reference_free"]), key=lambda row: row["spa"])
+    leaders = newest[:5]
+    free = max((row for row in newest if row["reads"] == "source"), key=lambda row: row["spa"])
     fairest = min(leaders, key=lambda row: row["residual"])
     ranking = (
-        f"- **To rank translation systems of WMT23's kind**, {', '.join(row['metric'] for row in leaders)}: "
-        f"in the first cluster of SPA in {most} of 3 pairs. The fairest of them to equally good systems is "
+        f"- **To rank translation systems of WMT23's kind**: {', '.join(row['metric'] for row in leaders)} "
+        "have the "
+        f"highest SPA ({leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}); whether such differences are "
+        "beyond noise is for `metassay rank` to say. The fairest of the five to equally good systems is "
         f"{fairest['metric']} (residual {fairest['residual']:.0%})."
     )
     source = (
         f"- **Without a reference** the best is {free['metric']} (SPA {free['spa']:.3f}, place "
         f"{newest.index(free) + 1} of {len(newest)})."
     )
+    lexical = [row["spa"] for row in newest if row["local"] is not None]
     words = (
-        f"- **If only a lexical metric will do**, {best['metric']} ranks systems best of those here (SPA "
-        f"{best['spa']:.3f}); {newest.index(best)} of {len(newest)} metrics are above it."
+        "- **If only a lexical metric will do**: the seven here lie close together (SPA "
+        f"{ends(lexical, 3)}), "
+        f"{best['metric'].removesuffix(', ours')} first; {newest.index(best)} of {len(newest)} metrics are "
+        "above it."
     )
     return [ranking, source, words, ADVICE]
 
 
-ADVICE = """- **To see which errors a metric overlooks**, measure local accuracy on your own outputs: nobody
-need rate   anything. It says nothing dependable about ranking systems.
-- **Before you publish that one system is better**, look at whom the metric flatters: the residual is what two
-  equally good systems may differ by in what the metric makes of them.
+ADVICE = """- **To see which errors a metric overlooks**, measure local accuracy on your own outputs:
+  nobody need rate anything. It says nothing dependable about ranking systems.
+- **Before you publish that one system is better**, look at whom the metric flatters: the residual is what
+  two equally good systems may differ by in what the metric makes of them.
 - A figure here is of these systems and segments. Yours may differ; [choosing](choosing.md) says how to
-ask."""
+  ask."""

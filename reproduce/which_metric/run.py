@@ -1,6 +1,6 @@
 """docs/which-metric.md: what four ways of asking say of the metrics of WMT22 and WMT23.
 
-    python -m reproduce.which_metric.run FOLDER     a folder with wmt22 and wmt23; after system_dependence
+    python -m reproduce.which_metric.run FOLDER     a folder with wmt22 and wmt23
 
 Writes `ours.json` beside this file and the page; `--page` the page alone, from that file.
 """
@@ -9,63 +9,85 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from reproduce.entry import write
 from reproduce.which_metric.page import page
 
+from metassay.meta.dependence import system_dependence
+from metassay.meta.dependence.fits import split_deviations
+from metassay.meta.pairwise import soft_pairwise_accuracy
+from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
 from metassay.workflows.assay import assay
-from metassay.workflows.depend import depend
-from metassay.workflows.rank import rank
+from metassay.workflows.score import score
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "which-metric.md"
 YEARS = {"wmt23": ("en-de", "he-en", "zh-en"), "wmt22": ("en-de", "zh-en", "en-ru")}
-LEXICAL = ("bleu", "chrf", "chrf++", "ter", "rougel", "meteor")
-OWN = ("chrf++", "ter", "rougel", "meteor")
-"""Lexical metrics that no shared task scored here: from the texts."""
-ITEMS = 60
+LEXICAL = ("bleu", "chrf", "chrf(word_order=2)", "ter", "rouge2", "rougel", "meteor")
+METHODS = "removal,insertion,swapping,pronoun,negation_removal"
+ITEMS = 40
 Found = dict[str, Any]
+Floats = NDArray[np.float64]
 
 
 def main() -> None:
+    rows: list[Found] = []
     if sys.argv[1:] != ["--page"]:
-        folder = Path(sys.argv[1])
-        rows = [row for year, pairs in YEARS.items() for lp in pairs for row in measured(folder, year, lp)]
-        write(HERE / "ours.json", {"rows": rows})
-    PAGE.write_text(
-        page(json.loads((HERE / "ours.json").read_text(encoding="utf-8"))["rows"]), encoding="utf-8"
-    )
+        for year, pairs in YEARS.items():
+            for lp in pairs:
+                print(year, lp, flush=True)
+                rows += measured(Path(sys.argv[1]) / year, f"{year}_{lp}")
+                write(HERE / "ours.json", {"rows": rows})
+    kept = json.loads((HERE / "ours.json").read_text(encoding="utf-8"))["rows"]
+    PAGE.write_text(page(kept), encoding="utf-8")
 
 
-def measured(folder: Path, year: str, lp: str) -> list[Found]:
-    """One row per metric of a language pair."""
-    print(year, lp, flush=True)
-    scores, texts = folder / year / f"{year}_{lp}_metrics.parquet", folder / year / f"{year}_{lp}.parquet"
+def measured(folder: Path, name: str) -> list[Found]:
+    """One row per metric of a language pair: the official scores, then lexical metrics on the same "
+    "outputs.
+    """
+    table = pl.read_parquet(folder / f"{name}_metrics.parquet").sort("system", "seg_id")
+    texts = pl.read_parquet(folder / f"{name}.parquet")
     known = {"lp", "system", "seg_id", "mqm"}
-    official = [name for name in pl.read_parquet_schema(scores) if name not in known]
-    lexical = OWN if year == "wmt23" else ("bleu", *OWN)
-    options: Found = {"join": texts, "human": "mqm", "metrics": [*official, *lexical]}
-    spa = rank(scores, meta="spa", significance="perm-inputs", **options).to_dict()["results"][0]
-    ties = rank(scores, meta="acc_eq", significance="none", draws=10, **options).to_dict()["results"][0]
-    fair = dependence(scores, year, lp, options)
+    official = [c for c in table.columns if c not in known and table[c].null_count() == 0]
+    own = lexical(texts.join(table.select("system", "seg_id"), on=["system", "seg_id"], how="semi"))
+    human = cube(table, "mqm")
     local = accuracies(texts)
-    acc_eq = {row["metric"]: row["value"] for row in ties["metrics"]}
-    rows = []
-    for row in spa["metrics"]:
-        name = row["metric"]
-        if row.get("baseline") or name in {"constant", "random"}:
-            continue
-        plain = shared_name(name)
-        rows.append(
-            {"year": year, "lp": lp, "metric": plain, "reference_free": name.endswith("-src")}
-            | {"spa": row["value"], "low": row["low"], "high": row["high"], "rank": row["rank"]}
-            | {"acc_eq": acc_eq[name], **fair[name], "local": local.get(plain.lower())}
-        )
-    return rows
+    rows = [compared(human, cube(table, column), shared_name(column)) for column in official]
+    for row, column in zip(rows, official):
+        row["reads"] = "source" if column.endswith("-src") else "reference"
+    for metric, scores in own.items():
+        found = compared(human, cube(scores, metric), f"{metric}, ours")
+        rows.append(found | {"reads": "reference", "local": local[metric]})
+    year, lp = name.split("_")
+    return [{"year": year, "lp": lp, "local": None, **row} for row in rows]
+
+
+def compared(human: Floats, metric: Floats, name: str) -> Found:
+    """SPA, acc_eq, SysDep and residual (one fit) of a metric."""
+    means = human.mean(axis=1)
+    constant = float(means.max() - means.min())
+    found = system_dependence(human, metric, bootstraps=0)
+    return {
+        "metric": name,
+        "spa": soft_pairwise_accuracy(human, metric),
+        "acc_eq": tie_calibrated_accuracy(human, metric).accuracy,
+        "sysdep": found.sysdep / constant,
+        "residual": split_deviations(found.deviations, means).residual_range / constant,
+    }
+
+
+def cube(table: pl.DataFrame, column: str) -> Floats:
+    """Scores as an array of systems by segments."""
+    wide = table.pivot(on="seg_id", index="system", values=column).sort("system").drop("system")
+    segments = sorted(wide.columns, key=int)
+    return wide.select(segments).to_numpy().astype(np.float64)
 
 
 def shared_name(name: str) -> str:
@@ -74,30 +96,27 @@ def shared_name(name: str) -> str:
     return stem if reference in {"refA", "refB", "ref", "src"} else name
 
 
-def dependence(scores: Path, year: str, lp: str, options: Found) -> dict[str, Found]:
-    """SysDep as a share of a constant metric's, and the residual as a share of it too."""
-    if year == "wmt23":
-        content = json.loads((HERE.parent / "system_dependence" / "ours.json").read_text(encoding="utf-8"))
-        found: Sequence[Found] = content[lp]
-        missing = [name for name in options["metrics"] if name not in {row["metric"] for row in found}]
-    else:
-        found, missing = (), options["metrics"]
-    more = depend(scores, **options | {"metrics": missing}, bootstraps=20, draws=9).to_dict()["metrics"]
-    return {
-        row["metric"]: {
-            "sysdep": row["sysdep"] / row["constant"],
-            "residual": row["residual_range"] / row["constant"],
-        }
-        for row in [*found, *more]
-    }
+def lexical(texts: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Segment scores of metassay's own lexical metrics, higher being better."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scores.parquet"
+        score(texts, metrics=LEXICAL, per_segment=str(path), aggregate=["segment"])
+        long = pl.read_parquet(path)
+    long = long.with_columns(seg_id=pl.col("item").str.split("/").list.last().cast(pl.Int64))
+    found = {}
+    for metric in LEXICAL:
+        part = long.filter(metric=metric)
+        sign = -1 if metric == "ter" else 1
+        found[metric] = part.select("system", "seg_id", (sign * pl.col("score")).alias(metric))
+    return found
 
 
-def accuracies(texts: Path) -> dict[str, float]:
+def accuracies(texts: pl.DataFrame) -> dict[str, float]:
     """Local accuracy of lexical metrics on the outputs of some items, spread evenly."""
-    frame = pl.read_parquet(texts)
-    items = frame["seg_id"].unique().sort()
-    few = frame.filter(pl.col("seg_id").is_in(items[:: max(len(items) // ITEMS, 1)].implode()))
-    found = assay(few, metrics=LEXICAL, contexts=["system"], resamples=50, permutations=99, seed=1).to_dict()
+    items = texts["seg_id"].unique().sort()
+    few = texts.filter(pl.col("seg_id").is_in(items[:: max(len(items) // ITEMS, 1)].implode()))
+    settings: Found = {"perturbations": METHODS, "resamples": 20, "permutations": 19, "seed": 1}
+    found = assay(few, metrics=LEXICAL, contexts=["system"], **settings).to_dict()
     return {row["metric"]: row["accuracy"] for row in found["global"]}
 
 

@@ -2,7 +2,8 @@
 
     python -m scripts.validity.tally SHEETS --keys KEYS
 
-A sheet counts where both readings are there. `--first` and `--second` name them: `verdicts-A-en-1.tsv`.
+A sheet counts where both readings are there. `--first` and `--second` name them: `verdicts-A-en-1.tsv`. With
+`--keep` the sheets add to the tables that are there; of methods drawn again the rows there are left out.
 """
 
 from __future__ import annotations
@@ -69,6 +70,17 @@ def _current(rows: list[Row], language: str, again: dict[str, str]) -> list[Row]
         if not part or row["part"] == f"{language}-{part}":
             kept.append(row)
     return sorted(kept, key=lambda row: (row["method"], row["original"], row["changed"]))
+
+
+def added(tables: dict[str, list[Row]], again: dict[str, str]) -> dict[str, list[Row]]:
+    """The tables with the rows that are there, but for those of methods drawn again."""
+    whole = {}
+    for language, rows in tables.items():
+        before = rows_of(TABLES / f"{language}.tsv")
+        left = [row for row in before if not {row["method"], f"{language}:{row['method']}"} & set(again)]
+        new = {(row["method"], row["original"], row["changed"]): row for row in [*rows, *left]}
+        whole[language] = [new[pair] for pair in sorted(new)]
+    return whole
 
 
 def write_tables(tables: dict[str, list[Row]]) -> None:
@@ -140,18 +152,14 @@ def main() -> None:
     parser.add_argument(
         "--again", default="", help="methods repaired and drawn again: pronoun=2,zh:pronoun=3"
     )
+    parser.add_argument("--keep", action="store_true", help="add to the tables that are there")
     arguments = parser.parse_args()
     if arguments.sheets:
         keys = arguments.keys or arguments.sheets
         readers = (arguments.first, arguments.second)
-        write_tables(
-            merged(
-                arguments.sheets,
-                keys,
-                readers,
-                dict(part.split("=") for part in arguments.again.split(",") if part),
-            )
-        )
+        again = dict(part.split("=") for part in arguments.again.split(",") if part)
+        tables = merged(arguments.sheets, keys, readers, again)
+        write_tables(added(tables, again) if arguments.keep else tables)
     first = [language for language in ("en", "de", "ru") if readings(language)]
     others = sorted(path.stem for path in TABLES.glob("*.tsv") if path.stem not in first)
     write_page([*first, *others])

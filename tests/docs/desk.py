@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +15,16 @@ from metassay.sample import sample_path
 ROOT = Path(__file__).parents[2]
 SEEDS = ROOT / "scripts" / "fuzz" / "seeds"
 QUICK = {"resamples": 20, "permutations": 19, "workers": 1}
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Variables under which a shell finds metassay and Python as programs, put into `folder`."""
+    folder.mkdir(exist_ok=True)
+    for name, arguments in {"metassay": "-m metassay", "python": "", "python3": ""}.items():
+        (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        (folder / name).chmod(0o755)
+    package = str(Path(metassay.__file__).parents[1])
+    return os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": package}
 
 
 def lay(desk: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -12,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-import metassay
 from metassay.cli import run as metassay_command
 
 sys.path.insert(0, str(Path(__file__).parent))
 from blocks import Block, blocks
-from desk import lay
+from desk import environment, lay
 
 ROOT = Path(__file__).parents[2]
 MADE = {"api.md"}
@@ -85,9 +83,8 @@ def shell(text: str) -> None:
         command.startswith(("metassay ", "#")) and "|" not in command and ">" not in command
         for command in commands
     ):
-        package = str(Path(metassay.__file__).parents[1])
-        environment = os.environ | {"PYTHONPATH": package}
-        subprocess.run(["bash", "-e", "-c", text], env=environment, check=True, capture_output=True)
+        variables = environment(Path("programs").absolute())
+        subprocess.run(["bash", "-e", "-c", text], env=variables, check=True, capture_output=True)
         return
     for command in commands:
         words = shlex.split(command, comments=True)[1:]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -12,8 +11,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import metassay
 from metassay.sample import sample_source
+
+sys.path.insert(0, str(Path(__file__).parent))
+from desk import environment
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```(?P<kind>python|bash)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -26,16 +27,10 @@ def shell(tmp_path):
     frame = pl.read_parquet(source)
     few = frame.filter(pl.col("seg_id").is_in(frame["seg_id"].unique().sort()[:30].implode()))
     few.write_csv(tmp_path / "outputs.csv")
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    for name, arguments in {"metassay": "-m metassay", "python": "", "python3": ""}.items():
-        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
-        (programs / name).chmod(0o755)
-    package = str(Path(metassay.__file__).parents[1])
-    environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": package}
+    variables = environment(tmp_path / "programs")
 
     def run(script: str) -> None:
-        subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=True)
+        subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=variables, check=True)
 
     return run
 

@@ -11,12 +11,15 @@ from metassay.perturbations.base import View, default_perturbations, made_for, p
 from metassay.perturbations.facts import PERTURBATIONS
 from metassay.stats.random import Stream
 from metassay.tasks.registry import find_task
+from metassay.text.words import WordLists
 
 
-def all_worse(method: str, text: str, language: str | None, source: str | None = None) -> set[str | None]:
+def all_worse(
+    method: str, text: str, language: str | None, source: str | None = None, *, seeds: int = 80
+) -> set[str | None]:
     perturbation = parse_perturbation(method)
     view = View(text, "1", language, source=source)
-    return {perturbation.apply(view, Stream.of(seed, "1", text, method)) for seed in range(80)}
+    return {perturbation.apply(view, Stream.of(seed, "1", text, method)) for seed in range(seeds)}
 
 
 @given(st.integers(2, 10**9), st.sampled_from(["en", "de", None]))
@@ -112,8 +115,10 @@ def test_antonyms_take_the_form_of_the_word(
     ("cohyponym", "We met in summer.", {"We met in winter.", "We met in spring.", "We met in fall."}),
     ("cohyponym", "The brother left.", {None}),
     ("hypernym", "My friends laughed.", {"My persons laughed."}),
+    ("wrong_sense", "Two submarines came.", {"Two sandwiches came."}),
+    ("wrong_sense", "A dentist laughed.", {None}),
 ])  # fmt: skip
-def test_wordnet_knows_sisters_and_what_is_more_general(
+def test_wordnet_knows_sisters_what_is_more_general_and_other_meanings(
     needs: Callable[[str, str], None], method: str, text: str, expected: set[str | None]
 ) -> None:
     needs(method, "en")
@@ -129,6 +134,22 @@ def test_wordnet_knows_sisters_and_what_is_more_general(
 ])  # fmt: skip
 def test_a_clause_goes_with_its_comma(text: str, language: str, expected: set[str | None]) -> None:
     assert all_worse("clause_removal", text, language) == expected
+
+
+def test_a_clause_of_the_pack_stands_before_the_full_stop_of_a_statement() -> None:
+    text = "She left the old house. Did she lock the front door? No."
+    clauses = WordLists("metassay.perturbations.languages", "en").lines("hallucinated_clauses")
+    expected = {text.replace("house.", f"house{clause}.") for clause in clauses}
+    assert all_worse("hallucinated_clause", text, "en", seeds=400) == expected
+    for other in ("“I left the old house.”", "She left the old house …", "Left the house.", "a. b. c."):
+        assert all_worse("hallucinated_clause", other, "en") == {None}
+
+
+def test_a_clause_opens_a_statement_in_scripts_without_spaces() -> None:
+    text = "我们昨天去公园散步了。"
+    found = all_worse("hallucinated_clause", text, "zh")
+    assert all(copy is not None and copy.endswith(f"，{text}") for copy in found)
+    assert len(found) > 5
 
 
 @given(st.text(alphabet="ab ,.;和，1\n", max_size=40), st.sampled_from(["en", "zh", None]))
@@ -154,7 +175,7 @@ def test_a_source_word_takes_the_place_of_one_word() -> None:
 
 def test_all_are_on_request() -> None:
     task = find_task("mt")
-    ours = {p.name for p in PERTURBATIONS} | {"clause_removal"}
+    ours = {p.name for p in PERTURBATIONS} | {"clause_removal", "hallucinated_clause", "wrong_sense"}
     assert ours <= set(made_for(task))
     assert ours.isdisjoint(p.name for p in default_perturbations(task))
     assert "untranslated" not in made_for(find_task("text"))

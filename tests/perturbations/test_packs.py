@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 from metassay.perturbations.base import View, parse_perturbation
+from metassay.perturbations.replacement import lowered, rules_of
 from metassay.stats.random import Stream
 from metassay.text.words import WITHOUT_SPACES, WordLists, folders_with, terms
 
@@ -46,6 +48,10 @@ def all_worse(method: str, text: str, language: str) -> set[str | None]:
         ("pronoun", "pt", "A casa dele caiu.", {"A casa dela caiu."}),
         ("negation", "zh", "她喜欢喝茶。", {"她不喜欢喝茶。"}),
         ("negation_removal", "zh", "他没有钱。", {"他有钱。"}),
+        ("negation_removal", "zh", "她没有回答老师。", {"她回答了老师。"}),
+        ("negation_removal", "zh", "我们没有去过上海。", {"我们去过上海。"}),
+        ("negation_removal", "zh", "他没有认真听课。", {None}),
+        ("negation_removal", "zh", "我没有告诉任何人。", {None}),
         ("negation_removal", "zh", "对不起。", {None}),
         ("pronoun", "zh", "其他人都走了。", {None}),
         ("pronoun", "zh", "他们走了。", {"我们走了。", "你们走了。", "她们走了。"}),
@@ -127,3 +133,17 @@ def test_the_readme_names_the_lists_that_bring_methods() -> None:
     readme = files(PACKS).joinpath("README.md").read_text(encoding="utf-8")
     for name in re.findall(r"^\| `(\w+\.\w+)`", readme, re.MULTILINE):
         assert folders_with(PACKS, name), name
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_rules_match_as_their_patterns_do_where_case_is_ignored(language: str) -> None:
+    folder = Path(__file__).parents[2] / "scripts" / "validity" / "texts"
+    lines = [
+        line for path in folder.glob(f"{language}*.txt") for line in path.read_text("utf-8").splitlines()
+    ]
+    texts = [*lines, *map(str.upper, lines), *map(str.title, lines), "İ NOT ı ſans rıen"]
+    names = [n for n in ("negation", "negation_removal") if language in folders_with(PACKS, f"{n}.tsv")]
+    for rule in (rule for name in names for rule in rules_of(language, name)):
+        for text in texts:
+            expected = [(m.span(), m.groups()) for m in rule.pattern.finditer(text)]
+            assert [(m.span(), m.groups()) for m in rule.matches(text, lowered(text))] == expected

@@ -3,8 +3,10 @@ from __future__ import annotations
 import random
 
 import jiwer
+import polars as pl
 import pytest
 
+import metassay
 from metassay.reporting.sections.examples import edit_counts, word_edits
 
 
@@ -35,3 +37,33 @@ def test_texts_without_spaces_go_by_character():
 def test_empty_texts():
     assert word_edits("", "") == []
     assert [edit.kind for edit in word_edits("", "a b")] == ["new"]
+
+
+def pairs_of():
+    """What an assay keeps for its page: of three items, the copy of one comes nearer to its reference."""
+    texts = [("a b c d", "a b c x"), ("e f g h", "e f g h"), ("i j k l", "i j k l")]
+    rows = [
+        {
+            "item": f"i{n}",
+            "output": output,
+            "worse": worse,
+            "ref": reference,
+            "perturbation": "made",
+            "domain": "xyz"[n],
+        }
+        for n, ((reference, output), worse) in enumerate(zip(texts, ("a b c d", "e f g", "l k j i")))
+    ]
+    few = {"resamples": 20, "permutations": 19, "contexts": ["domain"]}
+    return metassay.assay(None, pairs=pl.DataFrame(rows), metrics="bleu,chrf", **few).examples()
+
+
+def test_pairs_with_a_doubtful_label_come_last_and_are_counted():
+    """The first copy is its reference."""
+    found = pairs_of()
+    assert (found["looked_at"], found["doubtful"]) == (3, 1)
+    kept = found["pairs"]
+    assert [pair["doubtful"] for pair in kept] == sorted(pair["doubtful"] for pair in kept)
+    last = kept[-1]
+    assert (last["item"], last["doubtful"], last["contexts"]) == ("i0", True, {"domain": "x"})
+    assert last["judgements"]["chrf"][0] < last["judgements"]["chrf"][1] == pytest.approx(100)
+    assert last["judgements"]["chrf"][2] == -1

@@ -78,7 +78,7 @@ def test_the_first_sentence_is_the_choice_of_the_assay_as_people_see_it(runs):
     rank = next(each["rank"] for each in spa["metrics"] if each["metric"] == choice)
     lead = joined_page(found).lead
     label = {"bleu": "BLEU", "chrf": "chrF"}[choice]
-    assert lead[0].startswith(f"{label} is the choice by local accuracy; people (spa) put it into ")
+    assert lead[0].startswith(f"{label} is the choice of the assay; people (spa) put it into ")
     assert ("the first cluster too" in lead[0]) == (rank == 1)
     assert lead[1].startswith(f"{label} tells a better translation from a worse one")
 
@@ -141,6 +141,11 @@ def test_what_cannot_be_joined_is_said(runs, tmp_path):
     (tmp_path / "judge" / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="does not say of which data the run is"):
         report(runs / "rank", tmp_path / "judge", out=tmp_path / "page.html")
+
+
+def test_a_page_that_cannot_be_written_is_said(runs, tmp_path):
+    with pytest.raises(InputError, match="cannot be written"):
+        report(runs / "rank", out=tmp_path)
 
 
 def test_marks_tell_data_apart_and_nothing_else():

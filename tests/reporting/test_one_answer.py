@@ -20,6 +20,7 @@ from metassay.metrics.base import COST_CLASSES
 from metassay.reporting.answer import answer_lines
 from metassay.reporting.findings import find
 from metassay.reporting.html import summarize
+from metassay.reporting.joined_page import joined_page
 from metassay.reporting.reasons import worded
 from metassay.reporting.wording import NOTHING, Sentence, in_labels
 from metassay.store.run import RunFolder
@@ -155,6 +156,7 @@ def check(result: dict[str, Any], folder, capsys) -> int:
         assert not DANGLING.search(said), said
     said = [str(each) for each in page["answer"]]
     assert terminal.out.splitlines()[1 : 1 + len(said)] == said
+    assert list(joined_page({"assay": result}).lead) == said[:1]
     doubts = [*map(str, page["caveats"]), *page["warnings"]]
     assert all(f"- {doubt}" in terminal.out for doubt in doubts)
     assert terminal.err.count("Note: ") == len(page["remarks"]) == len(set(page["remarks"]))

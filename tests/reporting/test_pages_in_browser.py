@@ -160,6 +160,16 @@ def used(page: Any) -> None:
         assert block.locator("tbody tr:not([hidden])").count() == 0
         field.fill("")
         assert block.locator("tbody tr[hidden]").count() == 0
+    if page.locator("#look").count():
+        everything = int(page.locator("#matches").inner_text().split()[2])
+        page.locator("#look [name=metric]").select_option("")
+        assert page.locator("#matches").inner_text().endswith(f" of {everything} pairs")
+        assert page.locator("#pairs .pair").count() > 0
+        page.locator("#look [name=text]").fill("no pair has this text")
+        assert page.locator("#matches").inner_text().startswith("0 of ")
+        page.locator("#look [name=text]").fill("")
+        page.locator("#look [name=context]").select_option(index=1)
+        assert 0 < int(page.locator("#matches").inner_text().split()[0]) < everything
     page.wait_for_function(
         "[...document.querySelectorAll('figure.chart')].every(f => !f.querySelector('.canvas').clientWidth || f.querySelector('svg'))"
     )

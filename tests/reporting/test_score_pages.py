@@ -126,6 +126,15 @@ def test_differences_between_systems_are_counted_and_starred():
     assert difference_sentences(scored() | {"comparisons": []}) == []
 
 
+def test_too_few_draws_for_so_many_comparisons_are_a_doubt():
+    assert list(score_page(scored()).doubts) == []
+    few = scored()
+    for row in few["comparisons"]:
+        row |= {"p": 0.02, "p_holm": 0.06}
+    (doubt,) = score_page(few).doubts
+    assert doubt.startswith("BLEU: the smallest p, .020, is not small enough among 3 comparisons")
+
+
 def test_without_correlations_nothing_is_claimed():
     empty = {"between": [{"x": "a", "y": "b", "pearson": None}], "human": []}
     assert aggregation_sentences(empty) == [

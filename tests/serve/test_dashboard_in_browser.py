@@ -260,13 +260,15 @@ def test_words_that_changed_are_marked_and_everything_else_is_there(visiting, ma
 
 
 def test_the_order_is_that_of_the_margins_and_the_scores_are_the_examples(visiting, made):
-    examples = json.loads((made / "run-1/results/examples.json").read_text())
-    widest = next(row for row in examples if row["metric"] == "bleu")
+    examples = json.loads((made / "run-1/results/examples.json").read_text())["pairs"]
+    widest = max(examples, key=lambda row: row["judgements"]["bleu"][1] - row["judgements"]["bleu"][0])
+    score, worse, said = widest["judgements"]["bleu"]
+    assert said == -1
     page = visiting(made).go("/runs/run-1/?metric=bleu&said=wrong&order=worst")
     texts = page.locator(".pair .judged:has(b:text-is('BLEU')) .scores").all_inner_texts()
     margins = [float(b) - float(a) for a, b in (text.split(" → ") for text in texts)]
     assert margins == sorted(margins, reverse=True)
-    shown = f"{widest['score']:.4g} → {widest['score_worse']:.4g}"
+    shown = f"{score:.4g} → {worse:.4g}"
     place = page.locator(".pair", has_text=widest["item"]).filter(has_text=shown)
     assert place.count() >= 1
     choose(page, "order", "best")

@@ -69,6 +69,13 @@ EXAMPLES = {
 class _Command(typer.core.TyperCommand):
     """A command whose options stand under the headings of their groups, its own first, with an example."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As ever; what was typed stays known."""
+        from metassay.cli.options import TYPED
+
+        TYPED.set(tuple(args))
+        return super().parse_args(ctx, args)
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, then each group of options."""
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}

@@ -9,6 +9,7 @@ import re
 import sys
 import typing
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,7 +26,9 @@ OUTPUT, LLM = "Output", "Language model"
 COMPLETED = ("metrics", "perturbations", "contexts", "context", "task", "human", "systems")
 """Options whose values the shell can offer."""
 SCHEMA = "https://json-schema.org/draft/2020-12/schema"
-_REFERENCE_NAME = re.compile(r"(?<![a-z])(ref(s|erences?)?|gold)(?![a-z])", re.IGNORECASE)
+_REFERENCE_NAME = re.compile(r"(?<![a-z])(ref[a-z]?|references?|gold)(?![a-z])", re.IGNORECASE)
+TYPED: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
+"""What was typed after the command: only the order tells `score REFERENCE -i OUTPUT` from the reverse."""
 _KINDS: dict[Any, str] = {bool: "boolean", int: "integer", float: "number"}
 
 
@@ -71,7 +74,7 @@ class DataOptions(ReadSettings):
     def _sides(self) -> tuple[list[str], list[str]]:
         """References and outputs, as sacrebleu takes them: outputs may come on standard input."""
         if not self.reference:  # sacrebleu REFERENCE -i OUTPUT
-            if len(self.data) != 1:
+            if len(self.data) != 1 or TYPED.get()[:1] != tuple(self.data):
                 raise InputError(
                     "which of the files is the reference is not said.", remedy="Name it: --reference FILE"
                 )

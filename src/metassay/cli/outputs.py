@@ -134,7 +134,7 @@ def run_score(
         say("Precisions, counts, signatures and other aggregations: --verbose")
     note(result.notes)
     if output.out:
-        say(f"Scores: {output.out}/results")
+        say(f"Report: {output.out / 'report.html'}")
 
 
 def _shown(row: Mapping[str, Any], aggregate: Sequence[str]) -> str | None:

@@ -277,12 +277,8 @@ def run_report(
     ],
     *,
     out: Annotated[Path | None, typer.Option(help="The page; default report.html of the run.")] = None,
-    figures: Annotated[
-        str | None, typer.Option(help="Every chart for papers: svg, pdf or png.", metavar="FORM")
-    ] = None,
-    tables: Annotated[
-        str | None, typer.Option(help="Every table: latex, markdown or csv.", metavar="FORM")
-    ] = None,
+    figures: Annotated[str | None, typer.Option(help="Every chart for papers: svg, pdf or png.")] = None,
+    tables: Annotated[str | None, typer.Option(help="Every table: latex, markdown or csv.")] = None,
 ) -> None:
     """Write the page of a run anew, or one for runs of one data set (assay, rank, depend, aggregate)."""
     from metassay.workflows.recommend import report

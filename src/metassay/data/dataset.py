@@ -182,22 +182,25 @@ def data_marks(frame: pl.DataFrame, human: Sequence[str]) -> dict[str, Any]:
     `keys` is a hash of all items and systems, `human` one of each human score with its outputs. Rows count in
     no order, and scores without their signs, since some verbs turn a score around.
     """
-    names = {key: sorted(frame[key].unique().to_list()) for key in ("item", "system")}
+    names = {key: frame[key].unique().sort() for key in ("item", "system")}
     return {
         "items": len(names["item"]),
         "systems": len(names["system"]),
-        "keys": _digest([*names["item"], "", *names["system"]]),
+        "keys": _digest(names["item"]) + _digest(names["system"]),
         "human": {name: _digest(_scored_rows(frame, name)) for name in sorted(human)},
     }
 
 
-def _scored_rows(frame: pl.DataFrame, name: str) -> list[str]:
+def _scored_rows(frame: pl.DataFrame, name: str) -> pl.Series:
     scores = frame.select("item", "system", pl.col(name).cast(pl.Float64).fill_nan(None).abs()).drop_nulls()
-    return sorted(f"{item}\0{system}\0{score!r}" for item, system, score in scores.rows())
+    return scores.select(pl.concat_str(pl.all().cast(pl.String), separator="\0")).to_series().sort()
 
 
-def _digest(lines: Sequence[str]) -> str:
-    return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+def _digest(lines: pl.Series, step: int = 2**16) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for start in range(0, len(lines), step):
+        digest.update("".join(f"{line}\n" for line in lines[start : start + step]).encode())
+    return digest.hexdigest()
 
 
 def pivot(dataset: Dataset, column: str, systems: Sequence[str] | None = None) -> np.ndarray:

@@ -6,6 +6,7 @@ A chat model in this process, by transformers.
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -278,3 +279,19 @@ class LocalModel:
             text = self._tokenizer.decode(written, skip_special_tokens=True)
             self.usage.add(asked=1, prompt_tokens=length, completion_tokens=len(written))
             return Answer(text, len(written) < request.max_tokens, length, len(written))
+
+    def likelihoods(self, texts: Sequence[str]) -> list[float]:
+        """The log-likelihood of each text, summed over its tokens; NaN where the model cannot take it."""
+        return [self._likelihood(text) for text in texts]
+
+    def _likelihood(self, text: str) -> float:
+        torch, own = self._torch, self._tokenizer
+        start = own.eos_token_id if own.bos_token_id is None else own.bos_token_id
+        ids = own(text, add_special_tokens=False)["input_ids"]
+        tokens = torch.tensor([ids if start is None else [start, *ids]])
+        try:
+            with self._lock, torch.inference_mode():
+                chances = torch.log_softmax(self._model(input_ids=tokens).logits[0, :-1].double(), dim=-1)
+        except (IndexError, RuntimeError, ValueError):  # longer than the model reads, or too large for memory
+            return math.nan
+        return float(chances.gather(1, tokens[0, 1:, None]).sum())

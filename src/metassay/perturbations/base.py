@@ -107,6 +107,11 @@ class Perturbation(ABC, Generic[T]):
         """
         return None
 
+    @property
+    def gathers_for(self) -> str:
+        """The name of the perturbation that uses what this one collects: its own."""
+        return self.name
+
     def study(self, texts: Sequence[str], language: str | None, workers: int = 1) -> list[Any] | None:  # noqa: ARG002
         """What it finds in each text by itself, where that takes long; JSON-able, kept part by part.
 

@@ -1,18 +1,21 @@
-"""A slightly worse version, written by a language model."""
+"""A slightly worse version, written by a language model; of several copies the one a model finds likely."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
+
+import numpy as np
 
 from metassay.errors import InputError
 from metassay.llm.answers import NOT_KNOWN, Answer, Request, fill, language_name, read_prompt
-from metassay.llm.asking import HOW_TO_NAME_ONE, Asker, LlmSettings
-from metassay.perturbations.base import Perturbation, View
+from metassay.llm.asking import HOW_TO_NAME_ONE, Asker, LlmSettings, LocalModel
+from metassay.perturbations.base import Perturbation, View, parse_perturbation, parse_perturbations
 from metassay.stats.random import Keys, Stream
-from metassay.tasks.base import Task
+from metassay.tasks.base import OutputKind, Task
 
 _REFUSAL = re.compile(
     r"(?:i['’]?m sorry|i am sorry|sorry,|i can(?:no|['’])t|i am unable|i['’]m unable|as an ai|i won['’]t)\b",
@@ -129,4 +132,98 @@ def usable(answer: str, output: str) -> str | None:
     return output if text.split() == output.split() else text
 
 
-PERTURBATIONS = (LlmRewriting,)
+Likelihoods = Callable[[Sequence[str]], Sequence[float]]
+"""From texts to their log-likelihoods; NaN for one that the model cannot read."""
+
+
+@dataclass(frozen=True)
+class Likeliest(Perturbation[str]):
+    """Of several copies that another method draws the one that a language model finds most likely.
+
+    Such copies are harder to tell from what a system writes than a random one. `method` is the spec of the
+    other method, `of` how many copies it draws; the likelihood of a text is the sum of log p over its tokens.
+    """
+
+    name: ClassVar[str] = "likely"
+    default: ClassVar[bool] = False
+    by_words: ClassVar[bool] = False
+    summary: ClassVar[str] = "the likeliest of several copies of another method (--llm-local)"
+
+    method: str = "removal"
+    of: int = 8
+    likelihoods: Likelihoods | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.of < 2:
+            raise InputError(f"{self.spec} has nothing to choose from.")
+        inner = self.inner
+        asks = isinstance(inner, LlmRewriting | Likeliest)
+        if asks or inner.needs or inner.edits is not OutputKind.TEXT:
+            raise InputError(f"{self.spec}: {self.method} cannot be drawn several times.")
+
+    @property
+    def inner(self) -> Perturbation[Any]:
+        """The method that draws the copies."""
+        return parse_perturbation(self.method)
+
+    @property
+    def gathers_for(self) -> str:
+        """The other method uses what is gathered."""
+        return self.inner.name
+
+    def apply(self, view: View[str], stream: Stream) -> str | None:
+        """The likeliest copy of one output."""
+        return self._chosen([view], [[stream.below(1 << 32)] for _ in range(self.of)])[0]
+
+    def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+        """The likeliest copies of many outputs, each distinct copy read once."""
+        streams = [Stream(key) for key in keys.tolist()]
+        return self._chosen(views, [[own.below(1 << 32) for own in streams] for _ in range(self.of)])
+
+    def _chosen(self, views: Sequence[View[str]], turns: Sequence[Sequence[int]]) -> list[str | None]:
+        if self.likelihoods is None:
+            raise InputError(f"{self.spec} needs a model to ask.", remedy=_LOCAL)
+        inner = self.inner
+        drawn = [inner.apply_all(views, np.array(keys, np.uint64)) for keys in turns]
+        copies = [[text for text in dict.fromkeys(each) if text is not None] for each in zip(*drawn)]
+        texts = sorted({text for each in copies if len(each) > 1 for text in each})
+        known = dict(zip(texts, self.likelihoods(texts) if texts else ()))
+        readable = {text: value for text, value in known.items() if value == value}  # noqa: PLR0124 - NaN
+        return [max(each, key=lambda text: readable.get(text, -math.inf), default=None) for each in copies]
+
+    def collect(self, texts: Sequence[str], language: str | None, workers: int = 1) -> Any:
+        """What the other method gathers."""
+        return self.inner.collect(texts, language, workers)
+
+    def study(self, texts: Sequence[str], language: str | None, workers: int = 1) -> list[Any] | None:
+        """What the other method finds in each text."""
+        return self.inner.study(texts, language, workers)
+
+    def recall(self, texts: Sequence[str], language: str | None, found: Sequence[Any]) -> None:
+        """Hands what was found to the other method."""
+        self.inner.recall(texts, language, found)
+
+    def missing(self, language: str) -> str | None:
+        """Why the other method does nothing for a language."""
+        known = self.inner.languages
+        if known is not None and language not in known:
+            return f"{self.method} knows {', '.join(sorted(known))}"
+        return self.inner.missing(language)
+
+
+_LOCAL = "Pass --llm-local with the name or folder of a model on this machine."
+
+
+def connected(method: Perturbation[Any], llm: LlmSettings | None, task: Task) -> Perturbation[Any]:
+    """The method, ready to ask the model of the settings if it asks one."""
+    if isinstance(method, LlmRewriting) and method.asker is None:
+        return LlmRewriting.configured(llm or LlmSettings(), task, **method.parameters)
+    if isinstance(method, Likeliest) and method.likelihoods is None:
+        parse_perturbations(method.method, task=task)  # refuses what is made for another task
+        if llm is None or llm.local is None:
+            raise InputError(f"{method.spec} needs a model to ask.", remedy=_LOCAL)
+        return replace(method, likelihoods=LocalModel(llm.local).likelihoods)
+    return method
+
+
+PERTURBATIONS = (LlmRewriting, Likeliest)

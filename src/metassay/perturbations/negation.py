@@ -14,7 +14,7 @@ from metassay.perturbations.replacement import Rule, lowered, rules_of
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
-from metassay.text.thesauri import known_lemma, tagged
+from metassay.text.thesauri import known_lemma, tagged_pairs
 from metassay.text.words import (
     WITHOUT_SPACES,
     Span,
@@ -132,19 +132,19 @@ def _may_be_negated(lower: list[str], i: int) -> bool:
 
 def _with_do(text: str) -> list[Edit]:
     """Finite verbs after a subject, each as "did not", "does not" and its base form."""
-    spans, words, tags = tagged(text, "en")
     edits = []
-    for i, tag in enumerate(tags[1:], 1):
-        do = _DO.get(tag)
-        base = known_lemma(words[i], "en") if do and tags[i - 1] in _SUBJECTS else None
-        if base is None or (do == "does not" and base == words[i]) or base in english.AUXILIARIES:
+    for before, place, tag in tagged_pairs(text, "en", _SUBJECTS, _VERBS):
+        word, do = text[place[0] : place[1]], _DO[tag]
+        base = known_lemma(word, "en")
+        if base is None or (do == "does not" and base == word) or base in english.AUXILIARIES:
             continue
-        if text[spans[i - 1][1] : spans[i][0]] == " ":
-            edits.append((spans[i], f"{do} {base}"))
+        if text[before[1] : place[0]] == " ":
+            edits.append((place, f"{do} {base}"))
     return edits
 
 
 _DO = {"VVD": "did not", "VVZ": "does not"}
+_VERBS = frozenset(_DO)
 
 
 def _russian(text: str) -> list[Edit]:

@@ -21,7 +21,7 @@ from metassay.perturbations.base import (
     parse_perturbation,
     parse_perturbations,
 )
-from metassay.perturbations.llm import LlmRewriting
+from metassay.perturbations.llm import LlmRewriting, connected
 from metassay.perturbations.ranking import Reordering
 from metassay.perturbations.views import Views, check_preprocessing, identity, keeper, make_views
 from metassay.stats.arrays import LongArray
@@ -184,12 +184,7 @@ def _methods(
     if named is None:
         methods = default_perturbations(task)
         return methods if llm is None else (*methods, LlmRewriting.configured(llm, task))
-    return tuple(
-        LlmRewriting.configured(llm or LlmSettings(), task, **method.parameters)
-        if isinstance(method, LlmRewriting) and method.asker is None
-        else method
-        for method in parse_perturbations(named, task=task)
-    )
+    return tuple(connected(method, llm, task) for method in parse_perturbations(named, task=task))
 
 
 @dataclass(frozen=True)

@@ -137,4 +137,13 @@ class Hypernym(Sense):
     summary: ClassVar[str] = "replaces a noun by a more general one (en)"
 
 
-PERTURBATIONS = (Synonym, Antonym, Cohyponym, Hypernym)
+@dataclass(frozen=True)
+class WrongSense(Sense):
+    """Replaces a random noun by a word for another of its meanings: an interest rate by a hobby rate."""
+
+    name: ClassVar[str] = "wrong_sense"
+    relation: ClassVar[english.Relation] = "wrong_sense"
+    summary: ClassVar[str] = "replaces a noun by a word for another of its meanings (en)"
+
+
+PERTURBATIONS = (Synonym, Antonym, Cohyponym, Hypernym, WrongSense)

@@ -203,6 +203,35 @@ def _openers(language: str | None) -> frozenset[str] | None:
     return WordLists(PACKS, language or "").words("clause_openers")
 
 
+@dataclass(frozen=True)
+class HallucinatedClause(Exchange):
+    """Adds a clause that nothing supports to a random sentence: ", as two neighbours later confirmed".
+
+    The clauses are those of the pack, which go with any statement; a sentence gets one before its full stop,
+    in scripts without spaces at its start.
+    """
+
+    name: ClassVar[str] = "hallucinated_clause"
+    by_words: ClassVar[bool] = False
+    languages: ClassVar[frozenset[str] | None] = folders_with(PACKS, "hallucinated_clauses.txt")
+    summary: ClassVar[str] = "adds a clause that says what is not there"
+
+    def found(self, view: View[str]) -> list[Options]:
+        """Every statement of more than three words outside of quotations, with the clauses not yet there."""
+        text, clauses = view.output, WordLists(PACKS, view.language or "").lines("hallucinated_clauses")
+        new = tuple(clause for clause in clauses if clause.strip(" ,，、") not in text)
+        words, found = words_of(view)[0], list[Options]()
+        for start, end in sentence_spans(text):
+            long = sum(start <= word < end for word, _ in words) > SHORTEST
+            whole = (
+                text[end - 1] in ".。" and text[end - 2] not in ".…" and not _PAIRED.search(text[start:end])
+            )
+            if long and whole:
+                place = end - 1 if new[0].startswith(",") else start
+                found.append(((place, place), new))
+        return found
+
+
 _RUN = re.compile(r"\S+")
 
 
@@ -270,5 +299,5 @@ def _differences(text: str, other: str, language: str | None) -> list[tuple[Span
 
 PERTURBATIONS = (
     *(SentenceRemoval, SentenceSwapping, SentenceRepetition, SentenceBorrowing),
-    *(ClauseRemoval, BorrowedSpan),
+    *(ClauseRemoval, HallucinatedClause, BorrowedSpan),
 )

@@ -144,7 +144,7 @@ def _collect(
             found = _gathered(method, distinct, language, workers, about, keeper(method, kept))
             collected.setdefault(language, {})
             if found is not None:
-                collected[language][method.name] = found
+                collected[language][method.gathers_for] = found
     return collected
 
 

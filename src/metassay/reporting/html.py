@@ -152,7 +152,8 @@ def assay_charts(summary: Mapping[str, Any]) -> list[Chart]:
         for column in summary["columns"]
         for kind, key in (("accuracy", "chart"), ("agreement", "agreement"))
     ]
-    found += [("methods", (summary["methods"] or {}).get("chart")), ("shared errors", summary["errors"])]
+    found += [(name, (summary[name] or {}).get("chart")) for name in ("difficulty", "methods")]
+    found.append(("shared errors", summary["errors"]))
     return [Chart(name, spec) for name, spec in found if spec]
 
 

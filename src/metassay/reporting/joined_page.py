@@ -138,7 +138,7 @@ def _by_dataset(dependence: Row) -> dict[str, list[Row]]:
 
 
 def _together(known: _Joined) -> list[str]:
-    """The choice by local accuracy as people and system dependence see it."""
+    """The choice of the assay as people and system dependence see it."""
     best = known.findings.best if known.findings else None
     if best is None or not (known.ranking or known.dependence):
         return []
@@ -147,7 +147,7 @@ def _together(known: _Joined) -> list[str]:
         clauses.append(_seen_by_people(known, best.metric, known.meta))
     if known.dependence:
         clauses.append(_fairness(known, best.metric))
-    return [f"{best.metric} is the choice by local accuracy; {'; '.join(clauses)}."]
+    return [f"{best.metric} is the choice of the assay; {'; '.join(clauses)}."]
 
 
 def _seen_by_people(known: _Joined, metric: str, meta: str) -> str:

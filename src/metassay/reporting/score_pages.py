@@ -12,7 +12,7 @@ from metassay.reporting.charts.heatmaps import comparisons_chart, matrix_chart, 
 from metassay.reporting.charts.theme import Spec, drawn, file_name
 from metassay.reporting.pages import Chart, Page, Section, render_page
 from metassay.reporting.tables import rows_grid
-from metassay.reporting.wording import count, in_labels, named, number, plural
+from metassay.reporting.wording import count, in_labels, named, number, plural, probability
 
 Row = Mapping[str, Any]
 SIGNIFICANT = 0.05
@@ -34,7 +34,7 @@ SECTIONS = 6
 """Rankings that stand one below the other; of more the reader picks one."""
 TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomisation"}
 DIFFERENCES = (
-    "A difference is the score of one system less that of the other, whichever is better by the metric."
+    "A difference is the score of one system less that of the other; the metric says which way is better."
 )
 DIFFERENCES_CAPTION = "The system in the row less the one in the column; * where p ≤ .05 after Holm."
 
@@ -248,31 +248,26 @@ def _between(result: Row) -> Spec | None:
     cells = [{"row": name, "column": name, "value": 1.0} for name in names]
     for row in rows:
         value = round(float(row["pearson"]), 4)
-        cells += [{"row": a, "column": b, "value": value} for a, b in _both(row["x"], row["y"])]
+        both = ((row["x"], row["y"]), (row["y"], row["x"]))
+        cells += [{"row": a, "column": b, "value": value} for a, b in both]
     return matrix_chart("Correlation between aggregations.", names, cells, ())
-
-
-def _both(one: str, other: str) -> tuple[tuple[str, str], tuple[str, str]]:
-    return (one, other), (other, one)
 
 
 def score_page(result: Row, labels: Mapping[str, str] | None = None) -> Page:
     """The page of a `score` result (its JSON object)."""
     result = in_labels(result, labels)
     shown = [{name: value for name, value in row.items() if name != "signature"} for row in result["systems"]]
-    signatures = [{"metric": r["metric"], "signature": r["signature"]} for r in result["systems"]]
-    once = list({row["metric"]: row for row in signatures}.values())
-    sections = [
-        Section(
-            "System scores", grids=[rows_grid("systems", "Scores of every system", shown, at_most=2000)],
-            folded=[rows_grid("signatures", "Signatures", once)],
-        )
-    ]  # fmt: skip
+    signed = {
+        row["metric"]: {name: row[name] for name in ("metric", "signature")} for row in result["systems"]
+    }
+    scores = rows_grid("systems", "Scores of every system", shown, at_most=2000)
+    signatures = rows_grid("signatures", "Signatures", list(signed.values()))
+    sections = [Section("System scores", grids=[scores], folded=[signatures])]
     choices = [_differences(*key, rows) for key, rows in _compared(result).items()]
     if choices:
         sections.append(Section("Differences between systems", [DIFFERENCES], choices=choices))
     lead = difference_sentences(result) or ["Scores of every system; nothing was tested (--test)."]
-    return Page("Scores", "Which systems differ?", lead, sections, notes=result["notes"])
+    return Page("Scores", "Which systems differ?", lead, sections, _too_few_draws(result), result["notes"])
 
 
 def _compared(result: Row) -> dict[tuple[str, str], list[Row]]:
@@ -295,6 +290,17 @@ def difference_sentences(result: Row) -> list[str]:
             f" significant (p ≤ .05 by {TESTS.get(rows[0]['test'], rows[0]['test'])}, two-sided, after Holm)."
         )
     return said
+
+
+def _too_few_draws(result: Row) -> list[str]:
+    """Where even the smallest p could not be significant among so many comparisons."""
+    return [
+        f"{metric}{f', {group}' if group else ''}: the smallest p, {probability(least)}, is not small enough"
+        f" among {plural(len(rows), 'comparison')}; with more draws (--draws) it may be."
+        for (metric, group), rows in _compared(result).items()
+        for least in [min((row["p"] for row in rows if row["p"] is not None), default=0.0)]
+        if least * len(rows) > SIGNIFICANT >= least
+    ]
 
 
 def _differences(metric: str, group: str, rows: Sequence[Row]) -> Section:

@@ -29,7 +29,7 @@ TASK = Task(
     aggregated=("wer", "cer"),
     perturbations=(
         *("removal", "insertion", "swapping", "removal_20"),
-        *("phonetic", "llm", "borrowed_span"),
+        *("phonetic", "llm", "likely", "borrowed_span"),
     ),
     normalisation="english",
     language="en",

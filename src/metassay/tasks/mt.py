@@ -37,9 +37,9 @@ TASK = Task(
     aggregated=("bleu", "chrf"),
     perturbations=(
         *("removal", "insertion", "swapping", "removal_20"),
-        *("synonym", "pronoun", "entity", "negation", "negation_removal", "llm", "borrowed_span"),
+        *("synonym", "pronoun", "entity", "negation", "negation_removal", "llm", "likely", "borrowed_span"),
         *("number", "date", "unit", "gender", "quantifier", "tense", "antonym"),
-        *("cohyponym", "hypernym", "clause_removal", "untranslated"),
+        *("cohyponym", "hypernym", "wrong_sense", "clause_removal", "hallucinated_clause", "untranslated"),
     ),
     prompt=PROMPT,
 )

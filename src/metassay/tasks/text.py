@@ -55,10 +55,10 @@ TASK = Task(
     aggregated=("bleu", "chrf"),
     perturbations=(
         *("removal", "insertion", "swapping", "removal_20"),
-        *("synonym", "pronoun", "entity", "negation", "negation_removal", "llm", "borrowed_span"),
+        *("synonym", "pronoun", "entity", "negation", "negation_removal", "llm", "likely", "borrowed_span"),
         *("sentence_removal", "sentence_swapping", "sentence_repetition", "sentence_borrowing"),
         *("number", "date", "unit", "gender", "quantifier", "tense", "antonym"),
-        *("cohyponym", "hypernym", "clause_removal"),
+        *("cohyponym", "hypernym", "wrong_sense", "clause_removal", "hallucinated_clause"),
     ),
     prompt=PROMPT,
 )

@@ -26,8 +26,8 @@ _LEAST = -1e6
 """What is less likely than this is left out."""
 _UNSURE = 5.0
 """Readings of a word less likely than its best by this much are left out."""
-_Reading = tuple[bytes, bytes, int]
-"""The classes that a word may have, the log p of each, and how many they are."""
+_Reading = tuple[bytes, bytes, int, frozenset[str]]
+"""The classes that a word may have, the log p of each, how many they are, and their tags."""
 Readings = list[tuple[int, float]]
 _New = tuple[LongArray, FloatArray, FloatArray]
 _Tables = tuple[NDArray[np.uint64], LongArray, NDArray[np.uint64], LongArray]
@@ -61,11 +61,16 @@ class Tagger:
         first, inside = self._first, self._inside
         own = [first.get(words[0]) or self._read(words[0], inside=False)]
         own += [inside.get(word) or self._read(word, inside=True) for word in words[1:]]
-        tags, weights, counts = zip(*own)
+        tags, weights, counts, _ = zip(*own)
         classes, chances = np.frombuffer(b"".join(tags), np.int64), np.frombuffer(b"".join(weights))
         return [
             self._names[tag] for tag in _best_path(classes, chances, np.array(counts), *self._path).tolist()
         ]
+
+    def may_be(self, word: str, *, inside: bool = True) -> frozenset[str]:
+        """The tags that `tags` can give a word, inside a sentence or at its start."""
+        known = self._inside if inside else self._first
+        return (known.get(word) or self._read(word, inside=inside))[3]
 
     def _read(self, word: str, *, inside: bool) -> _Reading:
         """What a word may be inside a sentence or at its start, with log p(word | tag) but for a constant."""
@@ -74,7 +79,8 @@ class Tagger:
         known = sorted((self._number[tag], p) for tag, p in weighed.items())  # as its own search finds them
         known = known or [(number, 0.0) for number in range(len(self._classes))]
         classes, chances = zip(*known)
-        found = array("q", classes).tobytes(), array("d", chances).tobytes(), len(known)
+        names = frozenset(self._names[number] for number in classes)
+        found = array("q", classes).tobytes(), array("d", chances).tobytes(), len(known), names
         (self._inside if inside else self._first)[word] = found
         return found
 

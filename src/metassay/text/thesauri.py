@@ -107,6 +107,10 @@ class WordNet:
             int(fields[i + 1]) for i in range(start, end, 4) if fields[i] == sign and fields[i + 2] == kind
         ]
 
+    def topic(self, pos: str, offset: int) -> int:
+        """The number of the file a synset was written in: person, food, act, state … (lexnames(5WN))."""
+        return int(self._fields(pos, offset)[1])
+
     def lemmas(self, form: str, pos: str) -> list[str]:
         """Base forms that a lower-case word form may have and that the database knows (morphy)."""
         irregular = self.exceptions(pos).get(form)
@@ -124,14 +128,18 @@ class WordNet:
         return {fields[0]: tuple(fields[1:]) for fields in lines if fields}
 
     @functools.cached_property
+    def sense_counts(self) -> dict[tuple[str, str, int], int]:
+        """How often a sense of a (lemma, part of speech) was tagged there; the first has number 1."""
+        lines = (line.rsplit(" ", 2) for line in self._lines("cntlist.rev"))
+        keys = (((*sense.partition("%")[::2], int(number)), int(count)) for sense, number, count in lines)
+        return {(lemma, _SENSE_TYPES[rest[0]], number): count for (lemma, rest, number), count in keys}
+
+    @functools.cached_property
     def counts(self) -> dict[tuple[str, str], int]:
         """How often a (lemma, part of speech) was tagged in the texts WordNet was built on."""
         counts: dict[tuple[str, str], int] = {}
-        for line in self._lines("cntlist.rev"):
-            sense, _, count = line.rsplit(" ", 2)
-            lemma, _, rest = sense.partition("%")
-            key = (lemma, _SENSE_TYPES[rest[0]])
-            counts[key] = counts.get(key, 0) + int(count)
+        for (lemma, pos, _), count in self.sense_counts.items():
+            counts[lemma, pos] = counts.get((lemma, pos), 0) + count
         return counts
 
     def _fields(self, pos: str, offset: int) -> list[bytes]:
@@ -210,11 +218,23 @@ def open_thesaurus(language: str) -> Thesaurus | None:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def tagged(text: str, language: str) -> tuple[list[Span], list[str], list[str]]:
-    """The places of the tokens of a text, the tokens and their tags."""
+def tagged_pairs(
+    text: str, language: str, first: frozenset[str], second: frozenset[str]
+) -> tuple[tuple[Span, Span, str], ...]:
+    """Neighbours with tags of two sets, the second a word of the dictionary: their places, and its tag."""
     spans = token_spans(text)
-    words = [text[start:end] for start, end in spans]
-    return spans, words, hanta(language).tags(words) if words else []
+    words, tagger = [text[start:end] for start, end in spans], hanta(language)
+    places = [
+        i
+        for i, word in enumerate(words[1:], 1)
+        if known_lemma(word, language) is not None
+        and not second.isdisjoint(tagger.may_be(word))
+        and not first.isdisjoint(tagger.may_be(words[i - 1], inside=i > 1))
+    ]
+    tags = tagger.tags(words) if places else []
+    return tuple(
+        (spans[i - 1], spans[i], tags[i]) for i in places if tags[i - 1] in first and tags[i] in second
+    )
 
 
 @functools.cache

@@ -181,12 +181,14 @@ def report(
     if not runs or (len(runs) > 1 and out is None):
         raise InputError("no place for the page was named.", remedy="Name one: --out page.html")
     target = Path(runs[0]) / REPORT if out is None else Path(out)
-    if target.is_dir():
-        raise InputError("this is a folder.", place=Place(file=str(target)), remedy="Name a file: page.html")
     found = _joined(runs) if len(runs) > 1 else _single(runs[0])
-    for name, content in paper_files(found.charts, found.grids, figures, tables).items():
-        write_bytes(target.parent / name, content)
-    write_bytes(target, found.html.encode())
+    files = paper_files(found.charts, found.grids, figures, tables) | {target.name: found.html.encode()}
+    try:
+        for name, content in files.items():
+            write_bytes(target.parent / name, content)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot be written ({reason}).", place=Place(file=str(target))) from None
     return target
 
 

@@ -254,6 +254,10 @@ def align(
     """Align each output with its reference, word by word (or character by character), by the fewest edits.
 
     Of several references the one with the fewest edits counts.
+
+    >>> rows = [{"seg_id": 1, "system": "a", "hyp": "the fox ran off", "ref": "the red fox ran away"}]
+    >>> align(rows).to_frame()["kind"].to_list()
+    ['hit', 'deletion', 'hit', 'hit', 'substitution']
     """
     data = prepared(as_dataset(dataset), normalize=normalize, keep_references=True)
     if "references" not in data.outputs.columns or data.kind.ranked:

@@ -150,14 +150,14 @@ def flash(weight: Tensor, size: int) -> Attention | None:
     except ImportError:  # torch before 2.10
         return None
 
-    def attend(projected: Tensor, batch: TokenBatch) -> Tensor:
+    def flash_attention(projected: Tensor, batch: TokenBatch) -> Tensor:
         packing = batch.packing
         assert packing is not None
         query, key, value = projected.unbind(1)
         bounds, longest = packing.bounds, packing.longest
         return varlen_attn(query, key, value, bounds, bounds, longest, longest)
 
-    return attend if _fits(attend, weight, size) else None
+    return flash_attention if _fits(flash_attention, weight, size) else None
 
 
 def among_short(weight: Tensor, size: int, otherwise: Attention) -> Attention:
@@ -171,10 +171,9 @@ def among_short(weight: Tensor, size: int, otherwise: Attention) -> Attention:
     except ImportError:
         return otherwise
 
+    # triton reads the annotations, and knows no other than its own
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-    def attention(
-        projected: Any, out: Any, bounds: Any, scale: Any, heads: Any, size: tl.constexpr, block: tl.constexpr
-    ) -> None:
+    def attention(projected, out, bounds, scale, heads, size: tl.constexpr, block: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
         text, head = tl.program_id(0) // heads, tl.program_id(0) % heads
         begin = tl.load(bounds + text).to(tl.int64)
         rows, cells = tl.arange(0, block)[:, None], head * size + tl.arange(0, size)[None, :]
@@ -189,7 +188,7 @@ def among_short(weight: Tensor, size: int, otherwise: Attention) -> Attention:
         mixed = tl.dot(shares.to(value.dtype), value) / tl.sum(shares, 1)[:, None]
         tl.store(out + (begin + rows) * heads * size + cells, mixed, mask=inside)
 
-    def attend(projected: Tensor, batch: TokenBatch) -> Tensor:
+    def short_attention(projected: Tensor, batch: TokenBatch) -> Tensor:
         packing = batch.packing
         assert packing is not None
         if packing.longest > SHORT:
@@ -202,7 +201,7 @@ def among_short(weight: Tensor, size: int, otherwise: Attention) -> Attention:
         attention[grid](*given, block, num_warps=block // 16)
         return found
 
-    return attend if _fits(attend, weight, size) else otherwise
+    return short_attention if _fits(short_attention, weight, size) else otherwise
 
 
 def _fits(attend: Attention, weight: Tensor, size: int) -> bool:

@@ -86,7 +86,7 @@ def synonyms(previous: str, form: str, following: str) -> tuple[str, ...]:
     return _fitting(_entry(form), previous, form, following)
 
 
-Relation = Literal["antonym", "cohyponym", "hypernym"]
+Relation = Literal["antonym", "cohyponym", "hypernym", "wrong_sense"]
 
 
 def fitting(relation: Relation, previous: str, form: str, following: str) -> tuple[str, ...]:
@@ -179,18 +179,45 @@ def _kinds(above: int, pos: str) -> list[tuple[str, int]]:
     """The common words, and the offsets of their first senses, that are kinds of something."""
     wordnet = _database()
     words = [(wordnet.synset(pos, offset)[0], offset) for offset in wordnet.pointers(pos, above, "~")]
-    return [
-        (word, offset)
-        for word, offset in words
-        if wordnet.counts.get((word, pos), 0) >= COMMON and wordnet.senses(word, pos)[:1] == (offset,)
+    return [(word, offset) for word, offset in words if _means(word, pos, offset)]
+
+
+def _means(word: str, pos: str, offset: int) -> bool:
+    """Whether a word is common and this is its first sense."""
+    wordnet = _database()
+    return wordnet.counts.get((word, pos), 0) >= COMMON and wordnet.senses(word, pos)[:1] == (offset,)
+
+
+def _other_senses(lemma: str, pos: str) -> Iterable[str]:
+    """Common words for what a noun means elsewhere, or for what that is, if it mostly means another thing."""
+    wordnet = _database()
+    first, *others = wordnet.senses(lemma, pos)
+    topic = wordnet.topic(pos, first)
+    if wordnet.sense_counts.get((lemma, pos, 1), 0) < FIRST_SENSE * wordnet.counts.get((lemma, pos), 0):
+        return ()
+    synsets = [offset for sense in others for offset in (sense, *wordnet.pointers(pos, sense, "@"))]
+    words = [
+        (word, {wordnet.topic(pos, sense) for sense in wordnet.senses(word, pos)})
+        for offset in synsets
+        for word in wordnet.synset(pos, offset)
+        if _means(word, pos, offset) and word[:3] != lemma[:3] and wordnet.lemmas(word, pos) == [word]
     ]
+    far = ((word, topics) for word, topics in words if topics.isdisjoint((topic, TOPS)))
+    return [word for word, topics in far if topic in THINGS or topics <= THINGS]
 
 
 _RELATED: dict[Relation, Callable[[str, str], Iterable[str]]] = {
     "antonym": _antonyms,
     "cohyponym": _cohyponyms,
     "hypernym": _hypernyms,
+    "wrong_sense": _other_senses,
 }
+THINGS = frozenset((5, 6, 8, 13, 15, 17, 18, 20, 27))
+"""Topics of what has a place: animals, artefacts, bodies, food, places, objects, people, plants, stuffs."""
+TOPS = 3
+"""The topic of what is most general: person, object."""
+FIRST_SENSE = 0.7
+"""The share of its occurrences in which a noun must have its first sense to be taken for another one."""
 COMMON = 5
 """How often a word must have been tagged in the texts WordNet was built on to take another's place."""
 

@@ -57,6 +57,7 @@ def difficulty_chart(findings: Findings, rows: Sequence[Estimate], people: Mappi
     return chart(
         f"Accuracy of {metrics} metrics by how many characters of a text were edited.",
         height=300,
+        usermeta={"slots": {row.metric: slot(findings, row.metric) for row in rows}},
         data={"values": values},
         layer=[
             *_coin_toss(low, high),

@@ -83,9 +83,9 @@ def examples(findings: Findings) -> dict[str, Any] | None:
     """
     found = findings.result.get("examples") or {}
     rows = found.get("pairs") if isinstance(found, Mapping) else None  # earlier versions left a list
-    if not rows:
-        return None
     metrics = [name for name in findings.ordered if name not in findings.sentinels]
+    if not rows or not metrics:
+        return None
     pairs = [_pair(row, metrics, findings.task, aligned=n < ALIGNED) for n, row in enumerate(rows)]
     doubtful = sum(pair["doubtful"] for pair in pairs)
     return {

@@ -96,7 +96,7 @@
     const chosen = form.elements.metric.value === "" ? -1 : Number(form.elements.metric.value);
     const from = place.querySelectorAll(".pair").length;
     place.querySelector(".tool")?.remove();
-    place.append(...shown.slice(from, from + AT_ONCE).map((pair) => card(pair, chosen < 0 ? pair.judged.find(isWrong)[0] : chosen)));
+    place.append(...shown.slice(from, from + AT_ONCE).map((pair) => card(pair, chosen < 0 ? pair.judged.find(isWrong)?.[0] : chosen)));
     if (from + AT_ONCE < shown.length) place.append(page.button("Show more", "Show more pairs", more));
   }
 
