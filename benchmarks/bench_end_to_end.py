@@ -77,7 +77,7 @@ def main() -> None:
         print(f"{first / (perturbing[0] + scoring):.2f} × what it cannot do without")
         print(f"the same again: {second:.1f} s, {first / second:.1f} × faster")
         print(f"one more metric, scores shared: {more:.1f} s; that metric {alone:.2f} s", end=", ")
-        print(f"perturbing anew {again[0]:.1f} s, judging and report {second:.1f} s")
+        print(f"making or finding worse copies {again[0]:.1f} s, the rest is judging and report")
         _store(rows, folder)
     finally:
         shutil.rmtree(folder)
