@@ -149,8 +149,9 @@ def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> 
 
 
 def report_content(content: dict[str, Any], examples: Any, manifest: dict[str, Any]) -> dict[str, Any]:
-    """Everything a report shows."""
-    return {**content, "examples": examples, "manifest": manifest}
+    """Everything a report shows; sums of files are known only once its own page is written."""
+    told = {key: value for key, value in manifest.items() if key not in {"basis", "files"}}
+    return {**content, "examples": examples, "manifest": told}
 
 
 def judgements_frame(result: AssayResult) -> pl.DataFrame:
