@@ -117,8 +117,12 @@ def test_words_of_real_texts(sample_texts):
         assert nltk_words(text) == TOKENIZER.tokenize(text)
 
 
+# nltk's patterns take some characters that Unicode has not assigned for letters; Python's do not.
+ASSIGNED = st.characters(exclude_categories=["Cn", "Cs"])
+
+
 @settings(max_examples=400, deadline=None)
-@given(st.one_of(st.lists(st.sampled_from(MARKS), max_size=14).map("".join), st.text(max_size=40)))
+@given(st.one_of(st.lists(st.sampled_from(MARKS), max_size=14).map("".join), st.text(ASSIGNED, max_size=40)))
 @example('"')
 @example("it cost 3.88. ")
 def test_words_of_any_text(text):
