@@ -125,8 +125,8 @@ def _systems(people: People) -> Sentence | None:
         return None
     row = rows[chosen["metric"]]
     return sentence(
-        "For ranking systems {best:metric} agrees best with people: SPA {spa:figure}{range} over {systems} "
-        "systems{equals}.",
+        "For ranking these {systems} systems {best:metric} agrees best with people: SPA {spa:figure}{range}"
+        "{equals}.",
         best=chosen["metric"],
         spa=number(row["spa"]),
         range=_range({"low": row["spa_low"], "high": row["spa_high"]}, "95\u202f% interval "),
