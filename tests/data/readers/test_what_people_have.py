@@ -11,6 +11,7 @@ import pytest
 
 import metassay
 from metassay.data.dataset import Dataset
+from metassay.data.readers.jsonlines import parse_json_array
 from metassay.errors import InputError
 
 ROWS = [
@@ -200,3 +201,15 @@ def test_judgements_in_an_array(tmp_path) -> None:
     (tmp_path / "qrels.json").write_text(json.dumps([{"topic": "1", "docid": "b", "grade": 1}]))
     found = metassay.read(tmp_path / "run.txt", qrels=tmp_path / "qrels.json")
     assert metassay.score(found, metrics="recip_rank").systems[0]["corpus"] == 0.5
+
+
+@pytest.mark.parametrize("text", ["7", "null", "{}", '"rows"', "[7]"])
+def test_json_that_is_no_array_of_objects_is_refused(tmp_path, text) -> None:
+    (tmp_path / "x.json").write_text(f" {text}")
+    with pytest.raises(InputError):
+        metassay.read(tmp_path / "x.json")
+
+
+def test_a_number_is_no_array() -> None:
+    with pytest.raises(InputError, match="a JSON array of objects was expected"):
+        parse_json_array("7", file="x.json")

@@ -42,6 +42,8 @@ def parse_json_lines(text: str, *, file: str) -> pl.DataFrame:
 def parse_json_array(text: str, *, file: str) -> pl.DataFrame:
     """A table from a JSON array of objects."""
     records = _loaded(text, Place(file=file))
+    if not isinstance(records, list):
+        raise InputError("a JSON array of objects was expected.", place=Place(file=file))
     for number, record in enumerate(records, start=1):
         place = Place(file=file, row=number)
         if not isinstance(record, dict):
