@@ -12,6 +12,7 @@ import pytest
 import metassay
 from metassay.data.dataset import Dataset
 from metassay.data.readers.jsonlines import parse_json_array
+from metassay.data.readers.tables import read_table
 from metassay.errors import InputError
 
 ROWS = [
@@ -213,3 +214,21 @@ def test_json_that_is_no_array_of_objects_is_refused(tmp_path, text) -> None:
 def test_a_number_is_no_array() -> None:
     with pytest.raises(InputError, match="a JSON array of objects was expected"):
         parse_json_array("7", file="x.json")
+
+
+def test_a_tab_parts_a_tsv_whatever_its_names_hold(tmp_path) -> None:
+    (tmp_path / "x.tsv").write_text("seg_id\ta, b, c, d\n1\t2\n")
+    assert read_table(str(tmp_path / "x.tsv")).columns == ["seg_id", "a, b, c, d"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "read_as"), [(("1,5", "-2"), ["1.5", "-2"]), (("0,512", "1,234"), ["0.512", "1.234"])]
+)
+def test_decimal_commas_become_points(tmp_path, cells, read_as) -> None:
+    (tmp_path / "x.csv").write_text("seg_id;mqm\n" + "".join(f"{n};{c}\n" for n, c in enumerate(cells)))
+    assert read_table(str(tmp_path / "x.csv"))["mqm"].to_list() == read_as
+
+
+def test_commas_that_may_part_thousands_are_left_to_be_refused(tmp_path) -> None:
+    (tmp_path / "x.csv").write_text("seg_id;mqm\n1;1,234\n2;12,500\n")
+    assert read_table(str(tmp_path / "x.csv"))["mqm"].to_list() == ["1,234", "12,500"]

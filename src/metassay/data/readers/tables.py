@@ -25,6 +25,7 @@ _TRY_NONE = "Files such as WMT's are written without quoting: try --quoting none
 PLAIN_TEXT = "If this is plain text, name its reference: --reference FILE OUTPUT…"
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _SEPARATORS = ",\t;|"
+_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
 _DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
 _TOLD = re.compile(r"sep=(.)\r?\n")
 """What Excel writes before the header, to itself."""
@@ -84,6 +85,8 @@ def _separated(text: str, usual: str | None) -> tuple[str, str]:
     if told := _TOLD.match(text):
         return told[1], text[told.end() :]
     header = re.sub(r'"[^"\n]*"', "", text.split("\n", 1)[0])
+    if usual == "\t" and usual in header:  # a name may hold commas, never a tab
+        return usual, text
     found = max(_SEPARATORS, key=lambda each: (header.count(each), each == usual))
     return (found if header.count(found) else usual or ","), text
 
@@ -122,12 +125,18 @@ def parse_delimited(text: str, *, delimiter: str, quoting: str, file: str) -> pl
 
 
 def _with_points(table: pl.DataFrame) -> pl.DataFrame:
-    """The table with a point in numbers that have a comma: columns in which every filled cell is a number."""
+    """The table with a point in numbers that have a comma: columns in which every filled cell is a number.
+
+    Where every comma could part thousands as well (`1,234`), the column stays as it is, and as scores is
+    refused.
+    """
     number = rf"{_DECIMAL_COMMA}|^\s*[+-]?\d*\s*$"
     told = [
         name
         for name, cells in table.to_dict().items()
-        if cells.str.contains(_DECIMAL_COMMA).any() and cells.str.contains(number).all()
+        if cells.str.contains(_DECIMAL_COMMA).any()
+        and cells.str.contains(number).all()
+        and (cells.str.contains(",") & ~cells.str.contains(_THOUSANDS)).any()
     ]
     return table.with_columns(pl.col(told).str.replace(",", ".", literal=True))
 
