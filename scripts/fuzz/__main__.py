@@ -157,9 +157,11 @@ def fuzz(cases: int, seed: int, targets: tuple[Target, ...] = TARGETS, *, first:
             target.files()  # made once, which takes longer than a case may
             if target.in_child:
                 run_child(target, seed, first, wanted, tally)
-                continue
-            for number in range(first, first + wanted):
-                run_case(target, seed, number, tally, Path(root))
+            else:
+                for number in range(first, first + wanted):
+                    run_case(target, seed, number, tally, Path(root))
+            failed = sum(count for key, count in tally.counts.items() if key.startswith(f"{target.name}: "))
+            print(f"{target.name}: {tally.cases[target.name]:,} cases, {failed:,} failures", file=sys.stderr)
     return tally
 
 
