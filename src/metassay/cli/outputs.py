@@ -170,7 +170,8 @@ def _show_scores(result: ScoreResult, settings: ScoreSettings, decimals: int | N
         if _shown(row, settings.aggregate) == "segment" and settings.aggregate[0] != "segment":
             means[row["metric"]] = None
     print_table(list(table.values()))
-    say(f"After ±: half the width of the 95 % interval, from {settings.resamples} resamples of {unit}.")
+    if any(row["low"] is not None for row in systems):
+        say(f"After ±: half the width of the 95 % interval, from {settings.resamples} resamples of {unit}.")
     if means:
         say(f"Means over {unit}, for want of a corpus score: {', '.join(means)}.")
     print_table(compared, title="Differences between systems", first=("metric", "a", "b", "difference", "p"))
