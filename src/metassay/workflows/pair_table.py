@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -29,7 +30,6 @@ from metassay.store.run import RunFolder, read_manifest
 
 if TYPE_CHECKING:
     from metassay.data.dataset import Dataset
-    from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.judging import JudgedPairs
 
 EXPLORER, PAIRS, OUTPUTS, ACCURACY = (
@@ -40,6 +40,9 @@ EXPLORER, PAIRS, OUTPUTS, ACCURACY = (
 )
 COMPARED = 1_000_000
 """Runs of more pairs are not compared pair by pair."""
+HELD = 96 * 2**20
+"""Bytes of columns of a run that stay in memory."""
+_KINDS = ("said", "score", "worse", "margin")
 SAID = {"right": 1, "tie": 0, "wrong": -1, "undefined": None}
 KEY = ("item", "system", "perturbation")
 _AGAIN = "Run the command of this run again: it resumes from its scores."
@@ -47,50 +50,6 @@ LOOKED_AT = 2000
 """So many pairs tell how many labels are doubtful."""
 _NEAR = 2048
 """Rows closer than this are read together."""
-
-
-def explorer_frame(result: AssayResult) -> pl.DataFrame:
-    """What `results/explorer.parquet` holds."""
-    judged, frame, outputs = result.judged, result.pairs.frame, result.dataset.outputs
-    chosen = judged.sampled
-    rows = judged.rows[chosen]
-    columns = [frame["item"], *(_coded(frame[name]) for name in frame.columns if name in _SYSTEMS)]
-    columns.append(pl.Series("output", rows.astype(np.uint32)))
-    for context in result.plan.contexts:
-        labels = pl.Series(context.values, dtype=pl.Enum(context.values))
-        codes = pl.Series(context.codes[rows])
-        columns.append(labels.gather(codes.set(codes < 0, None)).alias(f"in/{context.name}"))
-    for name in result.dataset.human:
-        columns.append(outputs[name].gather(rows).cast(pl.Float64).alias(f"human/{name}"))
-        if "worse_system" in frame.columns:
-            columns.append(_of_worse(frame, outputs, name))
-    for number, metric in enumerate(judged.judgements.metrics):
-        sign = next((-1.0 for m in result.metrics if m.spec == metric and not m.higher_is_better), 1.0)
-        better, worse = judged.better[number, chosen], judged.worse[number, chosen]
-        said = pl.Series(f"said/{metric}", judged.judgements.outcome[number, chosen].astype(np.int8))
-        numbers = {"score": sign * better, "worse": sign * worse, "margin": better - worse}
-        columns.append(said.set(said == -2, None))
-        columns += [
-            pl.Series(f"{kind}/{metric}", array.astype(np.float32)).fill_nan(None)
-            for kind, array in numbers.items()
-        ]
-    return pl.DataFrame(columns)
-
-
-_SYSTEMS = ("system", "perturbation", "worse_system")
-
-
-def _coded(names: pl.Series) -> pl.Series:
-    return names.cast(pl.Enum(names.unique().drop_nulls().sort()))
-
-
-def _of_worse(pairs: pl.DataFrame, outputs: pl.DataFrame, name: str) -> pl.Series:
-    """The human score of the worse side, where that is an output too."""
-    sides = pairs.select("item", pl.col("worse_system").cast(pl.String).alias("system"))
-    scores = outputs.select("item", "system", pl.col(name).cast(pl.Float64))
-    return sides.join(scores, on=["item", "system"], how="left", maintain_order="left")[name].alias(
-        f"human_worse/{name}"
-    )
 
 
 @contextmanager
@@ -119,6 +78,7 @@ class PairTable:
     def __init__(self, run: RunFolder) -> None:
         self.run = run
         self._values: dict[str, list[str]] = {}
+        self._held: OrderedDict[str, NDArray[Any]] = OrderedDict()
         pairs = run.file(PAIRS)
         if pairs is None:
             raise InputError("this run left no pairs.", place=Place(file=str(run.path)))
@@ -190,15 +150,46 @@ class PairTable:
             kept = pl.scan_parquet(file, glob=False).filter(pl.col("column") == column)
             return kept.select(pl.col(name).cast(kind) for name, kind in wanted.items()).collect().to_dicts()
 
-    def said(self, metric: str) -> NDArray[np.int8]:
-        """What a metric said of every pair; −2 where it said nothing."""
-        column = pl.col(f"said/{metric}").fill_null(-2)
-        return self.index.select(column).collect().to_series().to_numpy()
+    def held(self, column: str) -> NDArray[Any]:
+        """A column kept in memory: what a metric said, −2 for nothing; margins, NaN for none; codes of names.
 
-    def read(self, rows: Sequence[int]) -> list[dict[str, Any]]:
-        """Everything about some pairs, in the order given."""
+        Of all columns together no more are kept than `HELD` bytes, but for the latest.
+        """
+        if column not in self._held:
+            values = self.index.select(column).collect().to_series()
+            if isinstance(kind := self.schema[column], pl.Enum):
+                small = pl.Int8 if len(kind.categories) < 2**7 else pl.Int32
+                values = values.to_physical().cast(small).fill_null(-1)
+            else:
+                values = values.fill_null(-2 if kind == pl.Int8 else float("nan"))
+            self._held[column] = values.to_numpy()
+        self._held.move_to_end(column)
+        while len(self._held) > 1 and sum(own.nbytes for own in self._held.values()) > HELD:
+            self._held.popitem(last=False)
+        return self._held[column]
+
+    def where(self, column: str, value: str) -> NDArray[np.bool_]:
+        """At which rows a name stands in a column."""
+        kind = self.schema[column]
+        if isinstance(kind, pl.Enum):
+            names = kind.categories.to_list()
+            codes: NDArray[np.int32] = self.held(column)
+            return np.equal(codes, names.index(value) if value in names else -2)
+        found = np.zeros(self.total, dtype=np.bool_)
+        found[self.index.filter(pl.col(column) == value).select("row").collect().to_series().to_numpy()] = (
+            True
+        )
+        return found
+
+    def read(self, rows: Sequence[int], metrics: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """Everything about some pairs, in the order given; of metrics only what these say."""
+        names = list(self.schema)[1:]
+        if metrics is not None:
+            of_metrics = {f"{kind}/{metric}" for kind in _KINDS for metric in self.metrics}
+            kept = {f"{kind}/{metric}" for kind in _KINDS[:3] for metric in metrics}
+            names = [name for name in names if name in kept or name not in of_metrics]
         with readable(self.file):
-            own = _at(self.index, rows)
+            own = _at(self.index, rows, names)
             texts = _at(self.texts, rows, ("output", "worse"))
             pairs = [{**one, **other} for one, other in zip(own, texts)]
         if self.judged:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
@@ -28,7 +29,7 @@ from metassay.perturbations.views import identity
 from metassay.store.cache import basis_of
 from metassay.store.parts import hashed, write_bytes
 from metassay.store.run import MANIFEST, TIMINGS, RunFolder
-from metassay.workflows.pair_table import EXPLORER, OUTPUTS, PAIRS, explorer_frame
+from metassay.workflows.pair_table import EXPLORER, OUTPUTS, PAIRS
 
 if TYPE_CHECKING:
     from metassay.meta.contexts.assay import ContextualResult
@@ -164,6 +165,50 @@ def judgements_frame(result: AssayResult) -> pl.DataFrame:
     chosen = pl.Series("sampled", result.judged.sampled)
     return result.judged.pairs.frame.select("item", "system", "perturbation").with_columns(
         chosen, *outcomes.values()
+    )
+
+
+def explorer_frame(result: AssayResult) -> pl.DataFrame:
+    """What `results/explorer.parquet` holds."""
+    judged, frame, outputs = result.judged, result.pairs.frame, result.dataset.outputs
+    chosen = judged.sampled
+    rows = judged.rows[chosen]
+    columns = [frame["item"], *(_coded(frame[name]) for name in frame.columns if name in _SYSTEMS)]
+    columns.append(pl.Series("output", rows.astype(np.uint32)))
+    for context in result.plan.contexts:
+        labels = pl.Series(context.values, dtype=pl.Enum(context.values))
+        codes = pl.Series(context.codes[rows])
+        columns.append(labels.gather(codes.set(codes < 0, None)).alias(f"in/{context.name}"))
+    for name in result.dataset.human:
+        columns.append(outputs[name].gather(rows).cast(pl.Float64).alias(f"human/{name}"))
+        if "worse_system" in frame.columns:
+            columns.append(_of_worse(frame, outputs, name))
+    for number, metric in enumerate(judged.judgements.metrics):
+        sign = next((-1.0 for m in result.metrics if m.spec == metric and not m.higher_is_better), 1.0)
+        better, worse = judged.better[number, chosen], judged.worse[number, chosen]
+        said = pl.Series(f"said/{metric}", judged.judgements.outcome[number, chosen].astype(np.int8))
+        numbers = {"score": sign * better, "worse": sign * worse, "margin": better - worse}
+        columns.append(said.set(said == -2, None))
+        columns += [
+            pl.Series(f"{kind}/{metric}", array.astype(np.float32)).fill_nan(None)
+            for kind, array in numbers.items()
+        ]
+    return pl.DataFrame(columns)
+
+
+_SYSTEMS = ("system", "perturbation", "worse_system")
+
+
+def _coded(names: pl.Series) -> pl.Series:
+    return names.cast(pl.Enum(names.unique().drop_nulls().sort()))
+
+
+def _of_worse(pairs: pl.DataFrame, outputs: pl.DataFrame, name: str) -> pl.Series:
+    """The human score of the worse side, where that is an output too."""
+    sides = pairs.select("item", pl.col("worse_system").cast(pl.String).alias("system"))
+    scores = outputs.select("item", "system", pl.col(name).cast(pl.Float64))
+    return sides.join(scores, on=["item", "system"], how="left", maintain_order="left")[name].alias(
+        f"human_worse/{name}"
     )
 
 
