@@ -391,6 +391,7 @@ def test_out_writes_for_every_command_that_has_it(capfd, data, tmp_path) -> None
         "assay": [data, "--perturbations", "removal", "--metrics", "bleu", *few],
         "demo": ["--quiet"],
         "score": [data, "--metrics", "bleu", *few],
+        "align": [data],
         "check": [data, "--metrics", "bleu"],
         "perturb": [data, "--perturbations", "removal", "--quiet"],
         "rank": [rated, "--human", "mqm", "--draws", "9", "--quiet"],

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import UnknownName
 from metassay.stats.arrays import counted_together, lowest, places_of
-from metassay.workflows.pair_table import SAID, PairTable, readable
+from metassay.workflows.pair_table import SAID, STRETCH, PairTable, readable
 
 PER_PAGE = 20
 WINDOW = 2**19
@@ -24,7 +24,7 @@ LISTED = 10_000
 SHOWN = 6
 """So many metrics are shown where none were chosen."""
 ORDERS = ("", "worst", "best")
-_REMEMBERED = 64 * 2**20
+_REMEMBERED = 16 * 2**20
 """Bytes of rows that fitted earlier questions about a run."""
 _ORDERS = 16
 """So many orders of a run, and tables of two metrics, are remembered."""
@@ -213,17 +213,19 @@ class Explorer:
             tests.append(self._said(question.metric, question.said))
         if judged and second and question.metric2 and question.said2:
             tests.append(self._said(question.metric2, question.said2))
-        return np.logical_and.reduce(tests) if tests else None
+        for other in tests[1:]:
+            tests[0] &= other
+        return tests[0] if tests else None
 
     def _said(self, metric: str, said: str) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = self.table.held(f"said/{metric}") == _CODES[said]
+        found: NDArray[np.bool_] = self.table.said(metric) == _CODES[said]
         return found
 
     def _tally(self, fitting: Fitting, metrics: Sequence[str]) -> None:
         """Count what these metrics said of the fitting pairs, where that is not known yet."""
         for metric in metrics:
             if metric not in fitting.tallies:
-                said = self.table.held(f"said/{metric}")
+                said = self.table.said(metric)
                 own = said if fitting.rows is None else said[fitting.rows]
                 counts = {name: int(np.count_nonzero(own == code)) for name, code in _CODES.items()}
                 fitting.tallies[metric] = counts
@@ -234,11 +236,16 @@ class Explorer:
             return None
         key = (question.filters, question.order, "" if other is None else str(other.file))
         if key not in self.ordered:
-            margins = self.table.held(f"margin/{question.metric}")
-            own = margins if fitting.rows is None else margins[fitting.rows]
-            first = lowest(own, LISTED, reverse=question.order == "best")
-            rows = first if fitting.rows is None else fitting.rows[first]
-            _remember(self.ordered, key, rows.astype(np.uint32))
+            sign = 1 if question.order == "worst" else -1
+            best, values = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
+            for number, margins in enumerate(self.table.margins(question.metric)):
+                start, stop = number * STRETCH, number * STRETCH + len(margins)
+                own = np.arange(start, stop, dtype=np.uint32) if fitting.rows is None else fitting.rows
+                own = own[slice(*np.searchsorted(own, (start, stop)))]
+                both = np.concatenate([best, own]), np.concatenate([values, sign * margins[own - start]])
+                chosen = lowest(both[1], LISTED)
+                best, values = both[0][chosen], both[1][chosen]
+            _remember(self.ordered, key, best)
         return self.ordered[key]
 
     def _cross(
@@ -255,8 +262,8 @@ class Explorer:
                 holding = np.zeros(self.table.total, dtype=np.bool_)
                 holding[self._holding(question)] = True
                 mask = holding if mask is None else mask & holding
-            mine = self.table.held(f"said/{question.metric}")
-            theirs = (other or self.table).held(f"said/{question.metric2}")
+            mine = self.table.said(question.metric)
+            theirs = (other or self.table).said(question.metric2)
             counts = counted_together(mine + 2, theirs + 2, mask, there)
             said = {(a, b): int(counts[i + 2, j + 2]) for a, i in _CODES.items() for b, j in _CODES.items()}
             _remember(self.crossed, key, said)
@@ -302,7 +309,7 @@ def _judged_there(rows: Rows, question: Question, other: PairTable, there: Place
     if not question.metric2 or not question.said2:
         return kept
     code = _CODES[question.said2]
-    found: Rows = kept[other.held(f"said/{question.metric2}")[there[kept]] == code]
+    found: Rows = kept[other.said(question.metric2)[there[kept]] == code]
     return found
 
 

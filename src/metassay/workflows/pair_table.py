@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
 from metassay.errors import InputError, MetassayError, Place
+from metassay.stats.arrays import packed, unpacked
 from metassay.store.run import RunFolder, read_manifest
 
 if TYPE_CHECKING:
@@ -40,8 +41,10 @@ EXPLORER, PAIRS, OUTPUTS, ACCURACY = (
 )
 COMPARED = 1_000_000
 """Runs of more pairs are not compared pair by pair."""
-HELD = 96 * 2**20
-"""Bytes of columns of a run that stay in memory."""
+HELD = 30 * 2**20
+"""Bytes of what metrics said that stay in memory."""
+STRETCH = 2**20
+"""Rows of a column that are read at a time."""
 _KINDS = ("said", "score", "worse", "margin")
 SAID = {"right": 1, "tie": 0, "wrong": -1, "undefined": None}
 KEY = ("item", "system", "perturbation")
@@ -50,6 +53,8 @@ LOOKED_AT = 2000
 """So many pairs tell how many labels are doubtful."""
 _NEAR = 2048
 """Rows closer than this are read together."""
+_TOGETHER = 3
+"""So many stretches of a file are read at once: each takes a whole group of rows into memory."""
 
 
 @contextmanager
@@ -150,35 +155,28 @@ class PairTable:
             kept = pl.scan_parquet(file, glob=False).filter(pl.col("column") == column)
             return kept.select(pl.col(name).cast(kind) for name, kind in wanted.items()).collect().to_dicts()
 
-    def held(self, column: str) -> NDArray[Any]:
-        """A column kept in memory: what a metric said, −2 for nothing; margins, NaN for none; codes of names.
+    def margins(self, metric: str) -> Iterator[NDArray[Any]]:
+        """The margins of every pair, `STRETCH` rows at a time; NaN for none."""
+        for first in range(0, self.total, STRETCH):
+            part = self.index.slice(first, STRETCH).select(f"margin/{metric}").collect().to_series()
+            yield part.fill_null(float("nan")).to_numpy()
 
-        Of all columns together no more are kept than `HELD` bytes, but for the latest.
-        """
-        if column not in self._held:
-            values = self.index.select(column).collect().to_series()
-            if isinstance(kind := self.schema[column], pl.Enum):
-                small = pl.Int8 if len(kind.categories) < 2**7 else pl.Int32
-                values = values.to_physical().cast(small).fill_null(-1)
-            else:
-                values = values.fill_null(-2 if kind == pl.Int8 else float("nan"))
-            self._held[column] = values.to_numpy()
-        self._held.move_to_end(column)
+    def said(self, metric: str) -> NDArray[np.int8]:
+        """What a metric said of every pair, −2 for nothing; kept in memory, four to a byte."""
+        if metric not in self._held:
+            column = self.index.select(pl.col(f"said/{metric}").fill_null(-2)).collect().to_series()
+            self._held[metric] = packed(column.to_numpy() + 2)
+        self._held.move_to_end(metric)
         while len(self._held) > 1 and sum(own.nbytes for own in self._held.values()) > HELD:
             self._held.popitem(last=False)
-        return self._held[column]
+        return unpacked(self._held[metric], self.total) - np.int8(2)
 
     def where(self, column: str, value: str) -> NDArray[np.bool_]:
         """At which rows a name stands in a column."""
-        kind = self.schema[column]
-        if isinstance(kind, pl.Enum):
-            names = kind.categories.to_list()
-            codes: NDArray[np.int32] = self.held(column)
-            return np.equal(codes, names.index(value) if value in names else -2)
-        found = np.zeros(self.total, dtype=np.bool_)
-        found[self.index.filter(pl.col(column) == value).select("row").collect().to_series().to_numpy()] = (
-            True
-        )
+        kind, found = self.schema[column], np.zeros(self.total, dtype=np.bool_)
+        if not isinstance(kind, pl.Enum) or value in set(kind.categories):
+            rows = self.index.filter(pl.col(column) == value).select("row").collect()
+            found[rows.to_series().to_numpy()] = True
         return found
 
     def read(self, rows: Sequence[int], metrics: Sequence[str] | None = None) -> list[dict[str, Any]]:
@@ -265,7 +263,12 @@ def _at(frame: pl.LazyFrame, rows: Sequence[int], names: Sequence[str] = ()) -> 
     if names:
         parts = [part.select("row", *names) for part in parts]
     wanted = pl.Series(rows, dtype=pl.UInt32)
-    read = [part.filter(pl.col("row").is_in(wanted.implode())) for part in pl.collect_all(parts)]
+    together = [parts[n : n + _TOGETHER] for n in range(0, len(parts), _TOGETHER)]
+    read = [
+        part.filter(pl.col("row").is_in(wanted.implode()))
+        for some in together
+        for part in pl.collect_all(some)
+    ]
     found = {row["row"]: row for part in read for row in part.iter_rows(named=True)}
     return [found.get(row, {}) for row in rows]
 
