@@ -12,6 +12,7 @@ import functools
 import importlib.util
 import logging
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -299,9 +300,21 @@ def russian() -> Any:
 @functools.cache
 def known_lemma(form: str, language: str) -> str | None:
     """The base form of a word that simplemma's dictionary holds; None for other words."""
+    if form.isalpha() and unicodedata.is_normalized(
+        "NFC", form
+    ):  # nothing to take apart: a third of the time
+        found: str | None = _dictionary().get_lemma(form, language)
+        return found
     import simplemma
 
     return str(simplemma.lemmatize(form, lang=language)) if simplemma.is_known(form, lang=language) else None
+
+
+@functools.cache
+def _dictionary() -> Any:
+    from simplemma.strategies import DictionaryLookupStrategy
+
+    return DictionaryLookupStrategy()
 
 
 def german_lemma(form: str) -> str | None:

@@ -29,12 +29,14 @@ from metassay.perturbations.languages.names import (
     NameRules,
     Word,
     bare_name,
+    can_begin,
     end_of_name,
     word_after,
     word_before,
 )
+from metassay.text.segmentation import CodedWords, coded_words
 from metassay.text.thesauri import Entity, is_common, word_tags
-from metassay.text.words import WordLists, starts_sentence
+from metassay.text.words import WordLists, any_of, starts_sentence
 
 _OWN = WordLists("metassay.perturbations.languages", "en")
 _PROPER = PLACES["en"] | FEMALE | MALE | FAMILY_NAMES | COMPANIES
@@ -57,6 +59,20 @@ def _may_belong(text: str, word: Word, first: str) -> bool:
     if "-" in bare and (not bare.replace("-", "").isalpha() or any(map(_is_known, bare.split("-")))):
         return False
     return bool(first) or _is_proper(bare) or not starts_sentence(text, word.start())
+
+
+def _may_be_named(word: str) -> bool:
+    """What `_may_belong` asks wherever a word stands; a run of common words that no list has is no name."""
+    if len(word) < 2 or "_" in word or word in NOT_NAMES["en"] or word in PEOPLES["en"]:
+        return False
+    return word in _TELLING or ("-" in word and word.replace("-", "").isalpha()) or not is_common(word, "en")
+
+
+_TELLING = frozenset(
+    max(name.split("_"), key=len)  # of several words all must be there, and the longest is the rarest
+    for names in (PLACES["en"], COMPANIES, BODIES, FEMALE, MALE, FAMILY_NAMES, FAMILY_NAMES_FIRST)
+    for name in names
+).union(PLACE_WORDS, ORGANISATION_WORDS)
 
 
 def _is_proper(word: str) -> bool:
@@ -136,7 +152,7 @@ def _hint(text: str, start: int, end: int, words: Sequence[str]) -> str:
     return "NAME" if len(words) > 1 or _PINYIN.fullmatch(words[0]) else ""
 
 
-_ENGLISH = NameRules(_may_belong, _is_part, _kind, _form, _hint, modifiers=PLACES["en"])
+_ENGLISH = NameRules(_may_belong, _is_part, _kind, _form, _hint, _may_be_named, modifiers=PLACES["en"])
 _RULES = {"en": _ENGLISH, "de": german.RULES}
 HEADLINE = 0.6
 """Above this share of words with a capital inside a sentence, capitals say nothing."""
@@ -144,9 +160,28 @@ _BESIDE_A_NUMBER = {"March", "May"}
 """Other words, unless a number stands beside them."""
 
 
-def find_names(texts: list[str], language: str) -> list[list[Mention]]:
-    """The names of each text."""
-    return [list(_names(text, language)) for text in texts]
+def coded(texts: Sequence[str]) -> CodedWords:
+    """The words of texts, those with hyphens whole, as `find_names` and `listed_names` want them."""
+    return coded_words(texts, joints="-")
+
+
+def find_names(texts: Sequence[str], words: CodedWords, language: str) -> list[list[Mention]]:
+    """The names of each text; `words` are those of the texts."""
+    hopeful = words.texts_with(lambda word: _is_telling(word, language)).tolist()
+    return [list(_names(text, language)) if has else [] for text, has in zip(texts, hopeful)]
+
+
+def _is_telling(word: str, language: str) -> bool:
+    """Whether a word, or its start up to a hyphen, may be of a name."""
+    if not can_begin(word):
+        return False
+    may_be_named = _RULES[language].may_be_named
+    if "-" not in word:
+        return may_be_named(word)
+    return any(may_be_named(word[: hyphen.start()]) for hyphen in _HYPHEN.finditer(word))
+
+
+_HYPHEN = re.compile("(?<!-)-|(?<!-)$")
 
 
 def with_articles(text: str, found: Sequence[Entity], language: str) -> list[Mention]:
@@ -206,8 +241,14 @@ def _runs(text: str, capitals: list[Word], language: str) -> Iterator[list[Word]
         yield run
 
 
-def listed_names(text: str, language: str) -> list[Mention]:
-    """The peoples and dates of a text. Of German and Russian adjectives the span is the stem."""
+def listed_names(texts: Sequence[str], words: CodedWords, language: str) -> list[list[Mention]]:
+    """The peoples and dates of each text. Of German and Russian adjectives the span is the stem."""
+    listed = _LISTED[language]
+    hopeful = words.texts_with(lambda word: word in listed or _A_YEAR.search(word) is not None).tolist()
+    return [_listed(text, language) if has else [] for text, has in zip(texts, hopeful)]
+
+
+def _listed(text: str, language: str) -> list[Mention]:
     years = ((*found.span("year"), "YEAR", "digits") for found in _YEARS[language].finditer(text))
     return sorted([*_peoples(text, language), *_dates(text, language), *years])
 
@@ -239,25 +280,38 @@ def _dates(text: str, language: str) -> Iterator[Mention]:
             yield *found.span(), kind, form
 
 
-def _whole(words: Iterable[str], ending: str = "") -> re.Pattern[str]:
+def _whole(words: Iterable[str], endings: Sequence[str] = ("",)) -> re.Pattern[str]:
     """A pattern for any of these words, with one of these endings, and nothing but space around them."""
-    longest_first = sorted(words, key=lambda word: (-len(word), word))
-    return re.compile(rf"(?<![\w-])({'|'.join(longest_first)}){ending}(?![\w-]|\.\w)")
+    return re.compile(rf"(?<![\w-])({any_of(words)})(?:{'|'.join(endings)})(?![\w-]|\.\w)")
 
 
 _NUMBER_BESIDE = re.compile(r"\d\w{0,2}(?: of)? (?:March|May)\b|(?:March|May),? \d")
-_PEOPLES = {
-    "en": _whole(PEOPLES["en"]),
-    "de": _whole(PEOPLES["de"], "(?:e|en|er|es|em)?"),
-    "ru": _whole(PEOPLES["ru"], "(?:ий|ая|ое|ие|ого|ому|им|ом|ой|ую|их|ими)"),
+_ENDINGS = {
+    "en": ("",),
+    "de": ("", "e", "en", "er", "es", "em"),
+    "ru": ("ий", "ая", "ое", "ие", "ого", "ому", "им", "ом", "ой", "ую", "их", "ими"),
 }
+"""Of adjectives of peoples."""
+_PEOPLES = {language: _whole(own, _ENDINGS[language]) for language, own in PEOPLES.items()}
 _DATES = {language: _whole(own) for language, own in CALENDAR.items()}
+_LISTED = {
+    language: frozenset(
+        name.split()[0]
+        for name in (
+            *CALENDAR[language],
+            *(stem + ending for stem in PEOPLES[language] for ending in endings),
+        )
+    )
+    for language, endings in _ENDINGS.items()
+}
+"""The first words of what these patterns find."""
 _MONTHS = {
     language: "|".join(sorted(word for word, (kind, _) in own.items() if kind == "MONTH"))
     for language, own in CALENDAR.items()
     if language != "ru"
 }
-_YEAR = r"(?P<year>1[5-9]\d\d|20\d\d)(?![\w%/-]|[.,]\d)"
+_A_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
+_YEAR = rf"(?P<year>{_A_YEAR.pattern})(?![\w%/-]|[.,]\d)"
 _YEARS = {
     "en": re.compile(rf"\b(?:[Ii]n|[Ss]ince|of|by|from|until|before|after|year|{_MONTHS['en']}),? {_YEAR}"),
     "de": re.compile(rf"\b(?:Jahre?s?|[Ss]eit|bis|von|Ende|Anfang|Mitte|{_MONTHS['de']}) {_YEAR}"),

@@ -88,6 +88,17 @@ def end_of_name(word: Word) -> int:
     return word.start() + len(bare_name(word))
 
 
+def can_begin(word: str) -> bool:
+    """Whether a word begins as those of `CAPITALISED` do.
+
+    >>> can_begin("Ärger"), can_begin("ärger"), can_begin("ß"), can_begin("7b")
+    (True, True, False, False)
+    """
+    return word[0] not in _NO_CAPITALS and not word[0].isdecimal()
+
+
+_NO_CAPITALS = frozenset("abcdefghijklmnopqrstuvwxyzß_-")
+
 MOST_WORDS = 4
 """The longest name."""
 
@@ -110,6 +121,10 @@ class NameRules:
 
     hint: Callable[[str, int, int, Sequence[str]], str]
     """What the words around a name say of its kind; nothing where it is better left alone."""
+
+    may_be_named: Callable[[str], bool]
+    """Whether a word, bare, may be of a name wherever it stands: every name has such a word, or such a start
+    of a word up to a hyphen. Texts without one need no search."""
 
     modifiers: frozenset[str] = frozenset()
     """Places that may stand before other words with capitals: the *Beijing* Winter Olympics."""
