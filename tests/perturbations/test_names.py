@@ -225,5 +225,6 @@ def test_texts_that_are_not_searched_hold_no_name(
     outputs = pl.read_parquet(real_data(f"wmt22/wmt22_{pair}.parquet"))["hyp"].unique().sort()
     texts = [*ODD, *outputs.gather_every(10).to_list()]
     words = coded(texts)
+    assert words is not None
     assert find_names(texts, words, language) == [list(_names(text, language)) for text in texts]
     assert listed_names(texts, words, language) == [_listed(text, language) for text in texts]

@@ -19,9 +19,9 @@ from metassay.perturbations.languages.russian_names import ENDING, russian_menti
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
+from metassay.text.entities import slovnet_entities, spacy_entities
 from metassay.text.resources import map_texts, spacy_model
 from metassay.text.segmentation import CodedWords
-from metassay.text.thesauri import slovnet_entities, spacy_entities
 from metassay.text.words import replace_spans
 
 AGREEMENT = 0.8
@@ -275,7 +275,7 @@ def find_all(texts: list[str], language: str) -> list[list[Mention]]:
     ]
 
 
-def _found(texts: list[str], words: CodedWords, language: str) -> list[list[Mention]]:
+def _found(texts: list[str], words: CodedWords | None, language: str) -> list[list[Mention]]:
     model = spacy_model(language)
     if not model and language != "ru":
         return find_names(texts, words, language)

@@ -195,6 +195,8 @@ class CodedWords(NamedTuple):
     starts: LongArray
     """Where the words of each text begin in `numbers`, and where the last one's end."""
     numbers: LongArray
+    places: LongArray
+    """Where each word begins in all texts laid end to end."""
 
     def texts_with(self, wanted: Callable[[str], bool]) -> NDArray[np.bool_]:
         """Which texts hold a word that is wanted."""
@@ -210,24 +212,30 @@ def coded_words(texts: Sequence[str], joints: str = "") -> CodedWords:
     >>> words.vocabulary, words.numbers.tolist(), words.texts_with("words".__eq__).tolist()
     (['Well-known', 'words'], [0, 1, 1], [True, True])
     """
+    return coded_runs(texts, lambda letter: letter.isalnum() or letter in f"_{joints}")
+
+
+def coded_runs(texts: Sequence[str], belongs: Callable[[str], bool]) -> CodedWords:
+    """The runs of characters that belong to words, in order."""
     together = "".join(texts)
     codes = code_points(together)
     inside = np.zeros(int(codes.max(initial=0)) + 1, np.bool_)
     inside[codes] = True
     for code in np.flatnonzero(inside).tolist():
-        inside[code] = chr(code).isalnum() or chr(code) in f"_{joints}"
-    starts, numbers, spans = _numbered(codes, row_starts(texts), inside)
-    return CodedWords([together[start:end] for start, end in spans.tolist()], starts, numbers)
+        inside[code] = belongs(chr(code))
+    starts, numbers, places, spans = _numbered(codes, row_starts(texts), inside)
+    return CodedWords([together[start:end] for start, end in spans.tolist()], starts, numbers, places)
 
 
 @njit(cache=True, nogil=True)
 def _numbered(
     codes: NDArray[np.uint32], rows: LongArray, inside: NDArray[np.bool_]
-) -> tuple[LongArray, LongArray, LongArray]:
-    """Where each row's words begin, the number of every word, and where each distinct one first stands."""
+) -> tuple[LongArray, LongArray, LongArray, LongArray]:
+    """Where each row's words begin, number and place of every word, and where each distinct one is first."""
     keys, known = np.zeros(1 << 14, np.uint64), np.zeros(1 << 14, np.int64)
     numbers, starts = np.empty(len(codes) // 2 + len(rows), np.int64), np.zeros(len(rows), np.int64)
-    spans, words, distinct = np.empty((len(numbers), 2), np.int64), 0, 0
+    spans, places = np.empty((len(numbers), 2), np.int64), np.empty(len(numbers), np.int64)
+    words, distinct = 0, 0
     for row in range(len(rows) - 1):
         i, stop = rows[row], rows[row + 1]
         while i < stop:
@@ -238,22 +246,19 @@ def _numbered(
             if i == begin:
                 i += 1
                 continue
-            slot = _slot_of(key, keys, known)
+            slot = slot_of(key, keys, known)
+            places[words], numbers[words], words = begin, known[slot] - 1, words + 1
             if known[slot] == 0:
                 spans[distinct, 0], spans[distinct, 1] = begin, i
-                distinct += 1
+                numbers[words - 1], distinct = distinct, distinct + 1
                 keys[slot], known[slot] = key, distinct
-                if 2 * distinct > len(keys):
-                    keys, known = _with_more_room(keys, known)
-                numbers[words], words = distinct - 1, words + 1
-            else:
-                numbers[words], words = known[slot] - 1, words + 1
+                keys, known = with_room(keys, known, distinct)
         starts[row + 1] = words
-    return starts, numbers[:words].copy(), spans[:distinct].copy()
+    return starts, numbers[:words].copy(), places[:words].copy(), spans[:distinct].copy()
 
 
 @njit(cache=True, nogil=True)
-def _slot_of(key: np.uint64, keys: NDArray[np.uint64], known: LongArray) -> np.int64:
+def slot_of(key: np.uint64, keys: NDArray[np.uint64], known: LongArray) -> np.int64:
     """Where a key stands in a table, or has its place; what is known there is 0 where nothing is."""
     slot = np.int64(key & np.uint64(len(keys) - 1))
     while known[slot] > 0 and keys[slot] != key:
@@ -262,11 +267,14 @@ def _slot_of(key: np.uint64, keys: NDArray[np.uint64], known: LongArray) -> np.i
 
 
 @njit(cache=True, nogil=True)
-def _with_more_room(keys: NDArray[np.uint64], known: LongArray) -> tuple[NDArray[np.uint64], LongArray]:
+def with_room(keys: NDArray[np.uint64], known: LongArray, used: int) -> tuple[NDArray[np.uint64], LongArray]:
+    """The table, twice as large once it is half full."""
+    if 2 * used <= len(keys):
+        return keys, known
     more_keys, more_known = np.zeros(2 * len(keys), np.uint64), np.zeros(2 * len(keys), np.int64)
     for i in range(len(keys)):
         if known[i] > 0:
-            slot = _slot_of(keys[i], more_keys, more_known)
+            slot = slot_of(keys[i], more_keys, more_known)
             more_keys[slot], more_known[slot] = keys[i], known[i]
     return more_keys, more_known
 

@@ -22,8 +22,7 @@ from metassay.text.segmentation import code_points, hashed_with, number_of, row_
 
 _MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
 _START, _END, _UNKNOWN = 1, 2, 3
-_LEAST = -1e6
-"""What is less likely than this is left out."""
+_LEAST = -1e6  # what is less likely is left out
 _UNSURE = 5.0
 """Readings of a word less likely than its best by this much are left out."""
 _Reading = tuple[bytes, bytes, int, frozenset[str]]
@@ -307,7 +306,10 @@ def _best_path(
         chance = best[state] + end[before[state], last[state]]
         if chance > most:
             winner, most = state, chance
-    return _walked_back(winner, n, last, back)
+    tags = np.empty(n, np.int64)
+    for i in range(n - 1, -1, -1):
+        tags[i], winner = last[winner], back[winner]
+    return tags
 
 
 @njit(cache=True, nogil=True)
@@ -316,11 +318,3 @@ def _place(low: int, high: int, a: int, b: int, before: LongArray, last: LongArr
     while low < high and (before[low] != a or last[low] != b):
         low += 1
     return low
-
-
-@njit(cache=True, nogil=True)
-def _walked_back(state: int, n: int, last: LongArray, back: LongArray) -> LongArray:
-    tags = np.empty(n, np.int64)
-    for i in range(n - 1, -1, -1):
-        tags[i], state = last[state], back[state]
-    return tags

@@ -5,8 +5,9 @@ The rules for English are here, those for German in `german.py`.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from metassay.perturbations.languages import german
 from metassay.perturbations.languages.names import (
@@ -29,13 +30,13 @@ from metassay.perturbations.languages.names import (
     NameRules,
     Word,
     bare_name,
-    can_begin,
     end_of_name,
     word_after,
     word_before,
 )
+from metassay.text.entities import Entity
 from metassay.text.segmentation import CodedWords, coded_words
-from metassay.text.thesauri import Entity, is_common, word_tags
+from metassay.text.thesauri import is_common, word_tags
 from metassay.text.words import WordLists, any_of, starts_sentence
 
 _OWN = WordLists("metassay.perturbations.languages", "en")
@@ -160,28 +161,25 @@ _BESIDE_A_NUMBER = {"March", "May"}
 """Other words, unless a number stands beside them."""
 
 
-def coded(texts: Sequence[str]) -> CodedWords:
+FEW = 64
+"""Up to so many texts are searched as quickly as their words are told apart."""
+
+
+def coded(texts: Sequence[str]) -> CodedWords | None:
     """The words of texts, those with hyphens whole, as `find_names` and `listed_names` want them."""
-    return coded_words(texts, joints="-")
+    return coded_words(texts, joints="-") if len(texts) > FEW else None
 
 
-def find_names(texts: Sequence[str], words: CodedWords, language: str) -> list[list[Mention]]:
-    """The names of each text; `words` are those of the texts."""
-    hopeful = words.texts_with(lambda word: _is_telling(word, language)).tolist()
+def find_names(texts: Sequence[str], words: CodedWords | None, language: str) -> list[list[Mention]]:
+    """The names of each text; `words` are those of the texts, if one looks at them first."""
+    hopeful = _texts_with(_RULES[language].is_telling, texts, words)
     return [list(_names(text, language)) if has else [] for text, has in zip(texts, hopeful)]
 
 
-def _is_telling(word: str, language: str) -> bool:
-    """Whether a word, or its start up to a hyphen, may be of a name."""
-    if not can_begin(word):
-        return False
-    may_be_named = _RULES[language].may_be_named
-    if "-" not in word:
-        return may_be_named(word)
-    return any(may_be_named(word[: hyphen.start()]) for hyphen in _HYPHEN.finditer(word))
-
-
-_HYPHEN = re.compile("(?<!-)-|(?<!-)$")
+def _texts_with(
+    wanted: Callable[[str], bool], texts: Sequence[str], words: CodedWords | None
+) -> Iterable[bool]:
+    return itertools.repeat(True, len(texts)) if words is None else words.texts_with(wanted).tolist()
 
 
 def with_articles(text: str, found: Sequence[Entity], language: str) -> list[Mention]:
@@ -241,10 +239,10 @@ def _runs(text: str, capitals: list[Word], language: str) -> Iterator[list[Word]
         yield run
 
 
-def listed_names(texts: Sequence[str], words: CodedWords, language: str) -> list[list[Mention]]:
+def listed_names(texts: Sequence[str], words: CodedWords | None, language: str) -> list[list[Mention]]:
     """The peoples and dates of each text. Of German and Russian adjectives the span is the stem."""
     listed = _LISTED[language]
-    hopeful = words.texts_with(lambda word: word in listed or _A_YEAR.search(word) is not None).tolist()
+    hopeful = _texts_with(lambda word: word in listed or _A_YEAR.search(word) is not None, texts, words)
     return [_listed(text, language) if has else [] for text, has in zip(texts, hopeful)]
 
 

@@ -88,16 +88,8 @@ def end_of_name(word: Word) -> int:
     return word.start() + len(bare_name(word))
 
 
-def can_begin(word: str) -> bool:
-    """Whether a word begins as those of `CAPITALISED` do.
-
-    >>> can_begin("Ärger"), can_begin("ärger"), can_begin("ß"), can_begin("7b")
-    (True, True, False, False)
-    """
-    return word[0] not in _NO_CAPITALS and not word[0].isdecimal()
-
-
 _NO_CAPITALS = frozenset("abcdefghijklmnopqrstuvwxyzß_-")
+_HYPHEN = re.compile("(?<!-)-|(?<!-)$")
 
 MOST_WORDS = 4
 """The longest name."""
@@ -128,3 +120,11 @@ class NameRules:
 
     modifiers: frozenset[str] = frozenset()
     """Places that may stand before other words with capitals: the *Beijing* Winter Olympics."""
+
+    def is_telling(self, word: str) -> bool:
+        """Whether a word begins as those of `CAPITALISED` do, and it or its start up to a hyphen is such."""
+        if word[0] in _NO_CAPITALS or word[0].isdecimal():
+            return False
+        if "-" not in word:
+            return self.may_be_named(word)
+        return any(self.may_be_named(word[: hyphen.start()]) for hyphen in _HYPHEN.finditer(word))
