@@ -241,8 +241,13 @@ def _refuse_duplicates(frame: pl.DataFrame) -> None:
     raise InputError(
         f"item {first['item']} of system {first['system']} was already given in row {first[ROW]}{other}.",
         place=Place(second[FILE], second[ROW]),
-        remedy="A system has one output per item; a column year, lp or testset keeps the ids of files apart.",
+        remedy=UNNAMED
+        if first["system"] == plain_name(second[FILE])
+        else "A system has one output per item; a column year, lp or testset keeps the ids of files apart.",
     )
+
+
+UNNAMED = "That is the file's name. If another column says which system it is: --column system=COLUMN."
 
 
 def _check_references(frame: pl.DataFrame, rule: str) -> list[str]:

@@ -37,6 +37,11 @@ class Dataset:
     first), and where known `source` (text) and `references` (list of text). The columns named in `human` are
     human scores, higher is better, null where unrated. All others are metadata, hence possible contexts.
     `qrels`, for rankings alone, has `item`, `document`, `grade`.
+
+    >>> outputs = pl.DataFrame({"item": ["1", "2"], "system": "a", "output": ["x", "y"], "mine": [0, 1]})
+    >>> data = Dataset("text", outputs).with_human("mine").with_notes("rated by me")
+    >>> data.where(data.outputs["mine"] > 0, reason="not rated").left_out["not rated"], data.human
+    (1, ('mine',))
     """
 
     task: str

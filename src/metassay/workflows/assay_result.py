@@ -96,6 +96,11 @@ class AssayResult(Result):
     """Local accuracies, both hypotheses, confounding and a recommendation, for one data set.
 
     Of a run that was finished before, what its files hold is read; the rest is computed when asked for.
+
+    >>> import metassay
+    >>> found = metassay.demo(task="text", out=None)
+    >>> set(found.cost()) == set(found.manifest()["metrics"]), sorted(found.examples())
+    (True, ['doubtful', 'looked_at', 'pairs'])
     """
 
     dataset: Dataset
@@ -263,7 +268,8 @@ class AssayResult(Result):
     def examples(self) -> dict[str, Any]:
         """Pairs that some metric got wrong, and how many labels are doubtful."""
         if self.finished is not None:
-            return dict(self.finished.read_json(EXAMPLES))
+            found = self.finished.read_json(EXAMPLES)
+            return found if isinstance(found, dict) else {"pairs": found}  # of earlier versions
         return wrong_pairs(self.dataset, self.metrics, self.judged, self.plan.contexts)
 
     def cost(self) -> dict[str, float]:
