@@ -36,11 +36,12 @@ from metassay.reporting.reasons import worded
 from metassay.stats.arrays import plain
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import RunFolder, versions
-from metassay.workflows.judging import JudgedPairs, wrong_pairs
+from metassay.workflows.judging import JudgedPairs
 from metassay.workflows.pairs import human_rows
 from metassay.workflows.read import scoring_rows
 from metassay.workflows.run_files import EXAMPLES, RESULT, SCHEMA_VERSION, Found, Result, warnings_as_notes
 from metassay.workflows.settings import FIXED, AssaySettings
+from metassay.workflows.shards import wrong_pairs
 
 _RUNS = 0.01  # chance of a warning of runs where there are none
 KIND, SIMULATED = "human_kind", "simulated"
@@ -137,11 +138,13 @@ class AssayResult(Result):
         """Computed once: report, tables and the command line all read this one object."""
         if self.finished is not None:
             return dict(self.finished.read_json(RESULT))
-        counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
+        counts = {name: count.pairs for name, count in sorted(self.pairs.counts.items()) if count.pairs}
         judgements = self.judged.judgements.take(self.judged.sampled).select(np.array(self.contextual.ranked))
         told, corrected = self._told_apart(), self._corrected(judgements)
-        edits = edits_of(self.pairs.frame["output"], self.pairs.frame["worse"])
-        validity = perturbation_validity(self.pairs, self.dataset, edits)
+        aside, frame = self.judged.aside, self.pairs.frame
+        edits = edits_of(frame["output"], frame["worse"]) if aside is None else aside.edits
+        known = None if aside is None else aside.told(judgements)
+        validity = perturbation_validity(self.pairs, self.dataset, edits, known)
         by_difficulty = difficulty(
             judgements,
             edits[1],
@@ -161,7 +164,7 @@ class AssayResult(Result):
             "pairs": self.pairs.frame.height,
             "left_out": dict(self.dataset.left_out),
             "named_left_out": {REASON: list(names)} if (names := self.dataset.own_references) else {},
-            "perturbations": dict(counts.iter_rows()),
+            "perturbations": counts,
             **contextual,
             "metrics": [
                 {"metric": m.spec, "signature": m.signature, "higher_is_better": m.higher_is_better}
