@@ -192,15 +192,18 @@ class AssayResult(Result):
         """Accuracies corrected for label error; None where some method and language has no pair read."""
         languages = sorted(set(self.dataset.languages), key=str)
         place = {language: n for n, language in enumerate(languages)}
-        spoken = np.array([place[language] for language in self.dataset.languages])[judgements.output]
-        found, stratum = np.unique(judgements.method * len(languages) + spoken, return_inverse=True)
+        spoken = np.fromiter((place[language] for language in self.dataset.languages), np.int32)
+        code = judgements.method * np.int32(len(languages)) + spoken[judgements.output]
+        held = np.bincount(code) > 0
+        found = np.flatnonzero(held)
         keys = [(judgements.methods[n // len(languages)], languages[n % len(languages)]) for n in found]
         read = [error for key in keys if (error := self._found.labels.get(key)) is not None]
         if len(read) < len(keys):
             return None
+        stratum = (np.cumsum(held) - 1).astype(np.int32)[code]
         return corrected_accuracy(
             judgements,
-            stratum.astype(np.int32),
+            stratum,
             [(error.read, error.not_worse) for error in read],
             ties=self.plan.asked.ties,
             resamples=self.plan.asked.resamples,

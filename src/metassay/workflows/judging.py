@@ -117,7 +117,8 @@ class JudgedPairs:
 
     def in_context(self, context: Context) -> Contexts:
         """The context of each sampled pair: that of its output."""
-        return Contexts(context.name, context.values, context.codes[self.rows[self.sampled]])
+        rows = self.rows if self.sampled.all() else self.rows[self.sampled]
+        return Contexts(context.name, context.values, context.codes[rows])
 
 
 def judge_pairs(

@@ -175,10 +175,12 @@ def difficulty(
 
 def _parts(shares: FloatArray) -> IntArray:
     """The part of each pair, from 0; equal shares never straddle two."""
-    count = min(BINS, len(shares) // _FEWEST)
-    below = np.searchsorted(np.sort(shares), shares)
-    _, codes = np.unique(below * max(count, 1) // max(len(shares), 1), return_inverse=True)
-    return codes.astype(np.int32)
+    count = max(min(BINS, len(shares) // _FEWEST), 1)
+    ordered = np.sort(shares)
+    new = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))[: len(ordered)]
+    part = new * count // max(len(ordered), 1)
+    edges = ordered[new[np.append(True, part[1:] != part[:-1])[: len(new)]]]
+    return np.asarray(np.searchsorted(edges, shares, side="right") - 1, dtype=np.int32)
 
 
 def _quartiles(human: str, shares: FloatArray) -> dict[str, Any]:
