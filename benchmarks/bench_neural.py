@@ -344,7 +344,7 @@ def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: f
     )
     size = f"batches of {network.batches.budget:,} ({way})"
     print(f"    {len(texts):,} texts, {len(tokens.ids):,} tokens, {size}", flush=True)
-    if network.packed is not None:
+    if network.packed is not None and dtype != "float32":
         usual, tried = network.batches.budget, {}
         for budget in (32_768, 65_536, 262_144, 524_288):
             network.batches.budget = budget

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -72,6 +73,41 @@ def chromium() -> str:
     if found is None:
         pytest.skip("no Chromium here: `make system-packages` installs it on Debian")
     return found
+
+
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--no-first-run")  # fmt: skip
+WATCH = """
+window.trouble = [];
+addEventListener("securitypolicyviolation", (e) => window.trouble.push(`policy: ${e.violatedDirective} ${e.blockedURI}`));
+addEventListener("error", (e) => window.trouble.push(`error: ${e.message}`));
+addEventListener("unhandledrejection", (e) => window.trouble.push(`rejection: ${e.reason}`));
+for (const name of ["alert", "confirm", "prompt"]) window[name] = () => { window.hacked = name; };
+"""
+"""Runs before a page does: what a strict reader would object to ends up in `window.trouble`."""
+
+
+class Watched:
+    """A browser whose pages note what goes wrong in them."""
+
+    def __init__(self, browser: Any) -> None:
+        self.browser = browser
+
+    def new_context(self, **options: Any) -> Any:
+        context = self.browser.new_context(**options)
+        context.add_init_script(WATCH)
+        return context
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Watched]:
+    """A real browser, driven by Playwright."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        yield Watched(launched)
+        launched.close()
 
 
 @pytest.fixture(scope="session")

@@ -138,9 +138,11 @@ def _collect(found: Path, target: str, tally: Tally) -> None:
 
 
 def shares(cases: int, targets: tuple[Target, ...]) -> dict[str, int]:
-    """How many cases each target gets."""
+    """How many cases each target gets; what is left over by rounding goes to the first."""
     whole = sum(target.weight for target in targets)
-    return {target.name: max(1, cases * target.weight // whole) for target in targets}
+    found = {target.name: max(1, cases * target.weight // whole) for target in targets}
+    found[targets[0].name] += max(0, cases - sum(found.values()))
+    return found
 
 
 def fuzz(cases: int, seed: int, targets: tuple[Target, ...] = TARGETS, *, first: int = 0) -> Tally:

@@ -81,6 +81,58 @@ def test_every_table_of_the_samples_fits_and_breaks_no_number(capfd, monkeypatch
             assert broken == set(), arguments
 
 
+def test_tables_of_judges_models_and_the_cache_fit(capfd, monkeypatch, tmp_path, runs) -> None:
+    """With names as long as models have; what cannot be measured takes no room."""
+    judges = ("gpt-4o-2024-08-06", "meta-llama/Llama-3.1-70B-Instruct", "prometheus-2")
+    verdicts = [
+        {"item": item, "judge": judge, "winner": 1 + (item * 7 + n) % 3 % 2, "better": 1 + item % 2}
+        | {"domain": ("news", "conversation")[item % 2], "swapped": swapped}
+        for item in range(20)
+        for n, judge in enumerate(judges)
+        for swapped in (False, True)
+    ]
+    scores = [
+        {
+            "item": item,
+            "system": f"s{s}",
+            "family": "FG"[s // 2],
+            "judge": judge,
+            "score": (item * 3 + s * n) % 7,
+        }
+        | {"human": (item * 5 + s) % 11, "ann": (item + s) % 5, "bea": (item + s) % 6, "cid": (item + s) % 7}
+        for item in range(20)
+        for s in range(4)
+        for n, judge in enumerate(judges)
+    ]
+    for name, rows in (("verdicts", verdicts), ("scores", scores)):
+        pl.DataFrame(rows).write_csv(tmp_path / f"{name}.csv")
+    hub, cache = tmp_path / "hub", tmp_path / "cache"
+    for name in ("FacebookAI/roberta-large-with-a-long-name", "Unbabel/wmt22-cometkiwi-da"):
+        snapshot = hub / f"models--{name.replace('/', '--')}" / "snapshots" / "abc"
+        snapshot.mkdir(parents=True)
+        (snapshot / "config.json").write_text('{"model_type": "bert"}')
+        (snapshot / "model.safetensors").write_text("w")
+    monkeypatch.setenv("HF_HUB_CACHE", str(hub))
+    quick = ["--resamples", "10", "--permutations", "9", "--quiet", "--metrics", "bleu,chrf,ter"]
+    assert (
+        run(["assay", *data(runs, "mt"), *quick, "--cache", str(cache), "--out", str(tmp_path / "run")]) == 0
+    )
+    capfd.readouterr()
+    commands = [
+        ["judge", str(tmp_path / "verdicts.csv"), "--context", "domain"],
+        ["judge", str(tmp_path / "scores.csv"), "--human", "human", "--people", "ann,bea,cid"],
+        ["models"],
+        *(["cache", action, "--cache", str(cache)] for action in ("info", "verify", "prune")),
+    ]
+    for arguments in commands:
+        narrow = tables(capfd, monkeypatch, 80, arguments)
+        assert narrow, arguments
+        assert [line for line in narrow if len(line) > 80] == []
+        wide = tables(capfd, monkeypatch, WIDE, arguments)
+        numbers = {number for line in wide for number in NUMBER.findall(line)}
+        assert {number for line in narrow for number in NUMBER.findall(line)} <= numbers, arguments
+
+
 def test_names_of_measures_are_not_pulled_apart(capfd, runs) -> None:
     assert run(["score", *data(runs, "ranking"), "--metrics", "recip_rank,iprec_at_recall_0.10", "-q"]) == 0
     assert capfd.readouterr().out.splitlines()[1].split() == ["system", "recip_rank", "iprec_at_recall_0.10"]

@@ -161,8 +161,11 @@ def test_alignments_of_several_systems_as_json(capfd, folder) -> None:
         assert own["substitution"] == counts.substitutions
         assert own["insertion"] == counts.insertions
         assert own["deletion"] == counts.deletions
-    out, _ = metassay(capfd, folder, "align", "-r", "ref.txt", "a.txt", "b.txt")
-    assert out.count("=== SUMMARY ===") == out.count("=== SYSTEM ") == 2
+    printed, _ = metassay(capfd, folder, "align", "-r", "ref.txt", "a.txt", "b.txt", "--out", "kept")
+    assert printed.count("=== SUMMARY ===") == printed.count("=== SYSTEM ") == 2
+    assert printed.endswith("Kept in kept/results\n")
+    assert json.loads((folder / "kept/results/align.json").read_text("utf-8")) == json.loads(out)
+    assert pl.read_csv(folder / "kept/results/align.csv", infer_schema=False).equals(steps)
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(folder) -> None:

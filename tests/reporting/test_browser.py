@@ -13,29 +13,12 @@ from metassay.reporting.html import render
 
 pytestmark = pytest.mark.browser
 
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 HOSTILE = {
     "ends the script": "</script><script>window.hacked = 1</script>\"><img src=x onerror='window.hacked = 2'>",
     "is a template": "{{7*7}}{% raw %}${7*7}' onmouseover='window.hacked = 3' x='\u2028\u2029",
     "ends the style": "</style><style>body{display:none}</style></title><svg onload=window.hacked=4>",
     "opens a frame": "]]>\\u003c/script\\u003e<iframe srcdoc='<script>parent.hacked=5</script>'><!--<script>//",
 }
-# Runs before the page does: what a strict reader would object to ends up in one list.
-WATCH = """
-window.trouble = [];
-addEventListener("securitypolicyviolation", (e) => window.trouble.push(`policy: ${e.violatedDirective} ${e.blockedURI}`));
-addEventListener("error", (e) => window.trouble.push(`error: ${e.message}`));
-addEventListener("unhandledrejection", (e) => window.trouble.push(`rejection: ${e.reason}`));
-for (const name of ["alert", "confirm", "prompt"]) window[name] = () => { window.hacked = name; };
-"""
 
 
 class Opened:
@@ -48,7 +31,6 @@ class Opened:
         self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.said.append(f"pageerror: {error}"))
         self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.add_init_script(WATCH)
         self.page.goto(path.as_uri())
         self.page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
 
@@ -57,16 +39,6 @@ class Opened:
         self.page.wait_for_timeout(200)
         requests = [f"request: {url[:80]}" for url in self.asked if not url.startswith(("file:", "blob:"))]
         return [*self.said, *requests, *self.page.evaluate("window.trouble")]
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

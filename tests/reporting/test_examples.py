@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.reporting.sections.examples import edit_counts, word_edits
+from metassay.reporting.findings import find
+from metassay.reporting.sections.examples import edit_counts, examples, word_edits
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -67,3 +68,21 @@ def test_pairs_with_a_doubtful_label_come_last_and_are_counted():
     assert (last["item"], last["doubtful"], last["contexts"]) == ("i0", True, {"domain": "x"})
     assert last["judgements"]["chrf"][0] < last["judgements"]["chrf"][1] == pytest.approx(100)
     assert last["judgements"]["chrf"][2] == -1
+
+
+def test_pairs_as_earlier_versions_left_them_are_shown(result):
+    """A list, each pair under one metric with its two scores: the pairs that this metric got wrong."""
+    old = {"item": "17", "system": "s", "perturbation": "removal", "output": "a b c", "worse": "a c"}
+    result["examples"] = [
+        {**old, "metric": "bleu", "score": 40.5, "score_worse": 100.0, "references": ["a c"]},
+        {**old, "metric": "chrf", "score": 7.0, "score_worse": 7.0, "references": ["a c"]},
+    ]
+    shown = examples(find(result))
+    first, second = shown["pairs"]
+    names = shown["metrics"]
+    assert [(names[m], kept, worse, said) for m, kept, worse, said in first["judged"]] == [
+        ("BLEU", "40.5", "100", -1)
+    ]
+    assert [(names[m], said) for m, *_, said in second["judged"]] == [("chrF", 0)]
+    assert first["edits"] == [[0, "a"], [1, "b", ""], [0, "c"]]
+    assert shown["rate"] == ""

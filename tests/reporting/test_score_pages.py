@@ -10,15 +10,17 @@ import pytest
 from metassay.cli import run as command
 from metassay.errors import InputError
 from metassay.reporting.pages import render_page
+from metassay.reporting.ranking_page import (
+    best_sentence,
+    ranking_doubts,
+    ranking_page,
+    significance_sentence,
+)
 from metassay.reporting.score_pages import (
     aggregation_page,
     aggregation_sentences,
-    best_sentence,
     difference_sentences,
-    ranking_doubts,
-    ranking_page,
     score_page,
-    significance_sentence,
 )
 from metassay.sample import sample_path
 from metassay.workflows.overview import compare
@@ -177,3 +179,69 @@ def test_the_test_that_was_asked_for_decides_and_both_are_counted() -> None:
     assert significance_sentence(one) == (
         "2 of 3 comparisons are significant for these systems, 0 for systems like these (one-sided p ≤ .05)."
     )
+
+
+def softly(systems=("x", "y", "z"), human=(0.01, 0.02, 0.3), own=(0.02, 0.9, 0.3)):
+    """A ranking with the p-values of its pairs, and with values on fewer segments."""
+    one = ranking((0.01, 0.02, 0.03))
+    rows = [{"metric": name, "human": list(human), "own": list(own)} for name in ("A", "B", "C")]
+    sizes = {5: 0.4, 20: 0.97, 40: 1.0}
+    fewer = [
+        {"segments": size, "metric": name, "median": 0.7, "low": 0.6, "high": 0.8}
+        | {"first": None if name == "zero" else share if name == "A" else (1 - share) / 2}
+        for size, share in sizes.items()
+        for name in ("A", "B", "C", "zero")
+    ]
+    return one | {"preferences": {"systems": list(systems), "rows": rows}, "downsampled": fewer}
+
+
+def page_of(one):
+    return ranking_page({"human": "mqm", "results": [one], "notes": []})
+
+
+def test_pairs_of_systems_are_drawn_for_one_metric_at_a_time():
+    (part,) = [section for section in page_of(softly()).sections if section.title == "Pairs of systems"]
+    assert [choice.title for choice in part.choices] == ["A", "B", "C"]
+    first = part.choices[0]
+    said = (
+        "A and people prefer different systems in 1 of 3 pairs. They differ most on x and z: people prefer x"
+    )
+    assert first.sentences == [f"{said} with p .020, A prefers z with p .100."]
+    people, metric, apart = (chart.spec["data"]["values"] for chart in first.charts)
+    assert [(cell["row"], cell["column"], cell["mark"]) for cell in people] == [
+        ("1 x", "2 y", ".01"),
+        ("1 x", "3 z", ".02"),
+        ("2 y", "3 z", ".30"),
+    ]
+    assert [cell["value"] for cell in metric] == [0.48, -0.4, 0.2]
+    assert [cell["mark"] for cell in apart] == ["−.01", "−.88", ".00"]
+
+
+def test_maps_that_would_show_nothing_are_sentences():
+    alike = page_of(softly(own=(0.01, 0.02, 0.3)))
+    (part,) = [section for section in alike.sections if section.title == "Pairs of systems"]
+    assert part.choices[0].sentences == [
+        "People and A are equally sure of every pair: no p-value differs by 0.005."
+    ]
+    assert not part.choices[0].charts
+    sure = page_of(softly(human=(0, 0, 0)))
+    (part,) = [section for section in sure.sections if section.title == "Pairs of systems"]
+    assert len(part.choices[0].charts) == 2
+    assert (
+        part.choices[0].sentences[1] == "Not drawn, since sure of every pair, in the order of people: people."
+    )
+    many = page_of(ranking((0.01, 0.02, 0.03)) | {"systems": 143})
+    (part,) = [section for section in many.sections if section.title == "Pairs of systems"]
+    assert part.sentences == ["Too many systems to draw every pair (--systems names some): en-de (143)."]
+
+
+def test_what_fewer_segments_would_say():
+    (part,) = [section for section in page_of(softly()).sections if section.title == "On fewer segments"]
+    assert part.sentences[:2] == [
+        "On all 40 segments A comes first, on 20 in 97\u202f% of random subsets.",
+        "On 20 segments and more it is first in at least 95 % of them.",
+    ]
+    assert "zero, a baseline that knows nothing of quality" in part.sentences[2]
+    (chart,) = part.charts
+    assert [key["name"] for key in chart.legend] == ["A", "B", "C"]
+    assert {row["metric"] for row in chart.spec["data"]["values"] if row["sentinel"]} == {"zero"}

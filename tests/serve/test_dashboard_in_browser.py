@@ -19,15 +19,7 @@ from metassay.workflows.read import read
 
 pytestmark = pytest.mark.browser
 
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
 FAST = {"resamples": 60, "permutations": 39, "perturbations": "removal,swapping"}
-WATCH = """
-window.trouble = [];
-addEventListener("securitypolicyviolation", (e) => window.trouble.push(`policy: ${e.violatedDirective} ${e.blockedURI}`));
-addEventListener("error", (e) => window.trouble.push(`error: ${e.message}`));
-for (const name of ["alert", "confirm", "prompt"]) window[name] = () => { window.hacked = name; };
-"""
 HOSTILE = {
     "ends the script": "</script><script>window.hacked = 1</script>\"><img src=x onerror='window.hacked = 2'>",
     "is a template": "{{7*7}}{% raw %}${7*7}' onmouseover='window.hacked = 3' x='\u2028\u2029",
@@ -49,16 +41,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield browser
-        browser.close()
-
-
 class Visit:
     """A browser at a server, and what happened while it was there."""
 
@@ -68,7 +50,6 @@ class Visit:
         self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.said.append(f"pageerror: {error}"))
         self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.add_init_script(WATCH)
 
     def go(self, path: str) -> Any:
         assert self.page.goto(self.url + path).status < 400

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import shutil
@@ -122,3 +123,16 @@ def test_names_that_no_run_can_have(name, tmp_path, monkeypatch) -> None:
     for reader in (report, recommend, overview, lambda run: compare(run, run)):
         with pytest.raises(InputError):
             reader(name)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "results/assay.json", "results/examples.json"])
+def test_half_a_character_is_refused_by_name(runs, name) -> None:
+    file = runs / "one" / name
+    text = file.read_text()
+    assert "chrf" in text
+    file.write_text(text.replace("chrf", "chr\\ud83d\\ude00"))
+    with contextlib.suppress(InputError):  # a whole character is read, whatever else is then wrong
+        report(runs / "one")
+    file.write_text(text.replace("chrf", "chr\\ud83d"))
+    with pytest.raises(InputError, match=f"{name}.*half a character"):
+        report(runs / "one")

@@ -301,3 +301,29 @@ def test_a_verdict_counts_for_one_system_and_against_the_other():
 def test_verdicts_that_differ_are_a_tie(said, settled):
     frame = pl.DataFrame({"value": pl.Series(said, dtype=pl.Float64)})
     assert frame.select(_settled(pl.col("value"))).item() == settled
+
+
+def test_the_page_shows_what_the_table_can_say_and_no_more():
+    """Judges best first; columns that nobody measured, and what they would mean, are absent."""
+    page = metassay.judge(scores()).page()
+    order = [sentence.split()[0] for sentence in page.lead[:3]]
+    accuracies = by_judge(metassay.judge(scores()).to_dict(), "accuracy")
+    assert order == sorted(accuracies, key=accuracies.__getitem__, reverse=True)
+    first = page.sections[0]
+    headings = [field.label for field in first.grids[0].fields]
+    assert headings == ["judge", "pairs", "agrees with people", "base rate", "missing"]
+    assert "Base rate: " in first.sentences[0]
+    assert not any(text in first.sentences[0] for text in ("Position bias", "both orders", "Corrected"))
+    both = metassay.judge(pl.DataFrame(preferences())).page().sections[0]
+    assert "Position bias: " in both.sentences[0]
+    assert "both orders; else it is a tie" in both.sentences[0]
+    favours = next(section for section in page.sections if section.title == "Whom does it favour?")
+    marked = {
+        (cell["row"], cell["column"]) for cell in favours.charts[0].spec["data"]["values"] if cell["mark"]
+    }
+    clear = {
+        (row["judge"], row["family"])
+        for row in metassay.judge(scores()).to_dict()["self_preference"]
+        if row["p_holm"] <= 0.05
+    }
+    assert marked == clear >= {("j0", "F")}

@@ -199,10 +199,13 @@ def run_judge(
         print(result.to_json())
         return
     _show(result.to_dict(), result.sentences())
+    if output.out:
+        say(f"Report: {output.out / 'report.html'}")
 
 
 def _show(found: dict[str, Any], sentences: list[str]) -> None:
-    rows = [{name: row[name] for name in SHOWN} for row in found["judges"]]
+    known = [name for name in SHOWN if any(row[name] is not None for row in found["judges"])]
+    rows = [{name: row[name] for name in known} for row in found["judges"]]
     print_table(rows, title="Judges, against people and against themselves")
     for column, entries in found["contexts"].items():
         print_table(entries, title=f"Accuracy by {column}")

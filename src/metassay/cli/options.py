@@ -266,7 +266,7 @@ def _completing(name: str) -> Callable[..., list[str]] | None:
         return None
 
     def complete(incomplete: str) -> list[str]:
-        from metassay.cli.inventory import completions
+        from metassay.cli.app import completions
 
         return completions(name, incomplete)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -169,7 +170,8 @@ def _show_scores(result: ScoreResult, settings: ScoreSettings, decimals: int | N
         if _shown(row, settings.aggregate) == "segment" and settings.aggregate[0] != "segment":
             means[row["metric"]] = None
     print_table(list(table.values()))
-    say(f"After ±: half the width of the 95 % interval, from {settings.resamples} resamples of {unit}.")
+    if any(row["low"] is not None for row in systems):
+        say(f"After ±: half the width of the 95 % interval, from {settings.resamples} resamples of {unit}.")
     if means:
         say(f"Means over {unit}, for want of a corpus score: {', '.join(means)}.")
     print_table(compared, title="Differences between systems", first=("metric", "a", "b", "difference", "p"))
@@ -218,11 +220,14 @@ def run_align(
     every: Annotated[bool, typer.Option("--all", help="Also outputs without an error.")] = False,
     normalize: Annotated[str | None, typer.Option(help="Speech text: english, whisper or none.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for the table and the JSON.")
+    ] = None,
 ) -> None:
     """Outputs beside their references, word by word, with the errors marked and counted, as jiwer -a."""
     from metassay.workflows.score import align
 
-    result = align(data.read(), characters=characters, normalize=normalize)
+    result = align(data.read(), characters=characters, normalize=normalize, out=out)
     if json:
         print(result.to_json())
         return
@@ -234,6 +239,8 @@ def run_align(
                 lines = _side_by_side(alignment.steps, "" if characters else " ")
                 print(f"=== SENTENCE {item} ===\n\n{lines}\n")
         _count([alignment.counts for alignment in items.values()], characters=characters)
+    if out:
+        say(f"Kept in {out}/results")
 
 
 def _side_by_side(steps: Sequence[Step], between: str) -> str:

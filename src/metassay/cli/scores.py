@@ -55,7 +55,7 @@ def run_rank(
 
 
 def _show_ranking(found: dict[str, Any]) -> None:
-    from metassay.reporting.score_pages import best_sentence, significance_sentence
+    from metassay.reporting.ranking_page import best_sentence, significance_sentence
     from metassay.reporting.wording import in_labels
 
     found = in_labels(found)

@@ -132,8 +132,9 @@ def _joined(tables: Sequence[RawTable], join: Paths | None, how: How) -> tuple[l
     found, notes = list(tables), [note for table in tables for note in table.notes]
     for file in [] if join is None else paths_of(join):
         other = joined_table(file, how)
+        notes += other.notes
         for index, table in enumerate(found):
-            frame, note = join_columns(table.frame, other, file=file)
+            frame, note = join_columns(table.frame, other.frame, file=file)
             found[index] = replace(table, frame=frame)
             notes.append(note)
     return found, notes

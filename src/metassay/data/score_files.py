@@ -179,7 +179,9 @@ def read_score_frame(
         frames.append((table.file, _with_roles(widened(frame, table.file), columns)))
         notes += said
     for file in [] if join is None else paths_of(join):
-        other = widened(joined_table(file, how), file)
+        beside = joined_table(file, how)
+        other = widened(beside.frame, file)
+        notes += beside.notes
         for index, (name, frame) in enumerate(frames):
             joined, note = join_columns(*_with_items(frame, other), file=file)
             frames[index] = (name, joined)

@@ -55,6 +55,7 @@ def summarize(result: Mapping[str, Any], labels: Mapping[str, str] | None = None
         "validity": methods.validity_grid(findings),
         "errors": accuracy.shared_errors(findings),
         "thrifty": accuracy.thrifty_sentence(findings),
+        "frontier": accuracy.thrifty_chart(findings),
         "examples": examples(findings),
         "remarks": remarks(findings),
         "unit": methods.unit(result),
@@ -153,7 +154,7 @@ def assay_charts(summary: Mapping[str, Any]) -> list[Chart]:
         for kind, key in (("accuracy", "chart"), ("agreement", "agreement"))
     ]
     found += [(name, (summary[name] or {}).get("chart")) for name in ("difficulty", "methods")]
-    found.append(("shared errors", summary["errors"]))
+    found += [("accuracy and cost", summary["frontier"]), ("shared errors", summary["errors"])]
     return [Chart(name, spec) for name, spec in found if spec]
 
 

@@ -10,20 +10,15 @@ from typing import Any
 
 from metassay.metrics.registry import labels_in
 from metassay.reporting.answer import answer
-from metassay.reporting.charts.accuracy import accuracy_chart, both_chart
+from metassay.reporting.charts.accuracy import accuracy_chart
+from metassay.reporting.charts.against_people import both_chart
 from metassay.reporting.dependence_page import dependence_page, dependence_sentences, ends, unfair_metrics
 from metassay.reporting.findings import Estimate, Findings, brief, find
 from metassay.reporting.html import caveats, thinned
 from metassay.reporting.pages import Chart, Page, Section
-from metassay.reporting.score_pages import (
-    META_NAMES,
-    aggregation_page,
-    aggregation_sentences,
-    best_sentence,
-    ranking_doubts,
-    ranking_page,
-)
-from metassay.reporting.sections.accuracy import overall_grid
+from metassay.reporting.ranking_page import META_NAMES, best_sentence, ranking_doubts, ranking_page
+from metassay.reporting.score_pages import aggregation_page, aggregation_sentences
+from metassay.reporting.sections.accuracy import overall_grid, thrifty_chart
 from metassay.reporting.sections.methods import methods
 from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import in_labels, listing, named, number, plural
@@ -50,6 +45,7 @@ FIELDS = (
     Field("corpus", "corpus with people", "score", "Pearson of system scores"),
     Field("segment", "segments with people", "score", "Pearson of system scores"),
 )
+FRONTIER = "Accuracy by class of cost; ringed: no other metric is both more accurate and cheaper."
 BOTH = "Each metric by the share of pairs told right and by agreement with people: better is up and right."
 
 
@@ -266,6 +262,9 @@ def _assay_sections(findings: Findings) -> list[Section]:
     overlooked = methods(findings)
     if overlooked:
         charts.append(Chart("accuracy by method", overlooked["chart"], "Accuracy by perturbation method."))
+    frontier = thrifty_chart(findings)
+    if frontier:
+        charts.append(Chart("accuracy and cost", frontier, FRONTIER))
     title = f"{QUESTIONS['assay']} Accuracy over contexts"
     return [Section(title, [str(each) for each in answer(findings)[1:]], charts, [overall_grid(findings)])]
 

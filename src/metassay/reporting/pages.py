@@ -47,6 +47,12 @@ class Chart:
     spec: Spec
     caption: str = ""
 
+    @property
+    def legend(self) -> list[dict[str, Any]]:
+        """The metrics of a chart whose legend the page writes, to bring one out."""
+        slots = (self.spec.get("usermeta") or {}).get("slots") or {}
+        return [{"name": name, "slot": slot, "sentinel": False} for name, slot in slots.items()]
+
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """For notebooks: Vega-Lite where they draw it, else a picture."""
         spec = with_legend(self.spec) | {"config": config("light"), "width": 640}
@@ -71,6 +77,8 @@ class Section:
     choices: Sequence[Section] = ()
     of: str = "metric"
     """What the choices are."""
+    beside: bool = False
+    """Whether charts stand beside each other where there is room."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The pages of `rank`, `aggregate` and `score`: sentences first, then charts and tables."""
+"""The pages of `aggregate` and `score`: sentences first, then charts and tables."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from typing import Any
 
 import polars as pl
 
-from metassay.reporting.charts.against_people import ranking_chart
-from metassay.reporting.charts.heatmaps import comparisons_chart, matrix_chart, signed_chart
-from metassay.reporting.charts.theme import Spec, drawn, file_name
+from metassay.reporting.charts.heatmaps import SIGNIFICANT, matrix_chart, signed_chart
+from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Page, Section, render_page
+from metassay.reporting.ranking_page import significant
 from metassay.reporting.tables import rows_grid
-from metassay.reporting.wording import count, in_labels, named, number, plural, probability
+from metassay.reporting.wording import count, in_labels, number, plural, probability
 
 Row = Mapping[str, Any]
-SIGNIFICANT = 0.05
-RANKING_CAPTION = "Agreement with people, best first, with 95 % intervals; a line where a cluster begins."
-MATRIX_CAPTION = "One-sided p-values, the better metric in the row; filled where p ≤ .05."
 BETWEEN_CAPTION = "Pearson correlation of system scores between aggregations, over all systems."
 AGGREGATIONS = {
     "corpus": "the corpus score",
@@ -28,38 +25,11 @@ EXPLANATION = (
     "Each system has three scores: one from the summed statistics (corpus), the mean of the segment scores"
     " (segment, m-), and the mean of corpus scores over resamples (bootstrap, x-)."
 )
-META_NAMES = {"spans": "span F1"}
-"""Meta-metrics that people know under another name."""
-SECTIONS = 6
-"""Rankings that stand one below the other; of more the reader picks one."""
 TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomisation"}
 DIFFERENCES = (
     "A difference is the score of one system less that of the other; the metric says which way is better."
 )
 DIFFERENCES_CAPTION = "The system in the row less the one in the column; * where p ≤ .05 after Holm."
-
-
-def ranking_files(
-    result: Mapping[str, Any], frame: pl.DataFrame, labels: Mapping[str, str]
-) -> dict[str, Any]:
-    """What a ranking leaves: the page, the result as JSON and CSV, its comparisons, analyses and charts."""
-    files: dict[str, Any] = {"results/rank.json": result, "results/rank.csv": frame.write_csv()}
-    compared = [
-        {name: one[name] for name in ("dataset", "meta", "context")} | row
-        for one in result["results"]
-        for row in one["comparisons"]
-    ]
-    if compared:
-        files["results/comparisons.csv"] = pl.DataFrame(compared).write_csv()
-    for name, rows in result.get("analysis", {}).items():
-        files[f"results/{name}.csv"] = pl.DataFrame(rows, infer_schema_length=None).write_csv()
-    for one in in_labels(result, labels)["results"]:
-        place = "charts/" + file_name("-".join((one["dataset"], one["meta"], one["context"])))
-        files[f"{place}.svg"] = drawn(ranking_chart(one))
-        if one["comparisons"]:
-            files[f"{place}-comparisons.svg"] = drawn(comparisons_chart(one))
-    files["report.html"] = render_page(ranking_page(result, labels))
-    return files
 
 
 def aggregation_files(result: Row, frame: pl.DataFrame) -> dict[str, Any]:
@@ -82,114 +52,6 @@ def score_files(result: Row, frame: pl.DataFrame, segments: pl.DataFrame) -> dic
     files["results/segments.parquet"] = segments
     files["report.html"] = render_page(score_page(result))
     return files
-
-
-def ranking_page(result: Row, labels: Mapping[str, str] | None = None) -> Page:
-    """The page of a `rank` result (its JSON object)."""
-    result = in_labels(result, labels)
-    rankings: Sequence[Row] = result["results"]
-    whole = [one for one in rankings if one["context"] == "global"] or rankings
-    parts = [_ranking_part(one, result["human"]) for one in whole]
-    sections = parts if len(parts) <= SECTIONS else [Section("Rankings", choices=parts, of="ranking")]
-    within = [_ranking_part(one, result["human"]) for one in rankings if one not in whole]
-    if within:
-        sections.append(Section("Within contexts", choices=within, of="ranking"))
-    analyses = [(str(name), rows) for name, rows in (result.get("analysis") or {}).items()]
-    averages = [(f"Average of {mean['meta']}", mean["metrics"]) for mean in result.get("average") or ()]
-    more = [rows_grid(name, name, rows) for name, rows in (*averages, *analyses) if rows]
-    if more:
-        sections.append(Section("Averages and analyses", grids=more[:1], folded=more[1:]))
-    return Page(
-        "Metrics against people",
-        "Which metric agrees best with people?",
-        [best_sentence(one, result["human"]) for one in whole],
-        sections,
-        [doubt for one in whole for doubt in ranking_doubts(one)],
-        result["notes"],
-    )
-
-
-def best_sentence(one: Row, human: str) -> str:
-    """Who agrees best with people in one ranking, and who cannot be told apart from it."""
-    place = f"{one['dataset']}" + ("" if one["context"] == "global" else f", {one['context']}")
-    metrics = [row for row in one["metrics"] if not row["baseline"] and row["value"] is not None]
-    if not metrics:
-        return f"No metric has a defined {one['meta']} with {human} on {place}."
-    best = max(metrics, key=lambda row: float(row["value"]))
-    whom = f"on these {count(one['systems'])} systems of {place}"
-    opening = f"{best['metric']} agrees best with people ({human}) {whom}: {_value(one, best)}"
-    rivals = [row["metric"] for row in metrics if row is not best]
-    if not rivals:
-        return f"{opening}. It is the only metric."
-    if not one["comparisons"]:
-        return f"{opening}. Whether it is ahead of the others was not tested."
-    behind = {row["b"] for row in one["comparisons"] if row["a"] == best["metric"] and _significant(row)}
-    alike = [name for name in rivals if name not in behind]
-    beyond = " for systems like these" if one.get("answers_for") == "systems like these" else ""
-    if alike:
-        return f"{opening}. {named(alike, '')} cannot be told apart from it{beyond}."
-    return f"{opening}, ahead of all others{beyond} (one-sided p ≤ .05)."
-
-
-def _significant(row: Row, test: str = "p") -> bool:
-    """Whether a comparison is significant by the test that was asked for, or by the one named."""
-    p = row.get(test)
-    return p is not None and p <= SIGNIFICANT
-
-
-def significance_sentence(one: Row) -> str:
-    """How many comparisons are significant, for whom; for both kinds of systems where both were tested."""
-    rows = one["comparisons"]
-
-    def found(test: str) -> int:
-        return sum(_significant(row, test) for row in rows)
-
-    single = "p_systems" not in rows[0]
-    number_found = found("p" if single else "p_inputs")
-    verb = "is" if number_found == 1 else "are"
-    said = f"{count(number_found)} of {plural(len(rows), 'comparison')} {verb} significant"
-    if single:
-        whom = f" for {one['answers_for']}" if one.get("answers_for") else ""
-        return f"{said}{whom} (one-sided p ≤ .05)."
-    more = count(found("p_systems"))
-    return f"{said} for these systems, {more} for systems like these (one-sided p ≤ .05)."
-
-
-def ranking_doubts(one: Row) -> list[str]:
-    """What weakens a ranking: a baseline that does as well, segments that were dropped."""
-    metrics = [row for row in one["metrics"] if not row["baseline"] and row["value"] is not None]
-    top = max((float(row["value"]) for row in metrics), default=None)
-    place = one["dataset"] + ("" if one["context"] == "global" else f", {one['context']}")
-    found = [
-        f"{place}: {row['metric']}, a baseline that knows nothing of quality, has {_value(one, row)}, as much"
-        " as the best metric."
-        for row in one["metrics"]
-        if row["baseline"] and row["value"] is not None and top is not None and row["value"] >= top
-    ]
-    if one["dropped_segments"]:
-        found.append(f"{place}: {plural(one['dropped_segments'], 'segment')} without all scores left out.")
-    return found
-
-
-def _value(one: Row, row: Row) -> str:
-    shown = f"{META_NAMES.get(one['meta'], one['meta'])} {number(row['value'], digits=3)}"
-    if row.get("low") is None or row.get("high") is None:
-        return shown
-    return f"{shown} (95 % interval {number(row['low'], digits=3)}–{number(row['high'], digits=3)})"
-
-
-def _ranking_part(one: Row, human: str) -> Section:
-    where = "" if one["context"] == "global" else f", {one['context']}"
-    name = f"{one['dataset']}{where}: {one['meta']} with {human}"
-    charts = [Chart(f"ranking {name}", ranking_chart(one), RANKING_CAPTION)]
-    sentences = [f"{plural(one['systems'], 'system')}, {plural(one['segments'], 'segment')}."]
-    compared = []
-    if one["comparisons"]:
-        sentences.append(significance_sentence(one))
-        charts.append(Chart(f"comparisons {name}", comparisons_chart(one), MATRIX_CAPTION))
-        caption = "Comparisons, the better metric first"
-        compared = [rows_grid(f"comparisons {name}", caption, one["comparisons"], at_most=2000)]
-    return Section(name, sentences, charts, [rows_grid(name, "Agreement", one["metrics"])], compared)
 
 
 def aggregation_page(result: Row, labels: Mapping[str, str] | None = None) -> Page:
@@ -282,7 +144,7 @@ def difference_sentences(result: Row) -> list[str]:
     """How many differences between systems each metric shows, after Holm's correction."""
     said = []
     for (metric, group), rows in _compared(result).items():
-        clear = sum(_significant(row, "p_holm") for row in rows)
+        clear = sum(significant(row, "p_holm") for row in rows)
         place = f" on {group}" if group else ""
         verb = "is" if clear == 1 else "are"
         said.append(
@@ -308,7 +170,7 @@ def _differences(metric: str, group: str, rows: Sequence[Row]) -> Section:
     systems = list(dict.fromkeys(each for row in rows for each in (row["a"], row["b"])))
     cells = [
         {"row": one, "column": other, "value": sign * round(row["difference"], 4)}
-        | {"mark": "*" if _significant(row, "p_holm") else ""}
+        | {"mark": "*" if significant(row, "p_holm") else ""}
         for row in rows
         if row["difference"] is not None
         for one, other, sign in ((row["a"], row["b"], 1), (row["b"], row["a"], -1))

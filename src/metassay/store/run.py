@@ -280,15 +280,22 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _json(file: Path) -> Any:
-    """What a JSON file holds; NaN is no JSON."""
+    """What a JSON file holds; NaN is no JSON, and escapes must spell whole characters."""
     try:
-        return json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        text = file.read_text(encoding="utf-8")
+        found = json.loads(text, parse_constant=_refuse_constant)
+        if "\\u" in text:
+            json.dumps(found, ensure_ascii=False).encode()
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror}).", place=Place(file=str(file))) from None
     except RecursionError:
         raise InputError("this JSON is nested too deeply.", place=Place(file=str(file))) from None
+    except UnicodeEncodeError:
+        reason = "there is half a character in the text (a lone surrogate)."
+        raise InputError(reason, place=Place(file=str(file))) from None
     except ValueError as error:
         raise InputError(f"this is not JSON ({error}).", place=Place(file=str(file))) from None
+    return found
 
 
 def _refuse_constant(name: str) -> float:

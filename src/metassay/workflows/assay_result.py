@@ -269,7 +269,8 @@ class AssayResult(Result):
     def examples(self) -> dict[str, Any]:
         """Pairs that some metric got wrong, and how many labels are doubtful."""
         if self.finished is not None:
-            return dict(self.finished.read_json(EXAMPLES))
+            found = self.finished.read_json(EXAMPLES)
+            return found if isinstance(found, dict) else {"pairs": found}  # of earlier versions
         return wrong_pairs(self.dataset, self.metrics, self.judged, self.plan.contexts)
 
     def cost(self) -> dict[str, float]:

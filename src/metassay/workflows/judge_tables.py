@@ -30,17 +30,21 @@ def read_verdict_frames(
     data: Any, join: Paths | None, quoting: str, judge: str | None
 ) -> tuple[pl.DataFrame, str, list[str]]:
     """One frame of askings, where it is from, and notes: tables without judges are joined to the others."""
-    how = How(quoting=quoting)
+    how, notes = How(quoting=quoting), list[str]()
     if (given := as_frame(data)) is not None:
         verdicts, others = [("the table", given)], []
     else:
-        read = [(table.file, table.frame) for table in raw_tables(_verdicts_of_runs(data), how)]
+        tables = raw_tables(_verdicts_of_runs(data), how)
+        read = [(table.file, table.frame) for table in tables]
+        notes = [note for table in tables for note in table.notes]
         verdicts = [(file, frame) for file, frame in read if _has_judges(frame, judge)] or read[:1]
         others = [pair for pair in read if not any(pair[1] is frame for _, frame in verdicts)]
-    others += [(file, joined_table(file, how)) for file in ([] if join is None else paths_of(join))]
+    for beside in [] if join is None else paths_of(join):
+        table = joined_table(beside, how)
+        others.append((beside, table.frame))
+        notes += table.notes
     file = verdicts[0][0] if len(verdicts) == 1 else "the tables"
     frame = pl.concat([frame for _, frame in verdicts], how="diagonal_relaxed")
-    notes = []
     for name, other in others:
         frame, note = join_columns(frame, other, file=name)
         notes.append(note)

@@ -25,7 +25,7 @@ from metassay.meta.people.ranking import Compared, Ranking, compare_metrics
 from metassay.meta.people.span_ranking import SPANS, SpanRanking, SpanRatings, rank_spans, span_ratings
 from metassay.metrics.registry import labels_in
 from metassay.reporting.pages import Page
-from metassay.reporting.score_pages import ranking_files, ranking_page
+from metassay.reporting.ranking_page import ranking_files, ranking_page
 from metassay.settings import names_of, takes
 from metassay.store.run import RunFolder
 from metassay.workflows.rank_analyses import ANALYSES, analyse

@@ -21,8 +21,9 @@ from metassay.reporting.html import rendered_assay
 from metassay.reporting.joined_page import QUESTIONS, joined_page
 from metassay.reporting.judge_page import judge_page
 from metassay.reporting.pages import Page, Rendered, paper_files, rendered
+from metassay.reporting.ranking_page import ranking_page
 from metassay.reporting.reasons import with_reasons
-from metassay.reporting.score_pages import aggregation_page, ranking_page, score_page
+from metassay.reporting.score_pages import aggregation_page, score_page
 from metassay.store.parts import write_bytes
 from metassay.store.run import TIMINGS, RunFolder, read_manifest
 from metassay.workflows.run_files import (

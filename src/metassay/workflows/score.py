@@ -249,11 +249,15 @@ class AlignResult(Result):
 
 
 def align(
-    dataset: Dataset | Source, *, characters: bool = False, normalize: str | None = None
+    dataset: Dataset | Source,
+    *,
+    characters: bool = False,
+    normalize: str | None = None,
+    out: str | Path | None = None,
 ) -> AlignResult:
     """Align each output with its reference, word by word (or character by character), by the fewest edits.
 
-    Of several references the one with the fewest edits counts.
+    Of several references the one with the fewest edits counts. `out` is a folder for the table and the JSON.
 
     >>> rows = [{"seg_id": 1, "system": "a", "hyp": "the fox ran off", "ref": "the red fox ran away"}]
     >>> align(rows).to_frame()["kind"].to_list()
@@ -262,6 +266,9 @@ def align(
     data = prepared(as_dataset(dataset), normalize=normalize, keep_references=True)
     if "references" not in data.outputs.columns or data.kind.ranked:
         raise InputError("to align outputs takes references.")
+    asked = {"characters": characters, "normalize": normalize}
+    identity = {"command": "align", "configuration": asked, "input": data.content_hash}
+    run = None if out is None else RunFolder.open(out, identity, data=data.marks)
     found: dict[str, dict[str, Alignment]] = {system: {} for system in data.systems}
     texts = data.outputs.select("item", "system", "output", "references")
     place = {item: number for number, item in enumerate(sorted_ids(data.items))}
@@ -270,7 +277,12 @@ def align(
         found[system][item] = min(
             (with_fewest_edits(side, sides[0]) for side in sides[1:]), key=lambda each: each.edits
         )
-    return AlignResult(found)
+    result = AlignResult(found)
+    if run is not None:
+        run.finish(
+            {"results/align.json": result.to_dict(), "results/align.csv": result.to_frame().write_csv()}
+        )
+    return result
 
 
 def _tokens(text: str, *, characters: bool) -> list[str]:

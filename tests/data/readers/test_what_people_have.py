@@ -226,7 +226,20 @@ def test_a_tab_parts_a_tsv_whatever_its_names_hold(tmp_path) -> None:
 )
 def test_decimal_commas_become_points(tmp_path, cells, read_as) -> None:
     (tmp_path / "x.csv").write_text("seg_id;mqm\n" + "".join(f"{n};{c}\n" for n, c in enumerate(cells)))
-    assert read_table(str(tmp_path / "x.csv"))["mqm"].to_list() == read_as
+    notes: list[str] = []
+    assert read_table(str(tmp_path / "x.csv"), notes=notes)["mqm"].to_list() == read_as
+    (note,) = notes
+    assert note.endswith("x.csv: numbers with a decimal comma were read as with a point: mqm.")
+
+
+def test_numbers_that_were_read_with_a_point_are_told_of(tmp_path) -> None:
+    (tmp_path / "texts.csv").write_text("seg_id;system;hyp;ref;mqm\n1;a;x;y;-1,5\n2;a;x;y;0,0\n")
+    (tmp_path / "more.csv").write_text("seg_id;system;len\n1;a;2,5\n2;a;3,5\n")
+    said = "numbers with a decimal comma were read as with a point: "
+    found = metassay.read(tmp_path / "texts.csv", task="mt", join=tmp_path / "more.csv")
+    assert [note.split(": ", 1)[1] for note in found.notes if said in note] == [f"{said}mqm.", f"{said}len."]
+    told = metassay.read(ROWS, task="mt").notes
+    assert not any(said in note for note in told)
 
 
 def test_commas_that_may_part_thousands_are_left_to_be_refused(tmp_path) -> None:

@@ -342,3 +342,78 @@ def test_williams_p_is_small_for_the_better_metric() -> None:
     assert comparison["a"] == "good"
     assert comparison["p"] < 0.01
     assert comparison["p_two_sided"] == pytest.approx(2 * comparison["p"])
+
+
+@pytest.mark.parametrize("method", ["normal", "permutation", "mtme"])
+def test_spa_is_what_the_p_values_of_all_pairs_differ_by(method: str) -> None:
+    table = make_table(seed=3)
+    table.metrics["m1"][2, :9] = np.nan
+    (ranking,) = rank_cubes([table], human="mqm", procedure=replace(FEW, test="none", method=method))
+    content = ranking.to_dict()
+    values = {row["metric"]: row["value"] for row in content["metrics"]}
+    found = content["preferences"]
+    means = dict(zip(table.systems, table.human["mqm"].mean(axis=1)))
+    assert found["systems"] == sorted(means, key=means.__getitem__, reverse=True)
+    for row in found["rows"]:
+        apart = np.abs(np.array(row["human"]) - np.array(row["own"]))
+        assert len(apart) == SYSTEMS * (SYSTEMS - 1) // 2
+        assert 1 - apart.mean() == pytest.approx(values[row["metric"]], abs=1e-4)
+    by_people = np.array(next(row for row in found["rows"] if row["metric"] == "m0")["human"])
+    assert (by_people <= 0.55).all()  # in their own order, but for the error of draws
+    assert by_people[SYSTEMS - 2] == by_people.min()  # the best system and the last are furthest apart
+
+
+def test_preferences_follow_a_metric_that_reverses_people() -> None:
+    table = make_table()
+    table.metrics["m0"][:] = -table.human["mqm"]
+    (ranking,) = rank_cubes([table], human="mqm", procedure=replace(FEW, test="none"))
+    row = next(row for row in ranking.to_dict()["preferences"]["rows"] if row["metric"] == "m0")
+    assert np.array(row["own"]) == pytest.approx(1 - np.array(row["human"]), abs=0.01)
+
+
+def test_no_preferences_of_contexts_of_many_systems_or_of_other_meta_metrics() -> None:
+    rng = np.random.default_rng(0)
+    names = tuple(f"s{k:02}" for k in range(21))
+    human = rng.normal(size=(21, 25))
+    wide = Cube("all", names, tuple(map(str, range(25))), {"mqm": human}, {"m": human + 1})
+    (ranking,) = rank_cubes([wide], human="mqm", procedure=replace(FEW, test="none"))
+    assert "preferences" not in ranking.to_dict()
+    options = {"human": "mqm", "meta": "spa,pa", "contexts": ["doc_id"], "minimum_segments": 3}
+    for one in rank_cubes([make_table()], **options, procedure=replace(FEW, test="none")):
+        assert ("preferences" in one.to_dict()) == (str(one.meta) == "spa" and one.context == "global")
+
+
+def test_on_fewer_segments() -> None:
+    table = make_table()
+    (ranking,) = rank_cubes([table], human="mqm", procedure=replace(FEW, test="none"))
+    content = ranking.to_dict()
+    values = {row["metric"]: row["value"] for row in content["metrics"]}
+    rows = content["downsampled"]
+    assert {row["segments"] for row in rows} == {2, 3, 6, 12, 18, 24, 30}
+    assert {row["metric"] for row in rows} == {"m0", "m1", "m2", "constant"}
+    for row in rows:
+        assert row["low"] <= row["median"] <= row["high"]
+        assert (row["first"] is None) == (row["metric"] == "constant")
+        if row["segments"] == SEGMENTS:
+            assert row["median"] == row["low"] == row["high"] == pytest.approx(values[row["metric"]])
+            assert row["first"] in {None, float(row["metric"] == "m0")}
+    for size in (2, 3, 6, 12, 18, 24, 30):
+        assert sum(row["first"] or 0 for row in rows if row["segments"] == size) == pytest.approx(1)
+    (again,) = rank_cubes([make_table()], human="mqm", procedure=replace(FEW, test="none", workers=2))
+    assert again.to_dict()["downsampled"] == rows
+
+
+def test_on_subsets_of_all_but_one_segment_values_are_among_those_of_all_such_subsets() -> None:
+    table = make_table()
+    few = table.within(np.arange(SEGMENTS) < 10)
+    (ranking,) = rank_cubes([few], human="mqm", procedure=replace(FEW, test="none"))
+    every = [
+        soft_pairwise_accuracy(*(np.delete(own, out, axis=1)[:, :8] for own in (human, few.metrics["m1"])))
+        for human in [few.human["mqm"]]
+        for out in ([a, b] for a in range(10) for b in range(a))
+    ]
+    found = next(
+        row for row in ranking.to_dict()["downsampled"] if (row["metric"], row["segments"]) == ("m1", 8)
+    )
+    assert min(every) - 1e-9 <= found["low"] <= found["high"] <= max(every) + 1e-9
+    assert found["median"] == pytest.approx(np.median(every), abs=0.02)

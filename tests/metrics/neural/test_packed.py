@@ -19,7 +19,7 @@ MORE = [" ".join(["birds", "the", "<pad>", "cat", "red"][i % 5] for i in range(n
 
 
 def packs(network, torch) -> None:
-    """What happens by itself in half precision on a GPU."""
+    """What happens by itself on a GPU."""
     from metassay.metrics.neural.packed import PackedEncoder
 
     assert not network.batches.packs
@@ -135,8 +135,8 @@ def test_an_error_of_the_tokenizer_made_ahead_is_raised() -> None:
         list(tokenised(broken, ["a", "longest", *["b"] * MOST_TEXTS], ahead=True))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_packed_states_of_rembert_are_those_of_transformers(torch, transformers, dtype) -> None:
+@pytest.mark.parametrize(("dtype", "split"), [("float32", False), ("float32", True), ("bfloat16", False)])
+def test_packed_states_of_rembert_are_those_of_transformers(torch, transformers, dtype, split) -> None:
     from metassay.metrics.neural.encoder import Batches
     from metassay.metrics.neural.packed import PackedEncoder
     from metassay.metrics.neural.tokens import Tokens, packed
@@ -157,12 +157,39 @@ def test_packed_states_of_rembert_are_those_of_transformers(torch, transformers,
     kinds = Tokens(rng.integers(0, 2, len(texts.ids)), texts.offsets)
     moved = Batches(device="cpu").moved
     with torch.inference_mode():
-        states = PackedEncoder(model)(packed(texts, np.arange(5), 0, moved, kinds)).float()
+        states = PackedEncoder(model, split=split)(packed(texts, np.arange(5), 0, moved, kinds)).float()
         for text in range(5):
             ids, own = (torch.from_numpy(part[text])[None] for part in (texts, kinds))
             alone = model(input_ids=ids, token_type_ids=own).last_hidden_state[0].float()
             here = states[texts.offsets[text] : texts.offsets[text + 1]]
             assert here.numpy() == pytest.approx(alone.numpy(), abs=1e-5 if dtype == "float32" else 0.06)
+
+
+def test_products_of_halves_are_those_of_float64(torch) -> None:
+    """TF32 as a GPU reads it, all bits after the upper ten dropped, is imitated on both operands."""
+    from metassay.metrics.neural.products import UPPER, halves, split_linear, split_weights
+
+    generator = torch.Generator().manual_seed(0)
+    states, weight = (torch.randn((40, 1024), generator=generator) for _ in range(2))
+    upper, lower = halves(states)
+    assert torch.equal(upper.double() + lower.double(), states.double())
+    assert not (upper.view(torch.int32) & ~UPPER).any()
+    assert (lower.abs() < states.abs() * 2.0**-10).all()
+    exact = states.double() @ weight.double().T + 3
+    size = exact.abs().max()
+
+    def off(found) -> float:
+        return float((found - exact).abs().max() / size)
+
+    def read(tensor):
+        return halves(tensor)[0]
+
+    bias = torch.full((40,), 3.0)
+    above, below, bias = split_weights(weight, bias)
+    assert off(split_linear(states, above, below, bias)) < 2e-6
+    three = read(lower) @ above.T + upper @ read(below).T + upper @ above.T + bias
+    assert off(three) < 2e-6
+    assert off(upper @ above.T + bias) > 1e-4  # one product in TF32 alone
 
 
 ON_CPU = """

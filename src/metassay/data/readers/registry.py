@@ -106,9 +106,12 @@ def _told(read: Callable[[str], samples.Told]) -> Callable[[str, How], list[RawT
     return tables
 
 
-def _table(path: str, how: How) -> pl.DataFrame:
-    frame = read_table(path, quoting=how.quoting)
-    return mqm_ratings.segment_scores(frame, file=path) if mqm_ratings.is_ratings(frame) else frame
+def _table(path: str, how: How) -> list[RawTable]:
+    notes: list[str] = []
+    frame = read_table(path, quoting=how.quoting, notes=notes)
+    if mqm_ratings.is_ratings(frame):
+        frame = mqm_ratings.segment_scores(frame, file=path)
+    return [RawTable(path, frame, None, tuple(notes))]
 
 
 FORMATS: tuple[Format, ...] = (
@@ -223,14 +226,13 @@ def raw_tables(source: Any, how: How) -> list[RawTable]:
     return [table for path in paths_of(source) for table in _tables_at(path, how)]
 
 
-def joined_table(path: str, how: How) -> pl.DataFrame:
+def joined_table(path: str, how: How) -> RawTable:
     """A table to be joined; in `.tsv` files of raters quotation marks stand alone, so they quote nothing."""
-    tables = _tables_at(
-        path, replace(how, quoting="none" if path.endswith(".tsv") else how.quoting, task=None)
-    )
+    quoting = "none" if path.endswith(".tsv") else how.quoting
+    tables = _tables_at(path, replace(how, quoting=quoting, task=None))
     if len(tables) != 1:
         raise InputError(f"{len(tables)} tables stand here; one can be joined.", place=Place(path))
-    return tables[0].frame
+    return tables[0]
 
 
 def paths_of(source: Any) -> list[str]:
@@ -258,7 +260,7 @@ def _tables_at(path: str, how: How) -> list[RawTable]:
         return _folder(path, formats, how)
     if how.task == ranking.TASK.name:
         return [RawTable(path, trec.read_run(path), ranking.TASK.name)]
-    return [RawTable(path, _table(path, how))]
+    return _table(path, how)
 
 
 def _folder(path: str, formats: Sequence[Format], how: How) -> list[RawTable]:
@@ -279,7 +281,9 @@ def _standard_input(how: How) -> RawTable:
     if trec.looks_like_run(opening_lines(content)):
         text = checked_text(content, STANDARD_INPUT)
         return RawTable(STANDARD_INPUT, trec.parse_run(text, STANDARD_INPUT), ranking.TASK.name)
-    return RawTable(STANDARD_INPUT, parse_table(content, "-", quoting=how.quoting))
+    notes: list[str] = []
+    table = parse_table(content, "-", quoting=how.quoting, notes=notes)
+    return RawTable(STANDARD_INPUT, table, None, tuple(notes))
 
 
 def as_frame(source: Any) -> pl.DataFrame | None:

@@ -39,15 +39,18 @@ _REFUSALS = (OSError, ValueError, TypeError, KeyError, NotImplementedError, Over
 """What Arrow's Python side raises beside its own errors."""
 
 
-def read_table(path: str, *, quoting: str = "minimal") -> pl.DataFrame:
+def read_table(path: str, *, quoting: str = "minimal", notes: list[str] | None = None) -> pl.DataFrame:
     """The table in a CSV, TSV, JSON, Parquet (each also gzip or zstd) or Excel file, or from `-`.
 
-    The format follows from the name; for standard input and other names, from the first bytes.
+    The format follows from the name; for standard input and other names, from the first bytes. What was
+    read otherwise than it is written is added to `notes`.
     """
-    return parse_table(read_bytes(path), path, quoting=quoting)
+    return parse_table(read_bytes(path), path, quoting=quoting, notes=notes)
 
 
-def parse_table(content: bytes, path: str, *, quoting: str = "minimal") -> pl.DataFrame:
+def parse_table(
+    content: bytes, path: str, *, quoting: str = "minimal", notes: list[str] | None = None
+) -> pl.DataFrame:
     """The table that `content`, decompressed, is; `path` is where it comes from."""
     name = "standard input" if path == "-" else path
     kind = ending(path)
@@ -56,7 +59,7 @@ def parse_table(content: bytes, path: str, *, quoting: str = "minimal") -> pl.Da
     elif kind in EXCEL:
         frame = parse_excel(content, file=name)
     else:
-        frame = _parser(kind)(checked_text(content, name), name, quoting)
+        frame = _parser(kind, [] if notes is None else notes)(checked_text(content, name), name, quoting)
     if not frame.columns:
         raise InputError("the table has no columns.", place=Place(file=name))
     return frame
@@ -68,14 +71,15 @@ def is_table(path: Path) -> bool:
     return kind in ENDINGS or (kind == ".json" and "".join(opening(str(path))[:1]).startswith("["))
 
 
-def _parser(kind: str) -> Callable[[str, str, str], pl.DataFrame]:
+def _parser(kind: str, notes: list[str]) -> Callable[[str, str, str], pl.DataFrame]:
     def parse(text: str, file: str, quoting: str) -> pl.DataFrame:
         if kind in JSON_LINES or (kind not in DELIMITERS and text.lstrip().startswith("{")):
             return parse_json_lines(text, file=file)
         if kind == ".json" or (kind not in ENDINGS and re.match(r"\s*\[\s*\{", text)):
             return parse_json_array(text, file=file)
         delimiter, text = _separated(text, DELIMITERS.get(kind))
-        return parse_delimited(text, delimiter=delimiter, quoting=quoting, file=file)
+        table = parse_delimited(text, delimiter=delimiter, quoting=quoting, file=file)
+        return _with_points(table, file, notes) if delimiter == ";" else table
 
     return parse
 
@@ -120,11 +124,10 @@ def parse_delimited(text: str, *, delimiter: str, quoting: str, file: str) -> pl
     _check_header(header, file)
     if table.height == 1:
         raise _without_rows(file)
-    table = table.slice(1).rename(dict(zip(table.columns, header)))
-    return _with_points(table) if delimiter == ";" else table
+    return table.slice(1).rename(dict(zip(table.columns, header)))
 
 
-def _with_points(table: pl.DataFrame) -> pl.DataFrame:
+def _with_points(table: pl.DataFrame, file: str, notes: list[str]) -> pl.DataFrame:
     """The table with a point in numbers that have a comma: columns in which every filled cell is a number.
 
     Where every comma could part thousands as well (`1,234`), the column stays as it is, and as scores is
@@ -138,6 +141,8 @@ def _with_points(table: pl.DataFrame) -> pl.DataFrame:
         and cells.str.contains(number).all()
         and (cells.str.contains(",") & ~cells.str.contains(_THOUSANDS)).any()
     ]
+    if told:
+        notes.append(f"{file}: numbers with a decimal comma were read as with a point: {', '.join(told)}.")
     return table.with_columns(pl.col(told).str.replace(",", ".", literal=True))
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from metassay.data.cube import Cube
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.stats.arrays import plain
+from metassay.stats.bootstrap import few_clusters_stretch
 from metassay.stats.random import hashed
 from metassay.stats.resampling import (
     FromStatistics,
@@ -42,7 +43,7 @@ class SystemScore:
     scores: Mapping[str, float]
     errors: Mapping[str, float]
     """Standard errors by a bootstrap over segments: of corpus and segment scores on as many segments as there
-    are, of the bootstrap on its own resamples."""
+    are, of the bootstrap on its own resamples; NaN for a single segment."""
 
     def to_dict(self) -> dict[str, Any]:
         """One entry of `systems`."""
@@ -109,10 +110,11 @@ def _scores(
         "segment": from_mean_statistics(mean_statistics(segments).sum(axis=1)),
         "bootstrap": bootstrap.mean(axis=1),
     }
+    known = 1.0 if count > 1 else np.nan  # resamples of a single segment do not vary, which tells nothing
     errors = {
-        "corpus": corpus_draws.std(axis=1, ddof=1),
-        "segment": segment_draws.std(axis=1, ddof=1),
-        "bootstrap": bootstrap.std(axis=1, ddof=1),
+        "corpus": corpus_draws.std(axis=1, ddof=1) * known,
+        "segment": segment_draws.std(axis=1, ddof=1) * known,
+        "bootstrap": bootstrap.std(axis=1, ddof=1) * known,
     }
     return [
         ({k: float(v[i]) for k, v in scores.items()}, {k: float(v[i]) for k, v in errors.items()})
@@ -150,14 +152,20 @@ def score_intervals(
 ) -> tuple[Scores, Scores]:
     """95 % intervals of the score of each system, by percentiles over resampled segments.
 
-    Statistics are [systems, segments, s], NaN where a system has no (defined) score.
+    They are stretched about the score as few segments ask for, t / z · √(n / (n - 1)) (Hesterberg, 2015); of
+    a single segment there is none. Statistics are [systems, segments, s], NaN where a system has no (defined)
+    score.
     """
     ends = np.full((2, len(statistics)), np.nan)
     for rows, columns in _same_segments(~np.isnan(statistics[..., 0])):
         rng = resampling.stream(group, "interval", len(columns))
-        chosen = statistics[np.ix_(rows, columns)]
+        chosen, count = statistics[np.ix_(rows, columns)], len(columns)
+        if count == 1:
+            continue
         draws = bootstrap_scores(chosen, from_statistics, rng, draws=resampling.resamples)
-        ends[:, rows] = np.quantile(draws, [0.025, 0.975], axis=1)
+        score = from_statistics(chosen.sum(axis=1))
+        stretch = few_clusters_stretch(np.array(count)) * np.sqrt(count / (count - 1))
+        ends[:, rows] = score + (np.quantile(draws, [0.025, 0.975], axis=1) - score) * stretch
     return ends[0], ends[1]
 
 

@@ -34,9 +34,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from metassay.meta.people.intervals import bootstrap_values, percentile_interval
+from metassay.meta.people.intervals import bootstrap_values, percentile_interval, subsampled_values
 from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure
 from metassay.meta.people.meta_metrics.base import pair_differences
+from metassay.meta.people.rated import Rated
 from metassay.meta.people.significance import ALPHA, best_first, cluster_ranks, metric_differences
 from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.correlation import system_agreement
@@ -239,5 +240,76 @@ def stability_over_segments(
             {"segments": size, "metric": m, "low": float(low[m]), "high": float(high[m])}
             for m in range(len(judged.metrics))
             if not np.isnan(low[m])
+        ]
+    return rows
+
+
+READABLE = 20
+"""Systems up to which the preferences of every pair are kept, to be drawn."""
+SUBSETS = 100
+"""Random subsets of the segments for each of their numbers."""
+FEW = 10
+"""Segments that are worth making fewer."""
+
+
+def preferences(data: Rated, meta: MetaMetric, procedure: Procedure) -> dict[str, Any] | None:
+    """The p-values behind a meta-metric that compares pairs of systems; None where it has none.
+
+    `systems` are in the order of people, best first. For each metric `human` and `own` are the p-values that
+    the first system of each pair i < j is better by chance alone, on the segments the metric has: 0 the first
+    is surely better, 1 the second. Not with more than `READABLE` systems, nor where pairs have gaps.
+    """
+    systems = len(data.cube.systems)
+    if data.pairwise or not 3 <= systems <= READABLE:
+        return None
+    order = np.argsort(-data.human.mean(axis=1), kind="stable")
+    first, second = np.triu_indices(systems, 1)
+    rows = []
+    for metrics, segments in data.patterns():
+        kept = metrics[metrics < len(data.ranked)]
+        if not segments.any() or not len(kept):
+            continue
+        found = meta.pair_preferences(data.judged(kept, segments), procedure)
+        if found is None:
+            return None
+        square = np.zeros((len(found), systems, systems))
+        square[:, first, second], square[:, second, first] = found, 1.0 - found
+        human, *own = np.round(square[:, order[first], order[second]], 4).tolist()
+        rows += [{"metric": data.names[m], "human": human, "own": p} for m, p in zip(kept, own)]
+    return {"systems": [data.cube.systems[k] for k in order], "rows": rows} if rows else None
+
+
+def downsampled(data: Rated, meta: MetaMetric, procedure: Procedure) -> list[dict[str, Any]]:
+    """Each metric's value on random subsets of the segments that all have: median, 95 % range, times first.
+
+    `first` is the share of subsets on which no other metric has a higher value. The baseline that never
+    differs is beside them, since SPA falls for it as segments grow in number.
+    """
+    segments = np.asarray(data.complete[data.ranked].all(axis=0))
+    total, count = int(segments.sum()), len(data.ranked)
+    if data.pairwise or total < FEW or count < 2:
+        return []
+    judged = data.judged(np.arange(count + 1), segments)
+    stream: dict[str, Any] = {
+        "seed": procedure.seed,
+        "stream": procedure.stream,
+        "workers": procedure.workers,
+    }
+    rows: list[dict[str, Any]] = []
+    for size in sorted({max(2, round(share * total)) for share in SHARES_OF_SEGMENTS}):
+        values = (
+            subsampled_values(meta, judged, segments=size, draws=SUBSETS, **stream)
+            if size < total
+            else meta.values(judged, procedure)[:, None]
+        )
+        if values is None:
+            return []
+        low, high = percentile_interval(values)
+        best = (values[:count] >= np.fmax.reduce(values[:count], axis=0)).mean(axis=1)
+        rows += [
+            {"segments": size, "metric": data.names[m], "median": float(np.median(values[m]))}
+            | {"low": float(low[m]), "high": float(high[m]), "first": float(best[m]) if m < count else None}
+            for m in range(count + 1)
+            if not np.isnan(values[m]).any()
         ]
     return rows

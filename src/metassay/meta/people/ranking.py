@@ -10,6 +10,7 @@ from typing import Any
 from metassay.data.cube import Cube
 from metassay.data.rated import RatedPart, rated_parts
 from metassay.errors import InputError
+from metassay.meta.people.analyses import downsampled, preferences
 from metassay.meta.people.intervals import drawn_if_poor, values_with_intervals
 from metassay.meta.people.meta_metrics import Differences, MetaMetric, Procedure, parse_meta
 from metassay.meta.people.rated import BASELINES, GLOBAL, Rated, rated_beside
@@ -55,6 +56,10 @@ class Ranking:
     """One-sided p-values of the test that answers for the other kind of systems, where there are enough."""
     drawn: bool = False
     """Whether the meta-metric has p-values inside, by `method`."""
+    preferences: dict[str, Any] | None = None
+    """The p-values of every pair of systems, by people and by each metric."""
+    downsampled: Sequence[dict[str, Any]] = ()
+    """Values on fewer segments."""
 
     @property
     def order(self) -> list[int]:
@@ -91,6 +96,10 @@ class Ranking:
             )
             for row in found["comparisons"]:
                 row[own], row[other] = row["p"], plain(self.other[place[row["a"]], place[row["b"]]])
+        if self.preferences is not None:
+            found["preferences"] = self.preferences
+        if self.downsampled:
+            found["downsampled"] = list(self.downsampled)
         return found
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -202,6 +211,7 @@ def rank_data(
     values, low, high = values_with_intervals(data, meta, procedure, equal_segments)
     differences = all_differences(data, meta, procedure)
     one_sided, two_sided = all_p_values(data, procedure, values, differences)
+    whole = context == GLOBAL
     return Ranking(
         dataset=data.cube.dataset,
         meta=meta,
@@ -220,6 +230,8 @@ def rank_data(
         method=procedure.method,
         other=other_p_values(data, meta, procedure, values),
         drawn=drawn,
+        preferences=preferences(data, meta, procedure) if whole else None,
+        downsampled=downsampled(data, meta, procedure) if whole else (),
     )
 
 

@@ -22,7 +22,7 @@ DTYPES = ("float32", "bfloat16", "float16")
 BUDGETS = {"cpu": 4_096, "cuda": 65_536}
 """Tokens in a batch, padding included."""
 PACKED_BUDGET = 131_072
-"""Tokens in a batch without padding, in half precision on a GPU."""
+"""Tokens in a batch without padding, on a GPU."""
 IGNORED = ("pooler.", "position_ids", "token_type_ids")
 """Parts of a checkpoint that may be there or not without changing a score."""
 

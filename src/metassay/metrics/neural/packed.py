@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metassay.metrics.neural.encoder import compiled
+from metassay.metrics.neural.products import split_linear, split_weights, splits
 from metassay.metrics.neural.tokens import TokenBatch, Tokens, packed
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
 PACKABLE = {"bert", "roberta", "xlm-roberta", "rembert"}
 """Architectures whose layers are attention, sum, norm, feed-forward, sum, norm."""
@@ -30,76 +31,72 @@ SHORT = 128
 Attention = Callable[["Tensor", TokenBatch], "Tensor"]
 
 
+Weights = tuple[Any, ...]
+
+
 @dataclass(frozen=True)
 class _Layer:
     """The weights of one layer; those of queries, keys and values as one matrix."""
 
-    inward: tuple[Tensor, Tensor]
-    outward: nn.Linear
-    norm: nn.LayerNorm
-    wide: nn.Linear
-    narrow: nn.Linear
-    last_norm: nn.LayerNorm
+    inward: Weights
+    after: tuple[Weights, ...]
+    """Of what follows attention: outward, norm, wide, narrow, last norm."""
 
     @classmethod
-    def of(cls, layer: Any) -> _Layer:
-        """Those of a layer of transformers."""
+    def of(cls, layer: Any, prepared: Callable[[Tensor, Tensor], Weights]) -> _Layer:
+        """Those of a layer of transformers, matrices as the product takes them."""
         import torch
 
-        own = layer.attention.self
+        own, output = layer.attention.self, layer.attention.output
         parts = (own.query, own.key, own.value)
         inward = torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
-        output = layer.attention.output
-        return cls(
-            (inward[0].detach(), inward[1].detach()),
-            output.dense,
-            output.LayerNorm,
-            layer.intermediate.dense,
-            layer.output.dense,
-            layer.output.LayerNorm,
-        )
-
-    @property
-    def after(self) -> tuple[Any, ...]:
-        """What follows attention, as `_after` takes it."""
-        parts = (self.outward, self.norm, self.wide, self.narrow, self.last_norm)
-        return tuple(tensor for part in parts for tensor in (part.weight, part.bias))
+        matrices = [
+            prepared(part.weight, part.bias)
+            for part in (output.dense, layer.intermediate.dense, layer.output.dense)
+        ]
+        norms = [(norm.weight, norm.bias) for norm in (output.LayerNorm, layer.output.LayerNorm)]
+        after = (matrices[0], norms[0], matrices[1], matrices[2], norms[1])
+        return cls(prepared(inward[0].detach(), inward[1].detach()), after)
 
 
 class PackedEncoder:
     """The layers of a transformer of transformers', run over texts end to end."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, *, split: bool = False) -> None:
+        from torch.nn.functional import linear
+
         config = model.config
         self.model = model
         self.heads = int(config.num_attention_heads)
         self.padding = int(config.pad_token_id) if config.model_type in COUNTED else None
-        self.layers = [_Layer.of(layer) for layer in model.encoder.layer]
+        weight = next(model.parameters())
+        self.product: Callable[..., Tensor] = split_linear if split else linear
+        prepared = split_weights if split else _as_they_are
+        self.layers = [_Layer.of(layer, prepared) for layer in model.encoder.layer]
         self.attend: Attention = by_length
-        weight = self.layers[0].inward[0] if self.layers else None
-        if weight is not None and weight.is_cuda:
-            size = weight.shape[1] // self.heads
+        if weight.is_cuda and not split and self.layers:
+            size = int(config.hidden_size) // self.heads
             self.attend = among_short(weight, size, flash(weight, size) or by_length)
-        self._after = _after_attention(model)
+        self._after = _after_attention(model, self.product)
 
     @classmethod
     def suiting(cls, model: Any) -> PackedEncoder | None:
-        """The packed form of a model in half precision on a GPU; None for others, which pad their texts."""
+        """The packed form of a model on a GPU; None for others, which pad their texts."""
         weight = next(model.parameters())
-        if not weight.is_cuda or weight.element_size() != 2 or not packable(model):
+        if not weight.is_cuda or not packable(model):
             return None
-        return cls(model)
+        half = weight.element_size() == 2
+        return cls(model, split=not half) if half or splits(weight) else None
 
     def __call__(self, batch: TokenBatch, see: Callable[[int, Tensor], None] | None = None) -> Tensor:
         """The last states [tokens, hidden]; `see(k, states)` gets hidden state k = 0 … L once it exists."""
         import torch
-        from torch.nn.functional import linear
 
         states = self._embedded(batch)
         for k, layer in enumerate(self.layers):
             if see is not None:
                 see(k, states)
-            projected = linear(states, *layer.inward).view(len(states), 3, self.heads, -1)
+            projected = self.product(states, *layer.inward).view(len(states), 3, self.heads, -1)
             attended = self.attend(projected, batch).reshape(len(states), -1)
             del projected
             states = self._after(states, attended, *layer.after)
@@ -219,26 +216,30 @@ def _fits(attend: Attention, weight: Tensor, size: int) -> bool:
         return False
 
 
-def _after_attention(model: Any) -> Callable[..., Tensor]:
+def _as_they_are(weight: Tensor, bias: Tensor) -> Weights:
+    return weight, bias
+
+
+def _after_attention(model: Any, product: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The rest of a layer: project, add, normalise, widen, activate, narrow, add, normalise.
 
     With METASSAY_COMPILE=1 compiled once for all layers and any number of tokens, which fuses sums, norms and
-    activations.
+    activations; not in float32, where products switch a setting of torch.
     """
-    from torch.nn.functional import gelu, layer_norm, linear
+    from torch.nn.functional import gelu, layer_norm
 
     epsilon = float(model.config.layer_norm_eps)
     named = model.config.hidden_act
     activate = gelu if named == "gelu" else model.encoder.layer[0].intermediate.intermediate_act_fn
 
-    def after(states: Tensor, attended: Tensor, *weights: Tensor) -> Tensor:
-        out_w, out_b, norm_w, norm_b, wide_w, wide_b, narrow_w, narrow_b, last_w, last_b = weights
+    def after(states: Tensor, attended: Tensor, *weights: Weights) -> Tensor:
+        outward, norm, wide, narrow, last = weights
         shape = (states.shape[-1],)
-        between = layer_norm(linear(attended, out_w, out_b) + states, shape, norm_w, norm_b, epsilon)
-        wide = activate(linear(between, wide_w, wide_b))
-        return layer_norm(linear(wide, narrow_w, narrow_b) + between, shape, last_w, last_b, epsilon)
+        between = layer_norm(product(attended, *outward) + states, shape, norm[0], norm[1], epsilon)
+        widened = activate(product(between, *wide))
+        return layer_norm(product(widened, *narrow) + between, shape, last[0], last[1], epsilon)
 
-    if os.environ.get("METASSAY_COMPILE") != "1":
+    if os.environ.get("METASSAY_COMPILE") != "1" or product is split_linear:
         return after
     return compiled(after)
 

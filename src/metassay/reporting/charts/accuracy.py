@@ -1,11 +1,11 @@
-"""Accuracy over contexts, or by difficulty: one line per metric, with intervals; sentinels in grey."""
+"""Accuracy over contexts, by difficulty or by cost, agreement by segments: metrics with their intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metassay.reporting.charts.theme import SHAPES, SLOTS, Spec, chart, in_order, label_room
+from metassay.reporting.charts.theme import SHAPES, SLOTS, Spec, chart, in_lines, in_order, label_room
 from metassay.reporting.findings import Column, Estimate, Findings
 
 DODGE_UP_TO = 80
@@ -67,6 +67,85 @@ def difficulty_chart(findings: Findings, rows: Sequence[Estimate], people: Mappi
     )
 
 
+def downsampled_chart(rows: Sequence[Mapping[str, Any]], meta: str, order: Sequence[str]) -> Spec:
+    """A meta-metric by the number of segments: medians over random subsets, with the range of 95 % of them.
+
+    `order` are the metrics, best first, and so the colours; rows of others are baselines, in grey.
+    """
+    slots = {name: min(place, SLOTS) for place, name in enumerate(order)}
+    values = [
+        {**row, "slot": slots.get(row["metric"], SLOTS), "sentinel": row["metric"] not in slots}
+        | {"share": row["segments"], "accuracy": row["median"]}
+        for row in rows
+    ]
+    sizes = sorted({row["segments"] for row in rows})
+    x = {
+        "field": "share",
+        "type": "quantitative",
+        "scale": {"type": "log", "nice": False, "domain": [sizes[0], sizes[-1]]},
+        "axis": {"format": ",d", "title": "segments (logarithmic)", "grid": False, "values": sizes},
+    }
+    ends = [row[end] for row in values if not row["sentinel"] for end in ("low", "high")]
+    frame = {"zero": False, "nice": False, "domain": [min(ends) - 0.01, max(ends) + 0.01]}
+    y = {
+        "field": "accuracy",
+        "type": "quantitative",
+        "scale": frame,
+        "axis": {"title": meta, "domain": False},
+    }
+    layers = _metric_layers(x, y, {}, dodged=False, metrics=len(slots))
+    told = {"accuracy": f"median {meta}", "low": "95 % from", "high": "to"}
+    layers[-1]["encoding"]["tooltip"] = [
+        {"field": "metric", "type": "nominal", "title": "metric"},
+        {"field": "share", "type": "quantitative", "format": ",", "title": "segments"},
+        *({"field": n, "type": "quantitative", "format": ".3f", "title": title} for n, title in told.items()),
+    ]
+    return chart(
+        f"{meta} of {len(slots)} metrics on fewer segments.",
+        height=320,
+        usermeta={"slots": slots},
+        data={"values": values},
+        layer=[_sentinel_lines(x, y), *layers],
+    )
+
+
+def pareto_chart(findings: Findings, classes: Mapping[str, str], kept: Sequence[str]) -> Spec:
+    """Accuracy by class of cost, from metrics to their `classes`; a line through those `kept`."""
+    order = list(dict.fromkeys(classes.values()))
+    members = {each: [name for name in findings.metrics if classes.get(name) == each] for each in order}
+    most = max(map(len, members.values()))
+    rows = [
+        _row(findings, findings.overall[name])
+        | {"context": each, "kept": name in kept, "place": str(most - len(own) + 2 * n)}
+        for each, own in members.items()
+        for n, name in enumerate(own)
+    ]
+    low, high = _range([findings.overall[name] for name in classes])
+    x = {**in_order("context", order), "axis": {"title": "what using it takes", "ticks": False}}
+    y = _y_axis(low, high)
+    offset = {"xOffset": in_order("place", [str(n) for n in range(2 * most - 1)])}
+    frontier = {"transform": [{"filter": "datum.kept"}], "encoding": {"x": x, "y": y, **offset}}
+    ink: Spec = {"stroke": {"expr": "ink"}, "aria": False}
+    named: Spec = {
+        "dy": {"expr": "-14 - 12 * ceil(length(datum.metric) / 16)"},
+        "text": {"expr": f"width < 480 ? '' : {in_lines('datum.metric', '16')}"},
+    }
+    text = {"type": "text", "baseline": "top", "lineHeight": 12, "fontWeight": "bold", "aria": False}
+    return chart(
+        f"Accuracy of {len(rows)} metrics by what using them takes.",
+        height=320,
+        padding={"left": 5, "right": 5, "bottom": 5, "top": 44},  # names stand above the frame
+        usermeta={"labels": label_room(order), "slots": {row["metric"]: row["slot"] for row in rows}},
+        data={"values": rows},
+        layer=[
+            {**frontier, "mark": {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.5, **ink}},
+            *_metric_layers(x, y, offset, dodged=True, metrics=len(rows)),
+            {**frontier, "mark": {"type": "point", "filled": False, "size": 190, "strokeWidth": 2, **ink}},
+            {**frontier, "mark": {**text, **named}},
+        ],
+    )
+
+
 def _peoples(x: Spec, people: Mapping[str, Any] | None) -> list[Spec]:
     """The middle half of the pairs that people tell apart, and their median."""
     if people is None:
@@ -74,17 +153,11 @@ def _peoples(x: Spec, people: Mapping[str, Any] | None) -> list[Spec]:
     data = {"values": [{key: people[key] for key in ("low", "median", "high")}]}
     band = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
     grey = {"expr": "quiet"}
+    half = {"type": "rect", "fill": grey, "opacity": 0.15, "aria": False}
+    middle = {"type": "rule", "stroke": grey, "strokeDash": [4, 3], "aria": False}
     return [
-        {
-            "data": data,
-            "mark": {"type": "rect", "fill": grey, "opacity": 0.15, "aria": False},
-            "encoding": band,
-        },
-        {
-            "data": data,
-            "mark": {"type": "rule", "stroke": grey, "strokeDash": [4, 3], "aria": False},
-            "encoding": {"x": {**x, "field": "median"}},
-        },
+        {"data": data, "mark": half, "encoding": band},
+        {"data": data, "mark": middle, "encoding": {"x": {**x, "field": "median"}}},
     ]
 
 
@@ -151,11 +224,7 @@ def _x_axis(column: Column, *, dodged: bool) -> Spec:
     scale = {"type": "band", "paddingInner": 0.35, "paddingOuter": 0.2} if dodged else {"type": "point"}
     return {
         **in_order("context", column.contexts, **scale),
-        "axis": {
-            "title": None,
-            "ticks": False,
-            "labelPadding": 8,
-        },
+        "axis": {"title": None, "ticks": False, "labelPadding": 8},
     }
 
 
@@ -245,72 +314,3 @@ def _tooltip() -> list[dict[str, Any]]:
         {"field": "high", "type": "quantitative", "format": ".1%", "title": "to"},
         {"field": "pairs", "type": "quantitative", "format": ",", "title": "pairs"},
     ]
-
-
-def metrics_of(runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The metrics of these runs as they come; the chart has room for the first `SLOTS`."""
-    return list(dict.fromkeys(row["metric"] for run in runs for row in run["metrics"]))
-
-
-def history_chart(runs: Sequence[Mapping[str, Any]]) -> Spec:
-    """The accuracy over all contexts of each metric, run by run; metrics beyond the palette are left out.
-
-    `runs` are the finished assays of an overview, oldest first.
-    """
-    names = metrics_of(runs)[:SLOTS]
-    rows = [
-        {"run": run["name"], **row}
-        for run in runs
-        for row in run["metrics"]
-        if row["metric"] in names and row["accuracy"] is not None
-    ]
-    x = {**in_order("run", [run["name"] for run in runs]), "axis": {"title": None, "labelAngle": 0}}
-    y = {
-        "field": "accuracy",
-        "type": "quantitative",
-        "scale": {"zero": False},
-        "axis": {"format": ".0%", "title": "pairs told right", "domain": False},
-    }
-    legend = {"legend": {"title": None, "orient": "top", "columnPadding": 28}}
-    colour, shape = in_order("metric", names), in_order("metric", names, range=list(SHAPES))
-    return chart(
-        f"Accuracy of {len(names)} metrics in {len(runs)} runs.",
-        height=260,
-        data={"values": rows},
-        encoding={"x": x, "xOffset": in_order("metric", names), "color": {**colour, **legend}},
-        layer=[
-            {"mark": {"type": "line", "strokeWidth": 1, "opacity": 0.4}, "encoding": {"y": y}},
-            {"mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.5},
-             "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}}},
-            {"mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-             "encoding": {"y": y, "shape": {**shape, **legend}}},
-        ],
-    )  # fmt: skip
-
-
-def both_chart(rows: Sequence[Spec], meta: str) -> Spec:
-    """Each metric by accuracy on pairs and by agreement with people; `rows` of `metric, accuracy, people`."""
-    x = {"field": "accuracy", "type": "quantitative", "scale": {"zero": False, "nice": True}}
-    y = {"field": "people", "type": "quantitative", "scale": {"zero": False, "nice": True}}
-    tooltip = [
-        {"field": "metric", "type": "nominal"},
-        {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "told right"},
-        {"field": "people", "type": "quantitative", "format": ".3f", "title": meta},
-    ]
-    return chart(
-        f"Accuracy of {len(rows)} metrics against their agreement with people ({meta}).",
-        height=320,
-        data={"values": list(rows)},
-        encoding={
-            "x": {**x, "axis": {"format": ".0%", "title": "pairs told right", "grid": True}},
-            "y": {**y, "axis": {"title": f"{meta} with people"}},
-            "tooltip": tooltip,
-        },
-        layer=[
-            {"mark": {"type": "point", "filled": True, "size": 70, "color": {"expr": "ink"}}},
-            {
-                "mark": {"type": "text", "align": "left", "dx": 8, "aria": False},
-                "encoding": {"text": {"field": "metric"}, "color": {"value": {"expr": "ink"}}},
-            },
-        ],
-    )

@@ -46,8 +46,9 @@ def ranking_chart(ranking: Mapping[str, Any]) -> Spec:
         {"field": "rank", "type": "quantitative"},
     ]
     colour = {"condition": {"test": "datum.baseline", "value": {"expr": "quiet"}}, "value": {"expr": "ink"}}
+    what = f"{len(order)} {ranking.get('of', 'metrics')} on {ranking['dataset']}"
     return chart(
-        f"{ranking['meta']} of {len(order)} metrics on {ranking['dataset']}, best first, with intervals.",
+        f"{ranking['meta']} of {what}, best first, with intervals.",
         height=height_of(rows_meta),
         usermeta=rows_meta,
         data={"values": [dict(row) for row in rows]},
@@ -69,6 +70,34 @@ def ranking_chart(ranking: Mapping[str, Any]) -> Spec:
             {
                 "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
                 "encoding": {"x": x, "fill": colour, "tooltip": tooltip},
+            },
+        ],
+    )
+
+
+def both_chart(rows: Sequence[Spec], meta: str) -> Spec:
+    """Each metric by accuracy on pairs and by agreement with people; `rows` of `metric, accuracy, people`."""
+    x = {"field": "accuracy", "type": "quantitative", "scale": {"zero": False, "nice": True}}
+    y = {"field": "people", "type": "quantitative", "scale": {"zero": False, "nice": True}}
+    tooltip = [
+        {"field": "metric", "type": "nominal"},
+        {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "told right"},
+        {"field": "people", "type": "quantitative", "format": ".3f", "title": meta},
+    ]
+    return chart(
+        f"Accuracy of {len(rows)} metrics against their agreement with people ({meta}).",
+        height=320,
+        data={"values": list(rows)},
+        encoding={
+            "x": {**x, "axis": {"format": ".0%", "title": "pairs told right", "grid": True}},
+            "y": {**y, "axis": {"title": f"{meta} with people"}},
+            "tooltip": tooltip,
+        },
+        layer=[
+            {"mark": {"type": "point", "filled": True, "size": 70, "color": {"expr": "ink"}}},
+            {
+                "mark": {"type": "text", "align": "left", "dx": 8, "aria": False},
+                "encoding": {"text": {"field": "metric"}, "color": {"value": {"expr": "ink"}}},
             },
         ],
     )

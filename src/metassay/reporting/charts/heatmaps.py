@@ -224,18 +224,27 @@ def signed_chart(
     rows: Sequence[str],
     columns: Sequence[str],
     titles: Sequence[str],
+    *,
+    most: float | None = None,
+    numbered: bool = False,
 ) -> Spec:
     """Amounts above and below 0, blue and red, on one scale; `titles` name row, column and amount.
 
-    `cells` are rows of `row`, `column`, `value`, and of `mark`, which is written into the cell.
+    `cells` are rows of `row`, `column`, `value`, and of `mark`, which is written into the cell. The scale
+    ends at `most` on both sides, else at the largest amount. More titles are those of further keys of cells.
+    With `numbered`, names begin with a number, and columns show that alone.
     """
-    most = max((abs(cell["value"]) for cell in cells), default=0) or 1
-    rows_meta = rows_of(rows, METRIC_HEIGHT) | {"labels": label_room(columns)}
-    kinds: list[Spec] = [{"type": "nominal"}, {"type": "nominal"}, {"type": "quantitative", "format": "+.3f"}]
+    most = most or max((abs(cell["value"]) for cell in cells), default=0) or 1
+    heads: Spec = {"labelExpr": "split(datum.label, ' ')[0]"} if numbered else {}
+    room = {"room": 0, "count": 2 * len(columns)} if numbered else label_room(columns)
+    rows_meta = rows_of(rows, METRIC_HEIGHT) | {"labels": room}
+    amount = {"type": "quantitative", "format": "+.3f"}
+    kinds: list[Spec] = [{"type": "nominal"}, {"type": "nominal"}, amount]
     tooltip = [
         {"field": name, "title": title, **kind}
         for name, title, kind in zip(("row", "column", "value"), titles, kinds)
     ]
+    tooltip += [{"field": name, "title": name, **amount, "format": ".3f"} for name in titles[3:]]
     colour = {**COLOUR, "scale": {**COLOUR["scale"], "domain": [-most, most]}}
     return chart(
         description,
@@ -243,7 +252,7 @@ def signed_chart(
         usermeta=rows_meta,
         data={"values": list(cells)},
         encoding={
-            "x": {**in_order("column", columns), "axis": names_axis(orient="top", ticks=False)},
+            "x": {**in_order("column", columns), "axis": names_axis(orient="top", ticks=False, **heads)},
             "y": {**in_order("row", rows), "axis": names_axis(ticks=False)},
             "tooltip": tooltip,
         },

@@ -131,12 +131,12 @@ def label_room(labels: Sequence[str]) -> Spec:
     return {"count": len(labels), "room": round(len(labels) * widest)}
 
 
-def in_lines(name: str) -> str:
+def in_lines(name: str, wrap: str = "wrap") -> str:
     """The expression of a name in lines of `wrap` characters."""
-    pieces = [f"slice({name}, {n} * wrap, {n + 1} * wrap)" for n in range(_LINES - 1)]
-    lines = f"[{', '.join(pieces)}, slice({name}, {_LINES - 1} * wrap)]"
+    pieces = [f"slice({name}, {n} * {wrap}, {n + 1} * {wrap})" for n in range(_LINES - 1)]
+    lines = f"[{', '.join(pieces)}, slice({name}, {_LINES - 1} * {wrap})]"
     for n in range(_LINES - 1, 0, -1):
-        lines = f"length({name}) <= {n} * wrap ? [{', '.join(pieces[:n])}] : {lines}"
+        lines = f"length({name}) <= {n} * {wrap} ? [{', '.join(pieces[:n])}] : {lines}"
     return lines
 
 

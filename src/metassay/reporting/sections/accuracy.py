@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from metassay.metrics.base import COST_CLASSES
+from metassay.reporting.charts.accuracy import pareto_chart
 from metassay.reporting.charts.heatmaps import matrix_chart
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.findings import GLOBAL, Choice, Column, Estimate, Findings, brief
@@ -248,11 +250,30 @@ def thrifty_sentence(findings: Findings) -> Sentence | None:
     """The metrics that no other beats in both accuracy and cost."""
     kept = [str(name) for name in findings.result.get("pareto") or ()]
     classes = findings.result.get("cost_class")
+    if classes and len(set(classes.values())) == 1 and len(findings.metrics) > 1:
+        (one,) = set(classes.values())
+        return sentence(
+            "What using them takes tells no metric from another: all are in one class, {one}.", one=one
+        )
     if not kept or (classes is not None and len(set(classes.values())) < 2):
         return None
     return sentence(
         "No metric is both more accurate and cheaper than {names}.", names=named(kept, "metric", at_most=8)
     )
+
+
+def thrifty_chart(findings: Findings) -> Spec | None:
+    """Accuracy by class of cost, with the frontier, where metrics are of several classes."""
+    known = findings.result.get("cost_class") or {}
+    placed = [
+        (COST_CLASSES.index(known[name]), name)
+        for name in findings.metrics
+        if known.get(name) in COST_CLASSES and findings.overall[name].accuracy is not None
+    ]
+    classes = {name: COST_CLASSES[place] for place, name in sorted(placed, key=lambda each: each[0])}
+    if len(set(classes.values())) < 2:
+        return None
+    return pareto_chart(findings, classes, [str(name) for name in findings.result.get("pareto") or ()])
 
 
 def reason(choice: Choice) -> str:

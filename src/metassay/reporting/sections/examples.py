@@ -82,7 +82,9 @@ def examples(findings: Findings) -> dict[str, Any] | None:
     An edit is a list: 0 and the words that both have, or 1 with the words of each side.
     """
     found = findings.result.get("examples") or {}
-    rows = found.get("pairs") if isinstance(found, Mapping) else None  # earlier versions left a list
+    if not isinstance(found, Mapping):  # earlier versions left a list, one metric to a pair
+        found = {"pairs": found}
+    rows = found.get("pairs")
     metrics = [name for name in findings.ordered if name not in findings.sentinels]
     if not rows or not metrics:
         return None
@@ -112,9 +114,8 @@ def _doubtful_sentence(found: Mapping[str, Any], shown: int) -> str:
 
 
 def _pair(row: Mapping[str, Any], metrics: Sequence[str], task: str, *, aligned: bool) -> dict[str, Any]:
-    given = {
-        str(name): judged for name, judged in (row.get("judgements") or {}).items() if str(name) in metrics
-    }
+    judgements = row.get("judgements") or _of_one_metric(row)
+    given = {str(name): judged for name, judged in judgements.items() if str(name) in metrics}
     shown = {
         "item": _text(row.get("item")),
         "system": _text(row.get("system")),
@@ -145,6 +146,12 @@ def _pair(row: Mapping[str, Any], metrics: Sequence[str], task: str, *, aligned:
         sides = [alignment(references[0], text) for text in (output, worse)]
         shown["alignments"] = [[_short(side["edits"]), side["errors"]] for side in sides]
     return shown
+
+
+def _of_one_metric(row: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What the metric of a pair said, as earlier versions wrote it: they kept ties and wrong pairs."""
+    scores = [row.get("score"), row.get("score_worse")]
+    return {str(row["metric"]): [*scores, 0 if scores[0] == scores[1] else -1]} if "metric" in row else {}
 
 
 def _grade(grades: Mapping[str, Any], document: str) -> str:

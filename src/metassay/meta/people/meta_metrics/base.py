@@ -151,6 +151,14 @@ class MetaMetric(ABC):
         """How far its closed form is off per pair of systems at worst; None where it has none."""
         return None
 
+    def pair_preferences(self, judged: Judged, procedure: Procedure) -> FloatArray | None:
+        """What it compares pairs of systems by: `[1 + metrics, pairs]`, people first; None where it does not.
+
+        p-values that the first system of a pair scores higher than the second by chance alone.
+        """
+        del judged, procedure
+        return None
+
     def by_item(self, judged: Judged) -> FloatArray | None:
         """The value of each metric on each segment, `[metrics, segments]`; None where items have no value."""
         del judged

@@ -142,10 +142,14 @@ class SoftPairwiseAccuracy(MetaMetric):
 
     def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
         """SPA of each metric."""
-        asked = procedure or Procedure()
-        both = judged.per_unit(np.concatenate([judged.human[None], judged.metrics]))
-        p = preferences(both, method=asked.method, permutations=asked.permutations, seed=asked.seed)
+        p = self.pair_preferences(judged, procedure or Procedure())
         return agreement(p[0], p[1:])
+
+    def pair_preferences(self, judged: Judged, procedure: Procedure) -> FloatArray:
+        """The p-values of which SPA is the agreement."""
+        both = judged.per_unit(np.concatenate([judged.human[None], judged.metrics]))
+        drawn = {"permutations": procedure.permutations, "seed": procedure.seed}
+        return preferences(both, method=procedure.method, **drawn)
 
     def resampled(self, judged: Judged) -> Resampled:
         """Weighted sums of the differences between systems and of their squares make the p-values."""
