@@ -109,6 +109,20 @@ def test_what_fits_is_what_fits_by_hand(runs: Path, name: str) -> None:
         assert found.fitting.tallies[metric] == counts
 
 
+def test_columns_that_do_not_fit_into_memory_are_read_again(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = replace(QUESTIONS["everything"][0], metric2="bleu", order="worst")
+    roomy, narrow = opened(runs / "one"), opened(runs / "one")
+    expected = roomy.explore(question)
+    monkeypatch.setattr(pair_table, "HELD", 1)
+    for _ in range(2):
+        found = narrow.explore(question)
+        assert (found.pairs, found.cross) == (expected.pairs, expected.cross)
+        assert found.fitting.tallies == expected.fitting.tallies
+    assert len(roomy.table._held) > len(narrow.table._held) == 1
+
+
 def _said(metric: str, said: str) -> pl.Expr:
     code = SAID[said]
     return pl.col(metric).is_null() if code is None else pl.col(metric).eq_missing(code)

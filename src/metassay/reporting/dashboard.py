@@ -24,8 +24,6 @@ View = Mapping[str, Any]
 NO_ACCURACY = {"running": "not finished yet", "finished": "no assay"}
 SAID = {"right": "right", "tie": "tie", "wrong": "wrong", "undefined": "undefined"}
 ORDERS = {"": "as they come", "worst": "most wrong first", "best": "most right first"}
-SHOWN = 6
-"""So many metrics are shown where none were chosen."""
 LISTED_CHANGES = 12
 PAIRS_FROM = {"human": " that people told apart", "given": " brought along"}
 WIDTHS = {"wide": 1080, "narrow": 330}
@@ -118,7 +116,7 @@ def render_explorer(view: View, address: Address) -> str:
     """The page of the pairs of a run that fit a question; `view` is what `serve.views` puts together."""
     question = view["question"]
     labels = labels_of([*view["metrics"], *view["other_metrics"]])
-    shown = list(question["show"]) or _default_shown(view)
+    shown = view["shown"]
     return _page(
         "explorer.html.j2",
         title=view["name"],
@@ -141,13 +139,6 @@ def render_explorer(view: View, address: Address) -> str:
         percent=percent,
         number=count,
     )
-
-
-def _default_shown(view: View) -> list[str]:
-    chosen = [view["question"]["metric"]] if view["question"]["metric"] else []
-    if view["question"]["metric2"] in view["metrics"]:
-        chosen.append(view["question"]["metric2"])
-    return list(dict.fromkeys([*chosen, *view["assayed"]]))[: max(SHOWN, len(chosen))]
 
 
 def _chips(question: View, labels: Mapping[str, str], address: Address) -> list[dict[str, str]]:

@@ -136,6 +136,7 @@ def _facts(table: PairTable, found: Explored) -> dict[str, Any]:
     column = f"in/{question.column}"
     return {
         "question": asdict(question),
+        "shown": question.shown(table),
         "total": table.total,
         "judged": table.judged,
         "metrics": table.metrics,

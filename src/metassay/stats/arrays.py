@@ -123,3 +123,65 @@ def _libraries() -> ThreadpoolController:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+_BLOCK = 2**20
+"""Values looked at together where there may be many millions: bounds memory."""
+
+
+def places_of(mask: BoolArray) -> NDArray[np.uint32]:
+    """Where a mask holds, ascending."""
+    parts = [
+        (start + np.flatnonzero(mask[start : start + _BLOCK])).astype(np.uint32)
+        for start in range(0, len(mask), _BLOCK)
+    ]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint32)
+
+
+def lowest(values: NDArray[np.floating[Any]], most: int, *, reverse: bool = False) -> LongArray:
+    """The places of the `most` lowest values in order, or highest; equal ones as they come, NaN last.
+
+    >>> lowest(np.array([3.0, np.nan, 1.0, 2.0, 1.0]), 3).tolist()
+    [2, 4, 3]
+    """
+    chosen = np.empty(0, dtype=np.int64)
+    for start in range(0, len(values), _BLOCK):
+        own = np.arange(start, min(start + _BLOCK, len(values)))
+        chosen = np.concatenate([chosen, own[_kept(values[own] * (-1 if reverse else 1), most)]])
+        chosen = chosen[_kept(values[chosen] * (-1 if reverse else 1), most)]
+    return chosen[np.argsort(values[chosen] * (-1 if reverse else 1), kind="stable")]
+
+
+def _kept(values: NDArray[np.floating[Any]], most: int) -> NDArray[np.int64]:
+    """The places of the `most` lowest values, ascending; of equal ones the first."""
+    if len(values) <= most:
+        return np.arange(len(values))
+    last = np.partition(values, most - 1)[most - 1]
+    clear, equal = (
+        (~np.isnan(values), np.isnan(values)) if np.isnan(last) else (values < last, values == last)
+    )
+    few = most - np.count_nonzero(clear)
+    return np.sort(np.concatenate([np.flatnonzero(clear), np.flatnonzero(equal)[:few]]))
+
+
+def counted_together(
+    first: NDArray[np.int8],
+    second: NDArray[np.int8],
+    mask: BoolArray | None = None,
+    there: LongArray | None = None,
+) -> LongArray:
+    """How often codes 0 to 3 stand together, `[4, 4]`; where the `mask` holds, where there is one.
+
+    `there` are the places in the second array of those in the first, below 0 for none.
+
+    >>> counted_together(np.array([0, 1, 1], np.int8), np.array([2, 3, 3], np.int8))[:2].tolist()
+    [[0, 0, 1, 0], [0, 0, 0, 2]]
+    """
+    counts = np.zeros(16, dtype=np.int64)
+    for start in range(0, len(first), _BLOCK):
+        own = np.arange(start, min(start + _BLOCK, len(first)))
+        own = own if mask is None else own[mask[own]]
+        places = own if there is None else there[own]
+        known = places >= 0
+        counts += np.bincount(4 * first[own[known]] + second[places[known]], minlength=16)
+    return counts.reshape(4, 4)

@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.errors import UnknownName
+from metassay.stats.arrays import counted_together, lowest, places_of
 from metassay.workflows.pair_table import SAID, PairTable, readable
 
 PER_PAGE = 20
@@ -20,9 +21,13 @@ WINDOW = 2**19
 """So many pairs are searched for a text at a time."""
 LISTED = 10_000
 """So many pairs are listed in order of their margins."""
+SHOWN = 6
+"""So many metrics are shown where none were chosen."""
 ORDERS = ("", "worst", "best")
 _REMEMBERED = 64 * 2**20
 """Bytes of rows that fitted earlier questions about a run."""
+_ORDERS = 16
+"""So many orders of a run, and tables of two metrics, are remembered."""
 Rows = NDArray[np.uint32]
 Places = NDArray[np.int64]
 
@@ -70,6 +75,12 @@ class Question:
         kept = [(name, str(value)) for name, value in plain if value not in {"", 1}]
         return [*kept, *(("show", name) for name in self.show)]
 
+    def shown(self, table: PairTable) -> list[str]:
+        """The metrics whose judgements are shown: those chosen, else the first of the run."""
+        chosen = [name for name in (self.metric, self.metric2) if name in table.metrics]
+        every = list(dict.fromkeys([*chosen, *table.assayed]))
+        return list(self.show) or every[: max(SHOWN, len(chosen))]
+
     @property
     def filters(self) -> Self:
         """The same without what decides only which of the fitting pairs are shown, and how."""
@@ -116,8 +127,9 @@ class Explorer:
         self.table = table
         self.known: OrderedDict[tuple[Question, str], Fitting] = OrderedDict()
         self.compared: tuple[PairTable, Places] | None = None
-        self.found: tuple[tuple[str, int], pl.Series] | None = None
-        self.ordered: tuple[tuple[Question, str], Rows] | None = None
+        self.found: tuple[tuple[str, int], Rows] | None = None
+        self.ordered: OrderedDict[tuple[Question, str, str], Rows] = OrderedDict()
+        self.crossed: OrderedDict[tuple[Question, str], dict[tuple[str, str], int]] = OrderedDict()
 
     def explore(self, question: Question, other: PairTable | None = None) -> Explored:
         """The page of pairs that a question asks for; `other` is the run of the second metric."""
@@ -125,17 +137,19 @@ class Explorer:
         _check_names(question, self.table, self.table if other is None else other)
         with readable(self.table.file):
             there = None if other is None else self._places(other)
+            shown = question.shown(self.table)
             fitting = self._fitting(question, other, there)
-            order = self._order(question, fitting)
+            self._tally(fitting, shown)
+            order = self._order(question, fitting, other)
             cross = self._cross(question, other, there)
         listed = fitting.count if order is None else len(order)
         first = min((question.page - 1) * PER_PAGE, max(0, (listed - 1) // PER_PAGE * PER_PAGE))
         span = slice(first, min(first + PER_PAGE, listed))
         chosen = fitting.rows if order is None else order
         rows = list(range(span.start, span.stop)) if chosen is None else chosen[span].tolist()
-        pairs = self.table.read(rows)
+        pairs = self.table.read(rows, shown)
         if other is not None and there is not None:
-            copies = other.read([int(there[row]) for row in rows])
+            copies = other.read([int(there[row]) for row in rows], [question.metric2])
             pairs = [{**pair, "there": copy} for pair, copy in zip(pairs, copies)]
         asked = replace(question, page=first // PER_PAGE + 1)
         matched = None if there is None else int((there >= 0).sum())
@@ -152,86 +166,80 @@ class Explorer:
         if (known := self.known.get(key)) is not None:
             self.known.move_to_end(key)
             return known
+        mask = self._mask(question, second=other is None)
         rows: Rows | None = None
-        tests = self._tests(question, second=other is None)
-        if tests or question.text or other is not None:
-            frame = self._searched(question).filter(*tests)
-            rows = frame.select("row").collect().to_series().to_numpy().astype(np.uint32)
-        if rows is not None and other is not None and there is not None:
-            rows = _judged_there(rows, question, other, there)
+        if question.text:
+            rows = self._holding(question)
+            rows = rows if mask is None else rows[mask[rows]]
+        elif mask is not None:
+            rows = places_of(mask)
+        if other is not None and there is not None:
+            every = np.arange(self.table.total, dtype=np.uint32)
+            rows = _judged_there(every if rows is None else rows, question, other, there)
         searched = self._part(question) if question.text else None
         found = Fitting(self.table.total if rows is None else len(rows), rows, {}, searched)
-        found = replace(found, tallies=self._tallies(self._frame(question, found)))
         self.known[key] = found
         while len(self.known) > 1 and sum(map(_size, self.known.values())) > _REMEMBERED:
             self.known.popitem(last=False)
         return found
-
-    def _frame(self, question: Question, fitting: Fitting) -> pl.LazyFrame:
-        """The fitting pairs, to be read: by the filters where those say it all, else by their rows."""
-        if fitting.rows is None:
-            return self.table.index
-        if not question.text and not question.run:
-            return self.table.index.filter(*self._tests(question, second=True))
-        return self.table.index.filter(pl.col("row").is_in(pl.Series(fitting.rows).implode()))
 
     def _part(self, question: Question) -> tuple[int, int]:
         """The first and last row of the part that is searched for a text."""
         first = min((question.part - 1) * WINDOW, (self.table.total - 1) // WINDOW * WINDOW)
         return first, min(first + WINDOW, self.table.total) - 1
 
-    def _searched(self, question: Question) -> pl.LazyFrame:
-        """The rows to filter: all, or those of the searched part that hold the text."""
-        table = self.table
-        if not question.text:
-            return table.index
+    def _holding(self, question: Question) -> Rows:
+        """The rows of the searched part that hold the text."""
         first, last = self._part(question)
         key = (question.text, first)
         if self.found is None or self.found[0] != key:
-            either = pl.any_horizontal(_holds(table, side, question.text) for side in ("output", "worse"))
-            part = table.texts.slice(first, last - first + 1).filter(either)
-            self.found = (key, part.select("row").collect().to_series())
-        return table.index.slice(first, last - first + 1).filter(pl.col("row").is_in(self.found[1].implode()))
+            either = pl.any_horizontal(
+                _holds(self.table, side, question.text) for side in ("output", "worse")
+            )
+            part = self.table.texts.slice(first, last - first + 1).filter(either)
+            self.found = (key, part.select("row").collect().to_series().to_numpy())
+        return self.found[1]
 
-    def _tests(self, question: Question, *, judged: bool = True, second: bool) -> list[pl.Expr]:
-        """What is asked of a pair, but its text; without `judged`, whatever the metrics said."""
+    def _mask(self, question: Question, *, judged: bool = True, second: bool) -> NDArray[np.bool_] | None:
+        """Which pairs are as asked, but for their text; without `judged`, whatever the metrics said."""
         named = {
             "system": question.system,
             "perturbation": question.method,
             f"in/{question.column}": question.context if question.column else "",
             "item": question.item,
         }
-        tests = [_is(self.table, name, value) for name, value in named.items() if value]
+        tests = [self.table.where(name, value) for name, value in named.items() if value]
         if judged and question.metric and question.said:
-            tests.append(_said(question.metric, question.said))
+            tests.append(self._said(question.metric, question.said))
         if judged and second and question.metric2 and question.said2:
-            tests.append(_said(question.metric2, question.said2))
-        return tests
+            tests.append(self._said(question.metric2, question.said2))
+        return np.logical_and.reduce(tests) if tests else None
 
-    def _tallies(self, frame: pl.LazyFrame) -> dict[str, dict[str, int]]:
-        metrics = self.table.metrics
-        if not metrics:
-            return {}
-        sums = [
-            _said(metric, said).sum().alias(f"{number}/{said}")
-            for number, metric in enumerate(metrics)
-            for said in SAID
-        ]
-        found = frame.select(sums).collect().row(0, named=True)
-        return {m: {said: int(found[f"{n}/{said}"]) for said in SAID} for n, m in enumerate(metrics)}
+    def _said(self, metric: str, said: str) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = self.table.held(f"said/{metric}") == _CODES[said]
+        return found
 
-    def _order(self, question: Question, fitting: Fitting) -> Rows | None:
+    def _tally(self, fitting: Fitting, metrics: Sequence[str]) -> None:
+        """Count what these metrics said of the fitting pairs, where that is not known yet."""
+        for metric in metrics:
+            if metric not in fitting.tallies:
+                said = self.table.held(f"said/{metric}")
+                own = said if fitting.rows is None else said[fitting.rows]
+                counts = {name: int(np.count_nonzero(own == code)) for name, code in _CODES.items()}
+                fitting.tallies[metric] = counts
+
+    def _order(self, question: Question, fitting: Fitting, other: PairTable | None) -> Rows | None:
         """The rows of the widest margins in order, undefined ones last; None where pairs come as they are."""
         if not question.order or not question.metric:
             return None
-        key = (question.filters, question.order)
-        if self.ordered is None or self.ordered[0] != key:
-            by = [pl.col(f"margin/{question.metric}"), pl.col("row")]
-            reverse = [question.order == "best", False]
-            widest = self._frame(question, fitting).select(*by).bottom_k(LISTED, by=by, reverse=reverse)
-            rows = widest.sort(by, descending=reverse, nulls_last=True).select("row").collect()
-            self.ordered = (key, rows.to_series().to_numpy().astype(np.uint32))
-        return self.ordered[1]
+        key = (question.filters, question.order, "" if other is None else str(other.file))
+        if key not in self.ordered:
+            margins = self.table.held(f"margin/{question.metric}")
+            own = margins if fitting.rows is None else margins[fitting.rows]
+            first = lowest(own, LISTED, reverse=question.order == "best")
+            rows = first if fitting.rows is None else fitting.rows[first]
+            _remember(self.ordered, key, rows.astype(np.uint32))
+        return self.ordered[key]
 
     def _cross(
         self, question: Question, other: PairTable | None, there: Places | None
@@ -239,17 +247,30 @@ class Explorer:
         """How often the two metrics said what, over the pairs that fit the other filters."""
         if not question.metric or not question.metric2:
             return {}
-        frame = self._searched(question).filter(*self._tests(question, judged=False, second=False))
-        first, second = pl.col(f"said/{question.metric}"), pl.col(f"said/{question.metric2}")
-        if other is None or there is None:
-            both = frame.select(first.alias("one"), second.alias("two"))
-        else:
-            mine = frame.select("row", first.alias("one")).collect()
-            places = there[mine["row"].to_numpy()]
-            theirs = other.index.select(second).collect().to_series().gather(places[places >= 0])
-            both = mine.filter(pl.Series(places >= 0)).with_columns(theirs.alias("two")).lazy()
-        counted = {(one, two): n for one, two, n in both.group_by("one", "two").len().collect().iter_rows()}
-        return {(a, b): counted.get((SAID[a], SAID[b]), 0) for a in SAID for b in SAID}
+        asked = replace(question.filters, said="", said2="")
+        key = (asked, "" if other is None else str(other.file))
+        if key not in self.crossed:
+            mask = self._mask(question, judged=False, second=False)
+            if question.text:
+                holding = np.zeros(self.table.total, dtype=np.bool_)
+                holding[self._holding(question)] = True
+                mask = holding if mask is None else mask & holding
+            mine = self.table.held(f"said/{question.metric}")
+            theirs = (other or self.table).held(f"said/{question.metric2}")
+            counts = counted_together(mine + 2, theirs + 2, mask, there)
+            said = {(a, b): int(counts[i + 2, j + 2]) for a, i in _CODES.items() for b, j in _CODES.items()}
+            _remember(self.crossed, key, said)
+        return self.crossed[key]
+
+
+_CODES = {name: -2 if code is None else code for name, code in SAID.items()}
+"""What metrics said, as columns in memory have it."""
+
+
+def _remember(known: OrderedDict[Any, Any], key: Any, found: Any) -> None:
+    known[key] = found
+    while len(known) > _ORDERS:
+        known.popitem(last=False)
 
 
 def _check_names(question: Question, here: PairTable, there: PairTable) -> None:
@@ -267,17 +288,6 @@ def _check_names(question: Question, here: PairTable, there: PairTable) -> None:
             raise UnknownName(kind, name, known)
 
 
-def _said(metric: str, said: str) -> pl.Expr:
-    column, code = pl.col(f"said/{metric}"), SAID[said]
-    return column.is_null() if code is None else column.eq(code).fill_null(value=False)
-
-
-def _is(table: PairTable, column: str, value: str) -> pl.Expr:
-    kind = table.schema[column]
-    known = not isinstance(kind, pl.Enum) or value in set(kind.categories)
-    return pl.col(column).eq(value).fill_null(value=False) if known else pl.lit(value=False)
-
-
 def _holds(table: PairTable, side: str, text: str) -> pl.Expr:
     """Whether a text, or one of a list of them, holds these characters, in capitals or not."""
     column = pl.col(side)
@@ -291,8 +301,8 @@ def _judged_there(rows: Rows, question: Question, other: PairTable, there: Place
     kept = rows[there[rows] >= 0]
     if not question.metric2 or not question.said2:
         return kept
-    code = SAID[question.said2]
-    found: Rows = kept[other.said(question.metric2)[there[kept]] == (-2 if code is None else code)]
+    code = _CODES[question.said2]
+    found: Rows = kept[other.held(f"said/{question.metric2}")[there[kept]] == code]
     return found
 
 

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -42,6 +43,9 @@ EXPLORER, JUDGED, PAIRS, OUTPUTS, ACCURACY = (
 )
 COMPARED = 1_000_000
 """Runs of more pairs are not compared pair by pair."""
+HELD = 96 * 2**20
+"""Bytes of columns of a run that stay in memory."""
+_KINDS = ("said", "score", "worse", "margin")
 SAID = {"right": 1, "tie": 0, "wrong": -1, "undefined": None}
 KEY = ("item", "system", "perturbation")
 _AGAIN = "Run the command of this run again: it resumes from its scores."
@@ -141,6 +145,7 @@ class PairTable:
     def __init__(self, run: RunFolder) -> None:
         self.run = run
         self._values: dict[str, list[str]] = {}
+        self._held: OrderedDict[str, NDArray[Any]] = OrderedDict()
         pairs = run.file(PAIRS)
         if pairs is None:
             raise InputError("this run left no pairs.", place=Place(file=str(run.path)))
@@ -212,15 +217,46 @@ class PairTable:
             kept = pl.scan_parquet(file, glob=False).filter(pl.col("column") == column)
             return kept.select(pl.col(name).cast(kind) for name, kind in wanted.items()).collect().to_dicts()
 
-    def said(self, metric: str) -> NDArray[np.int8]:
-        """What a metric said of every pair; −2 where it said nothing."""
-        column = pl.col(f"said/{metric}").fill_null(-2)
-        return self.index.select(column).collect().to_series().to_numpy()
+    def held(self, column: str) -> NDArray[Any]:
+        """A column kept in memory: what a metric said, −2 for nothing; margins, NaN for none; codes of names.
 
-    def read(self, rows: Sequence[int]) -> list[dict[str, Any]]:
-        """Everything about some pairs, in the order given."""
+        Of all columns together no more are kept than `HELD` bytes, but for the latest.
+        """
+        if column not in self._held:
+            values = self.index.select(column).collect().to_series()
+            if isinstance(kind := self.schema[column], pl.Enum):
+                small = pl.Int8 if len(kind.categories) < 2**7 else pl.Int32
+                values = values.to_physical().cast(small).fill_null(-1)
+            else:
+                values = values.fill_null(-2 if kind == pl.Int8 else float("nan"))
+            self._held[column] = values.to_numpy()
+        self._held.move_to_end(column)
+        while len(self._held) > 1 and sum(own.nbytes for own in self._held.values()) > HELD:
+            self._held.popitem(last=False)
+        return self._held[column]
+
+    def where(self, column: str, value: str) -> NDArray[np.bool_]:
+        """At which rows a name stands in a column."""
+        kind = self.schema[column]
+        if isinstance(kind, pl.Enum):
+            names = kind.categories.to_list()
+            codes: NDArray[np.int32] = self.held(column)
+            return np.equal(codes, names.index(value) if value in names else -2)
+        found = np.zeros(self.total, dtype=np.bool_)
+        found[self.index.filter(pl.col(column) == value).select("row").collect().to_series().to_numpy()] = (
+            True
+        )
+        return found
+
+    def read(self, rows: Sequence[int], metrics: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """Everything about some pairs, in the order given; of metrics only what these say."""
+        names = list(self.schema)[1:]
+        if metrics is not None:
+            of_metrics = {f"{kind}/{metric}" for kind in _KINDS for metric in self.metrics}
+            kept = {f"{kind}/{metric}" for kind in _KINDS[:3] for metric in metrics}
+            names = [name for name in names if name in kept or name not in of_metrics]
         with readable(self.file):
-            own = _at(self.index, rows)
+            own = _at(self.index, rows, names)
             texts = _at(self.texts, rows, ("output", "worse"))
             pairs = [{**one, **other} for one, other in zip(own, texts)]
         if self.judged:
