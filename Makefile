@@ -67,8 +67,8 @@ docs: $(STAMP)
 	$(BIN)/python -m scripts.api_reference
 	$(BIN)/zensical build --strict
 
-# Every table and figure of the five papers beside ours, two scripts at a time: under an hour on two cores;
-# writes reproduce/README.md.
+# Every table and figure of the five papers beside ours, two scripts at a time, twelve minutes of processor
+# time in all; writes reproduce/README.md.
 DATA ?= $(or $(METASSAY_DATA),../shared/data)
 reproduce: $(STAMP)
 	$(BIN)/python -m reproduce $(DATA)

@@ -44,6 +44,8 @@ class Dataset:
     >>> data = Dataset("text", outputs).with_human("mine").with_notes("rated by me")
     >>> data.where(data.outputs["mine"] > 0, reason="not rated").left_out["not rated"], data.human
     (1, ('mine',))
+    >>> data.part(slice(1, 2)).items
+    ('2',)
     """
 
     task: str
