@@ -22,6 +22,8 @@ TARGETS = ("tgt_lang", "target_lang", "target_language", "tgt", "target")
 LANGUAGES = ("language", "lang", "language_code", "lang_code")
 """Columns that may name the language of outputs where there is no language pair; beside a source, the second
 kind may mean that one's, and is not believed."""
+_AT_ONCE = 2**16
+"""Rows that are hashed together."""
 FIXED = ("item", "system", "output", "source", "references")
 """Columns with a meaning of their own; every other column is a human score or metadata."""
 
@@ -157,6 +159,10 @@ class Dataset:
         )
         return replace(self, outputs=self.outputs.filter(keep), left_out=left_out)
 
+    def part(self, rows: slice) -> Dataset:
+        """The outputs in a stretch of rows; nothing is counted as left out."""
+        return replace(self, outputs=self.outputs[rows])
+
     def with_human(self, name: str) -> Dataset:
         """The same data with one more column declared a human score; one that is declared stays so."""
         if name in self.human:
@@ -175,10 +181,12 @@ class Dataset:
 
 def _row_hashes(frame: pl.DataFrame) -> np.ndarray:
     """Sorted 128-bit digests of the rows, from their JSON form: stable over versions and row orders."""
-    rows = (
-        hashlib.blake2b(line, digest_size=16).digest() for line in frame.write_ndjson().encode().split(b"\n")
-    )
-    return np.frombuffer(b"".join(sorted(rows)), dtype=np.uint8)
+    digests = [hashlib.blake2b(digest_size=16).digest()]  # of what follows the last line: nothing
+    for part in frame.iter_slices(_AT_ONCE):
+        lines = part.write_ndjson().encode().split(b"\n")[:-1]
+        digests.append(b"".join(hashlib.blake2b(line, digest_size=16).digest() for line in lines))
+    found = np.frombuffer(b"".join(digests), dtype=">u8").reshape(-1, 2)
+    return found[np.lexsort((found[:, 1], found[:, 0]))]
 
 
 def data_marks(frame: pl.DataFrame, human: Sequence[str]) -> dict[str, Any]:

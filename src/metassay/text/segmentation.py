@@ -158,12 +158,12 @@ def words_to_insert(texts: Iterable[str], language: str | None) -> list[str]:
     Of the words of other scripts inside a text without spaces, names and numbers for the most part, none is
     taken; where more than one character is known of any, single ones are left out.
     """
-    spaced, unspaced = [], set[str]()
+    spaced, unspaced = set[str](), set[str]()
     for text in texts:
         if written_without_spaces(text, language):
             unspaced.update(text[start:end] for start, end in segmented(text, language))
         else:
-            spaced.append(text)
+            spaced.update(text.split())
     own = {word for word in unspaced if not any(map(_APART.match, word))}
     long = {word for word in own if len(word) > 1}
     return sorted({*word_list(spaced, language), *(long or own or unspaced)})

@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -22,18 +22,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from rapidfuzz.distance import Levenshtein
 
 from metassay.errors import InputError, MetassayError, Place
 from metassay.store.run import RunFolder, read_manifest
 
 if TYPE_CHECKING:
+    from metassay.data.context import Context
     from metassay.data.dataset import Dataset
-    from metassay.workflows.assay_result import AssayResult
+    from metassay.metrics.base import Metric
+    from metassay.perturbations.pairs import Pairs
     from metassay.workflows.judging import JudgedPairs
 
-EXPLORER, PAIRS, OUTPUTS, ACCURACY = (
+EXPLORER, JUDGED, PAIRS, OUTPUTS, ACCURACY = (
     "results/explorer.parquet",
+    "results/judgements.parquet",
     "pairs.parquet",
     "outputs.parquet",
     "results/local_accuracy.parquet",
@@ -43,29 +45,39 @@ COMPARED = 1_000_000
 SAID = {"right": 1, "tie": 0, "wrong": -1, "undefined": None}
 KEY = ("item", "system", "perturbation")
 _AGAIN = "Run the command of this run again: it resumes from its scores."
-LOOKED_AT = 2000
-"""So many pairs tell how many labels are doubtful."""
 _NEAR = 2048
 """Rows closer than this are read together."""
 
 
-def explorer_frame(result: AssayResult) -> pl.DataFrame:
-    """What `results/explorer.parquet` holds."""
-    judged, frame, outputs = result.judged, result.pairs.frame, result.dataset.outputs
-    chosen = judged.sampled
+def explorer_frame(
+    dataset: Dataset,
+    pairs: Pairs,
+    judged: JudgedPairs,
+    contexts: Sequence[Context],
+    metrics: Sequence[Metric],
+    names: Mapping[str, Sequence[str]] | None = None,
+    first: int = 0,
+) -> pl.DataFrame:
+    """What `results/explorer.parquet` holds of the sampled pairs.
+
+    Of a part of the data, `names` are the systems and methods of all of it, and `first` is its first row.
+    """
+    frame, outputs, chosen = pairs.frame, dataset.outputs, judged.sampled
     rows = judged.rows[chosen]
-    columns = [frame["item"], *(_coded(frame[name]) for name in frame.columns if name in _SYSTEMS)]
-    columns.append(pl.Series("output", rows.astype(np.uint32)))
-    for context in result.plan.contexts:
+    known = names or {}
+    columns = [frame["item"]]
+    columns += [_coded(frame[name], known.get(name)) for name in frame.columns if name in _SYSTEMS]
+    columns.append(pl.Series("output", (rows + first).astype(np.uint32)))
+    for context in contexts:
         labels = pl.Series(context.values, dtype=pl.Enum(context.values))
         codes = pl.Series(context.codes[rows])
         columns.append(labels.gather(codes.set(codes < 0, None)).alias(f"in/{context.name}"))
-    for name in result.dataset.human:
+    for name in dataset.human:
         columns.append(outputs[name].gather(rows).cast(pl.Float64).alias(f"human/{name}"))
         if "worse_system" in frame.columns:
             columns.append(_of_worse(frame, outputs, name))
     for number, metric in enumerate(judged.judgements.metrics):
-        sign = next((-1.0 for m in result.metrics if m.spec == metric and not m.higher_is_better), 1.0)
+        sign = next((-1.0 for m in metrics if m.spec == metric and not m.higher_is_better), 1.0)
         better, worse = judged.better[number, chosen], judged.worse[number, chosen]
         said = pl.Series(f"said/{metric}", judged.judgements.outcome[number, chosen].astype(np.int8))
         numbers = {"score": sign * better, "worse": sign * worse, "margin": better - worse}
@@ -80,8 +92,18 @@ def explorer_frame(result: AssayResult) -> pl.DataFrame:
 _SYSTEMS = ("system", "perturbation", "worse_system")
 
 
-def _coded(names: pl.Series) -> pl.Series:
-    return names.cast(pl.Enum(names.unique().drop_nulls().sort()))
+def _coded(names: pl.Series, known: Sequence[str] | None) -> pl.Series:
+    return names.cast(pl.Enum(names.unique().drop_nulls().sort() if known is None else known))
+
+
+def judgements_frame(judged: JudgedPairs) -> pl.DataFrame:
+    """What each metric said of each pair: 1 right, 0 tie, −1 wrong, null undefined; one column per metric."""
+    outcomes = {
+        metric: pl.Series(metric, outcome).cast(pl.Int8).replace(-2, None)
+        for metric, outcome in zip(judged.judgements.metrics, judged.judgements.outcome)
+    }
+    chosen = pl.Series("sampled", judged.sampled)
+    return judged.pairs.frame.select(KEY).with_columns(chosen, *outcomes.values())
 
 
 def _of_worse(pairs: pl.DataFrame, outputs: pl.DataFrame, name: str) -> pl.Series:
@@ -277,33 +299,3 @@ def _at(frame: pl.LazyFrame, rows: Sequence[int], names: Sequence[str] = ()) -> 
     read = [part.filter(pl.col("row").is_in(wanted.implode())) for part in pl.collect_all(parts)]
     found = {row["row"]: row for part in read for row in part.iter_rows(named=True)}
     return [found.get(row, {}) for row in rows]
-
-
-def grades_of(dataset: Dataset, item: str, documents: set[str]) -> dict[str, int]:
-    """What people judged of these documents."""
-    if dataset.qrels is None:
-        return {}
-    own = dataset.qrels.filter((pl.col("item") == item) & pl.col("document").is_in(list(documents)))
-    return dict(zip(own["document"].to_list(), own["grade"].to_list()))
-
-
-def is_nearer(output: str, worse: str, references: Sequence[str]) -> bool:
-    """Whether the worse text is fewer words away from a reference than the output is from any."""
-    if not references:
-        return False
-    kept, made = (
-        min(Levenshtein.distance(text.split(), reference.split()) for reference in references)
-        for text in (output, worse)
-    )
-    return made < kept
-
-
-def doubtful_labels(dataset: Dataset, judged: JudgedPairs) -> dict[str, int]:
-    """Of how many pairs looked at the label is doubtful."""
-    if dataset.kind.ranked or "references" not in dataset.outputs.columns or not len(judged.rows):
-        return {}
-    some = np.unique(np.linspace(0, len(judged.rows) - 1, num=LOOKED_AT).astype(np.int64))
-    references = dataset.outputs["references"].gather(judged.rows[some])
-    sides = judged.pairs.frame.select("output", "worse")[some].rows()
-    found = sum(is_nearer(one, two, own) for (one, two), own in zip(sides, references.to_list()))
-    return {"looked_at": len(some), "doubtful": found}

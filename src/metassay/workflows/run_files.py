@@ -28,7 +28,7 @@ from metassay.perturbations.views import identity
 from metassay.store.cache import basis_of
 from metassay.store.parts import hashed, write_bytes
 from metassay.store.run import MANIFEST, TIMINGS, RunFolder
-from metassay.workflows.pair_table import EXPLORER, OUTPUTS, PAIRS, explorer_frame
+from metassay.workflows.pair_table import EXPLORER, JUDGED, OUTPUTS, PAIRS, explorer_frame, judgements_frame
 
 if TYPE_CHECKING:
     from metassay.meta.contexts.assay import ContextualResult
@@ -130,15 +130,16 @@ def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> 
     beside = [*also_deciding(result.dataset, result.plan), run.data]
     content, examples = result.to_dict(), result.examples()
     manifest = result.manifest()
+    tables = _tables(result)
     files: dict[str, Any] = {
         OUTPUTS: result.dataset.outputs,
-        PAIRS: result.pairs.frame,
-        EXPLORER: explorer_frame(result),
+        PAIRS: tables[PAIRS],
+        EXPLORER: tables[EXPLORER],
         "resources.json": dict(result.pairs.resources),
         RESULT: content,
         EXAMPLES: examples,
         "results/local_accuracy.parquet": result.to_frame(),
-        "results/judgements.parquet": judgements_frame(result),
+        JUDGED: tables[JUDGED],
     }
     if result.judged.verdicts is not None:
         files[VERDICTS] = result.judged.verdicts
@@ -154,17 +155,17 @@ def report_content(content: dict[str, Any], examples: Any, manifest: dict[str, A
     return {**content, "examples": examples, "manifest": told}
 
 
-def judgements_frame(result: AssayResult) -> pl.DataFrame:
-    """What each metric said of each pair: 1 right, 0 tie, −1 wrong, null undefined; one column per metric."""
-    judgements = result.judged.judgements
-    outcomes = {
-        metric: pl.Series(metric, outcome).cast(pl.Int8).replace(-2, None)
-        for metric, outcome in zip(judgements.metrics, judgements.outcome)
+def _tables(result: AssayResult) -> Mapping[str, pl.DataFrame | pl.LazyFrame]:
+    """The tables of pairs: as they are, or from the files that they were put into."""
+    judged = result.judged
+    if judged.aside is not None:
+        return judged.aside.tables()
+    about = result.pairs, judged, result.plan.contexts, result.metrics
+    return {
+        PAIRS: result.pairs.frame,
+        EXPLORER: explorer_frame(result.dataset, *about),
+        JUDGED: judgements_frame(judged),
     }
-    chosen = pl.Series("sampled", result.judged.sampled)
-    return result.judged.pairs.frame.select("item", "system", "perturbation").with_columns(
-        chosen, *outcomes.values()
-    )
 
 
 def write_table(frame: pl.DataFrame, path: str | Path) -> None:
