@@ -21,7 +21,7 @@ from metassay.stats.arrays import FloatArray, LongArray
 from metassay.text.segmentation import code_points, hashed_with, number_of, row_starts, text_table
 
 _MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
-_START, _END, _UNKNOWN = 1, 2, 3
+_START, _END, UNKNOWN = 1, 2, 3
 _LEAST = -1e6  # what is less likely is left out
 _UNSURE = 5.0
 """Readings of a word less likely than its best by this much are left out."""
@@ -74,7 +74,7 @@ class Tagger:
     def _read(self, word: str, *, inside: bool) -> _Reading:
         """What a word may be inside a sentence or at its start, with log p(word | tag) but for a constant."""
         weighed = dict(self.weighed(word, inside=inside, given_tag=True))
-        weighed.pop(_UNKNOWN, None)
+        weighed.pop(UNKNOWN, None)
         known = sorted((self._number[tag], p) for tag, p in weighed.items())  # as its own search finds them
         known = known or [(number, 0.0) for number in range(len(self._classes))]
         classes, chances = zip(*known)
@@ -90,9 +90,9 @@ class Tagger:
         listed = model.cache.get(lower)
         found = self._morphemes.readings(lower) if listed is None else list(listed)
         if inside:
-            found = [(tag, p if tag == _UNKNOWN else p + model.LP_case_t[tag][capital]) for tag, p in found]
+            found = [(tag, p if tag == UNKNOWN else p + model.LP_case_t[tag][capital]) for tag, p in found]
         if given_tag:
-            found = [(tag, p if tag == _UNKNOWN else p - model.LP_wtag[tag]) for tag, p in found]
+            found = [(tag, p if tag == UNKNOWN else p - model.LP_wtag[tag]) for tag, p in found]
         found.sort(key=lambda reading: reading[1], reverse=True)
         if listed is not None or not found:
             return found
@@ -153,7 +153,7 @@ class _Morphemes:
         """The parts of speech of a word with the log p of its best morphemes, most likely first."""
         tags, chances = _best_cuts(code_points(word), self._tables, self._orders, self._known, self._new)
         found = sorted(zip(tags.tolist(), chances.tolist()), key=lambda reading: reading[1], reverse=True)
-        return found or [(_UNKNOWN, 0.0)]
+        return found or [(UNKNOWN, 0.0)]
 
 
 def _laid_out(rows: Sequence[Sequence[tuple[int, int, float]]]) -> _Order:

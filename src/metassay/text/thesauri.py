@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from metassay.text.resources import Folder, thesaurus_file, wordnet_folder
-from metassay.text.tagging import hanta
-from metassay.text.tokens import token_spans
+from metassay.text.tagging import UNKNOWN, hanta
+from metassay.text.tokens import token_spans, word_tokens
 from metassay.text.words import Span
 
 _FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
@@ -218,22 +218,53 @@ def open_thesaurus(language: str) -> Thesaurus | None:
 
 @functools.lru_cache(maxsize=1 << 16)
 def tagged_pairs(
-    text: str, language: str, first: frozenset[str], second: frozenset[str]
-) -> tuple[tuple[Span, Span, str], ...]:
-    """Neighbours with tags of two sets, the second a word of the dictionary: their places, and its tag."""
-    spans = token_spans(text)
-    words, tagger = [text[start:end] for start, end in spans], hanta(language)
+    text: str, language: str, first: frozenset[str], second: frozenset[str], without: frozenset[str]
+) -> tuple[tuple[Span, str], ...]:
+    """Words of the dictionary with a tag of a set, one space after a word with one of another: place and tag.
+
+    Words whose base form is among those `without` are left out.
+    """
+    runs = text.split()  # no token goes over a space: each distinct run of letters and signs is cut once
+    if not any(_holds(run, language, second, without) for run in runs):
+        return ()
+    words = [token for run in runs for token in _tokens(run)]
     places = [
         i
-        for i, word in enumerate(words[1:], 1)
-        if known_lemma(word, language) is not None
-        and not second.isdisjoint(tagger.may_be(word))
-        and not first.isdisjoint(tagger.may_be(words[i - 1], inside=i > 1))
+        for i, word in enumerate(words)
+        if _can_be(word, language, second, without)
+        and i > 0
+        and not first.isdisjoint(_may_be(words[i - 1], language, inside=i > 1))
     ]
-    tags = tagger.tags(words) if places else []
-    return tuple(
-        (spans[i - 1], spans[i], tags[i]) for i in places if tags[i - 1] in first and tags[i] in second
-    )
+    spans = token_spans(text) if places else []
+    places = [i for i in places if text[spans[i - 1][1] : spans[i][0]] == " "]
+    tags = hanta(language).tags(words) if places else []
+    return tuple((spans[i], tags[i]) for i in places if tags[i - 1] in first and tags[i] in second)
+
+
+@functools.cache
+def _tokens(run: str) -> list[str]:
+    return word_tokens(run)
+
+
+@functools.cache
+def _holds(run: str, language: str, tags: frozenset[str], without: frozenset[str]) -> bool:
+    return any(_can_be(token, language, tags, without) for token in _tokens(run))
+
+
+@functools.cache
+def _can_be(word: str, language: str, tags: frozenset[str], without: frozenset[str]) -> bool:
+    """Whether the dictionary has a word, not of these base forms, that can have one of these tags."""
+    base = known_lemma(word, language)
+    return base is not None and base not in without and not tags.isdisjoint(_may_be(word, language))
+
+
+@functools.cache
+def _may_be(word: str, language: str, *, inside: bool = True) -> frozenset[str]:
+    """The tags that a word can get in a sentence: all that the model lists it with, if it does."""
+    tagger = hanta(language)
+    listed = tagger.model.cache.get(tagger.model.normalize(word)) or ()
+    names = frozenset(str(tagger.model.int2tag[tag]) for tag, _ in listed if tag != UNKNOWN)
+    return names or tagger.may_be(word, inside=inside)
 
 
 @functools.cache
