@@ -71,7 +71,8 @@ class Dataset:
             raise InputError(f"a data set needs the column {missing[0]}.")
         if self.outputs.is_empty():
             raise InputError("there is no output to work on: every row was left out or the file is empty.")
-        object.__setattr__(self, "outputs", self.outputs.sort("item", "system", maintain_order=True))
+        if not _is_sorted(self.outputs["item"], self.outputs["system"]):
+            object.__setattr__(self, "outputs", self.outputs.sort("item", "system", maintain_order=True))
         object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))
 
     def __repr__(self) -> str:
@@ -172,6 +173,11 @@ class Dataset:
     def with_notes(self, *notes: str) -> Dataset:
         """The same data with further notes."""
         return replace(self, notes=(*self.notes, *notes))
+
+
+def _is_sorted(item: pl.Series, system: pl.Series) -> bool:
+    ordered = (item[1:] > item[:-1]) | ((item[1:] == item[:-1]) & (system[1:] >= system[:-1]))
+    return bool(ordered.all())
 
 
 def _row_hashes(frame: pl.DataFrame) -> np.ndarray:
