@@ -206,6 +206,11 @@ def test_bad_tables_name_file_row_and_column(write, case) -> None:
     assert expected in first_line(error)
 
 
+def test_where_the_file_stands_for_the_system_the_remedy_says_so(write) -> None:
+    with pytest.raises(InputError, match=r"That is the file's name.* --column system=COLUMN"):
+        read(write("bad.csv", "id,engine,hyp,ref\n1,a,x,r\n1,b,z,r\n"))
+
+
 BAD_JSON = {
     "float id": ('{"id": 1.5, "system": "s", "hyp": "x", "ref": "r"}', "column id: an id must be text"),
     "null id": ('{"id": null, "system": "s", "hyp": "x", "ref": "r"}', "column id: the id is missing"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import random
 import re
 
 import numpy as np
@@ -278,6 +279,22 @@ def test_rbp_err_and_judged_by_going_through_a_list():
         [0, 0, 0],
         [0, 0, 0],
     ]
+
+
+def test_rbp_equals_ir_measures():
+    """Its figures for these lists, printed once: ir_measures 0.4.3, RBP(p=…, rel=…), with cwl-eval 1.0.12."""
+    official = {
+        "rbp(p=0.8)": [0.128, 0.45909, 0.543972, 0.16, 0.2, 0.244698],
+        "rbp(p=0.5,rel=2)": [0.125, 0.265625, 0.656746, 0.25, 0.5, 0.141235],
+        "rbp(p=0.9,rel=3)": [0.081, 0.0, 0.16561, 0.09, 0.1, 0.00471],
+    }
+    draw, documents = random.Random(11), [f"d{n}" for n in range(40)]
+    outputs, judgements = [], []
+    for _ in range(6):
+        judgements.append({d: draw.choice([0, 0, 1, 1, 2, 3]) for d in documents if draw.random() < 0.5})
+        outputs.append(draw.sample(documents, draw.choice([3, 10, 25, 40])))
+    found = score_rankings(parse_metrics(list(official)), lists_from_mappings(outputs, judgements))
+    np.testing.assert_allclose(found.T, list(official.values()), atol=1e-6)
 
 
 def test_err_and_judged_equal_gdeval_and_ir_measures_on_trec_covid(real_data):

@@ -26,8 +26,8 @@ from metassay.data.dataset import Dataset
 from metassay.data.readers.files import forget, plain_name
 from metassay.data.readers.registry import STANDARD_INPUT, RawTable
 from metassay.errors import InputError, Place
+from metassay.tasks import find_task
 from metassay.tasks.base import Task
-from metassay.tasks.registry import find_task
 
 FILE, ROW = "_file", "_row"
 PAIR_ROLES = ("worse", "perturbation")
@@ -253,8 +253,13 @@ def _refuse_duplicates(frame: pl.DataFrame) -> None:
     raise InputError(
         f"item {first['item']} of system {first['system']} was already given in row {first[ROW]}{other}.",
         place=Place(second[FILE], second[ROW]),
-        remedy="A system has one output per item; a column year, lp or testset keeps the ids of files apart.",
+        remedy=UNNAMED
+        if first["system"] == plain_name(second[FILE])
+        else "A system has one output per item; a column year, lp or testset keeps the ids of files apart.",
     )
+
+
+UNNAMED = "That is the file's name. If another column says which system it is: --column system=COLUMN."
 
 
 def _check_references(frame: pl.DataFrame, rule: str) -> list[str]:

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from metassay.errors import InputError, UnknownName
+from metassay.tasks import find_task
 from metassay.tasks.base import Task
-from metassay.tasks.registry import find_task
 from metassay.text.tokenizers import language_code
 
 TARGETS = ("tgt_lang", "target_lang", "target_language", "tgt", "target")
@@ -39,6 +39,11 @@ class Dataset:
     first), and where known `source` (text) and `references` (list of text). The columns named in `human` are
     human scores, higher is better, null where unrated. All others are metadata, hence possible contexts.
     `qrels`, for rankings alone, has `item`, `document`, `grade`.
+
+    >>> outputs = pl.DataFrame({"item": ["1", "2"], "system": "a", "output": ["x", "y"], "mine": [0, 1]})
+    >>> data = Dataset("text", outputs).with_human("mine").with_notes("rated by me")
+    >>> data.where(data.outputs["mine"] > 0, reason="not rated").left_out["not rated"], data.human
+    (1, ('mine',))
     """
 
     task: str

@@ -18,9 +18,8 @@ from metassay.data.readers.transcripts import read_parallel, read_transcripts
 from metassay.data.readers.trec import read_judgements
 from metassay.errors import InputError, Place, UnknownName
 from metassay.settings import ReadSettings, names_of, takes
-from metassay.tasks import asr
+from metassay.tasks import asr, find_task, guess_task
 from metassay.tasks.base import Evidence, Task
-from metassay.tasks.registry import find_task, guess_task
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Source = Any

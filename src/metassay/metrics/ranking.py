@@ -203,12 +203,13 @@ class RankBiasedPrecision(BinaryMetric):
     """(1 − p) Σ p^(i − 1) over the ranks i of relevant documents (Moffat and Zobel, 2008).
 
     `p` is the chance that a reader goes on to the next document. trec_eval 10 has 0.9 and gives graded
-    judgements a share of the gain; here a document is relevant from `rel` on, or not.
+    judgements a share of the gain; here a document is relevant from `rel` on, or not, as in ir_measures'
+    RBP(p, rel).
     """
 
     name = "rbp"
     title = "RBP"
-    oracle = ""  # none that is at hand treats grades so
+    oracle = ""  # ir_measures hands it on to cwl-eval, which tests do without: they carry its figures
     measure = kernels.RANK_BIASED_PRECISION
     summary = "rank-biased precision with persistence p"
     p: float = 0.9

@@ -97,6 +97,11 @@ class AssayResult(Result):
     """Local accuracies, both hypotheses, confounding and a recommendation, for one data set.
 
     Of a run that was finished before, what its files hold is read; the rest is computed when asked for.
+
+    >>> import metassay
+    >>> found = metassay.demo(task="text", out=None)
+    >>> set(found.cost()) == set(found.manifest()["metrics"]), sorted(found.examples())
+    (True, ['doubtful', 'looked_at', 'pairs'])
     """
 
     dataset: Dataset
