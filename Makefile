@@ -10,14 +10,17 @@ SAMPLE_PACKAGES := apertium apertium-eng-spa espeak-ng
 
 .PHONY: axe demo test test-all check lint format bench fuzz mutants docs reproduce release sample install neural-oracles chat-model system-packages clean
 
-# What is installed is what was tested, file by file: LOCKED takes nothing that has another hash. What is left
-# for the last line is the package itself and torch, of which each machine has its own build.
+# What is installed is what was tested, file by file: LOCKED takes nothing that has another hash. Where a mirror
+# has files of its own, versions must do; STRICT=1 refuses. What is left for the last line is the package itself
+# and torch, of which each machine has its own build.
 LOCKED := -m pip install --quiet --no-deps --require-hashes
+BY_VERSION := $(if $(STRICT),,|| echo "Files here have other hashes than the lock says: versions must do.")
+OWN := -m pip install --quiet -c constraints.txt -e '.[dev]'
 $(STAMP): pyproject.toml constraints.txt requirements/build.lock requirements/dev.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(LOCKED) --upgrade -r requirements/build.lock
-	$(BIN)/python $(LOCKED) -r requirements/dev.lock
-	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[dev]'
+	$(BIN)/python $(LOCKED) --upgrade -r requirements/build.lock $(BY_VERSION)
+	$(BIN)/python $(LOCKED) -r requirements/dev.lock $(BY_VERSION)
+	$(BIN)/python $(OWN) --no-build-isolation $(if $(STRICT),,|| $(BIN)/python $(OWN))
 	@touch $@
 
 install: $(STAMP)

@@ -301,7 +301,7 @@ class AssayResult(Result):
             **({"usage": dict(self.pairs.usage)} if self.pairs.usage else {}),
             **({"prompts": prompts} if (prompts := self._prompts()) else {}),
             "counts": {
-                "items": len(self.dataset.items),
+                "items": self.dataset.outputs["item"].n_unique(),
                 "systems": self.dataset.outputs["system"].n_unique(),
                 "outputs": len(self.dataset),
                 "pairs": self.pairs.frame.height,
