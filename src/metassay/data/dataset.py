@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from metassay.errors import InputError, UnknownName
+from metassay.tasks import find_task
 from metassay.tasks.base import Task
-from metassay.tasks.registry import find_task
 from metassay.text.tokenizers import language_code
 
 TARGETS = ("tgt_lang", "target_lang", "target_language", "tgt", "target")
@@ -78,7 +78,8 @@ class Dataset:
             raise InputError(f"a data set needs the column {missing[0]}.")
         if self.outputs.is_empty():
             raise InputError("there is no output to work on: every row was left out or the file is empty.")
-        object.__setattr__(self, "outputs", self.outputs.sort("item", "system", maintain_order=True))
+        if not _is_sorted(self.outputs["item"], self.outputs["system"]):
+            object.__setattr__(self, "outputs", self.outputs.sort("item", "system", maintain_order=True))
         object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))
 
     def __repr__(self) -> str:
@@ -179,6 +180,11 @@ class Dataset:
     def with_notes(self, *notes: str) -> Dataset:
         """The same data with further notes."""
         return replace(self, notes=(*self.notes, *notes))
+
+
+def _is_sorted(item: pl.Series, system: pl.Series) -> bool:
+    ordered = (item[1:] > item[:-1]) | ((item[1:] == item[:-1]) & (system[1:] >= system[:-1]))
+    return bool(ordered.all())
 
 
 def _row_hashes(frame: pl.DataFrame) -> np.ndarray:

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from metassay.engine.batches import Digests, in_order
 from metassay.errors import InputError, Notes, Place
@@ -110,12 +109,6 @@ class Scratch:
                 file.unlink()
             if self.files and self.folder is not None:
                 self.folder.rmdir()
-
-
-def mapped(path: Path) -> pl.DataFrame:
-    """A table that was put aside: read where it is looked at, and no more memory than that."""
-    table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-    return pl.DataFrame(pl.from_arrow(table))
 
 
 def temporary_of(path: Path) -> str | None:

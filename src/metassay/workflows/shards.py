@@ -21,6 +21,7 @@ from rapidfuzz.distance import Levenshtein
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit
+from metassay.data.readers.files import forget, mapped
 from metassay.engine import RayCluster
 from metassay.engine.local import Parts, Progress
 from metassay.errors import PartsDone
@@ -31,7 +32,7 @@ from metassay.metrics.base import Metric
 from metassay.perturbations.base import KeptTexts
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
-from metassay.store.parts import Scratch, mapped
+from metassay.store.parts import Scratch
 from metassay.workflows.judging import MOST, Aside, JudgedPairs, Widest, judge_pairs
 from metassay.workflows.pair_table import EXPLORER, JUDGED, PAIRS, explorer_frame, judgements_frame
 
@@ -115,6 +116,7 @@ class Shards:
             seconds = {name: spent + last.seconds[name] for name, spent in seconds.items()}
             outputs[:, cut if outputs.size else slice(0)] = last.outputs[:, : None if outputs.size else 0]
             self._put_away(cut, sample, last)
+            forget()
         if last is None or self.widest is None:
             raise PartsDone(numbers, parts)
         self.how.tell("scoring", len(self.data), len(self.data))
