@@ -28,7 +28,8 @@ from metassay.perturbations.views import identity
 from metassay.store.cache import basis_of
 from metassay.store.parts import hashed, write_bytes
 from metassay.store.run import MANIFEST, TIMINGS, RunFolder
-from metassay.workflows.pair_table import EXPLORER, JUDGED, OUTPUTS, PAIRS, explorer_frame, judgements_frame
+from metassay.workflows.pair_files import explorer_frame, judgements_frame
+from metassay.workflows.pair_table import EXPLORER, JUDGED, OUTPUTS, PAIRS
 
 if TYPE_CHECKING:
     from metassay.meta.contexts.assay import ContextualResult

@@ -34,7 +34,8 @@ from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.store.parts import Scratch
 from metassay.workflows.judging import MOST, Aside, JudgedPairs, Widest, judge_pairs
-from metassay.workflows.pair_table import EXPLORER, JUDGED, PAIRS, explorer_frame, judgements_frame
+from metassay.workflows.pair_files import explorer_frame, judgements_frame
+from metassay.workflows.pair_table import EXPLORER, JUDGED, PAIRS
 
 SHARD = 2**17
 """Outputs of a shard: the same on every machine, since parts are numbered shard by shard."""
