@@ -14,7 +14,7 @@ import numpy as np
 
 import calibration
 from metassay.meta.contexts import choice, claims, confounding
-from metassay.meta.contexts.accuracy import robust_accuracy
+from metassay.meta.contexts.prediction import robust_accuracy
 from metassay.meta.dependence import fits
 from metassay.meta.people import ranking
 from metassay.sample import sample_path

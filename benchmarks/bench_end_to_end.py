@@ -25,7 +25,7 @@ from metassay.metrics.registry import parse_metrics
 from metassay.perturbations.pairs import make_pairs
 from metassay.sample import sample_path
 from metassay.store.parts import ScoreParts
-from metassay.workflows import assay as workflow
+from metassay.workflows import perturb as workflow
 from metassay.workflows.assay import assay
 from metassay.workflows.judging import scored_texts
 from metassay.workflows.read import read

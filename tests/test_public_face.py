@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import inspect
 import subprocess
@@ -45,6 +46,21 @@ def test_every_public_function_has_an_example_that_the_suite_runs() -> None:
         functions += [getattr(importlib.import_module(f"metassay.{module}"), name) for name in names]
     bare = {function.__name__ for function in functions if ">>> " not in (function.__doc__ or "")}
     assert bare == set()
+
+
+RESULTS = [name for name in metassay.TYPES if name.endswith("Result")]
+
+
+@pytest.mark.parametrize("name", [*RESULTS, "Dataset"])
+def test_every_method_of_a_result_is_called_by_an_example(name) -> None:
+    """In its own docstring, or in that of its class or of the class that it has it from."""
+    family = [c for c in getattr(metassay, name).__mro__ if c.__module__.startswith("metassay")]
+    methods = [(n, f) for c in family for n, f in vars(c).items() if inspect.isfunction(f) and n[0] != "_"]
+    documents = [documented.__doc__ or "" for documented in (*family, *(method for _, method in methods))]
+    parser = doctest.DocTestParser()
+    shown = "".join(example.source for text in documents for example in parser.get_examples(text))
+    assert {method for method, _ in methods if f".{method}(" not in shown} == set()
+    assert all(method.__doc__ for _, method in methods)
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:

@@ -2,15 +2,15 @@
 
     python -m reproduce.challenge_sets.run FOLDER
 
-Prints the tables of docs/challenge-sets.md: accuracy per phenomenon, severity and language, and, per metric,
-the phenomena on which it mostly ties and the others on which it is right in less than half of the pairs; and
-our own perturbations of the same outputs beside DEMETR's pairs of the same phenomenon.
+Writes README.md beside this file with the tables of docs/challenge-sets.md: accuracy per phenomenon, severity
+and language, and, per metric, the phenomena on which it mostly ties and the others on which it is right in
+less than half of the pairs; and our own perturbations of the same outputs beside DEMETR's pairs of the same
+phenomenon.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from metassay.stats.rank_correlation import row_agreements
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
+HERE = Path(__file__).parent
 METRICS = "bleu,chrf,chrf++,ter,rouge1,rouge2,rougel,meteor"
 ALIKE = {
     "removal": ("noun_removed", "verb_removed", "adj_adv_removed", "conj_removed"),
@@ -42,34 +43,42 @@ ALIKE = {
 
 
 def main() -> None:
-    started = time.perf_counter()
     pairs = read(Path(sys.argv[1]) / "challenge/demetr.parquet", pairs=True, task="mt", language="en")
     found = assay(pairs, metrics=METRICS, seed=1).to_dict()
-    print(
-        f"{found['pairs']:,} pairs in {time.perf_counter() - started:.0f} s; left out: {found['left_out']}\n"
-    )
+    left_out = ", ".join(f"{count:,} ({why})" for why, count in found["left_out"].items() if count)
+    lines = ["# DEMETR, and what eight lexical metrics overlook", "", INTRODUCTION, ""]
+    lines += [f"{found['pairs']:,} pairs" + (f"; left out: {left_out}." if left_out else "."), ""]
     overall = {row["metric"]: row for row in found["global"]}
     for column, part in found["contexts"].items():
-        rows = part["local_accuracy"]
-        contexts = list(dict.fromkeys(row["context"] for row in rows))
-        by = {(row["context"], row["metric"]): row for row in rows}
-        contexts.sort(key=lambda context: -sum(by[context, metric]["micro"] for metric in overall))
-        body = [[context, *(by[context, metric] for metric in overall)] for context in contexts]
-        print(table([column, *map(label_of, overall)], [*body, ["all", *overall.values()]]))
-        if column == "perturbation":
-            print(
-                table(
-                    ["metric", "mostly a tie", "else right in less than half"],
-                    overlooked(list(overall), contexts, by),
-                )
-            )
-        sizes = ", ".join(f"{label_of(row['metric'])} {row['cramers_v']:.2f}" for row in part["h1"])
-        largest = max(row["p_permutation"] for row in part["h1"])
-        print(f"H1 by {column}: Cramér's V {sizes}; largest permutation p {largest}")
-        agreement = dict(zip(part["h2"]["contexts"], part["h2"]["matrix"][0]))
-        lowest = sorted((value, name) for name, value in agreement.items() if value is not None)[:3]
-        print(f"H2 by {column}, least agreement with global: {lowest}\n")
-    print(side_by_side(pairs, found))
+        lines += [f"## By {column}", "", *by_context(column, part, overall)]
+    lines += ["## DEMETR's pairs and ours", "", side_by_side(pairs, found)]
+    (HERE / "README.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+INTRODUCTION = """Made by `python -m reproduce.challenge_sets.run FOLDER`, seed 1. Per cent of pairs in which
+a metric scores the better text higher, a tie being wrong; what the tables mean is in
+[docs/challenge-sets.md](../../docs/challenge-sets.md)."""
+
+
+def by_context(column: str, part: dict[str, Any], overall: dict[str, Any]) -> list[str]:
+    """The table of one column, easiest context first, and its tests."""
+    rows = part["local_accuracy"]
+    contexts = list(dict.fromkeys(row["context"] for row in rows))
+    by = {(row["context"], row["metric"]): row for row in rows}
+    contexts.sort(key=lambda context: -sum(by[context, metric]["micro"] for metric in overall))
+    body = [[context, *(by[context, metric] for metric in overall)] for context in contexts]
+    lines = [table([column, *map(label_of, overall)], [*body, ["all", *overall.values()]])]
+    if column == "perturbation":
+        head = ["metric", "mostly a tie", "else right in less than half"]
+        lines.append(table(head, overlooked(list(overall), contexts, by)))
+    sizes = ", ".join(f"{label_of(row['metric'])} {row['cramers_v']:.2f}" for row in part["h1"])
+    largest = max(row["p_permutation"] for row in part["h1"])
+    agreement = dict(zip(part["h2"]["contexts"], part["h2"]["matrix"][0]))
+    lowest = sorted((value, name) for name, value in agreement.items() if value is not None)[:3]
+    least = ", ".join(f"{name} {value:.2f}" for value, name in lowest)
+    lines.append(f"- H1: Cramér's V {sizes}; largest p of the permutation test {largest:g}.")
+    lines.append(f"- H2, least agreement with all pairs together ({part['h2']['statistic']}): {least}.")
+    return [*lines, ""]
 
 
 def side_by_side(pairs: Dataset, found: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ from scipy.stats import chi2
 
 from metassay.metrics.ranking import PAPER
 from metassay.perturbations.base import made_for
-from metassay.tasks.registry import find_task
+from metassay.tasks import find_task
 
 HERE = Path(__file__).parent
 USERS, RECOMMENDERS = 6040, 21

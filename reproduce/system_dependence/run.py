@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from reproduce.entry import Entry, write
+from reproduce.entry import Entry, rounded, write
 from reproduce.entry import kept as kept_entries
 
 from metassay.workflows.depend import depend
@@ -34,7 +34,7 @@ def main() -> None:
         known = json.loads((HERE / "ours.json").read_text(encoding="utf-8"))
         found = {pair: known[pair] for pair in PAIRS}
     else:
-        found = {pair: measured(folder, pair) for pair in PAIRS}
+        found = rounded({pair: measured(folder, pair) for pair in PAIRS})  # as `--page` will find it
     write(HERE / "ours.json", {"ledger": kept_entries(entries(found, sizes(folder, "zh-en"))), **found})
     (HERE / "README.md").write_text("\n".join([INTRODUCTION, *show(found)]) + "\n", encoding="utf-8")
 

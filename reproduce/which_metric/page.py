@@ -1,8 +1,10 @@
-"""The page that joins what four ways of asking say of the metrics of WMT22 and WMT23."""
+"""The page that joins what five ways of asking say of the metrics of WMT22 and WMT23."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,11 @@ from scipy.stats import kendalltau
 Row = dict[str, Any]
 YEARS = {"wmt23": "WMT23", "wmt22": "WMT22"}
 MEASURES = {"spa": "SPA", "acc_eq": "acc_eq", "sysdep": "SysDep", "residual": "residual"}
-BLIND = {"Random-sysname", "prismSrc"}
+BLIND = {"Random-sysname"}
+"""Sees the system's name, and nothing of the output."""
+OWN = ("local", "mean", "corpus")
+"""What is known of our own metrics alone."""
+STUDIED = Path(__file__).parents[2] / "benchmarks" / "people_study.json"
 
 
 def page(rows: Sequence[Row]) -> str:
@@ -25,23 +31,26 @@ def page(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-INTRODUCTION = """Four ways to ask how good a metric is, on one page: how it ranks systems (SPA, Thompson et
+INTRODUCTION = """Five ways to ask how good a metric is, on one page: how it ranks systems (SPA, Thompson et
 al., 2024), whether it tells two translations of a segment apart as people do (acc_eq, Deutsch et al., 2023),
 whether it treats systems alike (SysDep, von Däniken et al., 2024, and what is left of it after shrinkage),
-and how often it sees that a translation was made worse (local accuracy, Deviyani and Diaz, 2025; of lexical
-metrics, which can be computed on any text). Made by `python -m reproduce.which_metric.run FOLDER`; every
+how often it sees that a translation was made worse (local accuracy, Deviyani and Diaz, 2025), and whether a
+system's score had better be the mean of its segments' (Cavalin et al., 2024); the last two of lexical
+metrics, which can be computed on any text. Made by `python -m reproduce.which_metric.run FOLDER`; every
 figure by language pair is in `reproduce/which_metric/ours.json`.
 
 - **SPA**, **acc_eq**: mean over language pairs.
 - **SysDep**, **residual**: as shares of the SysDep of a metric that knows nothing (one fit, no bootstrap),
-  mean over pairs; lower is fairer. The residual is what equally good systems would see of it.
+  mean over pairs; lower is fairer. The residual is what equally good systems would see of it. A metric that
+  says next to nothing has none, so it means something beside a high SPA alone.
 - **local**: share of worse copies that it scores lower, a tie being wrong (five rules, 40 segments per pair).
+- **mean / corpus**: Pearson correlation over systems of people's means with the mean of segment scores, and
+  with the corpus score where the metric has one; mean over pairs.
 
 Metrics of the shared tasks are their official scores, those that scored every output; *ours* are
 metassay's."""
-AGREE = """Kendall's τ-b between the orders of the metrics, mean over language pairs (without metrics
-that know nothing of the output, `Random-sysname` and `prismSrc`); SysDep and residual count as lower is
-better."""
+AGREE = """Kendall's τ-b between the orders of the metrics, mean over language pairs (without
+`Random-sysname`, which knows the system's name alone); SysDep and residual count as lower is better."""
 
 
 def _means(rows: Sequence[Row]) -> list[Row]:
@@ -51,11 +60,11 @@ def _means(rows: Sequence[Row]) -> list[Row]:
         by.setdefault(row["metric"], []).append(row)
     found = []
     for metric, own in by.items():
-        local = [row["local"] for row in own if row["local"] is not None]
+        known = {name: [row[name] for row in own if row[name] is not None] for name in OWN}
         found.append(
             {"metric": metric, "reads": own[0]["reads"], "pairs": len(own)}
             | {name: float(np.mean([row[name] for row in own])) for name in MEASURES}
-            | {"local": float(np.mean(local)) if local else None}
+            | {name: float(np.mean(values)) if values else None for name, values in known.items()}
         )
     return sorted(found, key=lambda row: -row["spa"])
 
@@ -66,7 +75,7 @@ def _described(rows: Sequence[Row]) -> str:
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
-    head = ["metric", "reads", "SPA", "acc_eq", "SysDep", "residual", "local"]
+    head = ["metric", "reads", "SPA", "acc_eq", "SysDep", "residual", "local", "mean / corpus"]
     cells = [
         [
             row["metric"],
@@ -76,6 +85,7 @@ def _table(rows: Sequence[Row]) -> list[str]:
             f"{row['sysdep']:.0%}",
             f"{row['residual']:.0%}",
             "" if row["local"] is None else f"{row['local']:.2f}",
+            " / ".join(f"{row[name]:.3f}" for name in ("mean", "corpus") if row[name] is not None),
         ]
         for row in _means(rows)
     ]
@@ -130,18 +140,35 @@ def _reading(rows: Sequence[Row]) -> list[str]:
     return [
         f"- SysDep and acc_eq agree at {shrunk}: a metric that tells segments apart shrinks less.",
         f"- The residual is another question: SPA's order and that of fairness agree at {fair}.",
-        f"- Local accuracy of the lexical metrics and SPA agree at {local}. {STUDY}",
+        f"- Local accuracy of the lexical metrics and SPA agree at {local}. {_study()}",
+        _aggregation(rows),
     ]
 
 
-STUDY = """With 29 lexical metrics on nine data sets they agree at
-  0.17 (−0.05 to 0.39), and local accuracy with people's pairs of a segment at 0.74
-  ([study](do-perturbations-predict-people.md))."""
+def _study() -> str:
+    """Whether pairs made by rule predict people, with more metrics on more data."""
+    known = json.loads(STUDIED.read_text(encoding="utf-8"))
+    systems, pairs = (known["weights"][way]["equal"] for way in ("spa", "pairs"))
+    return (
+        f"With {known['metrics']} lexical metrics on {systems['sets']} data sets they agree at "
+        f"{systems['mean']:.2f} ({systems['low']:.2f} to {systems['high']:.2f}), and local accuracy with "
+        f"people's pairs of a segment at {pairs['mean']:.2f} ({pairs['low']:.2f} to {pairs['high']:.2f}; "
+        "[study](do-perturbations-predict-people.md))."
+    )
+
+
+def _aggregation(rows: Sequence[Row]) -> str:
+    both = [row for row in rows if row["corpus"] is not None]
+    gains = [row["mean"] - row["corpus"] for row in both]
+    better = sum(gain > 0 for gain in gains)
+    return (
+        f"- The mean of segment scores correlates better with people than the corpus score in {better} of "
+        f"{len(gains)} cases (metrics by language pairs), by {ends(gains)}, {np.mean(gains):+.3f} on average."
+    )
 
 
 def _conclusions(rows: Sequence[Row]) -> list[str]:
     newest = _means([row for row in rows if row["year"] == "wmt23"])
-    best = max((row for row in newest if row["local"] is not None), key=lambda row: row["spa"])
     leaders = newest[:5]
     free = max((row for row in newest if row["reads"] == "source"), key=lambda row: row["spa"])
     fairest = min(leaders, key=lambda row: row["residual"])
@@ -156,14 +183,27 @@ def _conclusions(rows: Sequence[Row]) -> list[str]:
         f"- **Without a reference** the best is {free['metric']} (SPA {free['spa']:.3f}, place "
         f"{newest.index(free) + 1} of {len(newest)})."
     )
-    lexical = [row["spa"] for row in newest if row["local"] is not None]
-    words = (
-        "- **If only a lexical metric will do**: the seven here lie close together (SPA "
-        f"{ends(lexical, 3)}), "
-        f"{best['metric'].removesuffix(', ours')} first; {newest.index(best)} of {len(newest)} metrics are "
-        "above it."
+    return [ranking, source, _words(rows), ADVICE]
+
+
+def _words(rows: Sequence[Row]) -> str:
+    """What there is to say about lexical metrics, in either year."""
+    said: list[str] = []
+    firsts: set[str] = set()
+    for year, name in YEARS.items():
+        metrics = _means([row for row in rows if row["year"] == year])
+        own = [row for row in metrics if row["local"] is not None]
+        firsts.add(own[0]["metric"])
+        above = sum(row["spa"] > own[0]["spa"] for row in metrics)
+        said.append(
+            f"{name} has {own[0]['metric'].removesuffix(', ours')} first and "
+            f"{own[-1]['metric'].removesuffix(', ours')} last (SPA {ends([row['spa'] for row in own], 3)}; "
+            f"{above} of {len(metrics)} metrics are above the first)"
+        )
+    moved = (
+        " Which is first depends on the year: these figures prefer none of them." if len(firsts) > 1 else ""
     )
-    return [ranking, source, words, ADVICE]
+    return f"- **If only a lexical metric will do**: {'; '.join(said)}.{moved}"
 
 
 ADVICE = """- **To see which errors a metric overlooks**, measure local accuracy on your own outputs:

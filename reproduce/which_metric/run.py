@@ -1,4 +1,4 @@
-"""docs/which-metric.md: what four ways of asking say of the metrics of WMT22 and WMT23.
+"""docs/which-metric.md: what five ways of asking say of the metrics of WMT22 and WMT23.
 
     python -m reproduce.which_metric.run FOLDER     a folder with wmt22 and wmt23
 
@@ -49,14 +49,13 @@ def main() -> None:
 
 
 def measured(folder: Path, name: str) -> list[Found]:
-    """One row per metric of a language pair: the official scores, then lexical metrics on the same "
-    "outputs.
-    """
+    """One row per metric of a language pair: the official scores, then ours on the same outputs."""
     table = pl.read_parquet(folder / f"{name}_metrics.parquet").sort("system", "seg_id")
     texts = pl.read_parquet(folder / f"{name}.parquet")
     known = {"lp", "system", "seg_id", "mqm"}
     official = [c for c in table.columns if c not in known and table[c].null_count() == 0]
-    own = lexical(texts.join(table.select("system", "seg_id"), on=["system", "seg_id"], how="semi"))
+    rated = texts.join(table.select("system", "seg_id"), on=["system", "seg_id"], how="semi")
+    own, systems = lexical(rated)
     human = cube(table, "mqm")
     local = accuracies(texts)
     rows = [compared(human, cube(table, column), shared_name(column)) for column in official]
@@ -64,9 +63,11 @@ def measured(folder: Path, name: str) -> list[Found]:
         row["reads"] = "source" if column.endswith("-src") else "reference"
     for metric, scores in own.items():
         found = compared(human, cube(scores, metric), f"{metric}, ours")
+        found |= aggregated(systems.filter(metric=metric), table)
         rows.append(found | {"reads": "reference", "local": local[metric]})
     year, lp = name.split("_")
-    return [{"year": year, "lp": lp, "local": None, **row} for row in rows]
+    unknown = dict.fromkeys(("local", "mean", "corpus"))
+    return [{"year": year, "lp": lp, **unknown, **row} for row in rows]
 
 
 def compared(human: Floats, metric: Floats, name: str) -> Found:
@@ -83,6 +84,17 @@ def compared(human: Floats, metric: Floats, name: str) -> Found:
     }
 
 
+def aggregated(systems: pl.DataFrame, table: pl.DataFrame) -> Found:
+    """Pearson with people's means of the mean of segment scores, and of the corpus score if there is one."""
+    both = systems.join(table.group_by("system").agg(pl.col("mqm").mean()), on="system")
+    sign = -1 if systems["metric"][0] == "ter" else 1
+    return {
+        name: sign * float(np.corrcoef(both[column].to_numpy(), both["mqm"].to_numpy())[0, 1])
+        for name, column in (("mean", "segment"), ("corpus", "corpus"))
+        if both[column].null_count() == 0
+    }
+
+
 def cube(table: pl.DataFrame, column: str) -> Floats:
     """Scores as an array of systems by segments."""
     wide = table.pivot(on="seg_id", index="system", values=column).sort("system").drop("system")
@@ -96,11 +108,11 @@ def shared_name(name: str) -> str:
     return stem if reference in {"refA", "refB", "ref", "src"} else name
 
 
-def lexical(texts: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Segment scores of metassay's own lexical metrics, higher being better."""
+def lexical(texts: pl.DataFrame) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
+    """Segment scores of metassay's own lexical metrics, higher being better, and scores of the systems."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scores.parquet"
-        score(texts, metrics=LEXICAL, per_segment=str(path), aggregate=["segment"])
+        scored = score(texts, metrics=LEXICAL, per_segment=str(path), aggregate=["segment", "corpus"])
         long = pl.read_parquet(path)
     long = long.with_columns(seg_id=pl.col("item").str.split("/").list.last().cast(pl.Int64))
     found = {}
@@ -108,7 +120,7 @@ def lexical(texts: pl.DataFrame) -> dict[str, pl.DataFrame]:
         part = long.filter(metric=metric)
         sign = -1 if metric == "ter" else 1
         found[metric] = part.select("system", "seg_id", (sign * pl.col("score")).alias(metric))
-    return found
+    return found, scored.to_frame()
 
 
 def accuracies(texts: pl.DataFrame) -> dict[str, float]:

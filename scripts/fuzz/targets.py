@@ -25,7 +25,7 @@ from metassay.perturbations.base import parse_perturbations
 from metassay.reporting.dashboard import render_overview
 from metassay.settings import options_of
 from metassay.specs import parse_spec
-from metassay.tasks.registry import find_task
+from metassay.tasks import find_task
 from metassay.workflows import settings
 from metassay.workflows.assay import assay
 from metassay.workflows.overview import compare, overview

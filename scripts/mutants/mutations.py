@@ -190,8 +190,9 @@ def _operators(node: ast.AST, span: Span, text: str) -> Iterator[tuple[int, int,
                 yield span(left)[1], span(right)[0], f" {ARITHMETIC[type(operator)]} "
         case ast.BoolOp(op=operator, values=[first, second]):
             yield span(first)[1], span(second)[0], " or " if isinstance(operator, ast.And) else " and "
-        case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert(), operand=operand):
-            yield span(node)[0], span(operand)[0], ""
+        case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert() as operator):
+            start = span(node)[0]  # what follows may stand in parentheses
+            yield start, start + (len("not ") if isinstance(operator, ast.Not) else len("-")), ""
 
 
 def _values(node: ast.AST, span: Span, text: str) -> Iterator[tuple[int, int, str]]:

@@ -13,7 +13,7 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.perturbations.base import known_perturbations, made_for
 from metassay.perturbations.pairs import make_pairs
-from metassay.tasks.registry import find_task
+from metassay.tasks import find_task
 
 TEXTS = Path(__file__).parent / "texts"
 NOT_DRAWN = frozenset({"llm", "borrowed_span", "untranslated", "removal_20"})

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metassay.cli import run
+from metassay.cli import printing, run
 from metassay.cli.app import COMMANDS, EXAMPLES, GROUPS, command
 from metassay.cli.printing import print_table
 from metassay.sample import sample_path
@@ -195,3 +195,17 @@ def test_the_shell_offers_values(typed, offered) -> None:
         [sys.executable, "-m", "metassay"], env=environment, capture_output=True, text=True, check=False
     )
     assert done.stdout.split() == offered
+
+
+def test_progress_off_a_terminal_tells_rate_and_time_left(monkeypatch, capsys) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    show = printing.PlainProgress()
+    for second, done in ((0, 0), (30, 50), (61, 122), (70, 140), (130, 260), (500, 1000)):
+        clock[0] = float(second)
+        show("scoring", done, 1000)
+    assert capsys.readouterr().err.splitlines() == [
+        "scoring: 122 of 1000, 2 a second, 7 min left",
+        "scoring: 260 of 1000, 2 a second, 6 min left",
+        "scoring: done (1000 of 1000)",
+    ]

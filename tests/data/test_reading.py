@@ -10,9 +10,12 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 import pytest
+from polars.testing import assert_frame_equal
 
 from metassay.data.assemble import _reference_lists
+from metassay.data.readers import files
 from metassay.errors import InputError, UnknownName
+from metassay.sample import sample_path
 from metassay.workflows.read import read, read_plain
 
 HEADER = "seg_id,system,hyp,ref\n"
@@ -203,6 +206,11 @@ def test_bad_tables_name_file_row_and_column(write, case) -> None:
     assert expected in first_line(error)
 
 
+def test_where_the_file_stands_for_the_system_the_remedy_says_so(write) -> None:
+    with pytest.raises(InputError, match=r"That is the file's name.* --column system=COLUMN"):
+        read(write("bad.csv", "id,engine,hyp,ref\n1,a,x,r\n1,b,z,r\n"))
+
+
 BAD_JSON = {
     "float id": ('{"id": 1.5, "system": "s", "hyp": "x", "ref": "r"}', "column id: an id must be text"),
     "null id": ('{"id": null, "system": "s", "hyp": "x", "ref": "r"}', "column id: the id is missing"),
@@ -304,3 +312,23 @@ def test_real_common_voice_has_items_whose_references_differ(real_data) -> None:
     dataset = read(path, references="per-output")
     assert len(dataset) == 28056
     assert dict(dataset.left_out) == {"no reference": 4}
+
+
+def test_a_large_table_is_mapped_and_reads_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row groups are written down one by one; the file behind the table is gone from the folder."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "aside"))
+    (tmp_path / "aside").mkdir()
+    sample = pl.read_parquet(sample_path("mt")).sample(fraction=1.0, shuffle=True, seed=1)
+    sample.with_columns(pl.col("domain").cast(pl.Categorical)).write_parquet(
+        tmp_path / "table.parquet", row_group_size=100
+    )
+    held = read(tmp_path / "table.parquet")
+    for module in ("tables", "files"):
+        monkeypatch.setattr(f"metassay.data.readers.{module}.LARGE", 200)
+    monkeypatch.setattr("metassay.data.reading.LARGE", 200)
+    mapped = read(tmp_path / "table.parquet")
+    assert not list((tmp_path / "aside").iterdir())
+    assert len(files._MAPS) > 0
+    files.forget()
+    assert_frame_equal(mapped.outputs, held.outputs)
+    assert mapped.content_hash == held.content_hash

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from metassay.errors import UnknownName
+from metassay.tasks import find_task, guess_task, known_tasks
 from metassay.tasks.base import Evidence
-from metassay.tasks.registry import find_task, guess_task, known_tasks
 from metassay.workflows.read import read, read_plain
 from metassay.workflows.score import score
 

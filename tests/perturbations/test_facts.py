@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from metassay.perturbations.base import View, default_perturbations, made_for, parse_perturbation
 from metassay.perturbations.facts import PERTURBATIONS
 from metassay.stats.random import Stream
-from metassay.tasks.registry import find_task
+from metassay.tasks import find_task
 from metassay.text.words import WordLists
 
 

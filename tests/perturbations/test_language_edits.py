@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metassay.perturbations.base import View, default_perturbations, parse_perturbation
 from metassay.stats.random import Stream
-from metassay.tasks.registry import find_task
+from metassay.tasks import find_task
 
 CAKE = "John said he did not like the cake she baked."
 NAMES = {

@@ -19,8 +19,7 @@ from metassay.llm.asking import HOPELESS, LlmSettings
 from metassay.perturbations.base import View
 from metassay.perturbations.llm import LlmRewriting, fields, usable
 from metassay.perturbations.pairs import make_pairs
-from metassay.tasks import mt
-from metassay.tasks.registry import known_tasks
+from metassay.tasks import known_tasks, mt
 
 
 def echo_worse(handler: Handler, body: dict[str, Any]) -> None:

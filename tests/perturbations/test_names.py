@@ -10,7 +10,7 @@ import pytest
 
 from metassay.perturbations.base import View
 from metassay.perturbations.entity import EntitySubstitution, fits, levels, mentions, take_census
-from metassay.perturbations.languages.name_finder import listed_names
+from metassay.perturbations.languages.name_finder import _listed, _names, coded, find_names, listed_names
 from metassay.stats.random import Stream
 
 Names = Callable[[list[str], str], dict[str, set[str]]]
@@ -171,7 +171,7 @@ def test_levels_go_from_strict_to_loose() -> None:
 
 def test_names_that_a_list_knows_do_not_overlap() -> None:
     text = "On Monday, 5 May 1994, a South African and an American met in June 2001; may I march?"
-    found = [(text[start:end], kind) for start, end, kind, _ in listed_names(text, "en")]
+    found = [(text[start:end], kind) for start, end, kind, _ in listed_names([text], coded([text]), "en")[0]]
     assert found == [
         ("Monday", "DAY"), ("May", "MONTH"), ("1994", "YEAR"), ("American", "PEOPLE"),
         ("June", "MONTH"), ("2001", "YEAR"),
@@ -206,3 +206,25 @@ def test_on_wmt_one_name_changes_for_another_of_the_data_set(
             for start, end in spans
         ), (text, worse)
     assert changed > 0.12 * len(texts)
+
+
+ODD = [
+    "Mr. Foo-Bar# met Berlin-# and Paris-’ ‘Rom’s’ O’Neill-Rossi.",
+    "THE BIG PARIS SHOW OF NEW YORK IS ON IN ROME",
+    "President Q-Z spoke; Chinese-American Dr. X-Y, He Long.",
+    "Im Jahr 2019, seit-2020, 1990-2000 годах; der Ölmagnat Ürün Écoute ging.",
+    "Die San-Franciscoer, Baden-Württembergs Minister, New York und Herr Blafasel-Gnork.",
+]
+
+
+@pytest.mark.parametrize(("language", "pair"), [("en", "zh-en"), ("de", "en-de")])
+def test_texts_that_are_not_searched_hold_no_name(
+    language: str, pair: str, real_data: Callable[[str], Path], needs: Callable[[str, str], None]
+) -> None:
+    needs("entity", language)
+    outputs = pl.read_parquet(real_data(f"wmt22/wmt22_{pair}.parquet"))["hyp"].unique().sort()
+    texts = [*ODD, *outputs.gather_every(10).to_list()]
+    words = coded(texts)
+    assert words is not None
+    assert find_names(texts, words, language) == [list(_names(text, language)) for text in texts]
+    assert listed_names(texts, words, language) == [_listed(text, language) for text in texts]

@@ -147,3 +147,6 @@ def test_rules_match_as_their_patterns_do_where_case_is_ignored(language: str) -
         for text in texts:
             expected = [(m.span(), m.groups()) for m in rule.pattern.finditer(text)]
             assert [(m.span(), m.groups()) for m in rule.matches(text, lowered(text))] == expected
+            if rule.replacement is not None:
+                found = list(rule.pattern.finditer(text))
+                assert list(map(rule.written, found)) == [m.expand(rule.replacement) for m in found]

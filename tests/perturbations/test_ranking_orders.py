@@ -24,7 +24,7 @@ from metassay.perturbations.ranking import COPIES, RankSwapping, Reordering, Shu
 from metassay.perturbations.ranking_pairs import RankedPairs, gain_change
 from metassay.perturbations.views import make_views
 from metassay.stats.random import Stream, named_keys, output_keys
-from metassay.tasks.registry import find_task
+from metassay.tasks import find_task
 
 METHODS = [
     RankSwapping(),

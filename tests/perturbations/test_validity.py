@@ -17,7 +17,7 @@ from metassay.data.dataset import Dataset
 from metassay.perturbations.base import default_perturbations, known_perturbations
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.validity import COLUMNS, VERDICTS, label_error, readings, wilson_interval
-from metassay.tasks.registry import find_task
+from metassay.tasks import find_task
 
 TABLES = files("metassay.perturbations").joinpath("readings")
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,8 @@ import sys
 import threading
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -23,8 +24,8 @@ from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metric, parse_metrics
 from metassay.sample import sample_path
 from metassay.store import cache
-from metassay.store.cache import SharedParts, is_shared
-from metassay.store.parts import ScoreParts
+from metassay.store.cache import SharedParts, SharedTexts, is_shared
+from metassay.store.parts import ScoreParts, TextParts
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
@@ -281,3 +282,25 @@ def test_threads_that_start_a_shelf_together_all_keep_their_scores(tmp_path, cap
         assert shelf.writable
         assert len(list(shelf.folder.glob("part-*.parquet"))) == 8
     assert capsys.readouterr().err == ""
+
+
+def test_a_cache_that_cannot_be_written_is_told_of_once(tmp_path: Path, caplog: Any) -> None:
+    """Worse copies are then kept in the run alone; what such a cache holds is still found."""
+    about = {"code": "1"}
+    SharedTexts(None, tmp_path / "cache", about).save("known", ["a", None])
+    (shelf,) = (path.parent for path in (tmp_path / "cache").rglob("about.json"))
+    for file in shelf.iterdir():
+        if file.name == "about.json":
+            file.unlink()
+            file.mkdir()  # nobody, not even root, can write this file now
+    own = TextParts(tmp_path / "run", "")
+    texts = SharedTexts(own, tmp_path / "cache", about)
+    texts.save("new", ["b"])
+    texts.save("newer", ["c"])
+    assert [record.getMessage() for record in caplog.records if "not shared" in record.getMessage()] == [
+        f"Note: {shelf / 'about.json'}: cannot be written (Is a directory). Worse copies are not shared."
+    ]
+    assert own.load("new") == ["b"]
+    assert texts.load("newer") == ["c"]
+    assert texts.load("known") == ["a", None]
+    assert SharedTexts(None, tmp_path / "cache", about).load("new") is None

@@ -1,5 +1,6 @@
 """Words where no space parts them: nothing is lost, scripts are not mixed, and edits add no space."""
 
+import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -8,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metassay.text import resources
-from metassay.text.segmentation import cut_out, pieces, put_in, segmented, written_without_spaces
+from metassay.text.segmentation import (
+    coded_words,
+    cut_out,
+    pieces,
+    put_in,
+    segmented,
+    written_without_spaces,
+)
 
 TEXTS = {
     "zh": "我们在2022年用iPhone 14拍摄了这部电影，真的很好看。",
@@ -83,3 +91,22 @@ def test_an_installed_segmenter_finds_the_words(language: str, package: str, wor
         pytest.skip(f"{package} is not installed")
     text = "".join(words) + "。"
     assert [text[start:end] for start, end in segmented(text, language)] == words
+
+
+@given(
+    st.lists(st.text(st.sampled_from("aAß_-'é²٣ \n。я"), max_size=12), max_size=8), st.sampled_from(["", "-"])
+)
+def test_words_are_numbered_as_a_regular_expression_finds_them(texts: list[str], joints: str) -> None:
+    words = coded_words(texts, joints)
+    found = [re.findall(rf"[\w{joints}]+", text) for text in texts]
+    rows = [words.numbers[i:j].tolist() for i, j in zip(words.starts, words.starts[1:])]
+    assert [[words.vocabulary[number] for number in row] for row in rows] == found
+    assert words.vocabulary == list(dict.fromkeys(word for row in found for word in row))
+    assert words.texts_with(str.isupper).tolist() == [any(map(str.isupper, row)) for row in found]
+
+
+def test_many_distinct_words_keep_their_numbers() -> None:
+    texts = [" ".join(f"w{i % 30_000}" for i in range(start, start + 50)) for start in range(0, 60_000, 50)]
+    words = coded_words(texts)
+    assert words.vocabulary == [f"w{i}" for i in range(30_000)]
+    assert words.numbers.tolist() == [i % 30_000 for i in range(60_000)]

@@ -9,7 +9,7 @@ import pytest
 from metassay.text import resources
 from metassay.text.resources import map_texts
 
-FUNCTION = "metassay.perturbations.languages.name_finder:find_names"
+FUNCTION = "metassay.perturbations.entity:find_all"
 TEXTS = [f"On day {i} we met Anna in Paris, not in Rome{'!' * (i % 3)}" for i in range(1100)]
 
 

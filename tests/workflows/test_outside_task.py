@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from metassay import plugins
+from metassay import tasks as registry
 from metassay.cli import run
-from metassay.tasks import registry
 from metassay.tasks.base import TEXT_COLUMNS, Evidence, Task
 
 

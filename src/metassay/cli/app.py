@@ -250,7 +250,7 @@ def completions(option: str, incomplete: str) -> list[str]:
 
 
 def _values(option: str) -> list[str]:
-    from metassay.tasks.registry import known_tasks
+    from metassay.tasks import known_tasks
     from metassay.workflows.listing import listing
     from metassay.workflows.read import read
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -14,6 +15,8 @@ from metassay.cli.options import OutputOptions
 PLAIN_WIDTH = 160
 _PROSE = 24
 """Longer cells with spaces in them may be broken between words, down to this many characters."""
+_EVERY = 60
+"""Seconds between two lines that say how far a long stage is."""
 _GAP = 3
 """What stands between two columns."""
 
@@ -37,18 +40,19 @@ def progress(output: OutputOptions, *, quiet: bool = False) -> Iterator[Any]:
     if output.quiet or quiet:
         yield None
     elif is_plain():
-        yield _plain_progress
+        yield PlainProgress()
     else:
+        from rich import progress as bar
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         columns = (
-            TextColumn("{task.description:<11}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
+            bar.TextColumn("{task.description:<11}"),
+            bar.BarColumn(),
+            bar.MofNCompleteColumn(),
+            bar.TimeElapsedColumn(),
+            bar.TimeRemainingColumn(),
         )
-        with Progress(*columns, console=Console(stderr=True)) as bars:
+        with bar.Progress(*columns, console=Console(stderr=True)) as bars:
             tasks: dict[str, Any] = {}
 
             def show(stage: str, done: int, total: int) -> None:
@@ -59,9 +63,23 @@ def progress(output: OutputOptions, *, quiet: bool = False) -> Iterator[Any]:
             yield show
 
 
-def _plain_progress(stage: str, done: int, total: int) -> None:
-    if done == total:
-        print(f"{stage}: done ({total} of {total})", file=sys.stderr, flush=True)
+class PlainProgress:
+    """A line when a stage is done, and one a minute meanwhile, with its rate and the time that is left."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, tuple[float, int]] = {}
+        self._said = time.monotonic()
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Say how far a stage is."""
+        now = time.monotonic()
+        start, before = self._begun.setdefault(stage, (now, done))
+        if done == total:
+            print(f"{stage}: done ({total} of {total})", file=sys.stderr, flush=True)
+        elif done > before and now - self._said >= _EVERY:
+            self._said, rate = now, (done - before) / (now - start)
+            left = f"{rate:,.3g} a second, {(total - done) / rate / 60:,.0f} min left"
+            print(f"{stage}: {done} of {total}, {left}", file=sys.stderr, flush=True)
 
 
 def print_table(

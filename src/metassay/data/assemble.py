@@ -23,11 +23,11 @@ from metassay.data.columns import (
     system_names,
 )
 from metassay.data.dataset import Dataset
-from metassay.data.readers.files import plain_name
+from metassay.data.readers.files import forget, plain_name
 from metassay.data.readers.registry import STANDARD_INPUT, RawTable
 from metassay.errors import InputError, Place
+from metassay.tasks import find_task
 from metassay.tasks.base import Task
-from metassay.tasks.registry import find_task
 
 FILE, ROW = "_file", "_row"
 PAIR_ROLES = ("worse", "perturbation")
@@ -63,6 +63,7 @@ def assemble(
     frame, left_out = _without_gaps(frame, paired=paired)
     frame, notes = _without_repeats(frame, paired=paired)
     notes += _check_references(frame, references)
+    forget()
     frame = frame.drop(FILE, ROW)
     if paired:  # a pair has no key, so that all of it decides its place
         plain = [name for name, dtype in frame.schema.items() if not dtype.is_nested()]
@@ -128,6 +129,7 @@ def _canonical(
         made[name] = cells.scores(frame[name], file)
     for name in _metadata(frame, replace(roles, human=human)):
         made.setdefault(name, frame[name])
+    forget()
     made[FILE] = pl.Series([file]).new_from_index(0, frame.height)
     made[ROW] = pl.int_range(1, frame.height + 1, eager=True)
     return pl.DataFrame([series.alias(name) for name, series in made.items()]), human
@@ -171,15 +173,21 @@ def _system(frame: pl.DataFrame, roles: Roles, file: str) -> pl.Series:
 
 def _reference_lists(frame: pl.DataFrame, names: Sequence[str], file: str) -> pl.Series:
     """For each row the list of its references; missing and empty ones do not count."""
-    streams = []
+    streams, gaps = [], False
     for name in names:
         column = frame[name]
         if column.dtype == pl.List(pl.String):
             streams.append(pl.col(name).fill_null([]).list.eval(pl.element().filter(pl.element() != "")))
+            gaps = True
         else:
-            cells.texts(column, file)
-            streams.append(pl.col(name).cast(pl.String).replace("", None))
-    return frame.select(pl.concat_list(streams).list.drop_nulls().alias("references")).to_series()
+            text = cells.texts(column, file)
+            filled = not text.has_nulls() and not (text == "").any()
+            streams.append(pl.col(name) if filled else pl.col(name).cast(pl.String).replace("", None))
+            gaps |= not filled
+    if len(names) == 1 and not gaps:  # the same texts, not copies of them
+        return frame[names[0]].reshape((-1, 1)).arr.to_list()
+    lists = pl.concat_list(streams)
+    return frame.select((lists.list.drop_nulls() if gaps else lists).alias("references")).to_series()
 
 
 def _stack(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -188,6 +196,8 @@ def _stack(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     for part in parts:
         for name, kind in part.schema.items():
             kinds.setdefault(name, set()).add(kind)
+    if len(parts) == 1:
+        return parts[0]
     mixed = [name for name, seen in kinds.items() if len(seen - {pl.Null()}) > 1]
     return pl.concat(
         [
@@ -218,6 +228,8 @@ def _without_gaps(frame: pl.DataFrame, *, paired: bool) -> tuple[pl.DataFrame, d
 
 def _without_repeats(frame: pl.DataFrame, *, paired: bool) -> tuple[pl.DataFrame, list[str]]:
     """Rows that say the same to the letter are one; two that differ on one item and system are an error."""
+    if not paired and frame.select(pl.struct("item", "system").hash().n_unique()).item() == frame.height:
+        return frame, []  # keys of different hashes differ
     kept = frame.unique(
         [name for name in frame.columns if name not in {FILE, ROW}], keep="first", maintain_order=True
     )
@@ -241,15 +253,22 @@ def _refuse_duplicates(frame: pl.DataFrame) -> None:
     raise InputError(
         f"item {first['item']} of system {first['system']} was already given in row {first[ROW]}{other}.",
         place=Place(second[FILE], second[ROW]),
-        remedy="A system has one output per item; a column year, lp or testset keeps the ids of files apart.",
+        remedy=UNNAMED
+        if first["system"] == plain_name(second[FILE])
+        else "A system has one output per item; a column year, lp or testset keeps the ids of files apart.",
     )
+
+
+UNNAMED = "That is the file's name. If another column says which system it is: --column system=COLUMN."
 
 
 def _check_references(frame: pl.DataFrame, rule: str) -> list[str]:
     """Refuse items whose references differ between rows, or count them."""
     if "references" not in frame.columns:
         return ["There are no references: only metrics that do without can be used."]
-    joined = frame.select("item", FILE, ROW, key=pl.col("references").list.join("\x1f"))
+    single = bool((frame["references"].list.len() == 1).all())
+    references = pl.col("references").list
+    joined = frame.select("item", FILE, ROW, key=references.first() if single else references.join("\x1f"))
     varying = joined.group_by("item").agg(pl.col("key").n_unique().alias("n")).filter(pl.col("n") > 1)
     if varying.is_empty():
         return []

@@ -13,9 +13,9 @@ from metassay.data.rankings import order_by_score
 from metassay.data.readers.files import plain_name
 from metassay.data.readers.registry import RawTable
 from metassay.errors import InputError, Place
+from metassay.tasks import find_task
 from metassay.tasks.base import Task
 from metassay.tasks.ranking import TASK as RANKING
-from metassay.tasks.registry import find_task
 
 FILE, ROW, LINE = "_file", "_row", "line"
 IGNORED = ("rank", "iteration", "q0", LINE)

@@ -11,9 +11,8 @@ import polars as pl
 from metassay.data.cells import MISSING_SCORES
 from metassay.data.readers.tables import PLAIN_TEXT
 from metassay.errors import InputError, Place, UnknownName, listed
-from metassay.tasks import ranking
+from metassay.tasks import GENERAL, criteria, known_tasks, ranking
 from metassay.tasks.base import TEXT_COLUMNS, Task
-from metassay.tasks.registry import GENERAL, criteria, known_tasks
 
 TEXT_NAMES = TEXT_COLUMNS
 RANKING_NAMES = ranking.COLUMNS

@@ -48,11 +48,11 @@ def make_context(dataset: Dataset, wanted: str | RowLabel) -> Context:
     if callable(wanted):
         name = getattr(wanted, "__name__", "function")
         labels = [wanted(row) for row in dataset.outputs.iter_rows(named=True)]
-        return _coded(name, [None if label is None else str(label) for label in labels])
+        texts = [None if label is None else str(label) for label in labels]
+        return _coded(name, pl.Series(texts, dtype=pl.String))
     crossed = [_labels(dataset, part.strip()) for part in wanted.split("+")]
-    joined = [
-        None if None in row else "+".join(map(str, row)) for row in zip(*(labels for labels, _ in crossed))
-    ]
+    columns = [labels.alias(str(place)) for place, (labels, _) in enumerate(crossed)]
+    joined = pl.DataFrame(columns).select(pl.concat_str(pl.all(), separator="+")).to_series()
     notes = tuple(note for _, own in crossed for note in own)
     context = _coded(wanted, joined)
     return Context(context.name, context.values, context.codes, (*notes, *context.notes))
@@ -87,23 +87,24 @@ def default_contexts(dataset: Dataset) -> tuple[str, ...]:
     return ("system", "domain") if "domain" in dataset.metadata else ("system",)
 
 
-def _labels(dataset: Dataset, part: str) -> tuple[list[str | None], tuple[str, ...]]:
+def _labels(dataset: Dataset, part: str) -> tuple[pl.Series, tuple[str, ...]]:
     column, colon, how = part.partition(":")
     if not colon:
         known = ("system", *dataset.metadata, *dataset.human)
         found = next((name for name in known if name.lower() == column.lower()), None)
         if found is None:
             raise UnknownName("context", column, known)
-        return dataset.outputs[found].cast(pl.String).to_list(), ()
+        return dataset.outputs[found].cast(pl.String), ()
     numbers = _numbers(dataset, column)
     if ".." in how:
-        return _ranges(numbers, how, part), ()
+        return pl.Series(_ranges(numbers, how, part), dtype=pl.String), ()
     if not how.isdecimal() or len(how) > _DIGITS or int(how) < 1:
         raise InputError(
             f"{part!r} does not say how to cut {column}.",
             remedy=f"Write {column}:20 for 20 buckets, or {column}:0..10..20 for ranges.",
         )
-    return _buckets(numbers, int(how), _pairs(dataset), column)
+    labels, notes = _buckets(numbers, int(how), _pairs(dataset), column)
+    return pl.Series(labels, dtype=pl.String), notes
 
 
 def _numbers(dataset: Dataset, column: str) -> NDArray[np.float64]:
@@ -185,10 +186,9 @@ def _ranges(numbers: NDArray[np.float64], how: str, part: str) -> list[str | Non
     return [names[code] if ok else None for code, ok in zip(codes, inside)]
 
 
-def _coded(name: str, labels: Sequence[str | None]) -> Context:
-    values = sorted({label for label in labels if label is not None}, key=_natural)
-    index = {value: code for code, value in enumerate(values)}
-    codes = np.array([-1 if label is None else index[label] for label in labels], dtype=np.int32)
+def _coded(name: str, labels: pl.Series) -> Context:
+    values = sorted(labels.drop_nulls().unique().sort().to_list(), key=_natural)
+    codes = labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
     outside = int((codes < 0).sum())
     notes = (f"{outside} outputs have no value of {name} and are in no context of it.",) if outside else ()
     return Context(name, tuple(values), codes, notes)

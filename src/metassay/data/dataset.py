@@ -14,14 +14,16 @@ import numpy as np
 import polars as pl
 
 from metassay.errors import InputError, UnknownName
+from metassay.tasks import find_task
 from metassay.tasks.base import Task
-from metassay.tasks.registry import find_task
 from metassay.text.tokenizers import language_code
 
 TARGETS = ("tgt_lang", "target_lang", "target_language", "tgt", "target")
 LANGUAGES = ("language", "lang", "language_code", "lang_code")
 """Columns that may name the language of outputs where there is no language pair; beside a source, the second
 kind may mean that one's, and is not believed."""
+_AT_ONCE = 2**16
+"""Rows that are hashed together."""
 FIXED = ("item", "system", "output", "source", "references")
 """Columns with a meaning of their own; every other column is a human score or metadata."""
 
@@ -37,6 +39,13 @@ class Dataset:
     first), and where known `source` (text) and `references` (list of text). The columns named in `human` are
     human scores, higher is better, null where unrated. All others are metadata, hence possible contexts.
     `qrels`, for rankings alone, has `item`, `document`, `grade`.
+
+    >>> outputs = pl.DataFrame({"item": ["1", "2"], "system": "a", "output": ["x", "y"], "mine": [0, 1]})
+    >>> data = Dataset("text", outputs).with_human("mine").with_notes("rated by me")
+    >>> data.where(data.outputs["mine"] > 0, reason="not rated").left_out["not rated"], data.human
+    (1, ('mine',))
+    >>> data.part(slice(1, 2)).items
+    ('2',)
     """
 
     task: str
@@ -69,7 +78,8 @@ class Dataset:
             raise InputError(f"a data set needs the column {missing[0]}.")
         if self.outputs.is_empty():
             raise InputError("there is no output to work on: every row was left out or the file is empty.")
-        object.__setattr__(self, "outputs", self.outputs.sort("item", "system", maintain_order=True))
+        if not _is_sorted(self.outputs["item"], self.outputs["system"]):
+            object.__setattr__(self, "outputs", self.outputs.sort("item", "system", maintain_order=True))
         object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))
 
     def __repr__(self) -> str:
@@ -152,6 +162,10 @@ class Dataset:
         )
         return replace(self, outputs=self.outputs.filter(keep), left_out=left_out)
 
+    def part(self, rows: slice) -> Dataset:
+        """The outputs in a stretch of rows; nothing is counted as left out."""
+        return replace(self, outputs=self.outputs[rows])
+
     def with_human(self, name: str) -> Dataset:
         """The same data with one more column declared a human score; one that is declared stays so."""
         if name in self.human:
@@ -168,12 +182,19 @@ class Dataset:
         return replace(self, notes=(*self.notes, *notes))
 
 
+def _is_sorted(item: pl.Series, system: pl.Series) -> bool:
+    ordered = (item[1:] > item[:-1]) | ((item[1:] == item[:-1]) & (system[1:] >= system[:-1]))
+    return bool(ordered.all())
+
+
 def _row_hashes(frame: pl.DataFrame) -> np.ndarray:
     """Sorted 128-bit digests of the rows, from their JSON form: stable over versions and row orders."""
-    rows = (
-        hashlib.blake2b(line, digest_size=16).digest() for line in frame.write_ndjson().encode().split(b"\n")
-    )
-    return np.frombuffer(b"".join(sorted(rows)), dtype=np.uint8)
+    digests = [hashlib.blake2b(digest_size=16).digest()]  # of what follows the last line: nothing
+    for part in frame.iter_slices(_AT_ONCE):
+        lines = part.write_ndjson().encode().split(b"\n")[:-1]
+        digests.append(b"".join(hashlib.blake2b(line, digest_size=16).digest() for line in lines))
+    found = np.frombuffer(b"".join(digests), dtype=">u8").reshape(-1, 2)
+    return found[np.lexsort((found[:, 1], found[:, 0]))]
 
 
 def data_marks(frame: pl.DataFrame, human: Sequence[str]) -> dict[str, Any]:

@@ -204,11 +204,12 @@ def _holding(dataset: Dataset) -> str | None:
 def neighbours(dataset: Dataset) -> NDArray[np.int64]:
     """Places of the items in the order their names count: `talk-2` before `talk-10`."""
 
-    def key(place: int) -> list[tuple[bool, int, str]]:
-        parts = _NUMBERS.split(dataset.items[place])
-        return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+    def key(item: str) -> str:
+        return _NUMBERS.sub(lambda found: f"\0{int(found[0]):015d}\0{found[0]}\0", item)
 
-    return np.array(sorted(range(len(dataset.items)), key=key), dtype=np.int64)
+    items = dataset.outputs["item"].unique().sort()
+    keys = [pl.Series(map(key, items[start : start + 2**16])) for start in range(0, len(items), 2**16)]
+    return pl.concat(keys).arg_sort().cast(pl.Int64).to_numpy()
 
 
 def _codes(labels: pl.Series) -> NDArray[np.int32]:

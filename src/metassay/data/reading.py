@@ -12,14 +12,14 @@ import polars as pl
 from metassay.data.assemble import assemble, join_columns
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
+from metassay.data.readers.files import LARGE, forget, on_disk
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
 from metassay.data.readers.transcripts import read_parallel, read_transcripts
 from metassay.data.readers.trec import read_judgements
 from metassay.errors import InputError, Place, UnknownName
 from metassay.settings import ReadSettings, names_of, takes
-from metassay.tasks import asr
+from metassay.tasks import asr, find_task, guess_task
 from metassay.tasks.base import Evidence, Task
-from metassay.tasks.registry import find_task, guess_task
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Source = Any
@@ -67,7 +67,12 @@ def read(source: Source, asked: ReadSettings, *, pairs: bool = False) -> Dataset
         )
     files = _named_files(source, asked.join, asked.qrels)
     dataset = replace(dataset, guess=guess, files=files).with_notes(*dict.fromkeys(notes))
-    return _select(dataset, asked.where, asked.systems, asked.exclude_systems)
+    dataset = _select(dataset, asked.where, asked.systems, asked.exclude_systems)
+    if len(dataset) < LARGE:
+        return dataset
+    found = replace(dataset, outputs=on_disk([dataset.outputs]))
+    forget()
+    return found
 
 
 def read_plain(

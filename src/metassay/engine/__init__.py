@@ -108,7 +108,7 @@ def _carry_out(function: str, manifest: Mapping[str, Any], number: int, rows: by
 def make_parts(
     cluster: RayCluster,
     metrics: Sequence[Metric],
-    pieces: Sequence[Rows],
+    pieces: Mapping[int, Rows],
     parts: Parts,
     workers: int | None,
     progress: Progress | None,
@@ -121,11 +121,7 @@ def make_parts(
     known = [m for m in metrics if _as_described(_described(m)) is not None]
     run, cache = parts.places()
     there = parts_at(run, cache)
-    wanted = [
-        number
-        for number in range(len(pieces))
-        if not all(there.has(m.spec, m.signature, number) for m in known)
-    ]
+    wanted = [number for number in pieces if not all(there.has(m.spec, m.signature, number) for m in known)]
     manifest = {"metrics": [_described(metric) for metric in known], "run": run, "cache": cache}
     rows = ((number, _as_bytes(pieces[number].frame)) for number in wanted)
     done = cluster.map(
@@ -137,7 +133,7 @@ def make_parts(
     )
     for count, _ in enumerate(done, start=1):
         if progress is not None:
-            progress("scoring", count, len(wanted))
+            progress("by Ray", count, len(wanted))
 
 
 def score_part(manifest: Mapping[str, Any], number: int, rows: bytes) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from metassay.data.rankings import RankedLists, grade_mappings, ranked_lists
 from metassay.engine import RayCluster, make_parts
 from metassay.engine.batches import Digests, Rows, distinct
-from metassay.errors import Heard, InputError, MetassayError, MetricFailure, Notes, PartsDone, repeat
+from metassay.errors import Heard, InputError, MetricFailure, Notes, PartsDone, repeat
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.ranking_base import RankingMetric, score_rankings
 from metassay.plugins import defined_at, source_hash
@@ -62,6 +62,8 @@ class Scored:
 
     scores: dict[str, Scores]
     seconds: dict[str, float] = field(default_factory=dict)
+    parts: int = 0
+    """How many batches they were scored in."""
 
 
 def default_workers(workers: int | None) -> int:
@@ -80,12 +82,14 @@ def score_rows(
     workers: int | None = None,
     parts: Parts | None = None,
     only: Collection[int] | None = None,
+    first: int = 0,
     cluster: RayCluster | None = None,
     progress: Progress | None = None,
 ) -> Scored:
     """Every metric on every row. Metrics share a batch, so that those of a family share their work.
 
-    With `only`, those batches are scored and kept, and `PartsDone` is raised: whoever has all goes on.
+    Batches are numbered from `first`. With `only`, those are scored and kept, and `PartsDone` is raised:
+    whoever has all goes on.
     With a cluster, it makes the parts first, and what is missing then is made here.
     Rankings take another way: all measures in one pass over grades, with nothing worth keeping.
     """
@@ -96,11 +100,12 @@ def score_rows(
     pieces = list(rows.cuts())
     kept = {m.spec: Kept(parts, m.spec, m.signature) for m in metrics if parts is not None and m.cacheable}
     if cluster is not None and parts is not None:
-        make_parts(cluster, [m for m in metrics if m.spec in kept], pieces, parts, workers, progress)
+        numbered = dict(enumerate(pieces, start=first))
+        make_parts(cluster, [m for m in metrics if m.spec in kept], numbered, parts, workers, progress)
     with Heard() as heard, _threads(default_workers(workers)) as pool:
         futures = {
             pool.submit(score_piece, metrics, number, piece, kept, heard): number
-            for number, piece in enumerate(pieces)
+            for number, piece in enumerate(pieces, start=first)
             if only is None or number in only
         }
         found: dict[int, Piece] = {}
@@ -109,20 +114,15 @@ def score_rows(
             if progress is not None:
                 progress("scoring", done, len(futures))
     if only is not None:
-        raise _parts_done(sorted(found), len(pieces))
-    ordered = [found[number] for number in range(len(pieces))]
+        raise PartsDone(sorted(found), first + len(pieces))
+    ordered = [found[number] for number in range(first, first + len(pieces))]
     for piece in ordered:
         repeat(note for _, _, notes in piece.values() for note in notes)
     return Scored(
         {m.spec: np.concatenate([np.empty(0), *(piece[m.spec][0] for piece in ordered)]) for m in metrics},
         {m.spec: sum(piece[m.spec][1] for piece in ordered) for m in metrics},
+        len(pieces),
     )
-
-
-def _parts_done(numbers: Sequence[int], count: int) -> MetassayError:
-    if not numbers:
-        return InputError(f"this run has no such part: its {count} are numbered from 0 to {count - 1}.")
-    return PartsDone(f"Scored and kept: {len(numbers)} of {count} parts, from {numbers[0]} to {numbers[-1]}.")
 
 
 def measured_cost(metrics: Sequence[Metric], rows: Rows) -> dict[str, float]:

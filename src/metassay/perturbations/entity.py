@@ -8,14 +8,20 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypedDict
 
 from metassay.perturbations.base import View
-from metassay.perturbations.languages.name_finder import find_names, listed_names, with_articles
+from metassay.perturbations.languages.name_finder import (
+    coded,
+    find_names,
+    listed_names,
+    with_articles,
+)
 from metassay.perturbations.languages.names import FEMALE, MALE, Mention
 from metassay.perturbations.languages.russian_names import ENDING, russian_mentions
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
+from metassay.text.entities import slovnet_entities, spacy_entities
 from metassay.text.resources import map_texts, spacy_model
-from metassay.text.thesauri import slovnet_entities, spacy_entities
+from metassay.text.segmentation import CodedWords
 from metassay.text.words import replace_spans
 
 AGREEMENT = 0.8
@@ -228,13 +234,14 @@ class EntitySubstitution(WordEdit):
         for start, end, kind, form in settled(text, mentions(text, language), census["kinds"], language):
             name = text[start:end]
             names = census["others"].get(levels(name, kind, form, language)[0])
-            others = [other for other in _fitting(name, form, names) if other not in text] if names else []
-            if others:
+            others = _fitting(name, form, names) if names else []
+            if any(other not in text for other in others):
                 found.append(((start, end), others))
         if len(found) < self.strength:
             return None
         drawn = [found[i] for i in sorted(stream.sample(len(found), self.strength))]
-        return replace_spans(text, [(span, stream.choice(others)) for span, others in drawn])
+        absent = [(span, [other for other in others if other not in text]) for span, others in drawn]
+        return replace_spans(text, [(span, stream.choice(others)) for span, others in absent])
 
 
 _FITTING: dict[tuple[str, str, int], tuple[list[str], list[str]]] = {}
@@ -261,17 +268,17 @@ def mentions(text: str, language: str) -> list[Mention]:
 
 def find_all(texts: list[str], language: str) -> list[list[Mention]]:
     """The names of many texts: those on lists, and what the best finder at hand finds beside them."""
+    words = coded(texts)
     return [
         sorted([*listed, *(mention for mention in found if not _overlaps(mention, listed))])
-        for text, found in zip(texts, _found(texts, language))
-        for listed in [listed_names(text, language)]
+        for found, listed in zip(_found(texts, words, language), listed_names(texts, words, language))
     ]
 
 
-def _found(texts: list[str], language: str) -> list[list[Mention]]:
+def _found(texts: list[str], words: CodedWords | None, language: str) -> list[list[Mention]]:
     model = spacy_model(language)
     if not model and language != "ru":
-        return find_names(texts, language)
+        return find_names(texts, words, language)
     found = spacy_entities(texts, language) if model else slovnet_entities(texts)
     if language == "ru":
         return [russian_mentions(text, own) for text, own in zip(texts, found)]

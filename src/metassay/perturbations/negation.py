@@ -133,12 +133,10 @@ def _may_be_negated(lower: list[str], i: int) -> bool:
 def _with_do(text: str) -> list[Edit]:
     """Finite verbs after a subject, each as "did not", "does not" and its base form."""
     edits = []
-    for before, place, tag in tagged_pairs(text, "en", _SUBJECTS, _VERBS):
+    for place, tag in tagged_pairs(text, "en", _SUBJECTS, _VERBS, english.AUXILIARIES):
         word, do = text[place[0] : place[1]], _DO[tag]
         base = known_lemma(word, "en")
-        if base is None or (do == "does not" and base == word) or base in english.AUXILIARIES:
-            continue
-        if text[before[1] : place[0]] == " ":
+        if do != "does not" or base != word:
             edits.append((place, f"{do} {base}"))
     return edits
 
@@ -181,8 +179,7 @@ def _by_rules(text: str, language: str) -> list[Edit]:
     for rule in rules_of(language, "negation"):
         for match in rule.matches(text, lower):
             if all(match.end() <= start or end <= match.start() for (start, end), _ in edits):
-                new = None if rule.replacement is None else match.expand(rule.replacement)
-                edits.append((match.span(), new))
+                edits.append((match.span(), rule.written(match)))
     kept = sorted((span, new) for span, new in edits if new is not None)
     return [(span, _with_capital(text, span, new)) for span, new in kept]
 
@@ -235,8 +232,8 @@ def _negations(text: str, language: str) -> Iterator[tuple[Span, str]]:
     for rule in rules_of(language, "negation_removal"):
         for match in rule.matches(text, lower):
             if all(match.end() <= start or end <= match.start() for (start, end), _ in taken):
-                new = None if rule.replacement is None else _written(match.expand(rule.replacement))
-                taken.append((match.span(), new))
+                new = rule.written(match)
+                taken.append((match.span(), None if new is None else _written(new)))
     for span, new in sorted(taken, key=lambda edit: edit[0]):
         if new is not None and not _in_question(text, span[0]):
             yield _tidied(text, span, new)

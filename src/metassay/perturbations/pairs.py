@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -23,11 +23,19 @@ from metassay.perturbations.base import (
 )
 from metassay.perturbations.llm import LlmRewriting, connected
 from metassay.perturbations.ranking import Reordering
-from metassay.perturbations.views import Views, check_preprocessing, identity, keeper, make_views
+from metassay.perturbations.views import (
+    Gathered,
+    Views,
+    check_preprocessing,
+    gather,
+    identity,
+    keeper,
+    make_views,
+    obstacle,
+)
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import named_keys
-from metassay.tasks.base import OutputKind, Task
-from metassay.text.words import WITHOUT_SPACES
+from metassay.tasks.base import Task
 
 Progress = Callable[[int, int], None]
 PER_OUTPUT = 4
@@ -126,12 +134,8 @@ def make_pairs(
     The same seed gives the same pairs whatever the order of the rows, the number of workers or the methods.
     """
     check_preprocessing(preprocess)
-    stronger = {name: f"{name}(strength={strength})" for name, strength in (strengths or {}).items()}
-    methods = tuple(
-        parse_perturbation(stronger.get(method.spec, method))
-        for method in _methods(dataset.kind, perturbations, llm)
-    )
     plan = Plan(perturbations is not None, seed, preprocess, workers, strict_resources, progress, kept)
+    methods = _methods(dataset.kind, perturbations, llm, strengths)
     return made_by(dataset, methods, plan).sample(per_output)
 
 
@@ -147,12 +151,23 @@ class Plan(NamedTuple):
     kept: KeptTexts | None = None
 
 
-def made_by(dataset: Dataset, methods: tuple[Perturbation[Any], ...], plan: Plan) -> Pairs:
-    """The pairs of these methods, wherever they apply."""
+def made_by(
+    dataset: Dataset,
+    methods: tuple[Perturbation[Any], ...],
+    plan: Plan,
+    gathered: Gathered | None = None,
+    idle: Idle | None = None,
+) -> Pairs:
+    """The pairs of these methods, wherever they apply.
+
+    Of a part of a data set, `gathered` is from all of it, and `idle` has what was idle in other parts.
+    """
     if methods and all(isinstance(method, Reordering) for method in methods):
         from metassay.perturbations.ranking_pairs import ranked_pairs
 
         return ranked_pairs(dataset, methods, seed=plan.seed)
+    idle = {} if idle is None else idle
+    about = dataset.content_hash if gathered is None else gathered.about
     views = make_views(
         dataset,
         methods,
@@ -160,31 +175,68 @@ def made_by(dataset: Dataset, methods: tuple[Perturbation[Any], ...], plan: Plan
         seed=plan.seed,
         workers=plan.workers,
         kept=plan.kept,
+        gathered=gathered,
     )
-    notes: dict[str, None] = {}
     kept = None if dataset.kind.ranked else plan.kept
     columns: dict[str, list[Any]] = {}
     for done, method in enumerate(methods):
         if plan.progress is not None:
             plan.progress(done, len(methods))
         own = keeper(method, kept) if method.keepable else None
-        perturb = _Perturb(method, views, dataset.content_hash, own)
-        columns[method.spec] = perturb.all(notes, named=plan.named, strict=plan.strict)
-        notes |= dict.fromkeys(method.notes())
+        perturb = _Perturb(method, views, about, own)
+        columns[method.spec] = perturb.all(idle, named=plan.named, strict=plan.strict)
     if plan.progress is not None:
         plan.progress(len(methods), len(methods))
-    pairs = _assemble(dataset, views, columns, plan.preprocess, tuple(notes))
+    pairs = _assemble(dataset, views, columns, plan.preprocess, _notes(methods, idle))
     return replace(pairs, usage={m.spec: usage for m in methods if (usage := m.usage()) is not None})
 
 
+Idle = dict[tuple[str, str | None], tuple[str, int]]
+"""By method and language, why it did nothing, and to how many distinct outputs."""
+
+
+def _notes(methods: Sequence[Perturbation[Any]], idle: Idle) -> tuple[str, ...]:
+    notes: dict[str, None] = {}
+    for method in methods:
+        own = sorted((language or "", why) for (spec, language), why in idle.items() if spec == method.spec)
+        notes |= {f"{reason} ({_outputs(count)}).": None for _, (reason, count) in own}
+        notes |= dict.fromkeys(method.notes())
+    return tuple(notes)
+
+
+def pairs_by_part(
+    dataset: Dataset,
+    parts: Iterable[Dataset],
+    plan: Plan,
+    perturbations: Sequence[str | Perturbation[Any]] | None,
+    strengths: Mapping[str, int] | None = None,
+) -> Iterator[Pairs]:
+    """What `make_pairs` makes of a data set, part by part; each part holds all outputs of its items.
+
+    Notes are on all parts so far, everything else on the part alone.
+    """
+    check_preprocessing(plan.preprocess)
+    methods = _methods(dataset.kind, perturbations, None, strengths)
+    gathered = gather(dataset, methods, plan.preprocess, plan.workers, plan.kept)
+    idle: Idle = {}
+    for part in parts:
+        yield made_by(part, methods, plan, gathered, idle)
+
+
 def _methods(
-    task: Task, named: Sequence[str | Perturbation[Any]] | str | None, llm: LlmSettings | None
+    task: Task,
+    named: Sequence[str | Perturbation[Any]] | str | None,
+    llm: LlmSettings | None,
+    strengths: Mapping[str, int] | None,
 ) -> tuple[Perturbation[Any], ...]:
     """The perturbations at work, those by language model connected."""
     if named is None:
         methods = default_perturbations(task)
-        return methods if llm is None else (*methods, LlmRewriting.configured(llm, task))
-    return tuple(connected(method, llm, task) for method in parse_perturbations(named, task=task))
+        methods = methods if llm is None else (*methods, LlmRewriting.configured(llm, task))
+    else:
+        methods = tuple(connected(method, llm, task) for method in parse_perturbations(named, task=task))
+    stronger = {name: f"{name}(strength={strength})" for name, strength in (strengths or {}).items()}
+    return tuple(parse_perturbation(stronger.get(method.spec, method)) for method in methods)
 
 
 @dataclass(frozen=True)
@@ -196,13 +248,14 @@ class _Perturb:
     about: str
     kept: KeptTexts | None
 
-    def all(self, notes: dict[str, None], *, named: bool, strict: bool) -> list[Any]:
+    def all(self, idle: Idle, *, named: bool, strict: bool) -> list[Any]:
         """One worse output, or None, per view."""
         worse: list[Any] = [None] * len(self.views.views)
         for language, positions in self.views.by_language():
             reason = obstacle(self.method, language, named=named, strict=strict)
             if reason is not None:
-                notes.setdefault(f"{reason} ({_outputs(len(positions))}).")
+                before = idle.get((self.method.spec, language), (reason, 0))[1]
+                idle[self.method.spec, language] = reason, before + len(positions)
                 continue
             for start in range(0, len(positions), PERTURBED_AT_ONCE):
                 share = positions[start : start + PERTURBED_AT_ONCE]
@@ -223,34 +276,6 @@ class _Perturb:
         return made
 
 
-_NAME_IT = "--language en, in Python language='en'"
-
-
-def obstacle(method: Perturbation[Any], language: str | None, *, named: bool, strict: bool) -> str | None:
-    """Why a method does nothing for a language; None where it works."""
-    if method.edits is OutputKind.RANKING:
-        return None
-    if method.languages is None:
-        spaceless = method.by_words and language is not None and language.partition("-")[0] in WITHOUT_SPACES
-        return (
-            f"{method.spec} does not apply to {language}, which is written without spaces" * spaceless or None
-        )
-    if language is None:
-        if named:
-            raise InputError(
-                f"{method.spec} needs to know the language of the outputs.",
-                remedy=f"Name it: {_NAME_IT}.",
-            )
-        return f"The language is not known, and methods that need it are left out; name it: {_NAME_IT}"
-    if language not in method.languages:
-        known = ", ".join(sorted(method.languages))
-        return f"{method.spec} does not know the language {language}; it knows {known}"
-    missing = method.missing(language)
-    if missing is not None and strict:
-        raise InputError(f"{method.spec} lacks a resource for {language}.", remedy=missing)
-    return None if missing is None else f"{method.spec} does not apply to {language}: {missing}"
-
-
 def _outputs(count: int) -> str:
     return f"{count:,} distinct output{'s' * (count != 1)}"
 
@@ -262,13 +287,16 @@ def _assemble(
     shown = dataset.outputs["output"].to_list() if preprocess == "paper-asymmetric" else None
     items, systems = dataset.outputs["item"], dataset.outputs["system"]
     frames, priorities, counts = [], [], {}
+    kind = pl.List(pl.String) if dataset.kind.ranked else pl.String()
     for spec, worse in columns.items():
         applied = np.array([y is not None and y != x for x, y in zip(same, worse)], dtype=bool)
         unchanged = np.array([y is not None and y == x for x, y in zip(same, worse)], dtype=bool)
         rows = np.flatnonzero(applied[views.row])
         at = views.row[rows].tolist()
         outputs = [same[i] for i in at] if shown is None else [shown[i] for i in rows.tolist()]
-        frames.append(_frame(items[rows], systems[rows], spec, outputs, [worse[i] for i in at], dataset.kind))
+        named = pl.Series("perturbation", [spec], dtype=pl.String).new_from_index(0, len(rows))
+        sides = (pl.Series("output", outputs, kind), pl.Series("worse", [worse[i] for i in at], kind))
+        frames.append(pl.DataFrame([items[rows], systems[rows], named, *sides]))
         priorities.append(named_keys(views.keys, f"sample {spec}")[at])
         kept_as_is = int(unchanged[views.row].sum())
         counts[spec] = PerturbationCount(
@@ -279,21 +307,6 @@ def _assemble(
     resources = {view.language or "unknown": dict(view.collected) for view in views.views if view.collected}
     pairs = frame.drop("priority")
     return Pairs(pairs, _with_pairs(counts, pairs), notes, resources, frame["priority"].to_numpy())
-
-
-def _frame(
-    items: pl.Series, systems: pl.Series, spec: str, outputs: list[Any], worse: list[Any], task: Task
-) -> pl.DataFrame:
-    kind = pl.List(pl.String) if task.ranked else pl.String()
-    return pl.DataFrame(
-        {
-            "item": items,
-            "system": systems,
-            "perturbation": pl.Series([spec] * len(items), dtype=pl.String),
-            "output": pl.Series(outputs, dtype=kind),
-            "worse": pl.Series(worse, dtype=kind),
-        }
-    )
 
 
 def _with_pairs(counts: Mapping[str, PerturbationCount], frame: pl.DataFrame) -> dict[str, PerturbationCount]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import english, german, russian
@@ -214,47 +214,93 @@ class Rule:
     """Matches where the pattern does once all letters are small, and faster; None where capitals count."""
     needed: str
     """Letters without which there is no match."""
+    words: frozenset[str]
+    """Words one of which every match has whole; none where that is not known."""
+    parts: tuple[str, ...]
+    """The replacement, cut at the groups that it names: every second part is the number of one."""
 
     @classmethod
-    def of(cls, pattern: str, replacement: str | None) -> Rule:
-        """A rule as a pack writes it."""
-        capitals = re.search("[A-ZÀ-Þ]", re.sub(r"\\.", "", pattern)) is not None
-        quick = None if capitals else re.compile(pattern)
-        return cls(
-            re.compile(pattern, re.IGNORECASE), replacement, quick, "" if capitals else _needed(pattern)
-        )
+    def of(cls, pattern: str, replacement: str | None, lists: Callable[[str], Iterable[str]] = tuple) -> Rule:
+        """A rule as a pack writes it; `lists` says what words a name in braces stands for."""
+        whole = _LIST.sub(lambda match: any_of(lists(match[1])), pattern)
+        capitals = re.search("[A-ZÀ-Þ]", re.sub(r"\\.", "", whole)) is not None
+        quick = None if capitals else re.compile(whole)
+        needed = ("", frozenset[str]()) if capitals else (_needed(whole), _needed_words(pattern, lists))
+        parts = tuple(_GROUP_NUMBER.split(replacement or ""))
+        return cls(re.compile(whole, re.IGNORECASE), replacement, quick, *needed, parts)
 
-    def matches(self, text: str, lower: str | None) -> Iterator[re.Match[str]]:
+    def matches(self, text: str, lower: Lowered | None) -> Iterator[re.Match[str]]:
         """The matches in a text, of which `lower` is `lowered`."""
         if lower is None or self.in_small_letters is None:
             yield from self.pattern.finditer(text)
-        elif self.needed in lower:
-            for quick in self.in_small_letters.finditer(lower):
+        elif self.needed in lower.text and not (self.words and self.words.isdisjoint(lower.words)):
+            for quick in self.in_small_letters.finditer(lower.text):
                 match = self.pattern.match(text, quick.start())
                 assert match is not None
                 yield match
 
+    def written(self, match: re.Match[str]) -> str | None:
+        """What takes the place of a match, as its `expand` says; the template is read once."""
+        if self.replacement is None:
+            return None
+        if "\\" in "".join(self.parts):
+            return match.expand(self.replacement)
+        return "".join([match[int(part)] or "" if i % 2 else part for i, part in enumerate(self.parts)])
 
-def lowered(text: str) -> str | None:
+
+class Lowered(NamedTuple):
+    """A text in small letters, and its words."""
+
+    text: str
+    words: frozenset[str]
+
+
+def lowered(text: str) -> Lowered | None:
     """The text in small letters; None where a letter is written with two, or is one of several capitals'."""
     lower = text.lower()
-    return lower if len(lower) == len(text) and _ODD_CASE.search(text) is None else None
+    if len(lower) != len(text) or _ODD_CASE.search(text) is not None:
+        return None
+    return Lowered(lower, frozenset(_WORD.findall(lower)))
 
 
 def _needed(pattern: str) -> str:
-    r"""The longest run of letters that every match has, as far as the pattern shows it outside of groups.
+    r"""The longest run of letters that every match has outside of groups.
 
     >>> _needed(r"\bn(?:e |')(\S+) rien\b"), _needed("sans?|ni"), _needed("[ab]c")
     (' rien', '', 'c')
     """
+    flat = _outside_groups(pattern)
+    return "" if "|" in flat else max(re.findall(r"(?:[^\W\d_]|[ '’-])+(?![?*{])", flat), key=len, default="")
+
+
+def _needed_words(pattern: str, lists: Callable[[str], Iterable[str]]) -> frozenset[str]:
+    r"""First words of a group of words that every match has, set off from what is around it.
+
+    >>> sorted(_needed_words(r"\b(il y|elle) ({verbs})\b", lambda _: ["a"]))
+    ['elle', 'il']
+    """
+    for found in _WORDS_APART.finditer(pattern):
+        before = re.sub(r"\\.", "", pattern[: found.start()])
+        options = _LIST.sub(lambda match: "|".join(lists(match[1])), found[1]).split("|")
+        first = [_WORD.match(option) for option in options]
+        if before.count("(") == before.count(")") and all(first) and "|" not in _outside_groups(pattern):
+            return frozenset(word[0] for word in first if word is not None)
+    return frozenset()
+
+
+def _outside_groups(pattern: str) -> str:
     flat = re.sub(r"\\.|\[[^]]*\]", "\t", pattern)
     while _GROUP.search(flat):
         flat = _GROUP.sub("\t", flat)
-    return "" if "|" in flat else max(re.findall(r"(?:[^\W\d_]|[ '’-])+(?![?*{])", flat), key=len, default="")
+    return flat
 
 
 _ODD_CASE = re.compile("[İıſ\u212a]")
 _GROUP = re.compile(r"\([^()]*\)[?*]?")
+_GROUP_NUMBER = re.compile(r"\\(\d)(?!\d)")
+_WORD = re.compile(r"\w+")
+_WORDS_APART = re.compile(r"(?:\\b(?:\(\?<[^()]*\))?| |\['’\])\((?:\?:)?([^()\[\]\\?*+.$^]+)\)(?=\\b| )")
+_LIST = re.compile(r"\{([a-z_]+)\}")
 
 
 @functools.cache
@@ -262,12 +308,9 @@ def rules_of(language: str, name: str) -> tuple[Rule, ...]:
     """The rules of a list. `{verbs}`: any word of `verbs.txt`."""
     lists = WordLists(_PACKS, language)
     return tuple(
-        Rule.of(_LIST.sub(lambda match: any_of(lists.words(match[1])), pattern), *(replacement or (None,)))
+        Rule.of(pattern, next(iter(replacement), None), lists.words)
         for pattern, *replacement in lists.rows(name)
     )
-
-
-_LIST = re.compile(r"\{([a-z_]+)\}")
 
 
 PERTURBATIONS = (Pronoun, Phonetic)

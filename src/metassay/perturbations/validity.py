@@ -12,7 +12,7 @@ import functools
 import io
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from statistics import NormalDist
@@ -20,8 +20,8 @@ from typing import Any
 
 from metassay.data.dataset import Dataset
 from metassay.perturbations.base import Perturbation, default_perturbations
-from metassay.perturbations.pairs import PerturbationCount, Plan, made_by, obstacle
-from metassay.perturbations.views import base_languages
+from metassay.perturbations.pairs import PerturbationCount, Plan, made_by
+from metassay.perturbations.views import base_languages, obstacle
 from metassay.specs import parse_spec
 from metassay.text.tokenizers import primary
 
@@ -75,6 +75,14 @@ def label_error(method: str, language: str | None) -> LabelError | None:
     read, not_worse = own
     interval = wilson_interval(not_worse, read)
     return LabelError(name, spoken, read, not_worse, not_worse / read, interval)
+
+
+def label_errors(
+    methods: Iterable[str], languages: Iterable[str | None]
+) -> dict[tuple[str, str | None], LabelError | None]:
+    """`label_error` of each method in each language."""
+    spoken = sorted(set(languages), key=str)
+    return {(method, language): label_error(method, language) for method in methods for language in spoken}
 
 
 @functools.cache

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,9 @@ from metassay.errors import InputError, UnknownName
 from metassay.perturbations.base import KeptTexts, Perturbation, View
 from metassay.plugins import source_hash
 from metassay.stats.random import Keys, output_keys
+from metassay.tasks.base import OutputKind
 from metassay.text.tokens import word_tokens
+from metassay.text.words import WITHOUT_SPACES
 
 PREPROCESSING = {
     "none": "the raw text is edited and nothing else is touched",
@@ -60,6 +62,14 @@ class Views:
             yield language, np.asarray(groups[language], dtype=np.int64)
 
 
+@dataclass(frozen=True)
+class Gathered:
+    """What methods collect from a whole data set, by language and method, and the hash of its content."""
+
+    collected: Mapping[str | None, Mapping[str, Any]]
+    about: str
+
+
 def make_views(
     dataset: Dataset,
     methods: Sequence[Perturbation[Any]],
@@ -68,14 +78,15 @@ def make_views(
     seed: int,
     workers: int,
     kept: KeptTexts | None = None,
+    gathered: Gathered | None = None,
 ) -> Views:
-    """The views of all outputs, with what the methods collect from the data set."""
+    """The views of all outputs, with what the methods collect from the data set, or `gathered` from more."""
     needs = frozenset[str]().union(*(method.needs for method in methods))
     if "rivals" in needs and not dataset.human:
         which = next(method.spec for method in methods if "rivals" in method.needs)
         raise InputError(f"{which} needs human scores, which this data does not have.")
     outputs = [_output(value, preprocess) for value in dataset.outputs["output"]]
-    collected = _collect(dataset, outputs, methods, preprocess, workers, kept)
+    collected = (gathered or gather(dataset, methods, preprocess, workers, kept)).collected
     rivals = _rivals(dataset, outputs) if "rivals" in needs else {}
     siblings = _siblings(dataset, outputs) if "siblings" in needs else {}
     grades = _grades(dataset) if "grades" in needs else {}
@@ -120,32 +131,63 @@ def _column(dataset: Dataset, name: str) -> Sequence[Any]:
     return dataset.outputs[name].to_list() if name in dataset.outputs.columns else [None] * len(dataset)
 
 
-def _collect(
+def gather(
     dataset: Dataset,
-    outputs: Sequence[Output],
     methods: Sequence[Perturbation[Any]],
     preprocess: str,
-    workers: int,
-    kept: KeptTexts | None,
-) -> dict[str | None, dict[str, Any]]:
+    workers: int = 1,
+    kept: KeptTexts | None = None,
+) -> Gathered:
     """By language, what each method gathers from all outputs and references in it."""
-    if dataset.kind.ranked:
-        return {}
-    texts: defaultdict[str | None, set[str]] = defaultdict(set)
-    references = _column(dataset, "references")
-    for language, output, own in zip(base_languages(dataset), outputs, references):
-        texts[language].add(output)
-        texts[language].update(prepared(text, preprocess) for text in own or ())
     collected: dict[str | None, dict[str, Any]] = {}
-    for language in sorted(texts, key=lambda name: name or ""):
-        distinct = sorted(texts[language])
+    if dataset.kind.ranked:
+        return Gathered(collected, dataset.content_hash)
+    ours = dataset.outputs.select(
+        pl.col("^output|references$"), pl.Series("language", base_languages(dataset), pl.String)
+    )
+    for language in sorted(ours["language"].unique(), key=lambda name: name or ""):
+        distinct = _distinct(ours.filter(pl.col("language").eq_missing(language)), preprocess)
         about = f"{language} {preprocess} {dataset.content_hash}"
         for method in methods:
             found = _gathered(method, distinct, language, workers, about, keeper(method, kept))
             collected.setdefault(language, {})
             if found is not None:
                 collected[language][method.gathers_for] = found
-    return collected
+    return Gathered(collected, dataset.content_hash)
+
+
+class _Texts(Sequence[str]):
+    """Texts of a column, made one by one or a stretch at a time as they are asked for."""
+
+    def __init__(self, column: pl.Series) -> None:
+        self.column = column
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.column)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return self.column[place].to_list()
+        text: str = self.column[place]
+        return text
+
+
+def _distinct(outputs: pl.DataFrame, preprocess: str) -> Sequence[str]:
+    """The distinct texts among outputs and references, sorted."""
+    texts = [outputs["output"].fill_null("")]
+    if "references" in outputs.columns:
+        texts.append(outputs["references"].explode().drop_nulls().alias("output"))
+    distinct = pl.concat(texts).unique().sort()
+    if preprocess == "none":
+        return _Texts(distinct)
+    return sorted({prepared(text, preprocess) for text in distinct})
 
 
 def _gathered(
@@ -227,3 +269,31 @@ def _rivals(dataset: Dataset, outputs: Sequence[Output]) -> dict[tuple[str, Outp
         for score, output in ranked:
             rivals[item, output] = tuple(other for lower, other in ranked if lower < score)
     return rivals
+
+
+_NAME_IT = "--language en, in Python language='en'"
+
+
+def obstacle(method: Perturbation[Any], language: str | None, *, named: bool, strict: bool) -> str | None:
+    """Why a method does nothing for a language; None where it works."""
+    if method.edits is OutputKind.RANKING:
+        return None
+    if method.languages is None:
+        spaceless = method.by_words and language is not None and language.partition("-")[0] in WITHOUT_SPACES
+        return (
+            f"{method.spec} does not apply to {language}, which is written without spaces" * spaceless or None
+        )
+    if language is None:
+        if named:
+            raise InputError(
+                f"{method.spec} needs to know the language of the outputs.",
+                remedy=f"Name it: {_NAME_IT}.",
+            )
+        return f"The language is not known, and methods that need it are left out; name it: {_NAME_IT}"
+    if language not in method.languages:
+        known = ", ".join(sorted(method.languages))
+        return f"{method.spec} does not know the language {language}; it knows {known}"
+    missing = method.missing(language)
+    if missing is not None and strict:
+        raise InputError(f"{method.spec} lacks a resource for {language}.", remedy=missing)
+    return None if missing is None else f"{method.spec} does not apply to {language}: {missing}"

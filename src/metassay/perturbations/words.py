@@ -146,7 +146,7 @@ class Insertion(AnyLanguageEdit):
 
     def collect(self, texts: Sequence[str], language: str | None, workers: int = 1) -> Any:  # noqa: ARG002
         """The words of the data set in this language."""
-        return words_to_insert(texts, language)
+        return words_to_insert(iter(texts), language)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from string import Formatter
 from typing import Any, Self, TypeVar
 
 from metassay.metrics.registry import AS_ASKED, LISTS, labels_in
+from metassay.tasks import known_tasks
 from metassay.tasks.base import Task
-from metassay.tasks.registry import known_tasks
 
 THIN_SPACE = "\u202f"
 DASH = "–"

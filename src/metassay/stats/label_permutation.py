@@ -91,9 +91,13 @@ def _counts(right: IntArray, total: IntArray, block_starts: LongArray) -> tuple[
     starts, sizes = block_starts[:-1], np.diff(block_starts)
     all_right, all_total = np.add.reduceat(right, starts), np.add.reduceat(total, starts)
     share = np.divide(all_right, all_total, where=all_total > 0, out=np.zeros(all_right.shape))
-    residual = right - np.repeat(share, sizes, axis=0) * total
     most = (np.repeat(share * (1 - share), sizes, axis=0) * total.astype(np.float64) ** 2).mean(axis=0)
-    return np.ascontiguousarray(np.concatenate([residual, residual**2, total, total > 0], axis=1)), most
+    columns = right.shape[1]
+    counts = np.empty((len(right), 2 * (columns + total.shape[1])))
+    residual = np.subtract(right, np.repeat(share, sizes, axis=0) * total, out=counts[:, :columns])
+    np.square(residual, out=counts[:, columns : 2 * columns])
+    counts[:, 2 * columns :] = np.concatenate([total, total > 0], axis=1)
+    return counts, most
 
 
 def _statistics(tables: FloatArray, most: FloatArray) -> FloatArray:

@@ -13,9 +13,12 @@ import logging
 import os
 import platform
 import re
+import shutil
+import tempfile
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,29 +33,36 @@ _NOTES = "notes"
 _TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<writer>[^.]+)\.part")
 
 
-def write_bytes(path: Path, content: bytes, *, lasting: bool = True) -> None:
+def write_bytes(path: Path, content: bytes | memoryview, *, lasting: bool = True) -> None:
     """Put a whole file in place at once; where that fails nothing is left of it, and the error names it.
 
     What is `lasting` survives a power cut; parts need not, since their checksum tells.
     """
+    with _new_file(path) as temporary, temporary.open("wb") as file:
+        file.write(content)
+        if lasting:
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def _new_file(path: Path, *, stays: bool = False) -> Iterator[Path]:
+    """Where to write what is then put in its place; with `stays` it is left where it was written."""
     temporary = path.with_name(f".{path.name}.{_writer(os.getpid())}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            file.write(content)
-            if lasting:
-                file.flush()
-                os.fsync(file.fileno())
-        temporary.replace(path)
+        yield temporary
+        if not stays:
+            temporary.replace(path)
     except BaseException as error:
         with suppress(OSError):
             temporary.unlink()
-        if not isinstance(error, OSError):
+        if not isinstance(error, OSError | pl.exceptions.PolarsError):
             raise
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        remedy = "Make room there, or choose another place."
         raise InputError(
-            f"cannot be written ({error.strerror or error}).",
-            place=Place(file=str(path)),
-            remedy="Make room there, or choose another place.",
+            f"cannot be written ({reason}).", place=Place(file=str(path)), remedy=remedy
         ) from None
 
 
@@ -61,11 +71,44 @@ def write_json(path: Path, content: Any) -> None:
     write_bytes(path, (json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode())
 
 
-def write_frame(path: Path, frame: pl.DataFrame, *, group: int | None = None) -> None:
-    """A Parquet file, in row groups of `group` rows."""
+def write_frame(path: Path, frame: pl.DataFrame | pl.LazyFrame, *, group: int | None = None) -> None:
+    """A Parquet file, in row groups of `group` rows; one that is not read yet is read as it is written."""
+    how: dict[str, Any] = {"compression": "zstd", "statistics": False, "row_group_size": group}
+    if isinstance(frame, pl.LazyFrame):
+        with _new_file(path) as temporary:
+            frame.sink_parquet(temporary, **how)
+        return
     buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd", statistics=False, row_group_size=group)
-    write_bytes(path, buffer.getvalue())
+    frame.write_parquet(buffer, **how)
+    write_bytes(path, buffer.getbuffer())
+
+
+class Scratch:
+    """Tables that a process puts aside while it works, in a run folder or else among temporary files.
+
+    What one that was killed leaves behind, `remove_leftovers` finds by its name.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder, self.files = folder, list[Path]()
+
+    def put(self, name: str, frame: pl.DataFrame) -> Path:
+        """Write a table, as it lies in memory."""
+        if self.folder is None:
+            self.folder = Path(tempfile.mkdtemp(prefix="metassay-"))
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        with _new_file(self.folder / name, stays=True) as file:
+            self.files.append(file)
+            frame.write_ipc(file, record_batch_size=max(1, frame.height))
+        return file
+
+    def clear(self) -> None:
+        """Remove them; what is mapped into memory stays there until nobody reads it."""
+        with suppress(OSError):
+            for file in self.files:
+                file.unlink()
+            if self.files and self.folder is not None:
+                self.folder.rmdir()
 
 
 def temporary_of(path: Path) -> str | None:

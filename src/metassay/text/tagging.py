@@ -21,9 +21,8 @@ from metassay.stats.arrays import FloatArray, LongArray
 from metassay.text.segmentation import code_points, hashed_with, number_of, row_starts, text_table
 
 _MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
-_START, _END, _UNKNOWN = 1, 2, 3
-_LEAST = -1e6
-"""What is less likely than this is left out."""
+_START, _END, UNKNOWN = 1, 2, 3
+_LEAST = -1e6  # what is less likely is left out
 _UNSURE = 5.0
 """Readings of a word less likely than its best by this much are left out."""
 _Reading = tuple[bytes, bytes, int, frozenset[str]]
@@ -75,7 +74,7 @@ class Tagger:
     def _read(self, word: str, *, inside: bool) -> _Reading:
         """What a word may be inside a sentence or at its start, with log p(word | tag) but for a constant."""
         weighed = dict(self.weighed(word, inside=inside, given_tag=True))
-        weighed.pop(_UNKNOWN, None)
+        weighed.pop(UNKNOWN, None)
         known = sorted((self._number[tag], p) for tag, p in weighed.items())  # as its own search finds them
         known = known or [(number, 0.0) for number in range(len(self._classes))]
         classes, chances = zip(*known)
@@ -91,9 +90,9 @@ class Tagger:
         listed = model.cache.get(lower)
         found = self._morphemes.readings(lower) if listed is None else list(listed)
         if inside:
-            found = [(tag, p if tag == _UNKNOWN else p + model.LP_case_t[tag][capital]) for tag, p in found]
+            found = [(tag, p if tag == UNKNOWN else p + model.LP_case_t[tag][capital]) for tag, p in found]
         if given_tag:
-            found = [(tag, p if tag == _UNKNOWN else p - model.LP_wtag[tag]) for tag, p in found]
+            found = [(tag, p if tag == UNKNOWN else p - model.LP_wtag[tag]) for tag, p in found]
         found.sort(key=lambda reading: reading[1], reverse=True)
         if listed is not None or not found:
             return found
@@ -133,7 +132,7 @@ class _Morphemes:
             for s in states
         ]
         after_new = [[step for step in row if step[1] in model.LP_hapax_t] for row in every]
-        self._orders = _laid_out(every), _laid_out(after_new), _laid_out(ends)
+        self._orders = _laid_out([*every, *after_new]), _laid_out(ends)
         known: dict[str, list[tuple[int, int, float]]] = {}
         for tag, morphemes in model.LP_m_t.items():
             for morpheme, chance in morphemes.items():
@@ -146,17 +145,15 @@ class _Morphemes:
     def _chances_of_new_ones(self, model: Any) -> _New:
         """By class, the log p of a morpheme that the model has not: for its length, for its ending."""
         tags = [tag for tag in model.LP_s_t if tag in model.LP_hapax_t]
-        column = np.full(max(model.int2tag) + 1, -1)
-        column[tags] = range(len(tags))
         chances = [[model.Int_t + model.LP_hapax_t[t] + p for p in model.LP_len_t[t]] for t in tags]
         endings = [[model.LP_s_t[tag].get(ending, np.nan) for tag in tags] for ending in self._endings]
-        return column, np.array(chances), np.array(endings)
+        return np.array(tags), np.array(chances), np.array(endings)
 
     def readings(self, word: str) -> Readings:
         """The parts of speech of a word with the log p of its best morphemes, most likely first."""
         tags, chances = _best_cuts(code_points(word), self._tables, self._orders, self._known, self._new)
         found = sorted(zip(tags.tolist(), chances.tolist()), key=lambda reading: reading[1], reverse=True)
-        return found or [(_UNKNOWN, 0.0)]
+        return found or [(UNKNOWN, 0.0)]
 
 
 def _laid_out(rows: Sequence[Sequence[tuple[int, int, float]]]) -> _Order:
@@ -185,57 +182,70 @@ def _by_ending(codes: NDArray[np.uint32], tables: _Tables, chances: FloatArray) 
 
 
 @njit(cache=True, nogil=True)
-def _chance(
-    length: int, size: int, piece: np.int64, tag: int, endings: FloatArray, known: _Order, new: _New
-) -> np.float64:
-    """Log p of a morpheme of a class: known, or new and judged by its length and ending."""
-    starts, _, tags, chances = known
-    for k in range(starts[piece], starts[piece + 1]) if piece >= 0 else range(0):
-        if tags[k] == tag:
-            return np.float64(chances[k])
-    column = new[0][tag]
-    if column < 0 or (size >= 4 and length <= 2):
-        return np.float64(-np.inf)
-    chance: np.float64 = new[1][column, min(length, 24)] + endings[min(4, length - 1), column]
-    return chance - 4.6 if length == size else chance
+def _weigh_piece(
+    length: int,
+    size: int,
+    piece: np.int64,
+    endings: FloatArray,
+    known: _Order,
+    new: _New,
+    chances: FloatArray,
+) -> None:
+    """Log p of a morpheme by class: known, or new and judged by its length and ending."""
+    chances[:] = -np.inf
+    for column in range(len(new[0])) if size < 4 or length > 2 else range(0):
+        chance = new[1][column, min(length, 24)] + endings[min(4, length - 1), column]
+        chances[new[0][column]] = chance - 4.6 if length == size else chance
+    for k in range(known[0][piece], known[0][piece + 1]) if piece >= 0 else range(0):
+        chances[known[2][k]] = known[3][k]
+
+
+@njit(cache=True, nogil=True)
+def _carry_on(found: LongArray, best: FloatArray) -> LongArray:
+    """Of the states found, in their order, the best four and what comes near; overwrites what was found."""
+    top = np.full(4, -np.inf)
+    for state in found:
+        chance = best[state]
+        for k in range(4):
+            if chance > top[k]:
+                chance, top[k] = top[k], chance
+    bound, count = max(top[3] - 1, _LEAST), 0
+    for state in found:
+        if best[state] >= bound:
+            found[count], count = state, count + 1
+    return found[:count]
 
 
 @njit(cache=True, nogil=True)
 def _best_cuts(
-    codes: NDArray[np.uint32],
-    tables: _Tables,
-    orders: tuple[_Order, _Order, _Order],
-    known: _Order,
-    new: _New,
+    codes: NDArray[np.uint32], tables: _Tables, orders: tuple[_Order, _Order], known: _Order, new: _New
 ) -> tuple[LongArray, FloatArray]:
     """The parts of speech of a word, as found, each with the log p of the best ways to it."""
-    after_known, after_new, ends = orders
-    size, n_states = len(codes), len(ends[0]) - 1
-    best = np.full((size + 1, n_states), -np.inf)
-    found, count = np.zeros((size + 1, n_states), np.int64), np.zeros(size + 1, np.int64)
-    best[0, 0], count[0] = 0.0, 1
+    starts, targets, tags, steps = orders[0]
+    size, n_states = len(codes), len(orders[1][0]) - 1
+    best, chances = np.full((size + 1, n_states), -np.inf), np.empty(tags.max() + 1)
+    found, count = np.empty((size + 1, n_states), np.int64), np.zeros(size + 1, np.int64)
+    best[0, 0], found[0, 0], count[0] = 0.0, 0, 1
     endings = _by_ending(codes, tables, new[2])
     for i in range(size):
-        row = found[i, : count[i]]
-        bound = _LEAST if len(row) <= 3 else np.sort(best[i][row])[-4] - 1
-        going_on = row[best[i][row] >= bound]
+        going_on = _carry_on(found[i, : count[i]], best[i])
         key = np.uint64(1)
         for j in range(i + 1, size + 1):
             key = hashed_with(key, codes[j - 1])
             piece = number_of(key, tables[0], tables[1])
             if piece < 0 and size >= 4 and j - i <= 2:
                 continue
-            starts, targets, tags, steps = after_known if piece >= 0 else after_new
+            _weigh_piece(j - i, size, piece, endings[j], known, new, chances)
             for state in going_on:
-                for k in range(starts[state], starts[state + 1]):
-                    morpheme = _chance(j - i, size, piece, tags[k], endings[j], known, new)
-                    chance, target = best[i, state] + steps[k] + morpheme, targets[k]
+                after = state if piece >= 0 else state + n_states  # what can follow as a new one is fewer
+                for k in range(starts[after], starts[after + 1]):
+                    chance, target = best[i, state] + steps[k] + chances[tags[k]], targets[k]
                     if chance > _LEAST and chance > best[j, target]:
                         if best[j, target] == -np.inf:
                             found[j, count[j]] = target
                             count[j] += 1
                         best[j, target] = chance
-    return _ended(found[size, : count[size]], best[size], ends)
+    return _ended(found[size, : count[size]], best[size], orders[1])
 
 
 @njit(cache=True, nogil=True)
@@ -296,7 +306,10 @@ def _best_path(
         chance = best[state] + end[before[state], last[state]]
         if chance > most:
             winner, most = state, chance
-    return _walked_back(winner, n, last, back)
+    tags = np.empty(n, np.int64)
+    for i in range(n - 1, -1, -1):
+        tags[i], winner = last[winner], back[winner]
+    return tags
 
 
 @njit(cache=True, nogil=True)
@@ -305,11 +318,3 @@ def _place(low: int, high: int, a: int, b: int, before: LongArray, last: LongArr
     while low < high and (before[low] != a or last[low] != b):
         low += 1
     return low
-
-
-@njit(cache=True, nogil=True)
-def _walked_back(state: int, n: int, last: LongArray, back: LongArray) -> LongArray:
-    tags = np.empty(n, np.int64)
-    for i in range(n - 1, -1, -1):
-        tags[i], state = last[state], back[state]
-    return tags

@@ -1,4 +1,4 @@
-"""Thesauri, taggers, finders of names and morphological analysers, loaded when first needed.
+"""Thesauri, taggers and morphological analysers, loaded when first needed.
 
 WordNet is read from its database files (wndb(5WN), senseidx(5WN), morphy(7WN)). MyThes thesauri are
 OpenThesaurus and the Russian one, as LibreOffice and Debian carry them: the file starts with the name of its
@@ -9,16 +9,15 @@ meaning, where words may carry remarks such as "(ugs.)".
 from __future__ import annotations
 
 import functools
-import importlib.util
-import logging
 import re
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from metassay.text.resources import Folder, spacy_model, thesaurus_file, wordnet_folder
-from metassay.text.tagging import hanta
-from metassay.text.tokens import token_spans
+from metassay.text.resources import Folder, thesaurus_file, wordnet_folder
+from metassay.text.tagging import UNKNOWN, hanta
+from metassay.text.tokens import token_spans, word_tokens
 from metassay.text.words import Span
 
 _FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
@@ -219,22 +218,53 @@ def open_thesaurus(language: str) -> Thesaurus | None:
 
 @functools.lru_cache(maxsize=1 << 16)
 def tagged_pairs(
-    text: str, language: str, first: frozenset[str], second: frozenset[str]
-) -> tuple[tuple[Span, Span, str], ...]:
-    """Neighbours with tags of two sets, the second a word of the dictionary: their places, and its tag."""
-    spans = token_spans(text)
-    words, tagger = [text[start:end] for start, end in spans], hanta(language)
+    text: str, language: str, first: frozenset[str], second: frozenset[str], without: frozenset[str]
+) -> tuple[tuple[Span, str], ...]:
+    """Words of the dictionary with a tag of a set, one space after a word with one of another: place and tag.
+
+    Words whose base form is among those `without` are left out.
+    """
+    runs = text.split()  # no token goes over a space: each distinct run of letters and signs is cut once
+    if not any(_holds(run, language, second, without) for run in runs):
+        return ()
+    words = [token for run in runs for token in _tokens(run)]
     places = [
         i
-        for i, word in enumerate(words[1:], 1)
-        if known_lemma(word, language) is not None
-        and not second.isdisjoint(tagger.may_be(word))
-        and not first.isdisjoint(tagger.may_be(words[i - 1], inside=i > 1))
+        for i, word in enumerate(words)
+        if _can_be(word, language, second, without)
+        and i > 0
+        and not first.isdisjoint(_may_be(words[i - 1], language, inside=i > 1))
     ]
-    tags = tagger.tags(words) if places else []
-    return tuple(
-        (spans[i - 1], spans[i], tags[i]) for i in places if tags[i - 1] in first and tags[i] in second
-    )
+    spans = token_spans(text) if places else []
+    places = [i for i in places if text[spans[i - 1][1] : spans[i][0]] == " "]
+    tags = hanta(language).tags(words) if places else []
+    return tuple((spans[i], tags[i]) for i in places if tags[i - 1] in first and tags[i] in second)
+
+
+@functools.cache
+def _tokens(run: str) -> list[str]:
+    return word_tokens(run)
+
+
+@functools.cache
+def _holds(run: str, language: str, tags: frozenset[str], without: frozenset[str]) -> bool:
+    return any(_can_be(token, language, tags, without) for token in _tokens(run))
+
+
+@functools.cache
+def _can_be(word: str, language: str, tags: frozenset[str], without: frozenset[str]) -> bool:
+    """Whether the dictionary has a word, not of these base forms, that can have one of these tags."""
+    base = known_lemma(word, language)
+    return base is not None and base not in without and not tags.isdisjoint(_may_be(word, language))
+
+
+@functools.cache
+def _may_be(word: str, language: str, *, inside: bool = True) -> frozenset[str]:
+    """The tags that a word can get in a sentence: all that the model lists it with, if it does."""
+    tagger = hanta(language)
+    listed = tagger.model.cache.get(tagger.model.normalize(word)) or ()
+    names = frozenset(str(tagger.model.int2tag[tag]) for tag, _ in listed if tag != UNKNOWN)
+    return names or tagger.may_be(word, inside=inside)
 
 
 @functools.cache
@@ -242,50 +272,6 @@ def word_tags(word: str, language: str) -> tuple[str, ...]:
     """The tags that a word may have out of context, most likely first."""
     tagger = hanta(language)
     return tuple(str(tagger.model.int2tag[tag]) for tag, _ in tagger.weighed(word, inside=True))
-
-
-Entity = tuple[int, int, str]
-"""Start, end and type: PER, LOC, ORG or NAME."""
-
-
-def slovnet_entities(texts: Sequence[str]) -> list[list[Entity]]:
-    """Names in Russian texts, by the news model that natasha carries."""
-    written = [text for text in texts if text.strip()]  # the model fails on nothing at all
-    found = {markup.text: markup.spans for markup in _slovnet().map(written)}
-    return [[(span.start, span.stop, span.type) for span in found.get(text, ())] for text in texts]
-
-
-def spacy_entities(texts: Sequence[str], language: str) -> list[list[Entity]]:
-    """Names by an installed spaCy model; other types than persons, places and organisations are left out."""
-    types = {"PERSON": "PER", "PER": "PER", "GPE": "LOC", "LOC": "LOC", "FAC": "LOC", "ORG": "ORG"}
-    documents = _spacy(language).pipe(texts)
-    return [
-        [(e.start_char, e.end_char, types[e.label_]) for e in document.ents if e.label_ in types]
-        for document in documents
-    ]
-
-
-@functools.cache
-def _slovnet() -> Any:
-    from navec import Navec
-    from slovnet import NER
-
-    # The models lie inside natasha, which itself would import what newer setuptools lack.
-    package = importlib.util.find_spec("natasha")
-    assert package is not None
-    assert package.origin is not None
-    data = Path(package.origin).parent / "data"
-    finder = NER.load(str(data / "model" / "slovnet_ner_news_v1.tar"))
-    finder.navec(Navec.load(str(data / "emb" / "navec_news_v1_1B_250K_300d_100q.tar")))
-    return finder
-
-
-@functools.cache
-def _spacy(language: str) -> Any:
-    import spacy
-
-    logging.getLogger("spacy").setLevel(logging.ERROR)
-    return spacy.load(spacy_model(language) or "")
 
 
 @functools.cache
@@ -299,9 +285,21 @@ def russian() -> Any:
 @functools.cache
 def known_lemma(form: str, language: str) -> str | None:
     """The base form of a word that simplemma's dictionary holds; None for other words."""
+    if form.isalpha() and unicodedata.is_normalized(
+        "NFC", form
+    ):  # nothing to take apart: a third of the time
+        found: str | None = _dictionary().get_lemma(form, language)
+        return found
     import simplemma
 
     return str(simplemma.lemmatize(form, lang=language)) if simplemma.is_known(form, lang=language) else None
+
+
+@functools.cache
+def _dictionary() -> Any:
+    from simplemma.strategies import DictionaryLookupStrategy
+
+    return DictionaryLookupStrategy()
 
 
 def german_lemma(form: str) -> str | None:

@@ -4,48 +4,46 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from metassay.data.context import RowLabel, make_contexts
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters, looks_like_penalties, normalisation, prepared, turned
-from metassay.engine import LOCAL, RayCluster, engine_named
-from metassay.engine.local import Parts, Progress, default_workers
+from metassay.engine import LOCAL, engine_named
+from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.llm.asking import LlmSettings
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.given import GivenScores, directed, distinct_texts, given_metrics
-from metassay.metrics.judge import Judge, connect_judges
+from metassay.metrics.judge import connect_judges
 from metassay.metrics.registry import Costs, chosen_metrics, costs_of, parse_metrics, sentinels_beside
 from metassay.metrics.sentinels import METRICS as SENTINELS
-from metassay.perturbations.base import KeptTexts
-from metassay.perturbations.pairs import Pairs, make_pairs
-from metassay.perturbations.validity import LabelError, label_error
+from metassay.perturbations.pairs import Pairs
+from metassay.perturbations.validity import label_errors
 from metassay.sample import DEFAULT, sample_source
 from metassay.settings import GIVEN, HUMAN, PERTURBED, names_a_source, names_of, takes
 from metassay.specs import single_parts
 from metassay.store.cache import SharedParts, SharedTexts, cache_folder
-from metassay.store.run import RunFolder, made_with
+from metassay.store.parts import Scratch
+from metassay.store.run import SHARDS, RunFolder, made_with
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs, scored_texts
 from metassay.workflows.pairs import (
-    checked,
     context_metadata,
-    given_pairs,
     human_column,
-    human_pairs,
     output_weights,
     people_column,
     people_side,
     told_apart,
 )
-from metassay.workflows.perturb import chosen_strengths, described, with_cache
+from metassay.workflows.perturb import described, every_pair, in_shards, shard_pairs, with_cache
 from metassay.workflows.read import Source, as_dataset, read
 from metassay.workflows.run_files import AUTOMATIC, Found, is_done, run_name, warnings_as_notes, write_run
 from metassay.workflows.settings import AssaySettings
+from metassay.workflows.shards import How, Shards
 
 ContextRequest = str | RowLabel
 
@@ -122,6 +120,7 @@ def assay(
     run = None if place is None else RunFolder.open(place, identity, data=marks)
     shared, known = cache_folder(cache), made_with(data.languages)
     parts, texts = (None, None) if run is None else (run.parts, run.texts(json.dumps(known)))
+    scratch = Scratch(None if run is None else run.path / SHARDS)
     cluster = engine_named(engine)
     kept, threads = None if llm is None else with_cache(llm, run), default_workers(workers)
     plan = replace(plan, metrics=connect_judges(plan.metrics, kept))
@@ -129,7 +128,7 @@ def assay(
     made = texts if shared is None else SharedTexts(texts, shared, known)
     if cluster is not None and scores is None:
         raise InputError("a cluster leaves its parts in a run folder.", remedy="Pass --out.")
-    how = _How(threads, scores, made, only, cluster, progress, kept)
+    how = How(threads, scores, made, only, cluster, progress, kept, scratch)
     sentinels, costs = sentinels_beside(plan.metrics), costs_of(plan.metrics)
     find = partial(_carry_out, data, plan, unit, sentinels, costs, how)
     if run is not None and run.resumed and only is None and llm is None and is_done(run, data, plan, known):
@@ -138,6 +137,7 @@ def assay(
     result = AssayResult(data, plan, lambda: found, None if run is None else run.path)
     if run is not None:
         write_run(run, result, known)
+        scratch.clear()
     return result
 
 
@@ -160,52 +160,40 @@ def _source(dataset: Dataset | Source | None, asked: AssaySettings) -> tuple[Dat
     return data, replace(asked, pairs=GIVEN)
 
 
-@dataclass(frozen=True)
-class _How:
-    """What may differ between two runs of the same assay."""
-
-    workers: int
-    parts: Parts | None
-    texts: KeptTexts | None
-    only: Collection[int] | None
-    cluster: RayCluster | None
-    progress: Progress | None
-    llm: LlmSettings | None
-
-    def tell(self, stage: str, done: int, total: int) -> None:
-        if self.progress is not None:
-            self.progress(stage, done, total)
-
-
 def _carry_out(
-    data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], costs: Costs, how: _How
+    data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], costs: Costs, how: How
 ) -> Found:
     """Make worse, score, judge."""
-    settings = plan.asked
-    every = _pairs(data, plan, how)
-    labels: dict[tuple[str, str | None], LabelError | None] = {}
-    for method in every.counts if settings.pairs == PERTURBED and not data.kind.ranked else ():
-        for language in sorted(set(data.languages), key=str):
-            labels[method, language] = label_error(method, language)
-    sample = every.sample(settings.per_output) if settings.pairs == PERTURBED else every
-    metrics = (*_with_scores(data, every, plan.metrics), *sentinels)
+    settings, heard = plan.asked, plan.heard
+    also = None if heard is None else data.outputs[heard].is_not_null().arg_true().to_numpy()
     weights = output_weights(data, settings.weights, plan.contexts)
-    heard = plan.heard
-    with warnings_as_notes() as notes:
-        judged = judge_pairs(
-            data,
-            every,
-            metrics,
-            sample=sample,
-            unit=unit,
-            weights=weights,
-            also=None if heard is None else data.outputs[heard].is_not_null().arg_true().to_numpy(),
-            workers=how.workers,
-            parts=how.parts,
-            only=how.only,
-            cluster=how.cluster,
-            progress=how.progress,
-        )
+    if in_shards(data, plan, how):
+        metrics = (*plan.metrics, *sentinels)
+        work = Shards(data, metrics, len(plan.metrics), plan.contexts, unit, weights, how, also)
+        with warnings_as_notes() as notes:
+            sample, judged = work.judge(shard_pairs(data, plan, how, unit), settings.per_output)
+        labels = label_errors(judged.pairs.counts, data.languages)
+    else:
+        every = every_pair(data, plan, how)
+        told = settings.pairs == PERTURBED and not data.kind.ranked
+        labels = label_errors(every.counts if told else (), data.languages)
+        sample = every.sample(settings.per_output) if settings.pairs == PERTURBED else every
+        metrics = (*_with_scores(data, every, plan.metrics), *sentinels)
+        with warnings_as_notes() as notes:
+            judged = judge_pairs(
+                data,
+                every,
+                metrics,
+                sample=sample,
+                unit=unit,
+                weights=weights,
+                also=also,
+                workers=how.workers,
+                parts=how.parts,
+                only=how.only,
+                cluster=how.cluster,
+                progress=how.progress,
+            )
     judged = replace(judged, notes=(*judged.notes, *notes, *judged.of_metrics))
     how.tell("judging", 0, 1)
     contexts = [judged.in_context(context) for context in plan.contexts]
@@ -262,35 +250,8 @@ def _made_by(settings: AssaySettings, sample: Pairs) -> str:
     """Where the pairs come from: people, rules, rules and a language model; empty: others made them."""
     if settings.pairs != PERTURBED:
         return "people" if settings.pairs == HUMAN else ""
-    return "model" if (sample.frame["perturbation"] == "llm").any() else "rule"
-
-
-def _pairs(data: Dataset, plan: Plan, how: _How) -> Pairs:
-    """All pairs: brought along, chosen by people, or every applicable perturbation of every output."""
-    settings = plan.asked
-    strengths, said = chosen_strengths(data, plan.perturbations, settings.difficulty, plan.heard, plan.seed)
-    if data.paired:
-        return given_pairs(data)
-    if plan.human is not None and settings.pairs == "human":
-        return human_pairs(data, plan.human, settings.minimum_gap)
-    judged_by_model = any(isinstance(metric, Judge) for metric in plan.metrics)
-    pairs = make_pairs(
-        data,
-        perturbations=plan.perturbations,
-        per_output=None,
-        seed=plan.seed,
-        preprocess=settings.preprocess,
-        workers=how.workers,
-        strict_resources=settings.strict_resources,
-        llm=None if judged_by_model and plan.perturbations is None else how.llm,
-        kept=how.texts,
-        progress=None if how.progress is None else partial(how.progress, "perturbing"),
-        strengths=strengths,
-    )
-    pairs = replace(pairs, notes=(*pairs.notes, *said))
-    if not plan.valid_pairs and not data.kind.ranked:
-        return pairs
-    return checked(pairs, valid_only=plan.valid_pairs)
+    asked = sample.counts.get("llm")
+    return "model" if asked is not None and asked.pairs else "rule"
 
 
 def demo(

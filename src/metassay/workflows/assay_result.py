@@ -36,11 +36,12 @@ from metassay.reporting.reasons import worded
 from metassay.stats.arrays import plain
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import RunFolder, versions
-from metassay.workflows.judging import JudgedPairs, wrong_pairs
+from metassay.workflows.judging import JudgedPairs
 from metassay.workflows.pairs import human_rows
 from metassay.workflows.read import scoring_rows
 from metassay.workflows.run_files import EXAMPLES, RESULT, SCHEMA_VERSION, Found, Result, warnings_as_notes
 from metassay.workflows.settings import FIXED, AssaySettings
+from metassay.workflows.shards import wrong_pairs
 
 _RUNS = 0.01  # chance of a warning of runs where there are none
 KIND, SIMULATED = "human_kind", "simulated"
@@ -96,6 +97,11 @@ class AssayResult(Result):
     """Local accuracies, both hypotheses, confounding and a recommendation, for one data set.
 
     Of a run that was finished before, what its files hold is read; the rest is computed when asked for.
+
+    >>> import metassay
+    >>> found = metassay.demo(task="text", out=None)
+    >>> set(found.cost()) == set(found.manifest()["metrics"]), sorted(found.examples())
+    (True, ['doubtful', 'looked_at', 'pairs'])
     """
 
     dataset: Dataset
@@ -137,11 +143,13 @@ class AssayResult(Result):
         """Computed once: report, tables and the command line all read this one object."""
         if self.finished is not None:
             return dict(self.finished.read_json(RESULT))
-        counts = self.pairs.frame["perturbation"].value_counts().sort("perturbation")
+        counts = {name: count.pairs for name, count in sorted(self.pairs.counts.items()) if count.pairs}
         judgements = self.judged.judgements.take(self.judged.sampled).select(np.array(self.contextual.ranked))
         told, corrected = self._told_apart(), self._corrected(judgements)
-        edits = edits_of(self.pairs.frame["output"], self.pairs.frame["worse"])
-        validity = perturbation_validity(self.pairs, self.dataset, edits)
+        aside, frame = self.judged.aside, self.pairs.frame
+        edits = edits_of(frame["output"], frame["worse"]) if aside is None else aside.edits
+        known = None if aside is None else aside.told(judgements)
+        validity = perturbation_validity(self.pairs, self.dataset, edits, known)
         by_difficulty = difficulty(
             judgements,
             edits[1],
@@ -161,7 +169,7 @@ class AssayResult(Result):
             "pairs": self.pairs.frame.height,
             "left_out": dict(self.dataset.left_out),
             "named_left_out": {REASON: list(names)} if (names := self.dataset.own_references) else {},
-            "perturbations": dict(counts.iter_rows()),
+            "perturbations": counts,
             **contextual,
             "metrics": [
                 {"metric": m.spec, "signature": m.signature, "higher_is_better": m.higher_is_better}
@@ -189,15 +197,18 @@ class AssayResult(Result):
         """Accuracies corrected for label error; None where some method and language has no pair read."""
         languages = sorted(set(self.dataset.languages), key=str)
         place = {language: n for n, language in enumerate(languages)}
-        spoken = np.array([place[language] for language in self.dataset.languages])[judgements.output]
-        found, stratum = np.unique(judgements.method * len(languages) + spoken, return_inverse=True)
+        spoken = np.fromiter((place[language] for language in self.dataset.languages), np.int32)
+        code = judgements.method * np.int32(len(languages)) + spoken[judgements.output]
+        held = np.bincount(code) > 0
+        found = np.flatnonzero(held)
         keys = [(judgements.methods[n // len(languages)], languages[n % len(languages)]) for n in found]
         read = [error for key in keys if (error := self._found.labels.get(key)) is not None]
         if len(read) < len(keys):
             return None
+        stratum = (np.cumsum(held) - 1).astype(np.int32)[code]
         return corrected_accuracy(
             judgements,
-            stratum.astype(np.int32),
+            stratum,
             [(error.read, error.not_worse) for error in read],
             ties=self.plan.asked.ties,
             resamples=self.plan.asked.resamples,
@@ -290,7 +301,7 @@ class AssayResult(Result):
             **({"usage": dict(self.pairs.usage)} if self.pairs.usage else {}),
             **({"prompts": prompts} if (prompts := self._prompts()) else {}),
             "counts": {
-                "items": len(self.dataset.items),
+                "items": self.dataset.outputs["item"].n_unique(),
                 "systems": self.dataset.outputs["system"].n_unique(),
                 "outputs": len(self.dataset),
                 "pairs": self.pairs.frame.height,

@@ -22,7 +22,7 @@ from metassay.errors import InputError
 from metassay.meta.dependence.assembly import corrected, depend_on_all, depend_on_systems
 from metassay.meta.dependence.outputs import SYSTEM, outputs_of
 from metassay.meta.dependence.results import DependenceReport, MetricDependence, sorted_by_sysdep
-from metassay.meta.people.mapped import Trial
+from metassay.meta.people.intervals import Trial
 from metassay.meta.people.rated import CONSTANT
 from metassay.metrics.registry import labels_in
 from metassay.reporting.dependence_page import dependence_files, dependence_page

@@ -67,7 +67,12 @@ class JudgeResult(Result):
         return pl.DataFrame(flat, infer_schema_length=None)
 
     def sentences(self) -> list[str]:
-        """What can be said of the judges."""
+        """What can be said of the judges.
+
+        >>> rows = [{"item": n, "judge": "j", "winner": 1, "better": 1 + n % 2} for n in range(40)]
+        >>> judge(pl.DataFrame(rows)).sentences()[0].partition(" in ")[0]
+        'j agrees with people (better)'
+        """
         return judge_sentences(self.found)
 
     def page(self) -> Page:

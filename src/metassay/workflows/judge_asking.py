@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from metassay.data import cells
 from metassay.data.columns import TEXT_NAMES, missing_column
 from metassay.data.verdicts import NAMES
+from metassay.engine.batches import Rows
 from metassay.errors import InputError
 from metassay.llm.asking import Asker, cost
 from metassay.metrics.base import Batch
-from metassay.metrics.judge import PAIRWISE, Judge
+from metassay.metrics.judge import PAIRWISE, Judge, Preferences
 from metassay.metrics.registry import parse_metric
 
 SOURCES = ("source", "src", "instruction", "question", "prompt")
@@ -148,3 +149,12 @@ def _batch(frame: pl.DataFrame, role: str, language: str | None) -> Batch:
 def _column(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     lower = {name.lower(): name for name in reversed(frame.columns)}
     return next((lower[name] for name in names if name in lower), None)
+
+
+def compared(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame) -> Preferences:
+    """Which side of every pair a judge prefers, asked in both orders; `rows` is what it may read beside."""
+    reads = judge.needs | judge.optional
+    firsts, seconds = (Rows(rows.with_columns(pairs[side].alias("output"))) for side in ("output", "worse"))
+    cuts = zip(firsts.cuts(), seconds.cuts())
+    found = [judge.prefer(one.batch(reads), two.batch(reads)).asked for one, two in cuts]
+    return Preferences(np.concatenate([np.empty((2, 0)), *found], axis=1))

@@ -1,10 +1,11 @@
-"""From pairs to judgements: score both sides, see which one each metric prefers, and show where it erred."""
+"""From pairs to judgements: score both sides, and see which one each metric prefers."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,74 @@ from metassay.engine import RayCluster
 from metassay.engine.batches import Rows
 from metassay.engine.local import Parts, Progress, score_lists, score_rows
 from metassay.errors import InputError
-from metassay.meta.contexts.judgements import RIGHT, Contexts, Judgements, judge
+from metassay.meta.contexts.judgements import RIGHT, Contexts, Judgements, OutcomeArray, judge
+from metassay.meta.contexts.validity import Edits, Told
 from metassay.metrics.base import Metric
-from metassay.metrics.judge import Judge, Preferences
+from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
-from metassay.workflows.judge_asking import verdicts_on_pairs
-from metassay.workflows.pair_table import doubtful_labels, grades_of, is_nearer
+from metassay.stats.arrays import FloatArray, LongArray
+from metassay.workflows.judge_asking import compared, verdicts_on_pairs
 from metassay.workflows.read import scoring_rows
 
 KEY = ["item", "system"]
 _NONE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-MOST, BUDGET = 3000, 1_200_000
-"""Pairs and characters of them that a page holds."""
-LONGEST, DOCUMENTS = 400, 12
-"""Longer texts are no pleasure to compare by eye, nor longer lists."""
+MOST = 3000
+"""Pairs that a page holds."""
+
+
+@dataclass(frozen=True)
+class Widest:
+    """Pairs that some metric got wrong, the widest margins of each; scores are [metrics, these pairs]."""
+
+    places: LongArray
+    """Which of all pairs they are, ascending."""
+    better: FloatArray
+    worse: FloatArray
+    outcome: OutcomeArray
+
+    def orders(self, metrics: int) -> list[LongArray]:
+        """For each of the first metrics, which of these it got wrong, the widest margin first."""
+        margins = self.worse - self.better
+        wrong = (self.outcome < RIGHT) & ~np.isnan(margins)
+        return [
+            np.flatnonzero(own)[np.argsort(-margin[own], kind="stable")][:MOST]
+            for own, margin in zip(wrong[:metrics], margins)
+        ]
+
+    def kept(self, metrics: int) -> Widest:
+        """Those that are among the widest of some metric."""
+        some = np.unique(np.concatenate([np.empty(0, np.int64), *self.orders(metrics)]))
+        return Widest(self.places[some], self.better[:, some], self.worse[:, some], self.outcome[:, some])
+
+    def beside(self, other: Widest) -> Widest:
+        """Both; the other's places are larger."""
+        pairs = ((getattr(self, name), getattr(other, name)) for name in vars(self))
+        return Widest(*(np.concatenate(both, axis=-1) for both in pairs))
+
+
+@dataclass(frozen=True)
+class Aside:
+    """What was put away of pairs that were judged shard by shard."""
+
+    widest: Widest
+    edits: Edits
+    """Of the sampled pairs."""
+    differences: Mapping[str, list[float]]
+    """By method, `differences_by_method`."""
+    files: Mapping[str, list[Path]]
+    """By name, the tables of the shards; they last until the run is finished."""
+    every: Sequence[pl.DataFrame]
+    """The pairs of the shards, mapped: they can be read as long as anyone holds them."""
+
+    def told(self, judgements: Judgements) -> Told:
+        """What `perturbation_validity` must know of the sampled pairs."""
+        place = {spec: n for n, spec in enumerate(judgements.methods)}
+        return (lambda spec: judgements.method == place.get(spec, -1)), self.differences
+
+    def tables(self) -> dict[str, pl.LazyFrame]:
+        """The tables of all shards, read as they are written."""
+        return {name: pl.scan_ipc(files) for name, files in self.files.items()}
 
 
 @dataclass(frozen=True)
@@ -56,10 +110,15 @@ class JudgedPairs:
     """What a reader of the metrics' scores must know."""
     outputs: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     """Scores of the outputs, [metrics, outputs]; NaN where one was not scored. Empty for rankings."""
+    parts: int = 0
+    """The batches that metrics which see one text at a time scored them in."""
+    aside: Aside | None = None
+    """What was put away of pairs that were judged shard by shard; `better` and `worse` are empty then."""
 
     def in_context(self, context: Context) -> Contexts:
         """The context of each sampled pair: that of its output."""
-        return Contexts(context.name, context.values, context.codes[self.rows[self.sampled]])
+        rows = self.rows if self.sampled.all() else self.rows[self.sampled]
+        return Contexts(context.name, context.values, context.codes[rows])
 
 
 def judge_pairs(
@@ -73,6 +132,7 @@ def judge_pairs(
     workers: int | None = None,
     parts: Parts | None = None,
     only: Collection[int] | None = None,
+    first: int = 0,
     cluster: RayCluster | None = None,
     progress: Progress | None = None,
     also: NDArray[np.int64] | None = None,
@@ -80,17 +140,18 @@ def judge_pairs(
     """Score every output that has pairs, and every worse copy, with every metric.
 
     Language models are asked about the pairs in `sample` (None: all) alone, since each question costs. `also`
-    are rows of further outputs that the other metrics score.
+    are rows of further outputs that the other metrics score. Batches are numbered from `first`.
     """
     rows = _rows(dataset, pairs)
     outputs = np.full((len(metrics), 0 if dataset.kind.ranked else len(dataset)), np.nan)
     sampled = _in_sample(pairs, sample)
     names = tuple(metric.spec for metric in metrics)
     verdicts: list[pl.DataFrame] = []
+    counted: list[int] = []
     if isinstance(pairs, RankedPairs):
         seconds, better, worse = _score_ranked(dataset, pairs, metrics, workers)
     else:
-        how = _How(workers, parts, only, cluster, progress, _NONE if also is None else also)
+        how = _How(workers, parts, only, first, cluster, progress, _NONE if also is None else also, counted)
         seconds, better, worse = _score_texts(dataset, pairs, sampled, metrics, how, verdicts, outputs)
     of_metrics = tuple(note for metric in metrics for note in metric.notes())
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
@@ -107,7 +168,7 @@ def judge_pairs(
         weights=None if weights is None else weights[rows],
     )
     said = pl.concat(verdicts) if verdicts else None
-    of_outputs = said, of_metrics, outputs
+    of_outputs = said, of_metrics, outputs, sum(counted)
     return JudgedPairs(
         pairs, rows, better, worse, judgements, seconds, unit, sampled, unit.notes, *of_outputs
     )
@@ -132,9 +193,12 @@ class _How:
     workers: int | None
     parts: Parts | None
     only: Collection[int] | None
+    first: int
     cluster: RayCluster | None
     progress: Progress | None
     also: NDArray[np.int64]
+    counted: list[int]
+    """How many batches each call of the engine took."""
 
 
 Sides = tuple[dict[str, float], NDArray[np.float64], NDArray[np.float64]]
@@ -172,7 +236,7 @@ def _score_texts(
             continue
         if metric.pairwise:
             started = time.perf_counter()
-            found = _compared(metric, dataset, few)
+            found = compared(metric, scoring_rows(dataset).frame[_rows(dataset, few)], few.frame)
             better[place, sampled], worse[place, sampled] = found.verdict, 1 - found.verdict
             verdicts.append(verdicts_on_pairs(metric, few.frame, found.asked))
             seconds[metric.spec] = time.perf_counter() - started
@@ -201,9 +265,11 @@ def _score_single(
         workers=how.workers,
         parts=how.parts,
         only=how.only,
+        first=how.first,
         cluster=how.cluster,
         progress=how.progress,
     )
+    how.counted.append(scored.parts)
     scores = np.stack([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
     own = scores[:, : len(outputs)]
     found = scored.seconds, outputs, own
@@ -229,18 +295,6 @@ def _both_sides(dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64], also: N
 
 def _compares(metric: Metric) -> bool:
     return isinstance(metric, Judge) and metric.pairwise
-
-
-def _compared(judge: Judge, dataset: Dataset, pairs: Pairs) -> Preferences:
-    """Which side of every pair a judge prefers, asked in both orders."""
-    reads = judge.needs | judge.optional
-    base = scoring_rows(dataset).frame[_rows(dataset, pairs)]
-    firsts, seconds = (
-        Rows(base.with_columns(pairs.frame[side].alias("output"))) for side in ("output", "worse")
-    )
-    cuts = zip(firsts.cuts(), seconds.cuts())
-    found = [judge.prefer(one.batch(reads), two.batch(reads)).asked for one, two in cuts]
-    return Preferences(np.concatenate([np.empty((2, 0)), *found], axis=1))
 
 
 def _score_ranked(
@@ -271,58 +325,3 @@ def _as_scored(texts: pl.Series, pairs: Pairs, position: NDArray[np.int64]) -> p
     """The text of each output as it is scored: after preprocessing, where it has a pair at `position`."""
     known, first = np.unique(position, return_index=True)
     return texts.scatter(known, pairs.frame["output"][first]).alias("output")
-
-
-def wrong_pairs(
-    dataset: Dataset, metrics: Sequence[Metric], judged: JudgedPairs, contexts: Sequence[Context]
-) -> dict[str, Any]:
-    """Pairs that some metric got wrong: the widest margins first, of each metric in turn, to fill a page.
-
-    Copies that come nearer to a reference than their output are `doubtful` and stand last; how many of all
-    pairs are is estimated on pairs evenly spaced over all of them.
-    """
-    margins = judged.worse - judged.better
-    wrong = (judged.judgements.outcome < RIGHT) & ~np.isnan(margins)
-    orders = [
-        np.flatnonzero(own)[np.argsort(-margin[own], kind="stable")][:MOST]
-        for own, margin in zip(wrong[: len(metrics)], margins)
-    ]
-    turns = [order[turn] for turn in range(MOST) for order in orders if turn < len(order)]
-    places = list(dict.fromkeys(int(pair) for pair in turns))[:MOST]
-    signs = [1.0 if metric.higher_is_better else -1.0 for metric in metrics]
-    rows, left = [], BUDGET
-    for pair in places:
-        row = _readable(dataset, judged, pair, contexts)
-        if row is None or left < 0:
-            continue
-        row["judgements"] = {
-            metric.spec: [
-                *(sign * float(side[n, pair]) for side in (judged.better, judged.worse)),
-                int(judged.judgements.outcome[n, pair]),
-            ]
-            for n, (metric, sign) in enumerate(zip(metrics, signs))
-            if not np.isnan(margins[n, pair])
-        }
-        left -= len(str(row))
-        rows.append(row)
-    return {"pairs": sorted(rows, key=lambda row: bool(row["doubtful"])), **doubtful_labels(dataset, judged)}
-
-
-def _readable(
-    dataset: Dataset, judged: JudgedPairs, pair: int, contexts: Sequence[Context]
-) -> dict[str, Any] | None:
-    """A pair with what is known of its output; of two rankings the first places, with their grades."""
-    row = judged.pairs.frame.row(pair, named=True)
-    place = int(judged.rows[pair])
-    output = dataset.outputs.row(place, named=True)
-    labels = {
-        c.name: c.values[c.codes[place]] for c in contexts if c.name != "system" and c.codes[place] >= 0
-    }
-    row |= {"contexts": labels, "doubtful": False}
-    if dataset.kind.ranked:
-        sides = {side: list(row[side])[:DOCUMENTS] for side in ("output", "worse")}
-        return row | sides | {"grades": grades_of(dataset, row["item"], {*sides["output"], *sides["worse"]})}
-    if max(len(row["output"]), len(row["worse"])) > LONGEST:
-        return None
-    row |= {"source": output.get("source"), "references": output.get("references") or []}
-    return row | {"doubtful": is_nearer(row["output"], row["worse"], row["references"])}

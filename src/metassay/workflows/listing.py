@@ -61,7 +61,7 @@ def _metrics() -> list[dict[str, Any]]:
 
 def _perturbations() -> list[dict[str, Any]]:
     from metassay.perturbations.base import known_perturbations, made_for
-    from metassay.tasks.registry import known_tasks
+    from metassay.tasks import known_tasks
 
     return [
         {

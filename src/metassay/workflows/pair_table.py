@@ -23,18 +23,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from rapidfuzz.distance import Levenshtein
 
 from metassay.errors import InputError, MetassayError, Place
 from metassay.stats.arrays import packed, unpacked
 from metassay.store.run import RunFolder, read_manifest
 
 if TYPE_CHECKING:
-    from metassay.data.dataset import Dataset
-    from metassay.workflows.judging import JudgedPairs
+    pass
 
-EXPLORER, PAIRS, OUTPUTS, ACCURACY = (
+EXPLORER, JUDGED, PAIRS, OUTPUTS, ACCURACY = (
     "results/explorer.parquet",
+    "results/judgements.parquet",
     "pairs.parquet",
     "outputs.parquet",
     "results/local_accuracy.parquet",
@@ -49,8 +48,6 @@ _KINDS = ("said", "score", "worse", "margin")
 SAID = {"right": 1, "tie": 0, "wrong": -1, "undefined": None}
 KEY = ("item", "system", "perturbation")
 _AGAIN = "Run the command of this run again: it resumes from its scores."
-LOOKED_AT = 2000
-"""So many pairs tell how many labels are doubtful."""
 _NEAR = 2048
 """Rows closer than this are read together."""
 _TOGETHER = 3
@@ -271,33 +268,3 @@ def _at(frame: pl.LazyFrame, rows: Sequence[int], names: Sequence[str] = ()) -> 
     ]
     found = {row["row"]: row for part in read for row in part.iter_rows(named=True)}
     return [found.get(row, {}) for row in rows]
-
-
-def grades_of(dataset: Dataset, item: str, documents: set[str]) -> dict[str, int]:
-    """What people judged of these documents."""
-    if dataset.qrels is None:
-        return {}
-    own = dataset.qrels.filter((pl.col("item") == item) & pl.col("document").is_in(list(documents)))
-    return dict(zip(own["document"].to_list(), own["grade"].to_list()))
-
-
-def is_nearer(output: str, worse: str, references: Sequence[str]) -> bool:
-    """Whether the worse text is fewer words away from a reference than the output is from any."""
-    if not references:
-        return False
-    kept, made = (
-        min(Levenshtein.distance(text.split(), reference.split()) for reference in references)
-        for text in (output, worse)
-    )
-    return made < kept
-
-
-def doubtful_labels(dataset: Dataset, judged: JudgedPairs) -> dict[str, int]:
-    """Of how many pairs looked at the label is doubtful."""
-    if dataset.kind.ranked or "references" not in dataset.outputs.columns or not len(judged.rows):
-        return {}
-    some = np.unique(np.linspace(0, len(judged.rows) - 1, num=LOOKED_AT).astype(np.int64))
-    references = dataset.outputs["references"].gather(judged.rows[some])
-    sides = judged.pairs.frame.select("output", "worse")[some].rows()
-    found = sum(is_nearer(one, two, own) for (one, two), own in zip(sides, references.to_list()))
-    return {"looked_at": len(some), "doubtful": found}

@@ -4,32 +4,40 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import normalisation, only_references, prepared
+from metassay.data.preparation import Unit, normalisation, only_references, prepared
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError, UnknownName
 from metassay.llm.answers import read_prompt
 from metassay.llm.asking import LlmSettings, read_prices
 from metassay.meta.contexts.validity import edits_of
-from metassay.metrics.given import distinct_texts
+from metassay.metrics.given import GivenScores, distinct_texts
+from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation, default_perturbations, parse_perturbations
-from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.perturbations.pairs import Pairs, make_pairs, pairs_by_part
+from metassay.perturbations.pairs import Plan as Making
 from metassay.perturbations.words import WordEdit
-from metassay.settings import takes
+from metassay.settings import HUMAN, PERTURBED, takes
 from metassay.specs import single_parts
 from metassay.store.run import RunFolder, made_with, versions
+from metassay.workflows import shards
 from metassay.workflows.judging import scored_texts
-from metassay.workflows.pairs import human_rows
+from metassay.workflows.pairs import checked, given_pairs, human_pairs, human_rows
 from metassay.workflows.read import Source, as_dataset
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
 from metassay.workflows.settings import AS_PEOPLE, FIXED, PerturbSettings
+
+if TYPE_CHECKING:
+    from metassay.workflows.assay_result import Plan
+    from metassay.workflows.shards import How
 
 ANSWERS = "llm-answers.jsonl"
 TEXTS = "texts.jsonl"
@@ -132,6 +140,59 @@ def _open(method: Perturbation[Any], languages: set[str | None]) -> bool:
     """Whether a method leaves its strength open, and knows every language of the outputs."""
     graded = isinstance(method, WordEdit) and method.strength == 1
     return graded and (method.languages is None or languages <= method.languages)
+
+
+def every_pair(data: Dataset, plan: Plan, how: How) -> Pairs:
+    """All pairs: brought along, chosen by people, or every applicable perturbation of every output."""
+    settings = plan.asked
+    strengths, said = chosen_strengths(data, plan.perturbations, settings.difficulty, plan.heard, plan.seed)
+    if data.paired:
+        return given_pairs(data)
+    if plan.human is not None and settings.pairs == HUMAN:
+        return human_pairs(data, plan.human, settings.minimum_gap)
+    judged_by_model = any(isinstance(metric, Judge) for metric in plan.metrics)
+    pairs = make_pairs(
+        data,
+        perturbations=plan.perturbations,
+        per_output=None,
+        seed=plan.seed,
+        preprocess=settings.preprocess,
+        workers=how.workers,
+        strict_resources=settings.strict_resources,
+        llm=None if judged_by_model and plan.perturbations is None else how.llm,
+        kept=how.texts,
+        progress=None if how.progress is None else functools.partial(how.progress, "perturbing"),
+        strengths=strengths,
+    )
+    pairs = replace(pairs, notes=(*pairs.notes, *said))
+    if not plan.valid_pairs and not data.kind.ranked:
+        return pairs
+    return checked(pairs, valid_only=plan.valid_pairs)
+
+
+def in_shards(data: Dataset, plan: Plan, how: How) -> bool:
+    """Whether pairs are made and judged shard by shard: those that rules make of more outputs than one has.
+
+    Not where something must see all pairs at once: models that are asked, scores from files, and methods that
+    take a worse system's output.
+    """
+    if len(data) <= shards.SHARD or plan.asked.pairs != PERTURBED or data.kind.ranked or how.llm is not None:
+        return False
+    named = plan.perturbations
+    methods = default_perturbations(data.kind) if named is None else parse_perturbations(named)
+    whole = any("rivals" in method.needs for method in methods)
+    return not whole and not any(isinstance(metric, Judge | GivenScores) for metric in plan.metrics)
+
+
+def shard_pairs(data: Dataset, plan: Plan, how: How, unit: Unit) -> Iterator[tuple[slice, Pairs]]:
+    """Every applicable perturbation of every output, shard by shard."""
+    settings, cuts = plan.asked, shards.cuts(unit.items)
+    strengths, said = chosen_strengths(data, plan.perturbations, settings.difficulty, plan.heard, plan.seed)
+    named, strict = plan.perturbations is not None, settings.strict_resources
+    making = Making(named, plan.seed, settings.preprocess, how.workers, strict, kept=how.texts)
+    parts = (data.part(cut) for cut in cuts)
+    for cut, pairs in zip(cuts, pairs_by_part(data, parts, making, plan.perturbations, strengths)):
+        yield cut, replace(pairs, notes=(*pairs.notes, *said))
 
 
 @dataclass(frozen=True, repr=False)

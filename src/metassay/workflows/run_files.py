@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
@@ -29,7 +28,8 @@ from metassay.perturbations.views import identity
 from metassay.store.cache import basis_of
 from metassay.store.parts import hashed, write_bytes
 from metassay.store.run import MANIFEST, TIMINGS, RunFolder
-from metassay.workflows.pair_table import EXPLORER, OUTPUTS, PAIRS
+from metassay.workflows.pair_files import explorer_frame, judgements_frame
+from metassay.workflows.pair_table import EXPLORER, JUDGED, OUTPUTS, PAIRS
 
 if TYPE_CHECKING:
     from metassay.meta.contexts.assay import ContextualResult
@@ -131,15 +131,16 @@ def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> 
     beside = [*also_deciding(result.dataset, result.plan), run.data]
     content, examples = result.to_dict(), result.examples()
     manifest = result.manifest()
+    tables = _tables(result)
     files: dict[str, Any] = {
         OUTPUTS: result.dataset.outputs,
-        PAIRS: result.pairs.frame,
-        EXPLORER: explorer_frame(result),
+        PAIRS: tables[PAIRS],
+        EXPLORER: tables[EXPLORER],
         "resources.json": dict(result.pairs.resources),
         RESULT: content,
         EXAMPLES: examples,
         "results/local_accuracy.parquet": result.to_frame(),
-        "results/judgements.parquet": judgements_frame(result),
+        JUDGED: tables[JUDGED],
     }
     if result.judged.verdicts is not None:
         files[VERDICTS] = result.judged.verdicts
@@ -155,61 +156,17 @@ def report_content(content: dict[str, Any], examples: Any, manifest: dict[str, A
     return {**content, "examples": examples, "manifest": told}
 
 
-def judgements_frame(result: AssayResult) -> pl.DataFrame:
-    """What each metric said of each pair: 1 right, 0 tie, −1 wrong, null undefined; one column per metric."""
-    judgements = result.judged.judgements
-    outcomes = {
-        metric: pl.Series(metric, outcome).cast(pl.Int8).replace(-2, None)
-        for metric, outcome in zip(judgements.metrics, judgements.outcome)
+def _tables(result: AssayResult) -> Mapping[str, pl.DataFrame | pl.LazyFrame]:
+    """The tables of pairs: as they are, or from the files that they were put into."""
+    judged = result.judged
+    if judged.aside is not None:
+        return judged.aside.tables()
+    about = result.pairs, judged, result.plan.contexts, result.metrics
+    return {
+        PAIRS: result.pairs.frame,
+        EXPLORER: explorer_frame(result.dataset, *about),
+        JUDGED: judgements_frame(judged),
     }
-    chosen = pl.Series("sampled", result.judged.sampled)
-    return result.judged.pairs.frame.select("item", "system", "perturbation").with_columns(
-        chosen, *outcomes.values()
-    )
-
-
-def explorer_frame(result: AssayResult) -> pl.DataFrame:
-    """What `results/explorer.parquet` holds."""
-    judged, frame, outputs = result.judged, result.pairs.frame, result.dataset.outputs
-    chosen = judged.sampled
-    rows = judged.rows[chosen]
-    columns = [frame["item"], *(_coded(frame[name]) for name in frame.columns if name in _SYSTEMS)]
-    columns.append(pl.Series("output", rows.astype(np.uint32)))
-    for context in result.plan.contexts:
-        labels = pl.Series(context.values, dtype=pl.Enum(context.values))
-        codes = pl.Series(context.codes[rows])
-        columns.append(labels.gather(codes.set(codes < 0, None)).alias(f"in/{context.name}"))
-    for name in result.dataset.human:
-        columns.append(outputs[name].gather(rows).cast(pl.Float64).alias(f"human/{name}"))
-        if "worse_system" in frame.columns:
-            columns.append(_of_worse(frame, outputs, name))
-    for number, metric in enumerate(judged.judgements.metrics):
-        sign = next((-1.0 for m in result.metrics if m.spec == metric and not m.higher_is_better), 1.0)
-        better, worse = judged.better[number, chosen], judged.worse[number, chosen]
-        said = pl.Series(f"said/{metric}", judged.judgements.outcome[number, chosen].astype(np.int8))
-        numbers = {"score": sign * better, "worse": sign * worse, "margin": better - worse}
-        columns.append(said.set(said == -2, None))
-        columns += [
-            pl.Series(f"{kind}/{metric}", array.astype(np.float32)).fill_nan(None)
-            for kind, array in numbers.items()
-        ]
-    return pl.DataFrame(columns)
-
-
-_SYSTEMS = ("system", "perturbation", "worse_system")
-
-
-def _coded(names: pl.Series) -> pl.Series:
-    return names.cast(pl.Enum(names.unique().drop_nulls().sort()))
-
-
-def _of_worse(pairs: pl.DataFrame, outputs: pl.DataFrame, name: str) -> pl.Series:
-    """The human score of the worse side, where that is an output too."""
-    sides = pairs.select("item", pl.col("worse_system").cast(pl.String).alias("system"))
-    scores = outputs.select("item", "system", pl.col(name).cast(pl.Float64))
-    return sides.join(scores, on=["item", "system"], how="left", maintain_order="left")[name].alias(
-        f"human_worse/{name}"
-    )
 
 
 def write_table(frame: pl.DataFrame, path: str | Path) -> None:
@@ -250,7 +207,21 @@ SCHEMA_VERSION = 1
 
 
 class Result(ABC):
-    """A result: `to_dict()` is the JSON of the command line, `to_frame()` its main table."""
+    """A result: `to_dict()` is the JSON of the command line, `to_frame()` its main table.
+
+    A notebook shows its `page()`. A ranking of two metrics by how they agree with people:
+
+    >>> import metassay
+    >>> kinds = (("a", 2.0), ("b", 1.0), ("c", 0.0))
+    >>> rows = [{"seg_id": n, "system": s, "mqm": q, "M": q + n, "N": -q} for n in range(9) for s, q in kinds]
+    >>> found = metassay.rank(rows, human="mqm", meta="pa", significance="none")
+    >>> found.to_frame().select("metric", "value").row(0), found.to_dict()["human"]
+    (('M', 1.0), 'mqm')
+    >>> json.loads(found.to_json()) == found.to_dict(), found.plot().name in found.charts()
+    (True, True)
+    >>> found.page().title
+    'Which metric agrees best with people?'
+    """
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

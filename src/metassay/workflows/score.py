@@ -65,7 +65,12 @@ class ScoreResult(Result):
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def to_text(self, form: str) -> str:
-        """The systems, then the comparisons if there are any, as `csv`, `latex` or `markdown`."""
+        """The systems, then the comparisons if there are any, as `csv`, `latex` or `markdown`.
+
+        >>> rows = [{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}]
+        >>> score(rows, metrics="wer").to_text("csv").splitlines()[0]
+        'system,metric,signature,corpus,segment,bootstrap,low,high'
+        """
         if form == "csv":
             systems, compared = self.to_frame().to_dicts(), self.comparisons
         else:

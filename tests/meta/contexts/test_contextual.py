@@ -186,3 +186,11 @@ def test_pareto(case):
     pairs, result, tie, _ = case
     better = accuracy(pairs, "chrf", tie) > accuracy(pairs, "bleu", tie)
     assert result["pareto"] == (["bleu", "chrf"] if better else ["bleu"])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_contexts_in_several_goes_are_those_in_one(weighted, monkeypatch):
+    pairs = random_pairs(3, weighted=weighted)
+    one = assay(pairs, weighted=weighted)
+    monkeypatch.setattr("metassay.meta.contexts.accuracy._PAIRS_AT_ONCE", 7)
+    assert assay(pairs, weighted=weighted) == one

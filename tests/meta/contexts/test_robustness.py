@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from metassay.meta.contexts.accuracy import net_spread, pareto, robust_accuracy
+from metassay.meta.contexts.accuracy import net_spread, pareto
+from metassay.meta.contexts.prediction import robust_accuracy
 
 
 def by_optimiser(accuracy, shares, radius):

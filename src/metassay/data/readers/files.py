@@ -1,17 +1,25 @@
-"""From a path, or `-` for standard input, to bytes, text and first lines, decompressed and checked."""
+"""From a path, or `-` for standard input, to bytes, text and first lines, decompressed and checked.
+
+Tables on disk, of which memory holds what is looked at.
+"""
 
 from __future__ import annotations
 
 import gzip
 import io
+import mmap
 import os
 import stat
 import sys
+import tempfile
+import weakref
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+import polars as pl
 import pyarrow as pa
 
 from metassay.errors import InputError, Place
@@ -243,3 +251,50 @@ def refuse_overwriting(target: str | os.PathLike[str], inputs: Sequence[str]) ->
 
 def _holds(source: Path, file: Path) -> bool:
     return source.samefile(file) or (source.is_dir() and source.resolve() in file.resolve().parents)
+
+
+LARGE = 2**18
+"""From so many rows on a table is mapped from disk, not held in memory."""
+_MAPS: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+
+
+def mapped(path: Path) -> pl.DataFrame:
+    """A table in Arrow's format, mapped: what is not looked at is on disk alone."""
+    with path.open("rb") as file:
+        view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    _MAPS.add(view)
+    return pl.DataFrame(pl.from_arrow(pa.ipc.open_file(pa.py_buffer(view)).read_all()))
+
+
+def forget() -> None:
+    """Give back the memory of what was looked at in mapped tables; it is read again where it is needed."""
+    for view in list(_MAPS):
+        if hasattr(mmap, "MADV_DONTNEED"):
+            view.madvise(mmap.MADV_DONTNEED)
+
+
+def on_disk(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Tables of the same columns under each other, mapped from a temporary file that lasts as long.
+
+    Each is written before the next is asked for.
+    """
+    handle, name = tempfile.mkstemp(prefix="metassay-", suffix=".arrow")
+    os.close(handle)
+    writer = None
+    try:
+        for part in parts:
+            table = part.rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
+            writer = writer or pa.ipc.new_file(name, table.schema)
+            writer.write_table(table)
+        if writer is not None:
+            writer.close()
+        return mapped(Path(name))
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror or error}).",
+            place=Place(file=name),
+            remedy="Large tables are put among temporary files: make room, or set TMPDIR to another place.",
+        ) from None
+    finally:
+        with suppress(OSError):
+            Path(name).unlink()

@@ -9,14 +9,14 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metassay.data.readers.files import checked_text, ending, opening, read_bytes
+from metassay.data.readers.files import LARGE, checked_text, ending, on_disk, opening, read_bytes
 from metassay.data.readers.jsonlines import parse_json_array, parse_json_lines
 from metassay.errors import InputError, MissingBackend, Place
 
@@ -101,16 +101,27 @@ def parse_parquet(content: bytes, *, file: str) -> pl.DataFrame:
     Arrow's own reader takes it: one that is broken makes others panic, or ask for more memory than there is.
     """
     try:
-        table = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
-        table.validate(full=True)
-        frame = pl.DataFrame(pl.from_arrow(table))
+        source = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
+        parts = _row_groups(source)
+        frame = pl.concat(parts, rechunk=True) if source.metadata.num_rows < LARGE else on_disk(parts)
     except (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, *_REFUSALS) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"this is not a Parquet file ({reason}).", place=Place(file=file)) from None
     if frame.is_empty():
         raise InputError("the file has no rows.", place=Place(file=file))
-    categorical = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Categorical | pl.Enum)]
-    return frame.with_columns(pl.col(categorical).cast(pl.String))
+    return frame
+
+
+def _row_groups(file: pq.ParquetFile) -> Iterator[pl.DataFrame]:
+    """The parts of a Parquet file, one after the other: Arrow's copy of each is gone before the next."""
+    if not file.num_row_groups:
+        yield pl.DataFrame(pl.from_arrow(file.schema_arrow.empty_table()))
+    for group in range(file.num_row_groups):
+        table = file.read_row_group(group, use_threads=False)
+        table.validate(full=True)
+        frame = pl.DataFrame(pl.from_arrow(table))
+        names = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Categorical | pl.Enum)]
+        yield frame.with_columns(pl.col(names).cast(pl.String))
 
 
 def parse_delimited(text: str, *, delimiter: str, quoting: str, file: str) -> pl.DataFrame:

@@ -10,12 +10,12 @@ A pair carries the weight of its output, an item the mean weight of its pairs; w
 means. A tie is wrong (`ties="strict"`) or counts half (`ties="half"`). A pair that a metric could not score
 is left out for that metric.
 
-How a metric holds up over contexts: stability, worst case, distributionally robust accuracy, costs.
+How a metric holds up over contexts: stability, costs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,7 @@ from metassay.errors import InputError
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, counting_order, run_starts
 
+_PAIRS_AT_ONCE = 2**22
 TIE_CREDIT = {"strict": 0.0, "half": 0.5}
 _CREDIT, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)
 
@@ -112,6 +113,10 @@ class Tally:
 
 def sort_pairs(judgements: Judgements, contexts: Sequence[Contexts]) -> tuple[Judgements, list[Contexts]]:
     """Pairs sorted by item, then output, with their contexts: the order that `tally` expects."""
+    item, output = judgements.item, judgements.output
+    same = item[1:] == item[:-1]
+    if ((item[1:] > item[:-1]) | (same & (output[1:] >= output[:-1]))).all():
+        return judgements, list(contexts)
     outputs = int(judgements.output.max()) + 1
     item_of = np.zeros(outputs, dtype=np.int32)
     item_of[judgements.output] = judgements.item
@@ -128,24 +133,66 @@ def whole(judgements: Judgements) -> Contexts:
 
 def tally(judgements: Judgements, contexts: Contexts, *, ties: str = "strict") -> Tally:
     """Sums per context and cluster of pairs that `sort_pairs` has sorted."""
+    parts = list(tallies(judgements, contexts, ties=ties))
+    if len(parts) == 1:
+        return parts[0]
+    units = np.cumsum([0, *(part.start[-1] for part in parts)])
+    return Tally(
+        contexts.values,
+        np.concatenate([part.credit for part in parts], axis=1),
+        np.concatenate([part.size for part in parts], axis=1),
+        np.concatenate([part.cluster for part in parts]),
+        np.append(0, np.concatenate([part.start[1:] + first for part, first in zip(parts, units)])),
+        np.concatenate([part.totals for part in parts], axis=2),
+    )
+
+
+def tallies(judgements: Judgements, contexts: Contexts, *, ties: str = "strict") -> Iterator[Tally]:
+    """`tally` of some contexts after the other: of large data, the units of all would be more than memory."""
     if ties not in TIE_CREDIT:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
     order = counting_order(contexts.codes, len(contexts.values))
-    output = judgements.output[order]
+    gaps = int(judgements.outcome.min()) == MISSING  # without gaps one row of sizes serves every metric
+    for some, pairs in stretches(contexts):
+        yield _tally(judgements, contexts, order[pairs], some, gaps=gaps, half=TIE_CREDIT[ties])
+
+
+def stretches(contexts: Contexts) -> list[tuple[slice, slice]]:
+    """Neighbouring contexts of about `_PAIRS_AT_ONCE` pairs together, and their pairs in their order."""
+    ends = np.cumsum(np.bincount(contexts.codes + 1, minlength=len(contexts.values) + 1)[1:])
+    found, first, start = [], 0, 0
+    while first < len(ends):
+        enough = int(np.searchsorted(ends, start + _PAIRS_AT_ONCE)) + 1
+        stop = min(max(enough, first + 1), len(ends))
+        found.append((slice(first, stop), slice(start, int(ends[stop - 1]))))
+        first, start = stop, int(ends[stop - 1])
+    return found
+
+
+def _tally(
+    judgements: Judgements, contexts: Contexts, order: LongArray, some: slice, *, gaps: bool, half: float
+) -> Tally:
+    output, first = judgements.output[order], some.start
     cells = run_starts(contexts.codes[order], judgements.item[order])
-    context, cluster = contexts.codes[order[cells[:-1]]], judgements.cluster[order[cells[:-1]]]
+    context, cluster = contexts.codes[order[cells[:-1]]] - first, judgements.cluster[order[cells[:-1]]]
     unit, first_cell = _units(context, cluster)
     weights = np.empty(0) if judgements.weights is None else judgements.weights[order]
-    metrics, count = len(judgements.metrics), len(contexts.values)
+    metrics, count = len(judgements.metrics), some.stop - first
     credit, totals = np.zeros((metrics, len(first_cell))), np.zeros((metrics, 7, count))
-    gaps = int(judgements.outcome.min()) == MISSING  # without gaps one row of sizes serves every metric
     size = np.zeros((metrics if gaps else 1, len(first_cell)))
     for m in range(metrics):
-        outcome, half, sizes = judgements.outcome[m][order], TIE_CREDIT[ties], size[m if gaps else 0]
+        outcome, sizes = judgements.outcome[m][order], size[m if gaps else 0]
         sizes.fill(0)
         _tally_metric(outcome, output, weights, cells, unit, context, half, credit[m], sizes, totals[m])
     start = np.searchsorted(context[first_cell], np.arange(count + 1)).astype(np.int64)
-    return Tally(contexts.values, credit, size, cluster[first_cell], start, totals)
+    return Tally(contexts.values[some], credit, size, cluster[first_cell], start, totals)
+
+
+def by_context(judgements: Judgements, contexts: Contexts, *, ties: str) -> tuple[FloatArray, FloatArray]:
+    """Accuracy [metrics, contexts] and `totals` of a tally, without its units."""
+    found = [(part.accuracy(), part.totals) for part in tallies(judgements, contexts, ties=ties)]
+    accuracies, totals = zip(*found)
+    return np.concatenate(accuracies, axis=1), np.concatenate(totals, axis=2)
 
 
 def ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
@@ -226,9 +273,6 @@ def _cell_sums(
     return right, tied, scored, outputs, gained, had
 
 
-_STEPS = 200
-
-
 def net_spread(accuracy: FloatArray, variance: FloatArray) -> FloatArray:
     """Standard deviation of true accuracies between contexts, [metrics] from [metrics, contexts].
 
@@ -244,42 +288,8 @@ def net_spread(accuracy: FloatArray, variance: FloatArray) -> FloatArray:
     return np.where(count > 1, np.sqrt(np.maximum(between - inside, 0)), np.nan)
 
 
-def robust_accuracy(accuracy: FloatArray, shares: FloatArray, radius: float = 0.1) -> FloatArray:
-    """The lowest accuracy under any mix of contexts near the observed one, [metrics].
-
-    min over q of Σ q_c a_c subject to KL(q‖p) ≤ radius, p the shares of the contexts (Duchi, Glynn and
-    Namkoong, 2016, with the Kullback–Leibler ball). The minimiser is q ∝ p · exp(-t · a), t ≥ 0 as large as
-    the ball allows. Contexts where a metric has no accuracy are left out for it.
-    """
-    return np.array([_robust(row, shares, radius) for row in accuracy])
-
-
 def pareto(accuracy: FloatArray, cost: FloatArray) -> NDArray[np.bool_]:
     """Which metrics are not beaten: none is at least as accurate and as cheap, and better in one of both."""
     at_least = (accuracy[:, None] >= accuracy) & (cost[:, None] <= cost)
     better = (accuracy[:, None] > accuracy) | (cost[:, None] < cost)
     return ~(at_least & better).any(axis=0) & ~np.isnan(accuracy) & ~np.isnan(cost)
-
-
-def _robust(accuracy: FloatArray, shares: FloatArray, radius: float) -> float:
-    known = ~np.isnan(accuracy) & (shares > 0)
-    if not known.any():
-        return float("nan")
-    a, p = accuracy[known], shares[known] / shares[known].sum()
-    gap = a - a.min()
-    if -np.log(p[gap == 0].sum()) <= radius:
-        return float(a.min())  # the ball reaches the worst contexts alone
-    low, high = 0.0, 1.0
-    while _divergence(p, gap, high) < radius:
-        high *= 2
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _divergence(p, gap, middle) < radius else (low, middle)
-    tilted = p * np.exp(-low * gap)
-    return float(a.min() + (tilted * gap).sum() / tilted.sum())
-
-
-def _divergence(p: FloatArray, gap: FloatArray, tilt: float) -> float:
-    weights = p * np.exp(-tilt * gap)
-    total = weights.sum()
-    return float(-tilt * (weights * gap).sum() / total - np.log(total))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.accuracy import Tally, net_spread, ratio, robust_accuracy, tally
+from metassay.meta.contexts.accuracy import Tally, by_context, net_spread, ratio, tally
 from metassay.meta.contexts.choice import GLOBAL, Evidence, first_choice
 from metassay.meta.contexts.claims import Leads, context_leads
 from metassay.meta.contexts.h1 import AccuracyChange, accuracy_change, cross_methods
@@ -23,6 +23,7 @@ from metassay.meta.contexts.h2 import (
     split_half,
 )
 from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.prediction import robust_accuracy
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves, Proportions, cluster_interval
 from metassay.stats.multiplicity import may_be_best
@@ -124,7 +125,7 @@ class Column:
 def study_whole(judgements: Judgements, contexts: Contexts, method: Method) -> Whole:
     """Accuracy over all pairs; `contexts` is the one that holds them all."""
     estimates = Estimates.of(tally(judgements, contexts, ties=method.ties))
-    by_method = tally(judgements, cross_methods(judgements, contexts), ties=method.ties)
+    by_method, _ = by_context(judgements, cross_methods(judgements, contexts), ties=method.ties)
     resamples = resample(estimates.tally, 0, method)
     finding = _study(estimates, 0, resamples, (estimates, resamples, None), method, keep=True)
     behind, cost = finding.leads.behind(finding.top) & finding.top, method.cost
@@ -144,7 +145,7 @@ def study_column(
     """Local accuracy, H1 and H2 of one column, from sorted pairs."""
     estimates = Estimates.of(tally(judgements, contexts, ties=method.ties))
     crossed = cross_methods(judgements, contexts)
-    by_method = tally(judgements, crossed, ties=method.ties)
+    by_method, totals = by_context(judgements, crossed, ties=method.ties)
     count = len(contexts.values)
     keep = count <= ALL_INTERVALS
 
@@ -161,7 +162,7 @@ def study_column(
         h1 = accuracy_change(
             judgements.select(method.ranked),
             contexts,
-            by_method.totals[method.ranked],
+            totals[method.ranked],
             ties=method.ties,
             rng=rng,
             permutations=method.permutations,
@@ -198,12 +199,12 @@ def study_intervals(
     return estimates, low, high
 
 
-def standardised(by_method: Tally, judgements: Judgements, contexts: int) -> FloatArray:
-    """Accuracy per method, averaged with the shares of the methods among all pairs, [metrics, contexts].
+def standardised(by_method: FloatArray, judgements: Judgements, contexts: int) -> FloatArray:
+    """Accuracy [metrics, contexts · methods], averaged with the shares of methods among all pairs.
 
     Methods that a context has no pair of are left out there and the other shares scaled up.
     """
-    accuracy = by_method.accuracy().reshape(len(by_method.totals), contexts, -1)
+    accuracy = by_method.reshape(len(by_method), contexts, -1)
     shares = np.bincount(judgements.method, minlength=len(judgements.methods)) / judgements.pairs
     known = ~np.isnan(accuracy)
     return ratio((np.where(known, accuracy, 0) * shares).sum(axis=2), (known * shares).sum(axis=2))

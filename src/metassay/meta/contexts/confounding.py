@@ -10,18 +10,20 @@ a test says that this part is not nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, tally
+from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, stretches, tallies, tally
 from metassay.meta.contexts.h1 import cross_methods
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
-from metassay.stats.arrays import FloatArray, counting_order, run_starts
+from metassay.stats.arrays import FloatArray, LongArray, counting_order, run_starts
 from metassay.stats.bootstrap import ClusterBootstrap, few_clusters_stretch, percentiles
 from metassay.stats.multiplicity import holm
 
@@ -111,11 +113,10 @@ def confounding(
     workers: int = 1,
 ) -> Confounding:
     """Confounding from sorted pairs that hold all applicable methods of every output."""
-    crossed = tally(judgements, cross_methods(judgements, contexts), ties=ties)
-    shape = (len(judgements.metrics), len(contexts.values), len(judgements.methods))
-    by_method = _mean(crossed.accuracy().reshape(shape), axis=1)
+    crossed = cross_methods(judgements, contexts)
+    accuracy, resampled = _by_method(tallies(judgements, crossed, ties=ties), judgements, bootstrap, workers)
+    by_method = _mean(accuracy, axis=1)
     variance = _spread(by_method)
-    resampled = _resampled(crossed, shape, bootstrap, workers)
     draws = _spread(resampled)
     # sampling error adds as much to σ² as resampling adds to it again
     excess = _mean(draws, axis=1) - variance
@@ -187,26 +188,33 @@ def _unevenness(values: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray(weights @ (values - centre) ** 2)
 
 
-def _resampled(
-    crossed: Tally, shape: tuple[int, int, int], bootstrap: ClusterBootstrap, workers: int
-) -> FloatArray:
-    """Accuracy by method in every resample, mean over contexts: [metrics, methods, resamples]."""
-    metrics, contexts, methods = shape
+def _by_method(
+    crossed: Iterable[Tally], judgements: Judgements, bootstrap: ClusterBootstrap, workers: int
+) -> tuple[FloatArray, FloatArray]:
+    """Accuracy by method, [metrics, contexts, methods], and in every resample, mean over contexts.
 
-    def one_method(k: int) -> FloatArray:
-        total, count = np.zeros((metrics, bootstrap.resamples)), np.zeros((metrics, bootstrap.resamples))
-        for context in range(contexts):
-            part = crossed.part(context * methods + k)
-            if part.start < part.stop:
-                drawn = bootstrap.ratios(
-                    crossed.credit[:, part], crossed.size[:, part], crossed.cluster[part]
-                )
-                total += np.nan_to_num(drawn)
-                count += ~np.isnan(drawn)
-        return ratio(total, count)
+    The latter is [metrics, methods, resamples]; `crossed` are tallies of contexts crossed with methods.
+    """
+    metrics, methods = len(judgements.metrics), len(judgements.methods)
+    total = np.zeros((methods, metrics, bootstrap.resamples))
+    count = np.zeros_like(total)
+    accuracies: list[FloatArray] = []
+
+    def one_method(k: int, part: Tally, first: int) -> None:
+        for place in range((k - first) % methods, len(part.values), methods):
+            own = part.part(place)
+            if own.start < own.stop:
+                drawn = bootstrap.ratios(part.credit[:, own], part.size[:, own], part.cluster[own])
+                total[k] += np.nan_to_num(drawn)
+                count[k] += ~np.isnan(drawn)
 
     with ThreadPoolExecutor(workers) as pool:
-        return np.stack(list(pool.map(one_method, range(methods))), axis=1)
+        for part in crossed:
+            first = sum(accuracy.shape[1] for accuracy in accuracies)
+            list(pool.map(partial(one_method, part=part, first=first), range(methods)))
+            accuracies.append(part.accuracy())
+    accuracy = np.concatenate(accuracies, axis=1).reshape(metrics, -1, methods)
+    return accuracy, np.ascontiguousarray(np.swapaxes(ratio(total, count), 0, 1))
 
 
 def _published_curve(
@@ -240,6 +248,18 @@ def _accuracy_of_combinations(
 ) -> FloatArray:
     """Mean over contexts of the local accuracy on the pairs of each combination, [metrics, combinations]."""
     order = counting_order(contexts.codes, len(contexts.values))
+    local = [
+        _local_combinations(judgements, contexts, ties, masks, order[pairs])
+        for _, pairs in stretches(contexts)
+        if pairs.start < pairs.stop
+    ]
+    return _mean(np.concatenate(local, axis=2), axis=2)
+
+
+def _local_combinations(
+    judgements: Judgements, contexts: Contexts, ties: str, masks: FloatArray, order: LongArray
+) -> FloatArray:
+    """Local accuracy of combinations in the contexts of these pairs, [metrics, combinations, contexts]."""
     cells = run_starts(contexts.codes[order], judgements.item[order])
     cell = np.repeat(np.arange(len(cells) - 1), np.diff(cells))
     slot = cell * len(judgements.methods) + judgements.method[order]
@@ -251,24 +271,24 @@ def _accuracy_of_combinations(
         sums: FloatArray = np.bincount(slot, weights=values, minlength=size).astype(np.float64)
         return sums.reshape(len(cells) - 1, -1)
 
-    means = _exact_means if judgements.weights is None else _weighted_means
+    local = _exact if judgements.weights is None else _weighted
     rows = []
     for outcome in judgements.outcome:
         here = outcome[order]
         earned = by_cell(weights * ((here == RIGHT) + half * (here == TIE)))
         scored, weight = by_cell((here != MISSING).astype(np.float64)), by_cell(weights * (here != MISSING))
-        rows.append(means(earned, scored, weight, masks, starts))
-    return np.array(rows).reshape(len(judgements.metrics), masks.shape[1])
+        rows.append(local(earned, scored, weight, masks, starts))
+    return np.stack(rows)
 
 
-def _exact_means(
+def _exact(
     earned: FloatArray, scored: FloatArray, _: FloatArray, masks: FloatArray, starts: NDArray[np.int64]
 ) -> FloatArray:
-    """As `_weighted_means`, to the last bit, for pairs that weigh 1.
+    """As `_weighted`, to the last bit, for pairs that weigh 1.
 
     Their halves add up exactly in any order, so that many combinations share a product of matrices.
     """
-    found = np.empty(masks.shape[1])
+    found = np.empty((masks.shape[1], len(starts)))
     step = max(1, _AT_ONCE // max(1, len(scored)))
     for start in range(0, masks.shape[1], step):
         some = masks[:, start : start + step].T
@@ -277,20 +297,20 @@ def _exact_means(
         size = np.add.reduceat((pairs > 0).astype(np.float64), starts, axis=1)
         np.divide(earnings, np.maximum(pairs, 1, out=pairs), out=earnings)
         credit = np.add.reduceat(earnings, starts, axis=1)
-        found[start : start + step] = _mean(ratio(credit, size), axis=1)
+        found[start : start + step] = ratio(credit, size)
     return found
 
 
-def _weighted_means(
+def _weighted(
     earned: FloatArray, scored: FloatArray, weight: FloatArray, masks: FloatArray, starts: NDArray[np.int64]
 ) -> FloatArray:
-    """Mean over contexts of the local accuracy on the pairs of each combination, [combinations]."""
-    found = np.empty(masks.shape[1])
+    """Local accuracy on the pairs of each combination, [combinations, contexts]."""
+    found = np.empty((masks.shape[1], len(starts)))
     for column, mask in enumerate(masks.T):
         pairs = scored @ mask
         credit = np.add.reduceat(np.nan_to_num(ratio(earned @ mask, pairs)), starts)
         size = np.add.reduceat(np.nan_to_num(ratio(weight @ mask, pairs)), starts)
-        found[column] = _mean(ratio(credit, size)[None], axis=1)[0]
+        found[column] = ratio(credit, size)
     return found
 
 

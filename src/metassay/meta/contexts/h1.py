@@ -171,16 +171,18 @@ def exchange_levels(judgements: Judgements, contexts: Contexts, *, ties: str) ->
     if not inside.any():
         return
     judgements = judgements if inside.all() else judgements.take(inside)
-    labels = np.unique(contexts.codes[inside], return_inverse=True)[1].astype(np.int32)
+    used = np.bincount(contexts.codes[inside], minlength=len(contexts.values)) > 0
+    labels = (np.cumsum(used) - 1).astype(np.int32)[contexts.codes[inside]]
     everything = np.zeros(judgements.pairs, dtype=np.int32)
+    firsts = run_starts(judgements.output)[:-1]  # all pairs of an output have one label
     levels = (
         ("outputs within items", judgements.output, judgements.item),
         ("items within clusters", judgements.item, judgements.cluster),
         ("clusters", judgements.cluster, everything),
     )
     for name, unit, block in levels:
-        groups, linked = _linked(labels, block)
-        if groups == len(np.unique(labels)):
+        groups, linked = _linked(labels[firsts], block[firsts])
+        if groups == int(labels.max()) + 1:
             continue  # every block lies in one context: nothing to exchange here
         yield _exchange(name, judgements, labels, unit, block, ties)
         if groups == 1:
@@ -213,8 +215,9 @@ def _exchange(
     total = np.empty_like(right)
     for m, outcome in enumerate(judgements.outcome):
         here = outcome[order]
-        right[:, m] = np.add.reduceat(2 * (here == RIGHT) + tie * (here == TIE), starts[:-1], dtype=np.int32)
-        total[:, m] = np.add.reduceat(2 * (here != MISSING), starts[:-1], dtype=np.int32)
+        credit = np.int8(2) * (here == RIGHT) + np.int8(tie) * (here == TIE)
+        right[:, m] = np.add.reduceat(credit, starts[:-1], dtype=np.int32)
+        total[:, m] = np.add.reduceat(np.int8(2) * (here != MISSING), starts[:-1], dtype=np.int32)
     shared = bool((total == total[:, :1]).all())
     first = order[starts[:-1]]
     return Exchange(name, right, total[:, :1] if shared else total, labels[first], run_starts(block[first]))

@@ -2,6 +2,8 @@
 
 A good prediction lets a metric be adopted for a new context without assaying it there (Deviyani and Diaz,
 2025, section 6.2).
+
+And how accurate a metric is at worst where contexts come in another mix.
 """
 
 from __future__ import annotations
@@ -145,3 +147,40 @@ def known_metadata(
         fields = {name: [values[c] for c in kept] for name, values in given.get(column.name, {}).items()}
         known[column.name] = {**enclosing(column, [each for each in columns if each is not column]), **fields}
     return known
+
+
+_STEPS = 200
+
+
+def robust_accuracy(accuracy: FloatArray, shares: FloatArray, radius: float = 0.1) -> FloatArray:
+    """The lowest accuracy under any mix of contexts near the observed one, [metrics].
+
+    min over q of Σ q_c a_c subject to KL(q‖p) ≤ radius, p the shares of the contexts (Duchi, Glynn and
+    Namkoong, 2016, with the Kullback–Leibler ball). The minimiser is q ∝ p · exp(-t · a), t ≥ 0 as large as
+    the ball allows. Contexts where a metric has no accuracy are left out for it.
+    """
+    return np.array([_robust(row, shares, radius) for row in accuracy])
+
+
+def _robust(accuracy: FloatArray, shares: FloatArray, radius: float) -> float:
+    known = ~np.isnan(accuracy) & (shares > 0)
+    if not known.any():
+        return float("nan")
+    a, p = accuracy[known], shares[known] / shares[known].sum()
+    gap = a - a.min()
+    if -np.log(p[gap == 0].sum()) <= radius:
+        return float(a.min())  # the ball reaches the worst contexts alone
+    low, high = 0.0, 1.0
+    while _divergence(p, gap, high) < radius:
+        high *= 2
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _divergence(p, gap, middle) < radius else (low, middle)
+    tilted = p * np.exp(-low * gap)
+    return float(a.min() + (tilted * gap).sum() / tilted.sum())
+
+
+def _divergence(p: FloatArray, gap: FloatArray, tilt: float) -> float:
+    weights = p * np.exp(-tilt * gap)
+    total = weights.sum()
+    return float(-tilt * (weights * gap).sum() / total - np.log(total))

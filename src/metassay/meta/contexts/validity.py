@@ -7,7 +7,7 @@ prefers the copy is counted wrong; a pair whose sides are close is hard to tell 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -52,17 +52,23 @@ class Validity:
     """Judged pairs in which people scored both alike."""
 
 
-def perturbation_validity(pairs: Pairs, dataset: Dataset, edits: Edits | None = None) -> list[Validity]:
+def perturbation_validity(
+    pairs: Pairs, dataset: Dataset, edits: Edits | None = None, told: Told | None = None
+) -> list[Validity]:
     """One row per method, in the order of their names; `edits` are those of the pairs, where they are known.
 
     Is y′ really worse? A synonym often is not, and then an "error" of the metric is the label's. Where some
-    system returned exactly y′ for the item and people scored it, their scores decide.
+    system returned exactly y′ for the item and people scored it, their scores decide. Where the frame of the
+    pairs is not at hand, `told` has what it would tell.
     """
-    judgements = _judgements(pairs.frame, dataset)
-    edits = edits or edits_of(pairs.frame["output"], pairs.frame["worse"])
-    methods = pairs.frame["perturbation"].to_numpy()
+    frame = pairs.frame
+    edits = edits or edits_of(frame["output"], frame["worse"])
+    made_by, differences = told or (
+        lambda spec: (frame["perturbation"] == spec).to_numpy(),
+        differences_by_method(frame, dataset),
+    )
     return [
-        _row(spec, count, _mean_edits(edits, methods == spec), judgements.get(spec, []))
+        _row(spec, count, _mean_edits(edits, made_by(spec)), differences.get(spec, []))
         for spec, count in sorted(pairs.counts.items())
     ]
 
@@ -91,6 +97,8 @@ def _row(
     )
 
 
+Told = tuple[Callable[[str], NDArray[np.bool_]], Mapping[str, list[float]]]
+"""Which pairs a method made, and `differences_by_method`."""
 Edits = tuple[LongArray, FloatArray]
 """Of every pair the characters edited, and their share of the longer text; both empty for rankings."""
 
@@ -167,10 +175,12 @@ def difficulty(
 
 def _parts(shares: FloatArray) -> IntArray:
     """The part of each pair, from 0; equal shares never straddle two."""
-    count = min(BINS, len(shares) // _FEWEST)
-    below = np.searchsorted(np.sort(shares), shares)
-    _, codes = np.unique(below * max(count, 1) // max(len(shares), 1), return_inverse=True)
-    return codes.astype(np.int32)
+    count = max(min(BINS, len(shares) // _FEWEST), 1)
+    ordered = np.sort(shares)
+    new = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))[: len(ordered)]
+    part = new * count // max(len(ordered), 1)
+    edges = ordered[new[np.append(True, part[1:] != part[:-1])[: len(new)]]]
+    return np.asarray(np.searchsorted(edges, shares, side="right") - 1, dtype=np.int32)
 
 
 def _quartiles(human: str, shares: FloatArray) -> dict[str, Any]:
@@ -178,7 +188,7 @@ def _quartiles(human: str, shares: FloatArray) -> dict[str, Any]:
     return {"human": human, "pairs": len(shares), "low": low, "median": median, "high": high}
 
 
-def _judgements(frame: pl.DataFrame, dataset: Dataset) -> Mapping[str, list[float]]:
+def differences_by_method(frame: pl.DataFrame, dataset: Dataset) -> Mapping[str, list[float]]:
     """By method, human score of y minus human score of y′, for every pair where both are known."""
     found: defaultdict[str, list[float]] = defaultdict(list)
     if not dataset.human or dataset.kind.ranked:

@@ -22,9 +22,8 @@ from numpy.typing import ArrayLike
 from metassay.errors import InputError
 from metassay.meta.dependence.cells import Cells, cells_of
 from metassay.stats.arrays import FloatArray
-from metassay.stats.group_fits import group_fits
 from metassay.stats.isotonic import Counts, group_means_by_value
-from metassay.stats.resampling import draw_counts
+from metassay.stats.resampling import draw_counts, group_fits
 
 CONFIDENCE = 0.95
 ROUNDING = 1e-9

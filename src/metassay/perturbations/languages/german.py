@@ -230,9 +230,18 @@ def _may_belong(text: str, word: Word, first: str) -> bool:
         return False
     if (first in FEMALE or first in MALE) and all(german_lemma(part) is None for part in bare.split("-")):
         return True  # a family name
-    if _is_listed(bare) or f"{first}_{bare}" in _TWO_WORDS:
+    if f"{first}_{bare}" in _TWO_WORDS:
         return True
-    return word_tags(bare, "de")[:1] == ("NE",) and not _is_noun(text, word)
+    return _may_be_named(bare) and (_is_listed(bare) or not _is_noun(text, word.start(), bare))
+
+
+@functools.cache
+def _may_be_named(word: str) -> bool:
+    """Whether a word is listed, or a name to the tagger and nothing that the dictionary knows."""
+    if len(word) < 2 or word in NOT_NAMES["de"]:
+        return False
+    noun = "-" in word or word.lower() in FUNCTION_WORDS
+    return _is_listed(word) or (not noun and word_tags(word, "de")[:1] == ("NE",) and not _is_german(word))
 
 
 def _is_listed(word: str) -> bool:
@@ -243,11 +252,10 @@ def _is_place(name: str) -> bool:
     return name in PLACES["de"] or name.removesuffix("s") in PLACES["de"]
 
 
-def _is_noun(text: str, word: Word) -> bool:
-    """Whether a word that the tagger takes for a name is a noun after all."""
-    bare, before = bare_name(word), word_before(text, word.start()).lower()
-    first = starts_sentence(text, word.start()) and german_lemma(bare.lower()) is not None
-    return before in DETERMINERS or first or "-" in bare or bare.lower() in FUNCTION_WORDS or _is_german(bare)
+def _is_noun(text: str, start: int, word: str) -> bool:
+    """Whether a word that may be a name is a noun where it stands."""
+    first = starts_sentence(text, start) and german_lemma(word.lower()) is not None
+    return first or word_before(text, start).lower() in DETERMINERS
 
 
 def _is_german(word: str) -> bool:
@@ -308,4 +316,4 @@ def _hint(text: str, start: int, end: int, words: Sequence[str]) -> str:
     return "LOC?" if before.lower() in _PLACE_PREPOSITIONS else "NAME"
 
 
-RULES = NameRules(_may_belong, _is_part, _kind, _form, _hint)
+RULES = NameRules(_may_belong, _is_part, _kind, _form, _hint, _may_be_named)

@@ -5,8 +5,9 @@ The rules for English are here, those for German in `german.py`.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from metassay.perturbations.languages import german
 from metassay.perturbations.languages.names import (
@@ -33,8 +34,10 @@ from metassay.perturbations.languages.names import (
     word_after,
     word_before,
 )
-from metassay.text.thesauri import Entity, is_common, word_tags
-from metassay.text.words import WordLists, starts_sentence
+from metassay.text.entities import Entity
+from metassay.text.segmentation import CodedWords, coded_words
+from metassay.text.thesauri import is_common, word_tags
+from metassay.text.words import WordLists, any_of, starts_sentence
 
 _OWN = WordLists("metassay.perturbations.languages", "en")
 _PROPER = PLACES["en"] | FEMALE | MALE | FAMILY_NAMES | COMPANIES
@@ -57,6 +60,20 @@ def _may_belong(text: str, word: Word, first: str) -> bool:
     if "-" in bare and (not bare.replace("-", "").isalpha() or any(map(_is_known, bare.split("-")))):
         return False
     return bool(first) or _is_proper(bare) or not starts_sentence(text, word.start())
+
+
+def _may_be_named(word: str) -> bool:
+    """What `_may_belong` asks wherever a word stands; a run of common words that no list has is no name."""
+    if len(word) < 2 or "_" in word or word in NOT_NAMES["en"] or word in PEOPLES["en"]:
+        return False
+    return word in _TELLING or ("-" in word and word.replace("-", "").isalpha()) or not is_common(word, "en")
+
+
+_TELLING = frozenset(
+    max(name.split("_"), key=len)  # of several words all must be there, and the longest is the rarest
+    for names in (PLACES["en"], COMPANIES, BODIES, FEMALE, MALE, FAMILY_NAMES, FAMILY_NAMES_FIRST)
+    for name in names
+).union(PLACE_WORDS, ORGANISATION_WORDS)
 
 
 def _is_proper(word: str) -> bool:
@@ -136,7 +153,7 @@ def _hint(text: str, start: int, end: int, words: Sequence[str]) -> str:
     return "NAME" if len(words) > 1 or _PINYIN.fullmatch(words[0]) else ""
 
 
-_ENGLISH = NameRules(_may_belong, _is_part, _kind, _form, _hint, modifiers=PLACES["en"])
+_ENGLISH = NameRules(_may_belong, _is_part, _kind, _form, _hint, _may_be_named, modifiers=PLACES["en"])
 _RULES = {"en": _ENGLISH, "de": german.RULES}
 HEADLINE = 0.6
 """Above this share of words with a capital inside a sentence, capitals say nothing."""
@@ -144,9 +161,25 @@ _BESIDE_A_NUMBER = {"March", "May"}
 """Other words, unless a number stands beside them."""
 
 
-def find_names(texts: list[str], language: str) -> list[list[Mention]]:
-    """The names of each text."""
-    return [list(_names(text, language)) for text in texts]
+FEW = 64
+"""Up to so many texts are searched as quickly as their words are told apart."""
+
+
+def coded(texts: Sequence[str]) -> CodedWords | None:
+    """The words of texts, those with hyphens whole, as `find_names` and `listed_names` want them."""
+    return coded_words(texts, joints="-") if len(texts) > FEW else None
+
+
+def find_names(texts: Sequence[str], words: CodedWords | None, language: str) -> list[list[Mention]]:
+    """The names of each text; `words` are those of the texts, if one looks at them first."""
+    hopeful = _texts_with(_RULES[language].is_telling, texts, words)
+    return [list(_names(text, language)) if has else [] for text, has in zip(texts, hopeful)]
+
+
+def _texts_with(
+    wanted: Callable[[str], bool], texts: Sequence[str], words: CodedWords | None
+) -> Iterable[bool]:
+    return itertools.repeat(True, len(texts)) if words is None else words.texts_with(wanted).tolist()
 
 
 def with_articles(text: str, found: Sequence[Entity], language: str) -> list[Mention]:
@@ -206,8 +239,14 @@ def _runs(text: str, capitals: list[Word], language: str) -> Iterator[list[Word]
         yield run
 
 
-def listed_names(text: str, language: str) -> list[Mention]:
-    """The peoples and dates of a text. Of German and Russian adjectives the span is the stem."""
+def listed_names(texts: Sequence[str], words: CodedWords | None, language: str) -> list[list[Mention]]:
+    """The peoples and dates of each text. Of German and Russian adjectives the span is the stem."""
+    listed = _LISTED[language]
+    hopeful = _texts_with(lambda word: word in listed or _A_YEAR.search(word) is not None, texts, words)
+    return [_listed(text, language) if has else [] for text, has in zip(texts, hopeful)]
+
+
+def _listed(text: str, language: str) -> list[Mention]:
     years = ((*found.span("year"), "YEAR", "digits") for found in _YEARS[language].finditer(text))
     return sorted([*_peoples(text, language), *_dates(text, language), *years])
 
@@ -239,25 +278,38 @@ def _dates(text: str, language: str) -> Iterator[Mention]:
             yield *found.span(), kind, form
 
 
-def _whole(words: Iterable[str], ending: str = "") -> re.Pattern[str]:
+def _whole(words: Iterable[str], endings: Sequence[str] = ("",)) -> re.Pattern[str]:
     """A pattern for any of these words, with one of these endings, and nothing but space around them."""
-    longest_first = sorted(words, key=lambda word: (-len(word), word))
-    return re.compile(rf"(?<![\w-])({'|'.join(longest_first)}){ending}(?![\w-]|\.\w)")
+    return re.compile(rf"(?<![\w-])({any_of(words)})(?:{'|'.join(endings)})(?![\w-]|\.\w)")
 
 
 _NUMBER_BESIDE = re.compile(r"\d\w{0,2}(?: of)? (?:March|May)\b|(?:March|May),? \d")
-_PEOPLES = {
-    "en": _whole(PEOPLES["en"]),
-    "de": _whole(PEOPLES["de"], "(?:e|en|er|es|em)?"),
-    "ru": _whole(PEOPLES["ru"], "(?:ий|ая|ое|ие|ого|ому|им|ом|ой|ую|их|ими)"),
+_ENDINGS = {
+    "en": ("",),
+    "de": ("", "e", "en", "er", "es", "em"),
+    "ru": ("ий", "ая", "ое", "ие", "ого", "ому", "им", "ом", "ой", "ую", "их", "ими"),
 }
+"""Of adjectives of peoples."""
+_PEOPLES = {language: _whole(own, _ENDINGS[language]) for language, own in PEOPLES.items()}
 _DATES = {language: _whole(own) for language, own in CALENDAR.items()}
+_LISTED = {
+    language: frozenset(
+        name.split()[0]
+        for name in (
+            *CALENDAR[language],
+            *(stem + ending for stem in PEOPLES[language] for ending in endings),
+        )
+    )
+    for language, endings in _ENDINGS.items()
+}
+"""The first words of what these patterns find."""
 _MONTHS = {
     language: "|".join(sorted(word for word, (kind, _) in own.items() if kind == "MONTH"))
     for language, own in CALENDAR.items()
     if language != "ru"
 }
-_YEAR = r"(?P<year>1[5-9]\d\d|20\d\d)(?![\w%/-]|[.,]\d)"
+_A_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
+_YEAR = rf"(?P<year>{_A_YEAR.pattern})(?![\w%/-]|[.,]\d)"
 _YEARS = {
     "en": re.compile(rf"\b(?:[Ii]n|[Ss]ince|of|by|from|until|before|after|year|{_MONTHS['en']}),? {_YEAR}"),
     "de": re.compile(rf"\b(?:Jahre?s?|[Ss]eit|bis|von|Ende|Anfang|Mitte|{_MONTHS['de']}) {_YEAR}"),

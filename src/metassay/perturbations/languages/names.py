@@ -88,6 +88,9 @@ def end_of_name(word: Word) -> int:
     return word.start() + len(bare_name(word))
 
 
+_NO_CAPITALS = frozenset("abcdefghijklmnopqrstuvwxyzß_-")
+_HYPHEN = re.compile("(?<!-)-|(?<!-)$")
+
 MOST_WORDS = 4
 """The longest name."""
 
@@ -111,5 +114,17 @@ class NameRules:
     hint: Callable[[str, int, int, Sequence[str]], str]
     """What the words around a name say of its kind; nothing where it is better left alone."""
 
+    may_be_named: Callable[[str], bool]
+    """Whether a word, bare, may be of a name wherever it stands: every name has such a word, or such a start
+    of a word up to a hyphen. Texts without one need no search."""
+
     modifiers: frozenset[str] = frozenset()
     """Places that may stand before other words with capitals: the *Beijing* Winter Olympics."""
+
+    def is_telling(self, word: str) -> bool:
+        """Whether a word begins as those of `CAPITALISED` do, and it or its start up to a hyphen is such."""
+        if word[0] in _NO_CAPITALS or word[0].isdecimal():
+            return False
+        if "-" not in word:
+            return self.may_be_named(word)
+        return any(self.may_be_named(word[: hyphen.start()]) for hyphen in _HYPHEN.finditer(word))

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from metassay.perturbations.languages.names import COMPANIES, Mention, word_after, word_before
-from metassay.text.thesauri import Entity, russian
+from metassay.text.entities import Entity
+from metassay.text.thesauri import russian
 from metassay.text.words import WordLists, starts_sentence
 
 _LISTS = WordLists("metassay.perturbations.languages", "ru")
@@ -107,6 +108,12 @@ def _has_begun(text: str, start: int, before: str) -> bool:
 
 
 @functools.cache
+def _parses(word: str) -> list[Any]:
+    found: list[Any] = russian().parse(word)
+    return found
+
+
+@functools.cache
 def _form(name: str, kind: str) -> str | None:
     """The form of a name that the dictionary knows as one of its kind, else None."""
     if name in _NO_NAMES:
@@ -121,7 +128,7 @@ def _form(name: str, kind: str) -> str | None:
     *adjectives, head = words
     readings = list(_readings(head, kind))
     for word in adjectives:
-        tags = [parse.tag for parse in russian().parse(word) if parse.tag.POS == "ADJF"]
+        tags = [parse.tag for parse in _parses(word) if parse.tag.POS == "ADJF"]
         known = {(tag.case, tag.number, tag.gender) for tag in tags}
         known |= {(tag.case, "plur", gender) for tag in tags if tag.number == "plur" for gender in _GIVEN}
         readings = [tag for tag in readings if (tag.case, tag.number, tag.gender) in known]
@@ -162,7 +169,7 @@ def _given_name(word: str) -> tuple[str, set[str]] | None:
 
 @functools.cache
 def _is_verb(word: str) -> bool:
-    parse = russian().parse(word)[0]
+    parse = _parses(word)[0]
     return bool(parse.is_known and parse.tag.POS == "VERB")
 
 
@@ -173,7 +180,7 @@ def _by_ending(word: str, gender: str) -> set[str]:
 
 def _family_name_form(name: str, before: str, after: str) -> str | None:
     """A man's family name that no dictionary knows, in a case that shows, or beside a verb that does."""
-    parse = russian().parse(name)[0]
+    parse = _parses(name)[0]
     if parse.is_known or not _NAME.fullmatch(name) or parse.tag.POS != "NOUN" or parse.tag.gender != "masc":
         return None
     cases = _by_ending(name, "masc") if parse.tag.case not in {"gent", "accs"} else {"gent", "accs"}
@@ -184,14 +191,14 @@ def _family_name_form(name: str, before: str, after: str) -> str | None:
 
 @functools.cache
 def _is_mans_verb(word: str) -> bool:
-    tag = russian().parse(word)[0].tag
+    tag = _parses(word)[0].tag
     return bool(word.islower() and tag.POS == "VERB" and tag.gender == "masc")
 
 
 @functools.cache
 def _readings(word: str, kind: str) -> tuple[Any, ...]:
     """The tags of a word's readings as a name of this kind, of one gender and number: the likeliest."""
-    parses = [p for p in russian().parse(word) if p.is_known and "Infr" not in p.tag.grammemes]
+    parses = [p for p in _parses(word) if p.is_known and "Infr" not in p.tag.grammemes]
     if not word[:1].isupper() or not parses or _TAGS[kind].isdisjoint(parses[0].tag.grammemes):
         return ()
     own = [p.tag for p in parses if not _TAGS[kind].isdisjoint(p.tag.grammemes)]

@@ -235,7 +235,8 @@ def signed_chart(
     With `numbered`, names begin with a number, and columns show that alone.
     """
     most = most or max((abs(cell["value"]) for cell in cells), default=0) or 1
-    heads: Spec = {"labelExpr": "split(datum.label, ' ')[0]"} if numbered else {}
+    small = {"labelFontSize": 9, "labelOverlap": "greedy", "labelOffset": 0}
+    heads: Spec = {"labelExpr": "split(datum.label, ' ')[0]", **small} if numbered else {}
     room = {"room": 0, "count": 2 * len(columns)} if numbered else label_room(columns)
     rows_meta = rows_of(rows, METRIC_HEIGHT) | {"labels": room}
     amount = {"type": "quantitative", "format": "+.3f"}

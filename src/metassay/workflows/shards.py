@@ -1,0 +1,327 @@
+"""Pairs judged shard by shard, so that memory holds the texts and scores of one; and which a page shows.
+
+A shard is some 131,072 outputs with all outputs of their items. As soon as its pairs are judged they are put
+into files. Of each pair a few bytes stay: its output, its method, how far its sides are apart, and what every
+metric said of it. Nothing in the results tells whether there was one shard or a hundred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+
+from metassay.data.context import Context
+from metassay.data.dataset import Dataset
+from metassay.data.preparation import Unit
+from metassay.data.readers.files import forget, mapped
+from metassay.engine import RayCluster
+from metassay.engine.local import Parts, Progress
+from metassay.errors import PartsDone
+from metassay.llm.asking import LlmSettings
+from metassay.meta.contexts.judgements import Judgements
+from metassay.meta.contexts.validity import differences_by_method, edits_of
+from metassay.metrics.base import Metric
+from metassay.perturbations.base import KeptTexts
+from metassay.perturbations.pairs import Pairs, PerturbationCount
+from metassay.stats.arrays import FloatArray, IntArray, LongArray
+from metassay.store.parts import Scratch
+from metassay.workflows.judging import MOST, Aside, JudgedPairs, Widest, judge_pairs
+from metassay.workflows.pair_files import explorer_frame, judgements_frame
+from metassay.workflows.pair_table import EXPLORER, JUDGED, PAIRS
+
+SHARD = 2**17
+"""Outputs of a shard: the same on every machine, since parts are numbered shard by shard."""
+BUDGET = 1_200_000
+"""Characters of pairs that a page holds."""
+LONGEST, DOCUMENTS = 400, 12
+"""Longer texts are no pleasure to compare by eye, nor longer lists."""
+LOOKED_AT = 2000
+"""So many pairs tell how many labels are doubtful."""
+_EVERY = "every"
+
+
+@dataclass(frozen=True)
+class How:
+    """What may differ between two runs of the same assay."""
+
+    workers: int
+    parts: Parts | None
+    texts: KeptTexts | None
+    only: Collection[int] | None
+    cluster: RayCluster | None
+    progress: Progress | None
+    llm: LlmSettings | None
+    scratch: Scratch
+
+    def tell(self, stage: str, done: int, total: int) -> None:
+        """Say how far a stage is."""
+        if self.progress is not None:
+            self.progress(stage, done, total)
+
+
+def cuts(items: IntArray) -> list[slice]:
+    """The stretches of outputs, sorted by item, that are judged one after the other: whole items each."""
+    edges = [0]
+    while edges[-1] < len(items):
+        last = items[min(edges[-1] + SHARD, len(items)) - 1]
+        edges.append(int(np.searchsorted(items, last, side="right")))
+    return [slice(start, stop) for start, stop in pairwise(edges)]
+
+
+class Shards:
+    """Judges the pairs of a data set as they are made, and puts away all but what statistics need."""
+
+    def __init__(
+        self,
+        data: Dataset,
+        metrics: Sequence[Metric],
+        assayed: int,
+        contexts: Sequence[Context],
+        unit: Unit,
+        weights: FloatArray | None,
+        how: How,
+        also: LongArray | None,
+    ) -> None:
+        self.data, self.metrics, self.assayed, self.contexts = data, metrics, assayed, contexts
+        self.unit, self.weights, self.how, self.also = unit, weights, how, also
+        self.files: dict[str, list[Path]] = {name: [] for name in (PAIRS, _EVERY, EXPLORER, JUDGED)}
+        self.kept: dict[str, list[NDArray[Any]]] = {}
+        """What stays in memory of the pairs of each shard."""
+        self.counts: list[tuple[Mapping[str, PerturbationCount], Mapping[str, PerturbationCount]]] = []
+        self.differences: dict[str, list[float]] = {}
+        self.widest: Widest | None = None
+
+    def judge(self, made: Iterable[tuple[slice, Pairs]], per_output: int | None) -> tuple[Pairs, JudgedPairs]:
+        """The sampled pairs, and all of them judged."""
+        outputs = np.full((len(self.metrics), len(self.data) if self.also is not None else 0), np.nan)
+        seconds = dict.fromkeys((metric.spec for metric in self.metrics), 0.0)
+        parts, numbers = 0, list[int]()
+        last: JudgedPairs | None = None
+        for cut, pairs in made:
+            self.how.tell("scoring", cut.start, len(self.data))
+            sample = pairs.sample(per_output)
+            try:
+                last = self._judged(cut, pairs, sample, parts)
+            except PartsDone as done:
+                parts, numbers = done.count, [*numbers, *done.numbers]
+                continue
+            parts += last.parts
+            seconds = {name: spent + last.seconds[name] for name, spent in seconds.items()}
+            outputs[:, cut if outputs.size else slice(0)] = last.outputs[:, : None if outputs.size else 0]
+            self._put_away(cut, sample, last)
+            forget()
+        if last is None or self.widest is None:
+            raise PartsDone(numbers, parts)
+        self.how.tell("scoring", len(self.data), len(self.data))
+        last = replace(last, seconds=seconds, outputs=outputs, parts=parts)
+        return self._found(last, pairs, self.widest)
+
+    def _judged(self, cut: slice, pairs: Pairs, sample: Pairs, first: int) -> JudgedPairs:
+        also = self.also
+        return judge_pairs(
+            self.data.part(cut),
+            pairs,
+            self.metrics,
+            sample=sample,
+            unit=replace(self.unit, codes=self.unit.codes[cut], items=self.unit.items[cut]),
+            workers=self.how.workers,
+            parts=self.how.parts,
+            only=self.how.only,
+            first=first,
+            cluster=self.how.cluster,
+            also=None if also is None else also[(also >= cut.start) & (also < cut.stop)] - cut.start,
+        )
+
+    def _put_away(self, cut: slice, sample: Pairs, judged: JudgedPairs) -> None:
+        """Tables into files, and of each pair what statistics need."""
+        part, before = self.data.part(cut), sum(map(len, self.kept.get("row", ())))
+        contexts = [replace(each, codes=each.codes[cut]) for each in self.contexts]
+        names = {"system": self.data.systems, "perturbation": sorted(judged.pairs.counts)}
+        about = sample, judged, contexts, self.metrics[: self.assayed]
+        self._write(_EVERY, judged.pairs.frame)
+        if judged.sampled.all():
+            self.files[PAIRS].append(self.files[_EVERY][-1])
+        else:
+            self._write(PAIRS, sample.frame)
+        self._write(EXPLORER, explorer_frame(part, *about, names, cut.start))
+        self._write(JUDGED, judgements_frame(judged))
+        distance, share = edits_of(sample.frame["output"], sample.frame["worse"])
+        for spec, own in differences_by_method(sample.frame, part).items():
+            self.differences.setdefault(spec, []).extend(own)
+        place = np.array([names["perturbation"].index(name) for name in judged.judgements.methods], np.int8)
+        said = judged.judgements
+        method = place[said.method]
+        stays = {
+            "row": (judged.rows + cut.start).astype(np.int32),
+            "method": method,
+            "sampled": judged.sampled,
+            "outcome": said.outcome,
+            "distance": distance.astype(np.int32),
+            "share": share,
+        }
+        for column, array in stays.items():
+            self.kept.setdefault(column, []).append(array)
+        self.counts.append((judged.pairs.counts, sample.counts))
+        wide = Widest(before + np.arange(len(method)), judged.better, judged.worse, said.outcome)
+        wide = wide.kept(self.assayed)
+        self.widest = wide if self.widest is None else self.widest.beside(wide).kept(self.assayed)
+
+    def _write(self, name: str, frame: pl.DataFrame) -> None:
+        file = self.how.scratch.put(f"{Path(name).stem}-{len(self.files[name]):05d}", frame)
+        self.files[name].append(file)
+
+    def _found(self, last: JudgedPairs, pairs: Pairs, widest: Widest) -> tuple[Pairs, JudgedPairs]:
+        """All shards together: sampled pairs, and all of them judged."""
+        names = sorted(last.pairs.counts)
+        code = self._all("method")
+        used = np.unique(code)
+        place = np.zeros(len(names), np.int32)
+        place[used] = np.arange(len(used), dtype=np.int32)
+        rows, sampled = self._all("row"), self._all("sampled")
+        item = self.unit.items[rows]
+        judgements = Judgements(
+            metrics=last.judgements.metrics,
+            methods=tuple(names[k] for k in used),
+            outcome=self._all("outcome"),
+            item=item,
+            output=rows,
+            cluster=item if self.unit.codes is self.unit.items else self.unit.codes[rows],
+            method=place[code],
+            weights=None if self.weights is None else self.weights[rows],
+        )
+        edits = self._all("distance"), self._all("share")
+        every, few = (_added(counts) for counts in zip(*self.counts))
+        known = replace(pairs, priorities=np.empty(0, np.uint64))
+        mapped_pairs = [mapped(file) for file in self.files[_EVERY]]
+        aside = Aside(widest, edits, self.differences, self.files, mapped_pairs)
+        judged = replace(
+            last,
+            pairs=replace(known, frame=pl.concat(mapped_pairs, rechunk=False), counts=every),
+            rows=rows,
+            sampled=sampled,
+            better=np.empty((len(self.metrics), 0)),
+            worse=np.empty((len(self.metrics), 0)),
+            judgements=judgements,
+            unit=self.unit,
+            of_metrics=tuple(note for metric in self.metrics for note in metric.notes()),
+            aside=aside,
+        )
+        sampled_pairs = pl.concat([mapped(file) for file in self.files[PAIRS]], rechunk=False)
+        return replace(known, frame=sampled_pairs, counts=few), judged
+
+    def _all(self, name: str) -> Any:
+        """An array over the pairs of all shards; of each shard it is dropped."""
+        return np.concatenate(self.kept.pop(name), axis=-1)
+
+
+def _added(counts: Iterable[Mapping[str, PerturbationCount]]) -> dict[str, PerturbationCount]:
+    """The counts of all shards together."""
+    names = [field.name for field in fields(PerturbationCount)]
+    found: dict[str, PerturbationCount] = {}
+    for own in counts:
+        for spec, count in own.items():
+            before = found.get(spec, PerturbationCount())
+            found[spec] = PerturbationCount(*(getattr(before, n) + getattr(count, n) for n in names))
+    return found
+
+
+def _texts(judged: JudgedPairs, places: LongArray) -> pl.DataFrame:
+    """Some pairs, in ascending order; shard by shard, since a table in many pieces would be copied first."""
+    if judged.aside is None:
+        return judged.pairs.frame[places]
+    found, first = [], 0
+    for frame in judged.aside.every:
+        own = places[(places >= first) & (places < first + frame.height)]
+        found.append(frame[own - first])
+        first += frame.height
+    return pl.concat(found)
+
+
+def wrong_pairs(
+    dataset: Dataset, metrics: Sequence[Metric], judged: JudgedPairs, contexts: Sequence[Context]
+) -> dict[str, Any]:
+    """Pairs that some metric got wrong: the widest margins first, of each metric in turn, to fill a page.
+
+    Copies that come nearer to a reference than their output are `doubtful` and stand last; how many of all
+    pairs are is estimated on pairs evenly spaced over all of them.
+    """
+    every = np.arange(len(judged.rows)), judged.better, judged.worse, judged.judgements.outcome
+    wide = (Widest(*every) if judged.aside is None else judged.aside.widest).kept(len(metrics))
+    orders = wide.orders(len(metrics))
+    turns = [order[turn] for turn in range(MOST) for order in orders if turn < len(order)]
+    chosen = list(dict.fromkeys(int(pair) for pair in turns))[:MOST]
+    texts = _texts(judged, wide.places)
+    signs = [1.0 if metric.higher_is_better else -1.0 for metric in metrics]
+    rows, left = [], BUDGET
+    for pair in chosen:
+        place = int(judged.rows[wide.places[pair]])
+        row = _readable(dataset, texts.row(pair, named=True), place, contexts)
+        if row is None or left < 0:
+            continue
+        row["judgements"] = {
+            metric.spec: [
+                *(sign * float(side[n, pair]) for side in (wide.better, wide.worse)),
+                int(wide.outcome[n, pair]),
+            ]
+            for n, (metric, sign) in enumerate(zip(metrics, signs))
+            if not np.isnan(wide.worse[n, pair] - wide.better[n, pair])
+        }
+        left -= len(str(row))
+        rows.append(row)
+    return {"pairs": sorted(rows, key=lambda row: bool(row["doubtful"])), **_doubtful(dataset, judged)}
+
+
+def _readable(
+    dataset: Dataset, row: dict[str, Any], place: int, contexts: Sequence[Context]
+) -> dict[str, Any] | None:
+    """A pair with what is known of its output; of two rankings the first places, with their grades."""
+    output = dataset.outputs.row(place, named=True)
+    labels = {
+        c.name: c.values[c.codes[place]] for c in contexts if c.name != "system" and c.codes[place] >= 0
+    }
+    row |= {"contexts": labels, "doubtful": False}
+    if dataset.kind.ranked:
+        sides = {side: list(row[side])[:DOCUMENTS] for side in ("output", "worse")}
+        return row | sides | {"grades": _grades(dataset, row["item"], {*sides["output"], *sides["worse"]})}
+    if max(len(row["output"]), len(row["worse"])) > LONGEST:
+        return None
+    row |= {"source": output.get("source"), "references": output.get("references") or []}
+    return row | {"doubtful": _is_nearer(row["output"], row["worse"], row["references"])}
+
+
+def _grades(dataset: Dataset, item: str, documents: set[str]) -> dict[str, int]:
+    """What people judged of these documents."""
+    if dataset.qrels is None:
+        return {}
+    own = dataset.qrels.filter((pl.col("item") == item) & pl.col("document").is_in(list(documents)))
+    return dict(zip(own["document"].to_list(), own["grade"].to_list()))
+
+
+def _is_nearer(output: str, worse: str, references: Sequence[str]) -> bool:
+    """Whether the worse text is fewer words away from a reference than the output is from any."""
+    if not references:
+        return False
+    kept, made = (
+        min(Levenshtein.distance(text.split(), reference.split()) for reference in references)
+        for text in (output, worse)
+    )
+    return made < kept
+
+
+def _doubtful(dataset: Dataset, judged: JudgedPairs) -> dict[str, int]:
+    """Of how many pairs looked at the label is doubtful."""
+    if dataset.kind.ranked or "references" not in dataset.outputs.columns or not len(judged.rows):
+        return {}
+    some = np.unique(np.linspace(0, len(judged.rows) - 1, num=LOOKED_AT).astype(np.int64))
+    references = dataset.outputs["references"].gather(judged.rows[some])
+    sides = _texts(judged, some).select("output", "worse").rows()
+    found = sum(_is_nearer(one, two, own) for (one, two), own in zip(sides, references.to_list()))
+    return {"looked_at": len(some), "doubtful": found}

@@ -1,0 +1,81 @@
+"""An assay in shards: every file of the run as if there were one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from metassay.errors import PartsDone
+from metassay.sample import sample_path
+from metassay.workflows import shards
+from metassay.workflows.assay import assay
+from metassay.workflows.read import read
+
+FEW: dict[str, Any] = {"resamples": 50, "permutations": 49, "workers": 2}
+METHODS = "removal,insertion,swapping,negation,pronoun,removal_20"
+TABLES = ("pairs.parquet", "outputs.parquet", "results/explorer.parquet", "results/judgements.parquet")
+
+
+def results(folder: Path) -> dict[str, Any]:
+    files = ("results/assay.json", "results/examples.json", "resources.json")
+    return {name: json.loads((folder / name).read_text()) for name in files}
+
+
+def test_shards_hold_whole_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "SHARD", 3)
+    items = np.array([0, 0, 1, 1, 1, 2, 3, 3], dtype=np.int32)
+    assert shards.cuts(items) == [slice(0, 5), slice(5, 8)]
+
+
+def test_results_are_those_of_one_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With people's scores, more methods than are sampled, two languages, and scores kept in parts."""
+    data = read(sample_path("mt"))
+    assay(data, metrics="bleu,chrf,wer", perturbations=METHODS, out=tmp_path / "one", **FEW)
+    monkeypatch.setattr(shards, "SHARD", 100)
+    found = assay(data, metrics="bleu,chrf,wer", perturbations=METHODS, out=tmp_path / "many", **FEW)
+    assert found.judged.aside is not None
+    assert len(found.judged.aside.files["every"]) > 5
+    assert results(tmp_path / "many") == results(tmp_path / "one")
+    for name in TABLES:
+        one, many = (pl.read_parquet(tmp_path / folder / name) for folder in ("one", "many"))
+        assert_frame_equal(one, many, categorical_as_str=True)
+    assert not (tmp_path / "many" / "shards").exists()
+    assert_frame_equal(found.pairs.frame, pl.read_parquet(tmp_path / "one/pairs.parquet"))
+
+
+def test_parts_are_numbered_over_all_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = read(sample_path("text"), language="en")
+    monkeypatch.setattr(shards, "SHARD", 60)
+    settings = FEW | {
+        "metrics": "rouge1,rougel",
+        "perturbations": "removal,swapping",
+        "out": tmp_path / "run",
+    }
+    with pytest.raises(PartsDone, match=r"1 of 4 parts, from 2 to 2") as done:
+        assay(data, only=[2], **settings)
+    assert done.value.exit_code == 0
+    kept = {path.name.split("-")[-2] for path in (tmp_path / "run/scores").glob("*.parquet")}
+    assert kept == {"00002"}
+    with pytest.raises(PartsDone, match="numbered from 0 to 3") as none:
+        assay(data, only=[4], **settings)
+    assert none.value.exit_code == 2
+    before = sorted((tmp_path / "run/scores").iterdir())
+    assay(data, **settings)
+    assert set(before) < set((tmp_path / "run/scores").iterdir())
+
+
+def test_without_a_folder_nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    data = read(sample_path("text"), language="en")
+    few = FEW | {"metrics": "rouge1,rougel"}
+    whole = assay(data, **few)
+    monkeypatch.setattr(shards, "SHARD", 60)
+    found = assay(data, **few)
+    assert not list(tmp_path.iterdir())
+    assert found.to_json() == whole.to_json()
+    assert found.examples() == whole.examples()
+    assert_frame_equal(found.pairs.frame, whole.pairs.frame)
