@@ -161,11 +161,14 @@ def _open_closed_streams() -> None:
 def _defect(error: BaseException) -> int:
     if _lacked_memory(error):  # before anything is imported, which takes memory too
         return _no_memory()
-    import traceback
+    try:
+        import traceback
 
-    from metassay.plugins import own_error
+        from metassay.plugins import own_error
 
-    own = own_error(error)
+        own = own_error(error)
+    except MemoryError:
+        return _no_memory()
     if own is not None:
         print(own, file=sys.stderr)
         return own.exit_code
@@ -180,6 +183,8 @@ def _lacked_memory(error: BaseException | None) -> bool:
         if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
             return True
         if any(words in str(error) for words in _REFUSED_MEMORY):
+            return True
+        if isinstance(error, SystemError) and memory_limit() is not None:  # a failure that could not be told
             return True
         error = error.__cause__ or error.__context__
     return False
