@@ -140,22 +140,28 @@ class Touched:
     def tests_of(self, function: str, names: Iterable[str] = ()) -> set[str]:
         """Tests that call a function, else those of the functions that mention it, and so on outwards.
 
-        What nobody mentions, such as what runs on import alone, has the tests of its module.
-        `names` are what is assigned where a change is not inside any function.
+        A name with an underscore is mentioned in its own module only: others mean something else by it. What
+        nobody mentions, such as what runs on import alone, has the tests of its module. `names` are what is
+        assigned where a change is not inside any function.
         """
-        found = set() if names else set(self.by_function.get(function, ()))
-        words = set(names) or {function.rpartition(":")[2].rpartition(".")[2]}
-        seen: set[str] = set()
-        while words and not found:
-            callers = {place for word in words for place in self.mentions.get(word, ())} - seen
-            seen |= callers
-            for caller in callers:
-                found |= self.by_function.get(caller, set())
-            words = {caller.rpartition(":")[2].rpartition(".")[2] for caller in callers}
         module = function.partition(":")[0]
+        found = set() if names else set(self.by_function.get(function, ()))
+        places = {f"{module}:{name}" for name in names} or {function}
+        seen: set[str] = set()
+        while places and not found:
+            places = {caller for place in places for caller in self._mentioning(place)} - seen
+            seen |= places
+            for caller in places:
+                found |= self.by_function.get(caller, set())
         return found or set().union(
             *(own for name, own in self.by_function.items() if name.partition(":")[0] == module)
         )
+
+    def _mentioning(self, place: str) -> set[str]:
+        module, _, name = place.partition(":")
+        word = name.rpartition(".")[2]
+        found = self.mentions.get(word, set())
+        return {one for one in found if one.partition(":")[0] == module} if word.startswith("_") else found
 
     def only(self, names: Sequence[str]) -> Touched:
         """The same for tests whose names hold one of these."""

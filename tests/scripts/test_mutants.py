@@ -105,6 +105,11 @@ def test_tests_are_those_that_call_a_function_or_else_its_callers(tmp_path) -> N
     assert touched.tests_of("a.py:high") == {"t.py::one"}
     assert touched.tests_of("a.py:low") == {"t.py::one"}  # compiled, say: it leaves no trace
     assert touched.tests_of("a.py:<module>", ["SIZE"]) == {"t.py::two"}
+    (tmp_path / "b.py").write_text("def _low():\n    return 2\n\ndef other():\n    return _low()\n")
+    (tmp_path / "c.py").write_text("def _low():\n    return 3\n\ndef own():\n    return _low()\n")
+    record["t.py::four"] = {"outcome": "passed", "seconds": 1, "calls": ["b.py:other"]}
+    record["t.py::five"] = {"outcome": "passed", "seconds": 1, "calls": ["c.py:own"]}
+    assert Touched(record, tmp_path).tests_of("c.py:_low") == {"t.py::five"}  # not those of b.py's
     names = [
         name for name, _ in functions_of(ast.parse("class A:\n    def f(self):\n        def g(): ...\n"))
     ]
