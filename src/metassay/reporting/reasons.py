@@ -89,6 +89,12 @@ def _rests_on(evidence: Evidence, column: int, choice: int, by_accuracy: list[in
         return _why_here(evidence, column, name)
     others = _distinct(evidence, choice, top)
     if not others:
+        level = [] if settled is None else [evidence.metrics.index(metric) for metric in settled.equals]
+        if equals := _listed([evidence.metrics[row] for row in _distinct(evidence, choice, level)]):
+            return (
+                "By itself it is the only metric in the top group; with all that this run claims held to one "
+                f"error rate, {equals} cannot be told apart from it."
+            )
         return f"It is the only metric in the top group{_runner_up(evidence, column, choice, by_accuracy)}."
     leader = by_accuracy[0]
     reason = _reason(evidence, column, choice, others)
@@ -174,7 +180,7 @@ def _interval(evidence: Evidence, row: int, column: int) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return "".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def confounding_sentence(row: Mapping[str, Any]) -> str:

@@ -136,7 +136,8 @@ class ContextualResult:
         first = self.metrics[self.ranked[self.whole.first]]
         return {
             name: replace(
-                evidence, settled=self._followed or settled(self._claims, name, first, self.uninformed)
+                evidence,
+                settled=self._followed or settled(self._claims, name, first, self._accurate, self.uninformed),
             )
             for name, evidence in self.evidence.items()
         }

@@ -48,8 +48,9 @@ class Followed:
 class Settled:
     """The one choice of a run: `first` everywhere, but where others are shown to be `ahead` of it.
 
-    `aside` are the contexts that are too small for a choice of their own. Where people are followed,
-    `people` says why and `top_group` are the metrics that they do not put behind it.
+    `aside` are the contexts that are too small for a choice of their own, `equals` the metrics that no claim
+    over all outputs puts behind it. Where people are followed, `people` says why and `top_group` are the
+    metrics that they do not put behind it.
     """
 
     first: str
@@ -57,6 +58,7 @@ class Settled:
     aside: frozenset[str] = frozenset()
     people: Followed | None = None
     top_group: Sequence[str] = ()
+    equals: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -288,13 +290,22 @@ def _or_last(value: float) -> float:
     return float("inf") if np.isnan(value) else float(value)
 
 
-def settled(claims: Row, column: str, first: str, uninformed: Collection[str] = ()) -> Settled:
+def settled(
+    claims: Row, column: str, first: str, metrics: Sequence[str], uninformed: Collection[str] = ()
+) -> Settled:
     """The choice of the run as one column has it: the first metric, and those shown to be ahead of it."""
     ahead: dict[str, list[str]] = {}
     for row in claims[LEAD]:
         if row["column"] == column and row["worse"] == first and row["better"] not in uninformed:
             ahead.setdefault(row["context"], []).append(row["better"])
-    return Settled(first, ahead, frozenset(claims["set_aside"].get(column, ())))
+    aside = frozenset(claims["set_aside"].get(column, ()))
+    return Settled(first, ahead, aside, equals=_equals(claims, first, metrics))
+
+
+def _equals(claims: Row, first: str, metrics: Sequence[str]) -> list[str]:
+    """The metrics that no claim over all outputs puts behind the first."""
+    behind = {row["worse"] for row in claims[LEAD] if row["column"] is None and row["better"] == first}
+    return [metric for metric in metrics if metric not in {first, *behind}]
 
 
 def answer_entry(
@@ -302,11 +313,9 @@ def answer_entry(
 ) -> Row:
     """The answer of the run: the first metric, those not shown to be behind it, where another is ahead."""
     first = choice.first
-    behind = {row["worse"] for row in claims[LEAD] if row["column"] is None and row["better"] == first}
-    equals = [metric for metric in metrics if metric not in {first, *behind}]
     return {
         "metric": first,
-        "top_group": list(choice.top_group) or [first, *equals],
+        "top_group": list(choice.top_group) or [first, *_equals(claims, first, metrics)],
         "exceptions": [
             {"column": column, "context": context, "metric": entry["choice"]}
             for column, entries in recommendation.items()
