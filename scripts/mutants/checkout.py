@@ -43,11 +43,18 @@ def _made(path: Path) -> bool:
 
 
 def learn(*, all_again: bool = False, nothing: bool = False) -> Touched:
-    """Which tests call what; what is known of a test file holds until it changes, or for `nothing` else."""
+    """Which tests call what; with `nothing`, as far as it is known.
+
+    What is known of a test file holds until it changes, or a module that its tests called goes elsewhere.
+    """
     record = WORK / "touched.json"
     known: dict[str, Any] = json.loads(record.read_text()) if record.exists() and not all_again else {}
     files = {path.relative_to(TREE).as_posix(): _digest(path) for path in _test_files()}
-    known = {name: entry for name, entry in known.items() if nothing or files.get(name) == entry["digest"]}
+    known = {
+        name: entry
+        for name, entry in known.items()
+        if nothing or (files.get(name) == entry["digest"] and not _left(entry["tests"]))
+    }
     stale = [] if nothing else sorted(set(files) - set(known))
     for folder, group in groupby(stale, key=lambda name: name.rpartition("/")[0]):
         names = list(group)
@@ -62,6 +69,12 @@ def learn(*, all_again: bool = False, nothing: bool = False) -> Touched:
         record.write_text(json.dumps(known))
     tests = {test: entry for file in known.values() for test, entry in file["tests"].items()}
     return Touched(tests, SOURCE)
+
+
+def _left(tests: dict[str, Any]) -> bool:
+    """Whether a module that these tests called is not there any more."""
+    called = {call.partition(":")[0] for test in tests.values() for call in test["calls"]}
+    return not all((SOURCE / path).exists() for path in called)
 
 
 def _test_files() -> Iterator[Path]:
