@@ -11,6 +11,7 @@ import pytest
 
 import metassay
 from metassay.metrics.base import Metric
+from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.sample import sample_path
 from metassay.workflows.assay import _made_by, assay
 from metassay.workflows.recommend import recommend
@@ -223,12 +224,12 @@ def test_pairs_that_people_tell_apart_by_more_than_the_gap() -> None:
 
 
 def test_pairs_of_a_language_model_are_not_called_rules() -> None:
-    class Sample:
-        frame = pl.DataFrame({"perturbation": ["removal", "llm"]})
-
-    assert _made_by(AssaySettings(), Sample()) == "model"
-    Sample.frame = Sample.frame[:1]
-    assert _made_by(AssaySettings(), Sample()) == "rule"
+    frame = pl.DataFrame({name: ["x", "y"] for name in ("item", "system", "output", "worse")})
+    frame = frame.with_columns(pl.Series("perturbation", ["removal", "llm"]))
+    counts = {name: PerturbationCount(applied=1, pairs=1) for name in ("removal", "llm")}
+    pairs = Pairs(frame, counts, (), {}, np.zeros(2, np.uint64))
+    assert _made_by(AssaySettings(), pairs) == "model"
+    assert _made_by(AssaySettings(), pairs.where(np.array([True, False]))) == "rule"
 
 
 def test_outputs_of_equal_text_are_no_pair_whatever_people_say() -> None:
