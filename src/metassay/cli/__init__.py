@@ -25,6 +25,8 @@ _REFUSED_MEMORY = (
     "out of memory",
     "Resource temporarily unavailable",
     "There is not enough memory",
+    "MemoryError",
+    "Polars binary is missing",
 )
 _LAST_WORDS = (
     "Traceback (most recent",
@@ -32,7 +34,7 @@ _LAST_WORDS = (
     "stack backtrace",
     "LLVM ERROR",
     "<jemalloc>:",
-    "Polars binary is missing",
+    "Exception ignored",
     *_REFUSED_MEMORY,
 )
 
