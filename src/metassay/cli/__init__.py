@@ -25,9 +25,9 @@ _REFUSED_MEMORY = (
     "out of memory",
     "Resource temporarily unavailable",
     "There is not enough memory",
-    "MemoryError",
-    "Polars binary is missing",
 )
+_DIED_OF_IT = (*_REFUSED_MEMORY, "MemoryError", "Polars binary is missing")
+"""What a process under a limit says that could not even raise; without one these words prove nothing."""
 _LAST_WORDS = (
     "Traceback (most recent",
     "panicked at",
@@ -35,7 +35,7 @@ _LAST_WORDS = (
     "LLVM ERROR",
     "<jemalloc>:",
     "Exception ignored",
-    *_REFUSED_MEMORY,
+    *_DIED_OF_IT,
 )
 
 
@@ -135,7 +135,7 @@ def _watch_a_child() -> None:
                 blank = ""
     _, ended = os.waitpid(child, 0)
     status = os.waitstatus_to_exitcode(ended)
-    lacking = any(words in line for line in held for words in _REFUSED_MEMORY)
+    lacking = any(words in line for line in held for words in _DIED_OF_IT)
     if status in {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS} or (status in {1, 2} and lacking):
         status = _no_memory()
     else:
