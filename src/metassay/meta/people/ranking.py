@@ -22,9 +22,10 @@ from metassay.meta.people.significance import (
     best_first,
     comparison_rows,
     other_p_values,
+    plain,
     ranks_of,
 )
-from metassay.stats.arrays import FloatArray, plain
+from metassay.stats.arrays import FloatArray
 from metassay.stats.random import NOISE_METRIC, branch, name_number
 
 FEW_SEGMENTS = 20

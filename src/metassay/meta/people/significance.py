@@ -29,7 +29,7 @@ from metassay.meta.people.intervals import bootstrap_values
 from metassay.meta.people.meta_metrics import Differences, Judged, MetaMetric, Procedure
 from metassay.meta.people.meta_metrics.base import SYSTEM, pair_differences
 from metassay.meta.people.rated import Rated
-from metassay.stats.arrays import FloatArray, plain
+from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate, williams_test
 from metassay.stats.multiplicity import holm as holm_adjusted
 
@@ -137,6 +137,11 @@ def comparison_rows(
         for row, adjusted in zip(rows, holm_adjusted([row["p"] for row in rows])):
             row["p_holm"] = float(adjusted)
     return rows
+
+
+def plain(value: float) -> float | None:
+    """A number for JSON: null where undefined."""
+    return None if np.isnan(value) else float(value)
 
 
 def shared_name(name: str) -> str:
