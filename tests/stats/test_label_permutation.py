@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import f
 
-from metassay.stats.label_permutation import _counts, _group_sums, _statistics, permutation_p_values
+from metassay.stats.label_permutation import _group_sums, _residuals, _statistics, permutation_p_values
 
 
 def p_values(right, total, labels, starts, **options):
@@ -127,8 +127,9 @@ def test_both_statistics_are_those_written_out():
     starts, labels = np.array([0, 4, 9, 12]), np.arange(12) % 3
     total = rng.integers(2, 6, 12)
     right = rng.integers(0, total + 1)
-    counts, most = _counts(right[:, None], total[:, None], starts)
-    sums = _group_sums(counts, labels.astype(np.int32), starts, 3, np.uint64(0), 0, 0)
+    column = right[:, None], total[:, None]
+    residual, most = _residuals(*column, starts)
+    sums = _group_sums(residual, column[1], labels.astype(np.int32), starts, 3, np.uint64(0), 0, 0)
     welch, surprise = _statistics(sums[None], most)[:, 0, 0]
     assert (welch, 1 - np.exp(-surprise)) == pytest.approx(
         both_statistics(right, total, labels, starts), rel=1e-5

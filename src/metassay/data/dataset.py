@@ -24,6 +24,8 @@ LANGUAGES = ("language", "lang", "language_code", "lang_code")
 kind may mean that one's, and is not believed."""
 _AT_ONCE = 2**16
 """Rows that are hashed together."""
+_KNOWN = ("systems", "items", "languages", "content_hash")
+"""What is found out once, and does not depend on notes."""
 FIXED = ("item", "system", "output", "source", "references")
 """Columns with a meaning of their own; every other column is a human score or metadata."""
 
@@ -179,7 +181,9 @@ class Dataset:
 
     def with_notes(self, *notes: str) -> Dataset:
         """The same data with further notes."""
-        return replace(self, notes=(*self.notes, *notes))
+        found = replace(self, notes=(*self.notes, *notes))
+        found.__dict__.update({name: self.__dict__[name] for name in _KNOWN if name in self.__dict__})
+        return found
 
 
 def _is_sorted(item: pl.Series, system: pl.Series) -> bool:

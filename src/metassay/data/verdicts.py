@@ -223,7 +223,9 @@ def _rows_of_people(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     key = [n for n in QUESTION if n in table.columns]
     rows = table.filter(pl.col("judge").is_in(list(names)))
     wide = (
-        rows.group_by([*key, "judge"]).agg(pl.col("value").mean()).pivot("judge", index=key, values="value")
+        rows.group_by([*key, "judge"], maintain_order=True)
+        .agg(pl.col("value").mean())
+        .pivot("judge", index=key, values="value")
     )
     return table.filter(~pl.col("judge").is_in(list(names))).join(
         wide, on=key, how="left", maintain_order="left"

@@ -59,7 +59,25 @@ def known_mean(parts: Sequence[FloatArray]) -> FloatArray:
     return mean
 
 
-def counting_order(keys: IntArray, groups: int) -> LongArray:
+def code_counts(codes: IntArray, groups: int) -> LongArray:
+    """How often each code from 0 on occurs; negative ones are left out.
+
+    >>> code_counts(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
+    [2, 0, 1]
+    """
+    return _code_counts(np.ascontiguousarray(codes, dtype=np.int32), groups)
+
+
+@njit(cache=True, nogil=True)
+def _code_counts(codes: IntArray, groups: int) -> LongArray:
+    counts = np.zeros(groups, dtype=np.int64)
+    for code in codes:
+        if code >= 0:
+            counts[code] += 1
+    return counts
+
+
+def counting_order(keys: IntArray, groups: int) -> IntArray:
     """Positions sorted by key, equal keys in their given order; negative keys are left out.
 
     >>> counting_order(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
@@ -83,14 +101,10 @@ def run_starts(*columns: IntArray) -> LongArray:
 
 
 @njit(cache=True, nogil=True)
-def _counting_order(keys: IntArray, groups: int) -> LongArray:
+def _counting_order(keys: IntArray, groups: int) -> IntArray:
     next_place = np.zeros(groups + 1, dtype=np.int64)
-    for key in keys:
-        if key >= 0:
-            next_place[key + 1] += 1
-    for group in range(groups):
-        next_place[group + 1] += next_place[group]
-    order = np.empty(next_place[groups], dtype=np.int64)
+    next_place[1:] = np.cumsum(_code_counts(keys, groups))
+    order = np.empty(next_place[groups], dtype=np.int32)
     for position in range(len(keys)):
         key = keys[position]
         if key >= 0:

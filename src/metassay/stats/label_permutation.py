@@ -66,8 +66,8 @@ def permutation_p_values(
     """
     groups = int(labels.max()) + 1
     key = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
-    counts, most = _counts(right, total, block_starts)
-    arguments = (counts, labels.astype(np.int32), block_starts.astype(np.int64), groups)
+    residual, most = _residuals(right, total, block_starts.astype(np.int64))
+    arguments = (residual, total, labels.astype(np.int32), block_starts.astype(np.int64), groups)
     observed = _statistics(_group_sums(*arguments, key, 0, 0)[None], most)
 
     def permuted(first: int) -> FloatArray:
@@ -83,21 +83,26 @@ def permutation_p_values(
     return Permuted(p, family)
 
 
-def _counts(right: IntArray, total: IntArray, block_starts: LongArray) -> tuple[FloatArray, FloatArray]:
-    """Columns to sum (residuals, their squares, totals, whether there is any), and the most they can spread.
+@njit(cache=True, nogil=True)
+def _residuals(right: IntArray, total: IntArray, block_starts: LongArray) -> tuple[FloatArray, FloatArray]:
+    """What units have above the share of their block, and the most it can spread.
 
     The most is the mean square of a residual where every unit is all right or all wrong.
     """
-    starts, sizes = block_starts[:-1], np.diff(block_starts)
-    all_right, all_total = np.add.reduceat(right, starts), np.add.reduceat(total, starts)
-    share = np.divide(all_right, all_total, where=all_total > 0, out=np.zeros(all_right.shape))
-    most = (np.repeat(share * (1 - share), sizes, axis=0) * total.astype(np.float64) ** 2).mean(axis=0)
-    columns = right.shape[1]
-    counts = np.empty((len(right), 2 * (columns + total.shape[1])))
-    residual = np.subtract(right, np.repeat(share, sizes, axis=0) * total, out=counts[:, :columns])
-    np.square(residual, out=counts[:, columns : 2 * columns])
-    counts[:, 2 * columns :] = np.concatenate([total, total > 0], axis=1)
-    return counts, most
+    residual, most = np.empty(right.shape), np.zeros(right.shape[1])
+    for block in range(len(block_starts) - 1):
+        first, end = block_starts[block], block_starts[block + 1]
+        for column in range(right.shape[1]):
+            own = column if total.shape[1] > 1 else 0
+            all_right, all_total = 0, 0
+            for unit in range(first, end):
+                all_right += right[unit, column]
+                all_total += total[unit, own]
+            share = all_right / all_total if all_total > 0 else 0.0
+            for unit in range(first, end):
+                residual[unit, column] = right[unit, column] - share * total[unit, own]
+                most[column] += share * (1 - share) * float(total[unit, own]) ** 2
+    return residual, most / len(right)
 
 
 def _statistics(tables: FloatArray, most: FloatArray) -> FloatArray:
@@ -147,7 +152,8 @@ def _quotient(top: FloatArray, bottom: FloatArray) -> FloatArray:
 
 @njit(cache=True, nogil=True)
 def _group_sums(
-    counts: FloatArray,
+    residual: FloatArray,
+    total: IntArray,
     labels: IntArray,
     block_starts: LongArray,
     groups: int,
@@ -155,7 +161,10 @@ def _group_sums(
     permutation: int,
     shuffled: int,
 ) -> FloatArray:
-    """Column sums per group under one arrangement of the labels; as given when not shuffled."""
+    """Sums per group under one arrangement of the labels; as given when not shuffled.
+
+    Of residuals, of their squares, of totals, and the number of units that have any.
+    """
     arranged = labels.copy()
     state = mixed(key + np.uint64(permutation) * STEP)
     if shuffled:
@@ -165,11 +174,16 @@ def _group_sums(
                 state, step = next_below(state, last - first + 1)
                 other = first + step
                 arranged[last], arranged[other] = arranged[other], arranged[last]
-    sums = np.zeros((groups, counts.shape[1]))
+    columns, totals = residual.shape[1], total.shape[1]
+    sums = np.zeros((groups, 2 * (columns + totals)))
     for unit in range(len(arranged)):
-        group = arranged[unit]
-        for column in range(counts.shape[1]):
-            sums[group, column] += counts[unit, column]
+        own = sums[arranged[unit]]
+        for column in range(columns):
+            own[column] += residual[unit, column]
+            own[columns + column] += residual[unit, column] * residual[unit, column]
+        for column in range(totals):
+            own[2 * columns + column] += total[unit, column]
+            own[2 * columns + totals + column] += total[unit, column] > 0
     return sums
 
 

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow.parquet as pq
 
 from metassay.engine.batches import Digests, in_order
 from metassay.errors import InputError, Notes, Place
@@ -71,16 +72,19 @@ def write_json(path: Path, content: Any) -> None:
     write_bytes(path, (json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode())
 
 
-def write_frame(path: Path, frame: pl.DataFrame | pl.LazyFrame, *, group: int | None = None) -> None:
-    """A Parquet file, in row groups of `group` rows; one that is not read yet is read as it is written."""
-    how: dict[str, Any] = {"compression": "zstd", "statistics": False, "row_group_size": group}
-    if isinstance(frame, pl.LazyFrame):
-        with _new_file(path) as temporary:
-            frame.sink_parquet(temporary, **how)
+def write_frame(path: Path, frame: pl.DataFrame | Sequence[pl.DataFrame], *, group: int = 2**18) -> None:
+    """A Parquet file, in row groups of `group` rows; of tables under each other one group at a time."""
+    if isinstance(frame, pl.DataFrame):
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer, compression="zstd", statistics=False, row_group_size=group)
+        write_bytes(path, buffer.getbuffer())
         return
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, **how)
-    write_bytes(path, buffer.getbuffer())
+    whole, oldest = (pl.concat(frame, rechunk=False), pl.CompatLevel.oldest())
+    kinds = whole.head(0).to_arrow(compat_level=oldest).schema
+    how: dict[str, Any] = {"compression": "zstd", "write_statistics": False}
+    with _new_file(path) as temporary, pq.ParquetWriter(temporary, kinds, **how) as writer:
+        for some in whole.iter_slices(group):
+            writer.write_table(some.to_arrow(compat_level=oldest).cast(kinds))
 
 
 class Scratch:

@@ -11,6 +11,7 @@ from pathlib import Path
 from metassay.data.context import RowLabel, make_contexts
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters, looks_like_penalties, normalisation, prepared, turned
+from metassay.data.readers.files import forget
 from metassay.engine import LOCAL, engine_named
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
@@ -221,6 +222,7 @@ def _carry_out(
         people=people,
     )
     how.tell("judging", 1, 1)
+    forget()
     return Found(sample, judged, contextual, costs.prices, labels)
 
 

@@ -33,7 +33,7 @@ from metassay.perturbations.validity import LabelError
 from metassay.reporting.html import assay_page
 from metassay.reporting.pages import Page
 from metassay.reporting.reasons import worded
-from metassay.stats.arrays import plain
+from metassay.stats.arrays import code_counts, plain
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import RunFolder, versions
 from metassay.workflows.judging import JudgedPairs
@@ -43,6 +43,7 @@ from metassay.workflows.run_files import EXAMPLES, RESULT, SCHEMA_VERSION, Found
 from metassay.workflows.settings import FIXED, AssaySettings
 from metassay.workflows.shards import wrong_pairs
 
+_AT_ONCE = 2**22
 _RUNS = 0.01  # chance of a warning of runs where there are none
 KIND, SIMULATED = "human_kind", "simulated"
 """A column that says where the human scores of a data set come from, and its word for scores of nobody."""
@@ -149,10 +150,11 @@ class AssayResult(Result):
         aside, frame = self.judged.aside, self.pairs.frame
         edits = edits_of(frame["output"], frame["worse"]) if aside is None else aside.edits
         known = None if aside is None else aside.told(judgements)
-        validity = perturbation_validity(self.pairs, self.dataset, edits, known)
+        validity, shares = perturbation_validity(self.pairs, self.dataset, edits, known), edits[1]
+        del edits
         by_difficulty = difficulty(
             judgements,
-            edits[1],
+            shares,
             None if told is None else (told[0], edits_of(*told[1:])[1]),
             ties=self.plan.asked.ties,
             resamples=self.plan.asked.resamples,
@@ -199,7 +201,7 @@ class AssayResult(Result):
         place = {language: n for n, language in enumerate(languages)}
         spoken = np.fromiter((place[language] for language in self.dataset.languages), np.int32)
         code = judgements.method * np.int32(len(languages)) + spoken[judgements.output]
-        held = np.bincount(code) > 0
+        held = code_counts(code, len(languages) * len(judgements.methods)) > 0
         found = np.flatnonzero(held)
         keys = [(judgements.methods[n // len(languages)], languages[n % len(languages)]) for n in found]
         read = [error for key in keys if (error := self._found.labels.get(key)) is not None]
@@ -237,11 +239,12 @@ class AssayResult(Result):
         """A warning where no unit is named and neighbouring items are alike, as parts of a document are."""
         if self.plan.asked.cluster is not None or self.judged.unit.column != "item":
             return []
-        right = self.judged.judgements.outcome[: len(self.metrics)] == RIGHT
-        items = self.judged.judgements.item
+        outcome, items = self.judged.judgements.outcome[: len(self.metrics)], self.judged.judgements.item
         order = neighbours(self.dataset)
-        counts = np.bincount(items, minlength=len(order))
-        sums = np.bincount(items, right.mean(axis=0), minlength=len(order))
+        counts, sums = code_counts(items, len(order)), np.zeros(len(order))
+        for start in range(0, len(items), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            sums += np.bincount(items[some], (outcome[:, some] == RIGHT).mean(axis=0), minlength=len(order))
         order = order[counts[order] > 0]
         r, p = neighbour_correlation(sums[order] / counts[order])
         if not p <= _RUNS:

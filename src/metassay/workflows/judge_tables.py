@@ -131,7 +131,11 @@ class Docket:
         if self.sided is None:
             return found
         rows = self.sided.filter(pl.col("judge") == judge)
-        means = rows.group_by("system", "item").agg(pl.col(column).mean()).drop_nulls("system")
+        means = (
+            rows.group_by("system", "item", maintain_order=True)
+            .agg(pl.col(column).mean())
+            .drop_nulls("system")
+        )
         places = _codes(means["system"], self.systems), _codes(means["item"], self.items)
         found[places] = means[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
         return found

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters
+from metassay.data.readers.files import mapped
 from metassay.engine import RayCluster
 from metassay.engine.batches import Rows
 from metassay.engine.local import Parts, Progress, score_lists, score_rows
@@ -92,9 +93,9 @@ class Aside:
         place = {spec: n for n, spec in enumerate(judgements.methods)}
         return (lambda spec: judgements.method == place.get(spec, -1)), self.differences
 
-    def tables(self) -> dict[str, pl.LazyFrame]:
-        """The tables of all shards, read as they are written."""
-        return {name: pl.scan_ipc(files) for name, files in self.files.items()}
+    def tables(self) -> dict[str, list[pl.DataFrame]]:
+        """The tables of all shards, mapped."""
+        return {name: [mapped(file) for file in files] for name, files in self.files.items()}
 
 
 @dataclass(frozen=True)

@@ -278,13 +278,15 @@ def context_metadata(dataset: Dataset, context: Context) -> Metadata:
         values = grouped.sort("_code")[name]
         if (grouped["n"] == 1).all() and not values.has_nulls() and values.n_unique() > 1:
             known[name] = values.to_list()
-    means = {"output_length": pl.Series(_lengths(dataset.outputs["output"]))}
-    means |= {f"mean_{name}": dataset.outputs[name] for name in dataset.human if name not in asked}
-    for name, numbers in means.items():
-        table = pl.DataFrame({"_code": context.codes, "number": numbers}).filter(pl.col("_code") >= 0)
-        mean = table.group_by("_code").agg(pl.col("number").mean()).sort("_code")["number"]
-        if not mean.has_nulls():
-            known[name] = mean.to_list()
+    numbers = {"output_length": _lengths(dataset.outputs["output"])}
+    scores = (name for name in dataset.human if name not in asked)
+    numbers |= {f"mean_{name}": dataset.outputs[name].to_numpy() for name in scores}
+    for name, own in numbers.items():
+        inside = (context.codes >= 0) & ~np.isnan(own)
+        codes, size = context.codes[inside], len(context.values)
+        count = np.bincount(codes, minlength=size)
+        if (count > 0).all():
+            known[name] = (np.bincount(codes, own[inside], minlength=size) / count).tolist()
     return known
 
 

@@ -133,7 +133,7 @@ def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> 
     manifest = result.manifest()
     tables, outputs = _tables(result), result.dataset.outputs
     files: dict[str, Any] = {
-        OUTPUTS: outputs.lazy() if is_large(outputs.height) else outputs,
+        OUTPUTS: [outputs] if is_large(outputs.height) else outputs,
         PAIRS: tables[PAIRS],
         EXPLORER: tables[EXPLORER],
         "resources.json": dict(result.pairs.resources),
@@ -156,7 +156,7 @@ def report_content(content: dict[str, Any], examples: Any, manifest: dict[str, A
     return {**content, "examples": examples, "manifest": told}
 
 
-def _tables(result: AssayResult) -> Mapping[str, pl.DataFrame | pl.LazyFrame]:
+def _tables(result: AssayResult) -> Mapping[str, pl.DataFrame | list[pl.DataFrame]]:
     """The tables of pairs: as they are, or from the files that they were put into."""
     judged = result.judged
     if judged.aside is not None:

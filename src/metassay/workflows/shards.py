@@ -156,7 +156,7 @@ class Shards:
         self._write(EXPLORER, explorer_frame(part, *about, names, cut.start))
         self._write(JUDGED, judgements_frame(judged))
         edits = edits_of(sample.frame["output"], sample.frame["worse"])
-        self._write(_EDITS, pl.DataFrame(dict(zip(("distance", "share"), edits))))
+        self._write(_EDITS, pl.DataFrame({"distance": edits[0].astype(np.int32), "share": edits[1]}))
         for spec, own in differences_by_method(sample.frame, part).items():
             self.differences.setdefault(spec, []).extend(own)
         place = np.array([names["perturbation"].index(name) for name in judged.judgements.methods], np.int8)
@@ -215,6 +215,7 @@ class Shards:
             aside=aside,
         )
         sampled_pairs = pl.concat([mapped(file) for file in self.files[PAIRS]], rechunk=False)
+        forget()
         return replace(known, frame=sampled_pairs, counts=few), judged
 
     def _all(self, name: str) -> Any:

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from metassay.meta.contexts.accuracy import tally
-from metassay.meta.contexts.h1 import accuracy_change, cross_methods, exchange_levels
+from metassay.meta.contexts.h1 import _linked, accuracy_change, cross_methods, exchange_levels
 from metassay.meta.contexts.judgements import Contexts, Judgements
 
 DOCUMENTS, PER_DOCUMENT, SYSTEMS, METHODS = 12, 3, 4, 2
@@ -60,6 +62,24 @@ def test_units_and_blocks_of_every_level():
     pairs_per_document = PER_DOCUMENT * SYSTEMS * METHODS
     assert (clusters.total == 2 * pairs_per_document).all()  # counts are doubled
     assert clusters.right.sum() == 2 * (BLANK.outcome == 1).sum()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_labels_are_linked_as_nodes_of_a_graph_are(seed):
+    """Two labels in a block, and links of links: the connected components that scipy finds."""
+    rng = np.random.default_rng(seed)
+    size = rng.integers(1, 30)
+    labels = rng.integers(0, size, rng.integers(1, 40)).astype(np.int32)
+    block = rng.integers(0, 40, len(labels)).astype(np.int32)
+    shape = (size + 40,) * 2
+    edges = coo_array((np.ones(len(labels)), (labels, size + block)), shape=shape)
+    _, component = connected_components(edges, directed=False)
+    count, group = _linked(labels, block)
+    used = np.unique(labels)
+    assert count == len(set(component[used]))
+    same = component[used][:, None] == component[used]
+    assert ((group[used][:, None] == group[used]) == same).all()
+    assert sorted(set(group[used])) == list(range(count))
 
 
 def test_how_many_units_could_move():

@@ -56,6 +56,14 @@ def test_nothing_to_learn_from():
     assert predict_agreement(matrix()[:3, :3], {"family": FAMILY[:3]}) is None
 
 
+def test_agreements_that_are_all_alike_leave_nothing_to_predict():
+    """Up to rounding: a fit of rounding errors would have a p-value of its own."""
+    agreement = np.ones((8, 8)) + np.arange(64).reshape(8, 8) * 1e-16
+    assert predict_agreement(agreement, {"length": [float(n) for n in range(8)]}) is None
+    agreement[2, 5] = 0.9
+    assert predict_agreement(agreement, {"length": [float(n) for n in range(8)]}) is not None
+
+
 def test_one_value_per_context_is_needed():
     with pytest.raises(InputError, match="3 values for 7 contexts"):
         predict_agreement(matrix(), {"family": FAMILY[:3]})

@@ -75,14 +75,18 @@ def rater_scores(frame: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
     weighted = frame.join(
         kinds.with_columns(_weight=pl.Series(weights)), on=["category", "severity"], nulls_equal=True
     )
-    return weighted.group_by([*keys, "rater"]).agg(mqm=0.0 - pl.col("_weight").sum()).sort([*keys, "rater"])
+    return (
+        weighted.group_by([*keys, "rater"], maintain_order=True)
+        .agg(mqm=0.0 - pl.col("_weight").sum())
+        .sort([*keys, "rater"])
+    )
 
 
 def segment_scores(frame: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
     """MQM per segment, the mean over its raters; where there are several, also `mqm:NAME` of each rater."""
     by_rater = rater_scores(frame, file=file)
     keys = [name for name in by_rater.columns if name not in {"rater", "mqm"}]
-    mean = by_rater.group_by(keys).agg(pl.col("mqm").mean()).sort(keys)
+    mean = by_rater.group_by(keys, maintain_order=True).agg(pl.col("mqm").mean()).sort(keys)
     if by_rater["rater"].n_unique() < 2:
         return mean
     each = by_rater.with_columns(rater="mqm:" + pl.col("rater").cast(pl.String))

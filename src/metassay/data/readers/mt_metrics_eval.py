@@ -224,7 +224,11 @@ def _by_document(pair: _Pair, chosen: Sequence[str]) -> ScoreTree:
     for scores in _metric_scores(pair, chosen):
         (name,) = (column for column in scores.columns if column not in KEY)
         if name not in given:
-            mean = scores.join(number, on="seg_id").group_by("system", "_doc").agg(pl.col(name).mean())
+            mean = (
+                scores.join(number, on="seg_id")
+                .group_by("system", "_doc", maintain_order=True)
+                .agg(pl.col(name).mean())
+            )
             frames.append(mean.rename({"_doc": "seg_id"}).with_columns(pl.col("seg_id").cast(pl.Int64)))
             averaged.append(name)
     frame = _joined([*people.values(), *frames])

@@ -25,7 +25,7 @@ from scipy.special import stdtr
 
 from metassay.errors import InputError
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
-from metassay.stats.arrays import FloatArray, IntArray, LongArray, counting_order, run_starts
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
 
 _PAIRS_AT_ONCE = 2**20
 TIE_CREDIT = {"strict": 0.0, "half": 0.5}
@@ -133,48 +133,73 @@ def whole(judgements: Judgements) -> Contexts:
 
 def tally(judgements: Judgements, contexts: Contexts, *, ties: str = "strict") -> Tally:
     """Sums per context and cluster of pairs that `sort_pairs` has sorted."""
-    parts = list(tallies(judgements, contexts, ties=ties))
-    if len(parts) == 1:
-        return parts[0]
-    units = np.cumsum([0, *(part.start[-1] for part in parts)])
+    ways = stretches(contexts)
+    parts = tallies(judgements, contexts, ties=ties)
+    if len(ways) == 1:
+        return next(parts)
+    room, metrics = 0, len(judgements.metrics)
+    for _, order in ways:
+        room += len(run_starts(contexts.codes[order], judgements.item[order])) - 1
+    credit, cluster = np.empty((metrics, room)), np.empty(room, np.int32)  # parts beside the whole: twice it
+    size = np.empty((metrics if _gaps(judgements) else 1, room))
+    starts, totals, units = [np.zeros(1, np.int64)], [], 0
+    for part in parts:
+        own = slice(units, units + len(part.cluster))
+        credit[:, own], size[:, own], cluster[own] = part.credit, part.size, part.cluster
+        starts.append(part.start[1:] + units)
+        totals.append(part.totals)
+        units = own.stop
     return Tally(
         contexts.values,
-        np.concatenate([part.credit for part in parts], axis=1),
-        np.concatenate([part.size for part in parts], axis=1),
-        np.concatenate([part.cluster for part in parts]),
-        np.append(0, np.concatenate([part.start[1:] + first for part, first in zip(parts, units)])),
-        np.concatenate([part.totals for part in parts], axis=2),
+        credit[:, :units],
+        size[:, :units],
+        cluster[:units],
+        np.concatenate(starts),
+        np.concatenate(totals, axis=2),
     )
+
+
+def _gaps(judgements: Judgements) -> bool:
+    """Whether some pair was not scored by some metric; else one row of sizes serves every metric."""
+    return int(judgements.outcome.min()) == MISSING
 
 
 def tallies(judgements: Judgements, contexts: Contexts, *, ties: str = "strict") -> Iterator[Tally]:
     """`tally` of some contexts after the other: of large data, the units of all would be more than memory."""
     if ties not in TIE_CREDIT:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
-    order = counting_order(contexts.codes, len(contexts.values))
-    gaps = int(judgements.outcome.min()) == MISSING  # without gaps one row of sizes serves every metric
+    gaps = _gaps(judgements)
     for some, pairs in stretches(contexts):
-        yield _tally(judgements, contexts, order[pairs], some, gaps=gaps, half=TIE_CREDIT[ties])
+        yield _tally(judgements, contexts, pairs, some, gaps=gaps, half=TIE_CREDIT[ties])
 
 
-def stretches(contexts: Contexts) -> list[tuple[slice, slice]]:
+def stretches(contexts: Contexts) -> list[tuple[slice, IntArray | slice]]:
     """Neighbouring contexts of about `_PAIRS_AT_ONCE` pairs together, and their pairs in their order."""
-    ends = np.cumsum(np.bincount(contexts.codes + 1, minlength=len(contexts.values) + 1)[1:])
-    found, first, start = [], 0, 0
+    counts = code_counts(contexts.codes, len(contexts.values))
+    if len(counts) == 1 and counts[0] == len(contexts.codes):
+        return [(slice(0, 1), slice(0, len(contexts.codes)))]
+    order, ends = counting_order(contexts.codes, len(counts)), np.cumsum(counts)
+    found, first, start = list[tuple[slice, IntArray | slice]](), 0, 0
     while first < len(ends):
         enough = int(np.searchsorted(ends, start + _PAIRS_AT_ONCE)) + 1
         stop = min(max(enough, first + 1), len(ends))
-        found.append((slice(first, stop), slice(start, int(ends[stop - 1]))))
+        found.append((slice(first, stop), order[start : int(ends[stop - 1])]))
         first, start = stop, int(ends[stop - 1])
     return found
 
 
 def _tally(
-    judgements: Judgements, contexts: Contexts, order: LongArray, some: slice, *, gaps: bool, half: float
+    judgements: Judgements,
+    contexts: Contexts,
+    order: IntArray | slice,
+    some: slice,
+    *,
+    gaps: bool,
+    half: float,
 ) -> Tally:
-    output, first = judgements.output[order], some.start
-    cells = run_starts(contexts.codes[order], judgements.item[order])
-    context, cluster = contexts.codes[order[cells[:-1]]] - first, judgements.cluster[order[cells[:-1]]]
+    output, first, codes = judgements.output[order], some.start, contexts.codes[order]
+    cells = run_starts(codes, judgements.item[order])
+    context, cluster = codes[cells[:-1]] - first, judgements.cluster[order][cells[:-1]]
     unit, first_cell = _units(context, cluster)
     weights = np.empty(0) if judgements.weights is None else judgements.weights[order]
     metrics, count = len(judgements.metrics), some.stop - first

@@ -24,7 +24,7 @@ from metassay.meta.contexts.h2 import (
 )
 from metassay.meta.contexts.judgements import Contexts, Judgements
 from metassay.meta.contexts.prediction import robust_accuracy
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray, LongArray, code_counts
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves, Proportions, cluster_interval
 from metassay.stats.multiplicity import may_be_best
 
@@ -205,13 +205,13 @@ def standardised(by_method: FloatArray, judgements: Judgements, contexts: int) -
     Methods that a context has no pair of are left out there and the other shares scaled up.
     """
     accuracy = by_method.reshape(len(by_method), contexts, -1)
-    shares = np.bincount(judgements.method, minlength=len(judgements.methods)) / judgements.pairs
+    shares = code_counts(judgements.method, len(judgements.methods)) / judgements.pairs
     known = ~np.isnan(accuracy)
     return ratio((np.where(known, accuracy, 0) * shares).sum(axis=2), (known * shares).sum(axis=2))
 
 
 def _method_mix(crossed: Contexts, contexts: int, methods: int) -> FloatArray:
-    counts = np.bincount(crossed.codes[crossed.codes >= 0], minlength=contexts * methods)
+    counts = code_counts(crossed.codes, contexts * methods)
     table: FloatArray = counts.reshape(contexts, methods).astype(np.float64)
     return ratio(table, table.sum(axis=1, keepdims=True))
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, stretches, tallies, tally
 from metassay.meta.contexts.h1 import cross_methods
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
-from metassay.stats.arrays import FloatArray, LongArray, counting_order, run_starts
+from metassay.stats.arrays import FloatArray, IntArray, run_starts
 from metassay.stats.bootstrap import ClusterBootstrap, few_clusters_stretch, percentiles
 from metassay.stats.multiplicity import holm
 
@@ -247,24 +247,24 @@ def _accuracy_of_combinations(
     judgements: Judgements, contexts: Contexts, ties: str, masks: FloatArray
 ) -> FloatArray:
     """Mean over contexts of the local accuracy on the pairs of each combination, [metrics, combinations]."""
-    order = counting_order(contexts.codes, len(contexts.values))
     local = [
-        _local_combinations(judgements, contexts, ties, masks, order[pairs])
+        _local_combinations(judgements, contexts, ties, masks, pairs)
         for _, pairs in stretches(contexts)
-        if pairs.start < pairs.stop
+        if len(contexts.codes[pairs])
     ]
     return _mean(np.concatenate(local, axis=2), axis=2)
 
 
 def _local_combinations(
-    judgements: Judgements, contexts: Contexts, ties: str, masks: FloatArray, order: LongArray
+    judgements: Judgements, contexts: Contexts, ties: str, masks: FloatArray, order: IntArray | slice
 ) -> FloatArray:
     """Local accuracy of combinations in the contexts of these pairs, [metrics, combinations, contexts]."""
-    cells = run_starts(contexts.codes[order], judgements.item[order])
+    codes = contexts.codes[order]
+    cells = run_starts(codes, judgements.item[order])
     cell = np.repeat(np.arange(len(cells) - 1), np.diff(cells))
     slot = cell * len(judgements.methods) + judgements.method[order]
-    weights = np.ones(len(order)) if judgements.weights is None else judgements.weights[order]
-    starts = run_starts(contexts.codes[order[cells[:-1]]])[:-1]
+    weights = np.ones(len(codes)) if judgements.weights is None else judgements.weights[order]
+    starts = run_starts(codes[cells[:-1]])[:-1]
     size, half = (len(cells) - 1) * len(judgements.methods), TIE_CREDIT[ties]
 
     def by_cell(values: FloatArray) -> FloatArray:

@@ -18,13 +18,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
-from metassay.stats.arrays import FloatArray, IntArray, LongArray, counting_order, run_starts
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
 from metassay.stats.label_permutation import (
     Permuted,
     chi_square,
@@ -171,8 +170,9 @@ def exchange_levels(judgements: Judgements, contexts: Contexts, *, ties: str) ->
     if not inside.any():
         return
     judgements = judgements if inside.all() else judgements.take(inside)
-    used = np.bincount(contexts.codes[inside], minlength=len(contexts.values)) > 0
-    labels = (np.cumsum(used) - 1).astype(np.int32)[contexts.codes[inside]]
+    used = code_counts(contexts.codes, len(contexts.values)) > 0
+    labels = contexts.codes if inside.all() else contexts.codes[inside]
+    labels = labels if used.all() else (np.cumsum(used) - 1).astype(np.int32)[labels]
     everything = np.zeros(judgements.pairs, dtype=np.int32)
     firsts = run_starts(judgements.output)[:-1]  # all pairs of an output have one label
     levels = (
@@ -191,25 +191,43 @@ def exchange_levels(judgements: Judgements, contexts: Contexts, *, ties: str) ->
 
 
 def _linked(labels: IntArray, block: IntArray) -> tuple[int, IntArray]:
-    """How many groups of labels the blocks link, and for each label its group."""
+    """How many groups of labels the blocks link, and for each label its group: that of its lowest label."""
     size = int(labels.max()) + 1
-    key = np.unique(block.astype(np.int64) * size + labels)
-    shape = (size + int(block.max()) + 1,) * 2
-    edges = coo_array((np.ones(len(key), dtype=np.int8), (key % size, size + key // size)), shape=shape)
-    _, component = connected_components(edges, directed=False)
-    used, group = np.unique(component[np.unique(labels)], return_inverse=True)
+    lowest = _lowest_linked(labels, block, size, int(block.max()) + 1)
+    used = code_counts(labels, size) > 0
+    groups, group = np.unique(lowest[used], return_inverse=True)
     of_label = np.full(size, -1, dtype=np.int32)
-    of_label[np.unique(labels)] = group
-    return len(used), of_label
+    of_label[used] = group
+    return len(groups), of_label
+
+
+@njit(cache=True, nogil=True)
+def _lowest_linked(labels: IntArray, block: IntArray, size: int, blocks: int) -> IntArray:
+    """For each label the lowest one that it is linked with: two in one block are, and links of links."""
+    lower = np.arange(size).astype(np.int32)
+    seen = np.full(blocks, -1, dtype=np.int32)
+    for place in range(len(labels)):
+        one, other = labels[place], seen[block[place]]
+        seen[block[place]] = one
+        if other < 0:
+            continue
+        while lower[one] != one:
+            one = lower[one]
+        while lower[other] != other:
+            other = lower[other]
+        lower[max(one, other)] = min(one, other)
+    for label in range(size):  # a lower one is settled before it is looked at
+        lower[label] = lower[lower[label]]
+    return lower
 
 
 def _exchange(
     name: str, judgements: Judgements, labels: IntArray, unit: IntArray, block: IntArray, ties: str
 ) -> Exchange:
     """Counts per unit, units sorted by block; counts are doubled, so that half a tie is a whole number."""
-    order = counting_order(block, int(block.max()) + 1)
-    order = order[counting_order(unit[order], int(unit.max()) + 1)] if block.max() == 0 else order
-    starts = run_starts(unit[order])
+    order = _in_order(unit if block.max() == 0 else block)
+    unit, block, labels = unit[order], block[order], labels[order]
+    starts = run_starts(unit)
     tie = round(2 * TIE_CREDIT[ties])
     right = np.empty((len(starts) - 1, len(judgements.metrics)), dtype=np.int32)
     total = np.empty_like(right)
@@ -219,5 +237,13 @@ def _exchange(
         right[:, m] = np.add.reduceat(credit, starts[:-1], dtype=np.int32)
         total[:, m] = np.add.reduceat(np.int8(2) * (here != MISSING), starts[:-1], dtype=np.int32)
     shared = bool((total == total[:, :1]).all())
-    first = order[starts[:-1]]
-    return Exchange(name, right, total[:, :1] if shared else total, labels[first], run_starts(block[first]))
+    first = starts[:-1]
+    total = total[:, :1].copy() if shared else total
+    return Exchange(name, right, total, labels[first], run_starts(block[first]))
+
+
+def _in_order(keys: IntArray) -> IntArray | slice:
+    """What puts keys in order, equal ones as they are; a slice of all where they are in order."""
+    if (keys[1:] >= keys[:-1]).all():
+        return slice(None)
+    return counting_order(keys, int(keys.max()) + 1)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.stats.arrays import FloatArray, IntArray
+from metassay.stats.arrays import FloatArray, IntArray, code_counts
 
 OutcomeArray = NDArray[np.int8]
 
@@ -90,7 +90,7 @@ class Judgements:
         names = tuple(self.metrics[m] for m in metrics)
         return replace(self, metrics=names, outcome=self.outcome[metrics])
 
-    def take(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> Judgements:
+    def take(self, chosen: NDArray[np.bool_] | IntArray | NDArray[np.int64]) -> Judgements:
         """The same metrics on the chosen pairs, in the order chosen."""
         if chosen.dtype == np.bool_ and chosen.all():
             return self
@@ -127,7 +127,7 @@ class Contexts:
 
     def occupied(self) -> Contexts:
         """The same without the values that no pair has."""
-        used = np.flatnonzero(np.bincount(self.codes[self.codes >= 0], minlength=len(self.values)))
+        used = np.flatnonzero(code_counts(self.codes, len(self.values)))
         if len(used) == len(self.values):
             return self
         if len(used) == 0:
@@ -138,6 +138,8 @@ class Contexts:
 
     def only(self, chosen: NDArray[np.bool_]) -> Contexts:
         """The same, pairs of contexts that were not chosen being in none."""
+        if chosen.all():
+            return self
         inside = np.append(chosen, False)[self.codes]  # the last serves code -1
         return Contexts(self.name, self.values, np.where(inside, self.codes, -1))
 

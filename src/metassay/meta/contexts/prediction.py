@@ -20,6 +20,7 @@ from metassay.stats.random import beside
 
 Metadata = Mapping[str, Sequence[str | float]]
 _EXCHANGES = 499
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,8 @@ def predict_agreement(matrix: FloatArray, metadata: Metadata, seed: int = 0) -> 
     """Fit agreements [contexts, contexts] to `metadata`, one value per context, leaving one context out.
 
     Words are compared as same or different, numbers by their distance in standard deviations. None where
-    no field varies, or fewer than three pairs of contexts per coefficient would remain to learn from.
+    no field or agreement varies, or fewer than three pairs of contexts per coefficient would remain to learn
+    from.
     """
     for name, values in metadata.items():
         if len(values) != len(matrix):
@@ -74,8 +76,10 @@ def predict_agreement(matrix: FloatArray, metadata: Metadata, seed: int = 0) -> 
     left = len(first) - (len(matrix) - 1)  # pairs that remain when a context is left out
     if not features or left < 3 * (1 + len(features)):
         return None
-    design = np.column_stack([np.ones(len(first)), *features.values()])
     target = matrix[first, second]
+    if np.ptp(target) < _ROUNDING:
+        return None
+    design = np.column_stack([np.ones(len(first)), *features.values()])
     fitted = np.linalg.lstsq(design, target)[0]
     errors, baseline = _left_out_errors(design, target, first, second, len(matrix))
     rmse, baseline_rmse = float(np.sqrt((errors**2).mean())), float(np.sqrt((baseline**2).mean()))

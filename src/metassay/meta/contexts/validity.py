@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numba import njit
 from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
@@ -140,24 +142,26 @@ def difficulty(
     that people tell apart by it. Equal shares lie in one part, so parts can be fewer than `BINS`; None where
     there would be one. Intervals as of any accuracy (`study_intervals`).
     """
-    codes = _parts(shares)
-    count = int(codes.max(initial=0)) + 1
+    ordered = np.sort(shares)
+    starts = _parts(ordered)
+    count = len(starts) - 1
     if count < 2:
         return None
+    codes = np.searchsorted(ordered[starts[:-1]], shares, side="right").astype(np.int32) - np.int32(1)
     contexts = Contexts("difficulty", tuple(map(str, range(count))), codes)
     pairs, (contexts,) = sort_pairs(judgements, [contexts])
     with threadpool_limits(1):  # the same bytes on any machine's cores
         bootstrap = ClusterBootstrap(random.named(seed, "bootstrap"), resamples)
         estimates, low, high = study_intervals(pairs, contexts, ties, bootstrap)
-    own = [shares[codes == code] for code in range(count)]
+    own = [ordered[start:stop] for start, stop in pairwise(starts)]
     values = {"accuracy": estimates.accuracy, "low": low, "high": high, "ties": estimates.tally.tie_share()}
     counted = {"items": estimates.tally.items(), "pairs": estimates.pairs}
     found: dict[str, Any] = plain(
         {
             "measure": "edit_share",
-            "median": np.median(shares),
+            "median": _middle(ordered),
             "bins": [
-                {"low": part.min(), "median": np.median(part), "high": part.max(), "pairs": len(part)}
+                {"low": part[0], "median": _middle(part), "high": part[-1], "pairs": len(part)}
                 for part in own
             ],
             "accuracy": [
@@ -173,14 +177,17 @@ def difficulty(
     return found
 
 
-def _parts(shares: FloatArray) -> IntArray:
-    """The part of each pair, from 0; equal shares never straddle two."""
-    count = max(min(BINS, len(shares) // _FEWEST), 1)
-    ordered = np.sort(shares)
+def _middle(ordered: FloatArray) -> float:
+    """The median of numbers in order."""
+    return float((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2)
+
+
+def _parts(ordered: FloatArray) -> list[int]:
+    """Where parts of shares in order begin, and their end; equal shares never straddle two."""
+    count = max(min(BINS, len(ordered) // _FEWEST), 1)
     new = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))[: len(ordered)]
     part = new * count // max(len(ordered), 1)
-    edges = ordered[new[np.append(True, part[1:] != part[:-1])[: len(new)]]]
-    return np.asarray(np.searchsorted(edges, shares, side="right") - 1, dtype=np.int32)
+    return [*new[np.append(True, part[1:] != part[:-1])[: len(new)]].tolist(), len(ordered)]
 
 
 def _quartiles(human: str, shares: FloatArray) -> dict[str, Any]:
@@ -196,7 +203,7 @@ def differences_by_method(frame: pl.DataFrame, dataset: Dataset) -> Mapping[str,
     scored = dataset.outputs.select("item", "output", score=pl.mean_horizontal(dataset.human)).drop_nulls(
         "score"
     )
-    means = scored.group_by("item", "output").agg(pl.col("score").mean())
+    means = scored.group_by("item", "output", maintain_order=True).agg(pl.col("score").mean())
     judged = frame.join(means, on=["item", "output"]).join(
         means.rename({"output": "worse", "score": "worse_score"}), on=["item", "worse"]
     )
@@ -261,19 +268,38 @@ def _stratum_sums(
 
     Every item weighs as in the accuracy: the mean of its pairs.
     """
-    kept = outcome != MISSING
-    outcome, item = outcome[kept], judgements.item[kept]
-    pairs = np.bincount(item, minlength=1)
-    weight = 1 / pairs[item] if len(item) else np.zeros(0)
-    weight = weight if judgements.weights is None else weight * judgements.weights[kept]
-    clusters, cluster = np.unique(judgements.cluster[kept], return_inverse=True)
-    tied = outcome == TIE
-    columns = [(outcome == RIGHT) + credit * tied, 1 - (1 - 2 * credit) * tied, np.ones(len(outcome))]
-    place = stratum[kept].astype(np.int64) * max(len(clusters), 1) + cluster
-    size = count * len(clusters)
-    sums = [np.bincount(place, weight * column, minlength=size) for column in columns]
-    stacked: FloatArray = np.stack(sums).astype(np.float64).reshape(3 * count, len(clusters))
-    return stacked, clusters
+    weights = np.empty(0) if judgements.weights is None else judgements.weights
+    codes = outcome, judgements.item, judgements.cluster, stratum
+    sums, used = _summed_strata(*codes, weights, count, credit)
+    return np.ascontiguousarray(sums[:, used]), np.flatnonzero(used).astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _summed_strata(
+    outcome: OutcomeArray,
+    item: IntArray,
+    cluster: IntArray,
+    stratum: IntArray,
+    weights: FloatArray,
+    count: int,
+    credit: float,
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """The same of all clusters, and which of them have a pair."""
+    pairs, used = np.zeros(item.max() + 1, np.int64), np.zeros(cluster.max() + 1, np.bool_)
+    for k in range(len(outcome)):
+        if outcome[k] != MISSING:
+            pairs[item[k]] += 1
+            used[cluster[k]] = True
+    sums = np.zeros((3 * count, len(used)))
+    for k in range(len(outcome)):
+        if outcome[k] == MISSING:
+            continue
+        weight = 1 / pairs[item[k]] * (weights[k] if len(weights) else 1.0)
+        tied = outcome[k] == TIE
+        sums[stratum[k], cluster[k]] += weight * ((outcome[k] == RIGHT) + credit * tied)
+        sums[count + stratum[k], cluster[k]] += weight * (1 - (1 - 2 * credit) * tied)
+        sums[2 * count + stratum[k], cluster[k]] += weight
+    return sums, used
 
 
 def _rogan_gladen(sums: FloatArray, rate: FloatArray) -> FloatArray:
