@@ -15,13 +15,13 @@ from metassay.perturbations.languages.name_finder import (
     with_articles,
 )
 from metassay.perturbations.languages.names import FEMALE, MALE, Mention
-from metassay.perturbations.languages.russian_names import ENDING, russian_mentions
+from metassay.perturbations.languages.russian_names import ENDING, may_be_mentioned, russian_mentions
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
 from metassay.text.entities import slovnet_entities, spacy_entities
 from metassay.text.resources import map_texts, spacy_model
-from metassay.text.segmentation import CodedWords
+from metassay.text.segmentation import CodedWords, coded_words
 from metassay.text.words import replace_spans
 
 AGREEMENT = 0.8
@@ -279,7 +279,11 @@ def _found(texts: list[str], words: CodedWords | None, language: str) -> list[li
     model = spacy_model(language)
     if not model and language != "ru":
         return find_names(texts, words, language)
-    found = spacy_entities(texts, language) if model else slovnet_entities(texts)
+    if not model:
+        hopeful = may_be_mentioned(texts, words or coded_words(texts, joints="-")).tolist()
+        entities = iter(slovnet_entities([text for text, has in zip(texts, hopeful) if has]))
+        return [russian_mentions(text, next(entities)) if has else [] for text, has in zip(texts, hopeful)]
+    found = spacy_entities(texts, language)
     if language == "ru":
         return [russian_mentions(text, own) for text, own in zip(texts, found)]
     return [with_articles(text, own, language) for text, own in zip(texts, found)]

@@ -10,8 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from metassay.perturbations.languages.names import COMPANIES, Mention, word_after, word_before
 from metassay.text.entities import Entity
+from metassay.text.segmentation import CodedWords
 from metassay.text.thesauri import russian
 from metassay.text.words import WordLists, starts_sentence
 
@@ -20,16 +24,19 @@ _LISTS = WordLists("metassay.perturbations.languages", "ru")
 CASES = ("nomn", "gent", "datv", "accs", "ablt", "loct")
 _SAME_CASE = {"gen2": "gent", "loc2": "loct", "acc2": "accs"}
 _TAGS = {"PER": {"Name", "Surn", "Patr"}, "LOC": {"Geox"}, "ORG": {"Orgn"}}
+_ALL_TAGS = frozenset().union(*_TAGS.values())
 _NAME = re.compile(r"[А-ЯЁ][а-яё'’]+(?:-[А-ЯЁа-яё]+)*|О'[А-ЯЁ][а-яё]+|Д?е[А-ЯЁ][а-яё]+")
 _LONG_PREPOSITIONS = {"во", "со", "ко", "обо"}
 """These stand before some names and not before others."""
 
 _PREPOSITIONS = _LISTS.word_groups("case_prepositions")
+_GOVERNING = frozenset({"в"}).union(*_PREPOSITIONS.values())
 _NO_NAMES = _LISTS.words("not_names")
 _LATIN = re.compile(r"[A-Z][A-Za-z]{2,}(?: [A-Z][a-z]{2,})?")
 
 _GIVEN = _LISTS.word_groups("given_names")
 """Given names that the dictionary lacks, or takes for others."""
+_GIVEN_STEMS = tuple(name[:-1] for names in _GIVEN.values() for name in names)
 
 _MASCULINE = (
     (("ом", "ем", "ым", "им"), "ablt"),
@@ -57,6 +64,41 @@ LETTERS = 4
 
 ENDING = re.compile(r"(?:ого|ому|ым|им|ий|ый|ой|ом|ем|[аяуюеи])$")
 """What the forms of one family name differ in."""
+
+
+def may_be_mentioned(texts: Sequence[str], words: CodedWords) -> NDArray[np.bool_]:
+    """Which texts may hold a name that has a form, whatever a model finds: the others need none.
+
+    Such a name has a word with a capital that the dictionary lacks or may read as a name, that begins as one
+    of our own, or that stands after a preposition. Words with apostrophes are several here, so that a text
+    with one is not judged.
+    """
+    capital, governing = words.asked(_has_capital), words.asked(_governs)
+    telling = capital & words.asked(lambda word: _has_capital(word) and _may_be_named(word))
+    follows = np.roll(governing[words.numbers], 1)
+    follows[words.starts[words.starts < len(follows)]] = False
+    hits = telling[words.numbers] | (follows & capital[words.numbers])
+    return words.texts_where(hits) | np.array(["'" in text or "’" in text for text in texts], np.bool_)
+
+
+def _has_capital(word: str) -> bool:
+    return word != word.lower()
+
+
+def _governs(word: str) -> bool:
+    return word.lower() in _GOVERNING
+
+
+def _may_be_named(word: str) -> bool:
+    """Whether a word with a capital is no common word of the dictionary's alone."""
+    known = russian().dictionary.words.similar_item_values(word.lower(), russian().char_substitutes)
+    return not known or word.startswith(_GIVEN_STEMS) or any(_names(*place) for own in known for place in own)
+
+
+@functools.cache
+def _names(paradigm: int, index: int) -> bool:
+    """Whether the forms at a place of the dictionary's are those of a name."""
+    return not _ALL_TAGS.isdisjoint(russian().dictionary.build_tag_info(paradigm, index).grammemes)
 
 
 def russian_mentions(text: str, found: Sequence[Entity]) -> list[Mention]:
