@@ -14,6 +14,8 @@ from metassay.perturbations.entity import EntitySubstitution, fits, levels, ment
 from metassay.perturbations.languages.name_finder import _listed, _names, coded, find_names, listed_names
 from metassay.perturbations.languages.russian_names import may_be_mentioned, russian_mentions
 from metassay.stats.random import Stream
+from metassay.text import entities
+from metassay.text.entities import slovnet_entities
 from metassay.text.segmentation import coded_words
 
 Names = Callable[[list[str], str], dict[str, set[str]]]
@@ -229,8 +231,9 @@ def test_texts_that_are_not_searched_hold_no_name(
     texts = [*ODD, *outputs.gather_every(10).to_list()]
     words = coded(texts)
     assert words is not None
-    assert find_names(texts, words, language) == [list(_names(text, language)) for text in texts]
-    assert listed_names(texts, words, language) == [_listed(text, language) for text in texts]
+    found, listed = (list(map(list, search(texts, words, language))) for search in (find_names, listed_names))
+    assert found == [list(_names(text, language)) for text in texts]
+    assert listed == [_listed(text, language) for text in texts]
 
 
 def test_texts_that_no_model_reads_hold_no_name_with_a_form(
@@ -254,6 +257,24 @@ def test_texts_that_no_model_reads_hold_no_name_with_a_form(
         assert not any(
             russian_mentions(text, [(*span, kind)]) for span in spans for kind in ("PER", "LOC", "ORG")
         )
+
+
+def test_names_that_go_far_from_capitals_have_no_form(
+    real_data: Callable[[str], Path], needs: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But one that holds another, which is found instead of it."""
+    needs("entity", "ru")
+    texts = pl.read_parquet(real_data("wmt22/wmt22_en-ru.parquet"))["hyp"].unique().sort().to_list()
+    hopeful = may_be_mentioned(texts, coded_words(texts, joints="-")).tolist()
+    texts = [text for text, has in zip(texts, hopeful) if has]
+    near = [russian_mentions(text, own) for text, own in zip(texts, slovnet_entities(texts))]
+    monkeypatch.setattr(entities, "REACH", 1 << 31)
+    found = slovnet_entities(texts)
+    everywhere = [russian_mentions(text, own) for text, own in zip(texts, found)]
+    differing = [i for i, own in enumerate(near) if own != everywhere[i]]
+    assert [texts[i][: found[i][0][1]] for i in differing] == [
+        "Агентство США по сотрудничеству в области безопасности и обороны"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,8 @@ def coded_runs(texts: Sequence[str], belongs: Callable[[str], bool]) -> CodedWor
     for code in np.flatnonzero(inside).tolist():
         inside[code] = belongs(chr(code))
     starts, numbers, places, spans = _numbered(codes, row_starts(texts), inside)
-    return CodedWords([together[start:end] for start, end in spans.tolist()], starts, numbers, places)
+    vocabulary = [together[start:end] for start, end in zip(*spans.T.tolist())]
+    return CodedWords(vocabulary, starts, numbers, places)
 
 
 @njit(cache=True, nogil=True)
