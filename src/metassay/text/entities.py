@@ -167,9 +167,7 @@ class _Slovnet:
         return found
 
     def _weights(self, words: LongArray, rows: LongArray, far: LongArray) -> tuple[SingleArray, LongArray]:
-        """The weights of the tags of each distinct window of seven words, and the window of each word that is
-        near enough to a capital, else −1.
-        """
+        """The weights of the tags of each distinct window, and each word's; −1: far from capitals."""
         reach = REACH + len(self._layers)
         used, number = distinct(words)
         vectors = self._embedded(*self._words.pairs(used))
@@ -233,8 +231,9 @@ def _distances(wanted: NDArray[np.bool_], rows: LongArray) -> LongArray:
 
 @njit(cache=True, nogil=True)
 def _windows(numbers: LongArray, rows: LongArray, wanted: NDArray[np.bool_]) -> tuple[LongArray, LongArray]:
-    """The number of the window of three around each place that is wanted (else −1), and the three of each; −1
-    beyond an end.
+    """The number of the window around each place, −1 where none is wanted, and the three of each window.
+
+    Beyond an end is −1, too.
     """
     keys, known = np.zeros(1 << 14, np.uint64), np.zeros(1 << 14, np.int64)
     found, windows, distinct = np.full(len(numbers), -1), np.empty((len(numbers), 3), np.int64), 0

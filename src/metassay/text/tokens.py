@@ -1,4 +1,7 @@
-"""Words of a text and their stems: tokens as in the Penn Treebank, and Porter's stemmer (1980) as in NLTK."""
+"""Words of a text and their stems: tokens as in the Penn Treebank, and Porter's stemmer (1980) as in NLTK.
+
+Words of Russian as razdel cuts them.
+"""
 
 from __future__ import annotations
 
