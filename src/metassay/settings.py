@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -66,6 +67,22 @@ def check_number(name: str, value: Any, least: float, most: float) -> None:
         raise InputError(f"{name} is {value}; at least {least:g} is needed.")
     if value > most:
         raise InputError(f"{name} is {value}; at most {most:,.0f} makes sense.")
+
+
+_BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def bytes_of(text: str) -> int:
+    """A size such as `4GB` in bytes.
+
+    >>> bytes_of("4GB"), bytes_of("1.5 GiB")
+    (4000000000, 1610612736)
+    """
+    found = re.fullmatch(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*([MGT]i?B)\s*", text, re.IGNORECASE)
+    size = 0 if found is None else int(float(found[1]) * _BYTES[found[2].upper()])
+    if size < _BYTES["MB"]:
+        raise InputError(f"memory is {text!r}, which is no size.", remedy="Write it as 4GB or 500MB.")
+    return size
 
 
 def check_common(*, seed: Any = None, workers: Any = None) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -323,12 +325,36 @@ def test_a_large_table_is_mapped_and_reads_the_same(tmp_path: Path, monkeypatch:
         tmp_path / "table.parquet", row_group_size=100
     )
     held = read(tmp_path / "table.parquet")
-    for module in ("tables", "files"):
-        monkeypatch.setattr(f"metassay.data.readers.{module}.LARGE", 200)
-    monkeypatch.setattr("metassay.data.reading.LARGE", 200)
+    monkeypatch.setattr(files, "_AIM", [2_000_000])
     mapped = read(tmp_path / "table.parquet")
     assert not list((tmp_path / "aside").iterdir())
     assert len(files._MAPS) > 0
     files.forget()
     assert_frame_equal(mapped.outputs, held.outputs)
     assert mapped.content_hash == held.content_hash
+
+
+def test_what_was_looked_at_in_mapped_tables_leaves_memory(tmp_path: Path, monkeypatch) -> None:
+    """As soon as it is more than its share, and nobody has to ask for it."""
+    monkeypatch.setattr(files, "_AIM", [2**27])
+    table = pl.DataFrame({"text": [f"{n:>100}" for n in range(600_000)]})
+    table.write_ipc(tmp_path / "table", record_batch_size=table.height)
+    mapped = files.mapped(tmp_path / "table")
+    start, most = files._of_files(), 0
+    for part in mapped.iter_slices(20_000):
+        assert int(part["text"].str.strip_chars().cast(pl.Int64).min() or 0) % 20_000 == 0
+        time.sleep(0.03)
+        most = max(most, files._of_files() - start)
+    assert most < 40_000_000, "of 60 MB"
+    assert_frame_equal(mapped, table)
+
+
+def test_a_large_parquet_file_is_read_part_by_part(tmp_path: Path, monkeypatch) -> None:
+    shutil.copy(sample_path("mt"), tmp_path / "table.parquet")
+    whole = read(tmp_path / "table.parquet")
+    monkeypatch.setattr("metassay.data.readers.tables._WHOLE", 0)
+    monkeypatch.setattr("metassay.data.readers.tables.read_bytes", None)
+    assert_frame_equal(read(tmp_path / "table.parquet").outputs, whole.outputs)
+    (tmp_path / "broken.parquet").write_bytes(Path(tmp_path / "table.parquet").read_bytes()[:5000])
+    with pytest.raises(InputError, match="this is not a Parquet file"):
+        read(tmp_path / "broken.parquet")

@@ -79,3 +79,25 @@ def test_without_a_folder_nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert found.to_json() == whole.to_json()
     assert found.examples() == whole.examples()
     assert_frame_equal(found.pairs.frame, whole.pairs.frame)
+
+
+def test_a_shard_without_a_pair_is_scored_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its outputs, which no method can make worse, have scores by people and by metrics."""
+    rows = [
+        {"seg_id": f"{n:03}", "system": name, "hyp": text, "ref": reference, "mqm": score}
+        for n in range(60)
+        for reference in ("word" if n < 30 else f"{n} small birds sat on a wall and sang",)
+        for name, score, text in (
+            ("a", 1.0, reference),
+            ("b", -float(n % 3), "x" if n < 30 else f"{reference} {n}"),
+            ("c", -float(n % 2), "xy" if n < 30 else f"some {n} small birds on the wall and sing"),
+        )
+    ]
+    settings = FEW | {"metrics": "chrf,wer", "perturbations": "removal", "minimum_items": 5}
+    whole = assay(read(rows, task="mt", language="en"), **settings)
+    monkeypatch.setattr(shards, "SHARD", 20)
+    found = assay(read(rows, task="mt", language="en"), **settings)
+    assert found.judged.aside is not None
+    assert found.judged.aside.every[0].is_empty()
+    assert found.to_json() == whole.to_json()
+    assert whole.to_dict()["people"]["pairs"] > 30

@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metassay.errors import InputError
-from metassay.settings import CALLED, DATA, Option, ReadSettings, check_common, check_number, options_of
+from metassay.settings import (
+    CALLED,
+    DATA,
+    Option,
+    ReadSettings,
+    bytes_of,
+    check_common,
+    check_number,
+    options_of,
+)
 
 if TYPE_CHECKING:
     from metassay.data.dataset import Dataset
@@ -114,10 +123,19 @@ class OutputOptions:
     workers: Annotated[int | None, _option("--workers", text="Threads; default all cores.", panel=OUTPUT)] = (
         None
     )
+    memory: Annotated[
+        str | None,
+        _option("--memory", text="Memory to aim at; default 4GB.", panel=OUTPUT, metavar="SIZE"),
+    ] = None
     quiet: Annotated[bool, _option("--quiet", "-q", text="No progress.", panel=OUTPUT)] = False
 
     def __post_init__(self) -> None:
         check_common(seed=self.seed, workers=self.workers)
+        if self.memory is not None:
+            size = bytes_of(self.memory)
+            from metassay.data.readers.files import aim_at
+
+            aim_at(size)
 
 
 @dataclass(frozen=True)

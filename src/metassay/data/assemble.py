@@ -130,8 +130,8 @@ def _canonical(
     for name in _metadata(frame, replace(roles, human=human)):
         made.setdefault(name, frame[name])
     forget()
-    made[FILE] = pl.Series([file]).new_from_index(0, frame.height)
-    made[ROW] = pl.int_range(1, frame.height + 1, eager=True)
+    made[FILE] = pl.Series([file], dtype=pl.Categorical).new_from_index(0, frame.height)
+    made[ROW] = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True)
     return pl.DataFrame([series.alias(name) for name, series in made.items()]), human
 
 
@@ -211,24 +211,22 @@ def _stack(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def _without_gaps(frame: pl.DataFrame, *, paired: bool) -> tuple[pl.DataFrame, dict[str, int]]:
     """The rows that have an output and a reference, and of pairs both sides; the others counted."""
     left_out: dict[str, int] = {}
-    kept = frame.filter(pl.col("output").is_not_null())
-    if kept.height < frame.height:
-        left_out["no output"] = frame.height - kept.height
+    needed = {"no output": pl.col("output").is_not_null()}
     if paired:
-        sides = kept.filter(pl.col("worse").is_not_null())
-        left_out |= {"no worse text": kept.height - sides.height} if sides.height < kept.height else {}
-        kept = sides
-    if "references" not in kept.columns:
-        return kept, left_out
-    rated = kept.filter(pl.col("references").list.len().fill_null(0) > 0)
-    if rated.height < kept.height:
-        left_out["no reference"] = kept.height - rated.height
-    return rated, left_out
+        needed["no worse text"] = pl.col("worse").is_not_null()
+    if "references" in frame.columns:
+        needed["no reference"] = pl.col("references").list.len().fill_null(0) > 0
+    for reason, filled in needed.items():
+        there = frame.select(filled).to_series()
+        if not there.all():
+            left_out[reason] = int((~there).sum())
+            frame = frame.filter(there)
+    return frame, left_out
 
 
 def _without_repeats(frame: pl.DataFrame, *, paired: bool) -> tuple[pl.DataFrame, list[str]]:
     """Rows that say the same to the letter are one; two that differ on one item and system are an error."""
-    if not paired and frame.select(pl.struct("item", "system").hash().n_unique()).item() == frame.height:
+    if not paired and _distinct(frame.select(pl.struct("item", "system"))) == frame.height:
         return frame, []  # keys of different hashes differ
     kept = frame.unique(
         [name for name in frame.columns if name not in {FILE, ROW}], keep="first", maintain_order=True
@@ -239,6 +237,12 @@ def _without_repeats(frame: pl.DataFrame, *, paired: bool) -> tuple[pl.DataFrame
     rows = "1 row repeats" if repeats == 1 else f"{repeats} rows repeat"
     notes = [f"{rows} another to the letter; each is kept once."] if repeats else []
     return kept, notes
+
+
+def _distinct(keys: pl.DataFrame) -> int:
+    """How many different values a column has, by their hashes: a set of them would take more memory."""
+    hashes = keys.to_series().hash().sort()
+    return int((hashes[1:] != hashes[:-1]).sum()) + 1
 
 
 def _refuse_duplicates(frame: pl.DataFrame) -> None:
@@ -268,7 +272,10 @@ def _check_references(frame: pl.DataFrame, rule: str) -> list[str]:
         return ["There are no references: only metrics that do without can be used."]
     single = bool((frame["references"].list.len() == 1).all())
     references = pl.col("references").list
-    joined = frame.select("item", FILE, ROW, key=references.first() if single else references.join("\x1f"))
+    key = (references.first() if single else references.join("\x1f")).alias("key")
+    if _distinct(frame.select("item")) == _distinct(frame.select(pl.struct("item", key))):
+        return []
+    joined = frame.select("item", FILE, ROW, key)
     varying = joined.group_by("item").agg(pl.col("key").n_unique().alias("n")).filter(pl.col("n") > 1)
     if varying.is_empty():
         return []

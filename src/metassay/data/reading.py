@@ -12,7 +12,7 @@ import polars as pl
 from metassay.data.assemble import assemble, join_columns
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
-from metassay.data.readers.files import LARGE, forget, on_disk
+from metassay.data.readers.files import forget, is_large, on_disk
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
 from metassay.data.readers.transcripts import read_parallel, read_transcripts
 from metassay.data.readers.trec import read_judgements
@@ -68,7 +68,7 @@ def read(source: Source, asked: ReadSettings, *, pairs: bool = False) -> Dataset
     files = _named_files(source, asked.join, asked.qrels)
     dataset = replace(dataset, guess=guess, files=files).with_notes(*dict.fromkeys(notes))
     dataset = _select(dataset, asked.where, asked.systems, asked.exclude_systems)
-    if len(dataset) < LARGE:
+    if not is_large(len(dataset)):
         return dataset
     found = replace(dataset, outputs=on_disk([dataset.outputs]))
     forget()
@@ -159,6 +159,8 @@ def _select(
         wanted[column] = [values] if isinstance(values, str) else list(values)
     if systems:
         wanted["system"] = [*wanted.get("system", []), *systems]
+    if not wanted and not excluded:
+        return dataset
     keep = pl.Series([True] * len(dataset))
     for column, accepted in wanted.items():
         keep &= dataset.outputs[column].cast(pl.String).is_in(accepted).fill_null(value=False)

@@ -70,14 +70,22 @@ class Aside:
     """What was put away of pairs that were judged shard by shard."""
 
     widest: Widest
-    edits: Edits
-    """Of the sampled pairs."""
     differences: Mapping[str, list[float]]
     """By method, `differences_by_method`."""
     files: Mapping[str, list[Path]]
     """By name, the tables of the shards; they last until the run is finished."""
     every: Sequence[pl.DataFrame]
     """The pairs of the shards, mapped: they can be read as long as anyone holds them."""
+    edited: Sequence[pl.DataFrame]
+    """Distance and share of the sampled ones, likewise."""
+
+    @property
+    def edits(self) -> Edits:
+        """Of the sampled pairs."""
+        distance, share = (
+            np.concatenate([part[name] for part in self.edited]) for name in self.edited[0].columns
+        )
+        return distance, share
 
     def told(self, judgements: Judgements) -> Told:
         """What `perturbation_validity` must know of the sampled pairs."""

@@ -197,7 +197,7 @@ def check(
         "schema_version": SCHEMA_VERSION,
         "task": data.task,
         "task_guess": data.guess,
-        "items": len(data.items),
+        "items": data.outputs["item"].n_unique(),
         "outputs": len(data),
         "systems": [{"system": name, "outputs": counts[name]} for name in data.systems],
         "languages": dict(sorted(languages.items())),

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.readers.files import checked_path, refuse_overwriting
+from metassay.data.readers.files import checked_path, is_large, refuse_overwriting
 from metassay.errors import Counted, InputError, Place, UnknownName
 from metassay.metrics.given import GivenScores
 from metassay.metrics.registry import labels_in
@@ -131,9 +131,9 @@ def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> 
     beside = [*also_deciding(result.dataset, result.plan), run.data]
     content, examples = result.to_dict(), result.examples()
     manifest = result.manifest()
-    tables = _tables(result)
+    tables, outputs = _tables(result), result.dataset.outputs
     files: dict[str, Any] = {
-        OUTPUTS: result.dataset.outputs,
+        OUTPUTS: outputs.lazy() if is_large(outputs.height) else outputs,
         PAIRS: tables[PAIRS],
         EXPLORER: tables[EXPLORER],
         "resources.json": dict(result.pairs.resources),

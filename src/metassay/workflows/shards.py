@@ -45,7 +45,7 @@ LONGEST, DOCUMENTS = 400, 12
 """Longer texts are no pleasure to compare by eye, nor longer lists."""
 LOOKED_AT = 2000
 """So many pairs tell how many labels are doubtful."""
-_EVERY = "every"
+_EVERY, _EDITS = "every", "edits"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Shards:
     ) -> None:
         self.data, self.metrics, self.assayed, self.contexts = data, metrics, assayed, contexts
         self.unit, self.weights, self.how, self.also = unit, weights, how, also
-        self.files: dict[str, list[Path]] = {name: [] for name in (PAIRS, _EVERY, EXPLORER, JUDGED)}
+        self.files: dict[str, list[Path]] = {name: [] for name in (PAIRS, _EVERY, EXPLORER, JUDGED, _EDITS)}
         self.kept: dict[str, list[NDArray[Any]]] = {}
         """What stays in memory of the pairs of each shard."""
         self.counts: list[tuple[Mapping[str, PerturbationCount], Mapping[str, PerturbationCount]]] = []
@@ -104,25 +104,27 @@ class Shards:
         outputs = np.full((len(self.metrics), len(self.data) if self.also is not None else 0), np.nan)
         seconds = dict.fromkeys((metric.spec for metric in self.metrics), 0.0)
         parts, numbers = 0, list[int]()
-        last: JudgedPairs | None = None
+        known: Pairs | None = None
         for cut, pairs in made:
             self.how.tell("scoring", cut.start, len(self.data))
             sample = pairs.sample(per_output)
+            known = replace(pairs, frame=pairs.frame.clear(), priorities=np.empty(0, np.uint64), rows=None)
             try:
-                last = self._judged(cut, pairs, sample, parts)
+                own = self._judged(cut, pairs, sample, parts)
             except PartsDone as done:
                 parts, numbers = done.count, [*numbers, *done.numbers]
                 continue
-            parts += last.parts
-            seconds = {name: spent + last.seconds[name] for name, spent in seconds.items()}
-            outputs[:, cut if outputs.size else slice(0)] = last.outputs[:, : None if outputs.size else 0]
-            self._put_away(cut, sample, last)
+            parts += own.parts
+            seconds = {name: spent + own.seconds[name] for name, spent in seconds.items()}
+            outputs[:, cut if outputs.size else slice(0)] = own.outputs[:, : None if outputs.size else 0]
+            self._put_away(cut, sample, own)
+            del pairs, sample, own  # before the next are made
             forget()
-        if last is None or self.widest is None:
+        if known is None or self.widest is None:
             raise PartsDone(numbers, parts)
         self.how.tell("scoring", len(self.data), len(self.data))
-        last = replace(last, seconds=seconds, outputs=outputs, parts=parts)
-        return self._found(last, pairs, self.widest)
+        sampled, judged = self._found(known, self.widest)
+        return sampled, replace(judged, seconds=seconds, outputs=outputs, parts=parts)
 
     def _judged(self, cut: slice, pairs: Pairs, sample: Pairs, first: int) -> JudgedPairs:
         also = self.also
@@ -153,7 +155,8 @@ class Shards:
             self._write(PAIRS, sample.frame)
         self._write(EXPLORER, explorer_frame(part, *about, names, cut.start))
         self._write(JUDGED, judgements_frame(judged))
-        distance, share = edits_of(sample.frame["output"], sample.frame["worse"])
+        edits = edits_of(sample.frame["output"], sample.frame["worse"])
+        self._write(_EDITS, pl.DataFrame(dict(zip(("distance", "share"), edits))))
         for spec, own in differences_by_method(sample.frame, part).items():
             self.differences.setdefault(spec, []).extend(own)
         place = np.array([names["perturbation"].index(name) for name in judged.judgements.methods], np.int8)
@@ -164,8 +167,6 @@ class Shards:
             "method": method,
             "sampled": judged.sampled,
             "outcome": said.outcome,
-            "distance": distance.astype(np.int32),
-            "share": share,
         }
         for column, array in stays.items():
             self.kept.setdefault(column, []).append(array)
@@ -178,9 +179,9 @@ class Shards:
         file = self.how.scratch.put(f"{Path(name).stem}-{len(self.files[name]):05d}", frame)
         self.files[name].append(file)
 
-    def _found(self, last: JudgedPairs, pairs: Pairs, widest: Widest) -> tuple[Pairs, JudgedPairs]:
-        """All shards together: sampled pairs, and all of them judged."""
-        names = sorted(last.pairs.counts)
+    def _found(self, known: Pairs, widest: Widest) -> tuple[Pairs, JudgedPairs]:
+        """All shards together: sampled pairs, and all of them judged; `known` is what no pair tells."""
+        names = sorted(known.counts)
         code = self._all("method")
         used = np.unique(code)
         place = np.zeros(len(names), np.int32)
@@ -188,7 +189,7 @@ class Shards:
         rows, sampled = self._all("row"), self._all("sampled")
         item = self.unit.items[rows]
         judgements = Judgements(
-            metrics=last.judgements.metrics,
+            metrics=tuple(metric.spec for metric in self.metrics),
             methods=tuple(names[k] for k in used),
             outcome=self._all("outcome"),
             item=item,
@@ -197,20 +198,19 @@ class Shards:
             method=place[code],
             weights=None if self.weights is None else self.weights[rows],
         )
-        edits = self._all("distance"), self._all("share")
         every, few = (_added(counts) for counts in zip(*self.counts))
-        known = replace(pairs, priorities=np.empty(0, np.uint64))
-        mapped_pairs = [mapped(file) for file in self.files[_EVERY]]
-        aside = Aside(widest, edits, self.differences, self.files, mapped_pairs)
-        judged = replace(
-            last,
+        mapped_pairs, edited = ([mapped(file) for file in self.files[name]] for name in (_EVERY, _EDITS))
+        aside = Aside(widest, self.differences, self.files, mapped_pairs, edited)
+        judged = JudgedPairs(
             pairs=replace(known, frame=pl.concat(mapped_pairs, rechunk=False), counts=every),
             rows=rows,
             sampled=sampled,
             better=np.empty((len(self.metrics), 0)),
             worse=np.empty((len(self.metrics), 0)),
             judgements=judgements,
+            seconds={},
             unit=self.unit,
+            notes=self.unit.notes,
             of_metrics=tuple(note for metric in self.metrics for note in metric.notes()),
             aside=aside,
         )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from metassay.errors import InputError
+from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, WRONG, Contexts, Judgements, judge
 
 
@@ -73,7 +74,7 @@ def test_no_pairs_is_an_error():
     empty = np.array([], dtype=np.int32)
     columns = dict.fromkeys(("item", "output", "cluster", "method"), empty)
     with pytest.raises(InputError, match="no pairs"):
-        build(outcome=np.zeros((2, 0)), **columns)
+        assay_pairs(build(outcome=np.zeros((2, 0)), **columns), [])
 
 
 def test_context_codes_need_names():

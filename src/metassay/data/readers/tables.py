@@ -16,7 +16,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metassay.data.readers.files import LARGE, checked_text, ending, on_disk, opening, read_bytes
+from metassay.data.readers.files import (
+    checked_text,
+    ending,
+    is_large,
+    on_disk,
+    opening,
+    plain_size,
+    read_bytes,
+)
 from metassay.data.readers.jsonlines import parse_json_array, parse_json_lines
 from metassay.errors import InputError, MissingBackend, Place
 
@@ -34,6 +42,8 @@ PARQUET = (".parquet", ".pq")
 EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls")
 ENDINGS = (*DELIMITERS, *JSON_LINES, *PARQUET, *EXCEL)
 PARQUET_MAGIC = b"PAR1"
+_WHOLE = 2**26
+"""Larger Parquet files are read part by part."""
 _EXACT = 2.0**53  # above it a float is no exact whole number
 _REFUSALS = (OSError, ValueError, TypeError, KeyError, NotImplementedError, OverflowError, MemoryError)
 """What Arrow's Python side raises beside its own errors."""
@@ -45,6 +55,8 @@ def read_table(path: str, *, quoting: str = "minimal", notes: list[str] | None =
     The format follows from the name; for standard input and other names, from the first bytes. What was
     read otherwise than it is written is added to `notes`.
     """
+    if ending(path) in PARQUET and (size := plain_size(path)) is not None and size > _WHOLE:
+        return parse_parquet(pa.OSFile(path), file=path)
     return parse_table(read_bytes(path), path, quoting=quoting, notes=notes)
 
 
@@ -95,15 +107,16 @@ def _separated(text: str, usual: str | None) -> tuple[str, str]:
     return (found if header.count(found) else usual or ","), text
 
 
-def parse_parquet(content: bytes, *, file: str) -> pl.DataFrame:
+def parse_parquet(content: bytes | pa.NativeFile, *, file: str) -> pl.DataFrame:
     """The table in a Parquet file.
 
     Arrow's own reader takes it: one that is broken makes others panic, or ask for more memory than there is.
     """
     try:
-        source = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
+        opened = pa.BufferReader(content) if isinstance(content, bytes) else content
+        source = pq.ParquetFile(opened, pre_buffer=False)
         parts = _row_groups(source)
-        frame = pl.concat(parts, rechunk=True) if source.metadata.num_rows < LARGE else on_disk(parts)
+        frame = on_disk(parts) if is_large(source.metadata.num_rows) else pl.concat(parts, rechunk=True)
     except (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, *_REFUSALS) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"this is not a Parquet file ({reason}).", place=Place(file=file)) from None

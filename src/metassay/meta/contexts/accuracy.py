@@ -27,7 +27,7 @@ from metassay.errors import InputError
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, counting_order, run_starts
 
-_PAIRS_AT_ONCE = 2**22
+_PAIRS_AT_ONCE = 2**20
 TIE_CREDIT = {"strict": 0.0, "half": 0.5}
 _CREDIT, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)
 
@@ -206,6 +206,8 @@ def ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
 def _units(context: IntArray, cluster: IntArray) -> tuple[LongArray, LongArray]:
     """For each (context, item) cell its (context, cluster) unit, and for each unit its first cell."""
     key = context.astype(np.int64) * (int(cluster.max(initial=0)) + 1) + cluster
+    if (key[1:] > key[:-1]).all():  # every item is a cluster of its own
+        return (own := np.arange(len(key), dtype=np.int64)), own
     _, first, unit = np.unique(key, return_index=True, return_inverse=True)
     return unit.astype(np.int64), first.astype(np.int64)
 

@@ -276,6 +276,8 @@ def _check(
 ) -> None:
     if agreement not in STATISTICS:
         raise UnknownName("rank agreement", agreement, STATISTICS)
+    if judgements.pairs == 0:
+        raise InputError("there are no pairs to judge.", remedy="No perturbation applied to any output.")
     if not set(judgements.metrics) - set(sentinels):
         raise InputError("there is no metric to assay.")
     for each in contexts:

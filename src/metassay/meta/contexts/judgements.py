@@ -70,7 +70,7 @@ class Judgements:
 
     def _check_values(self) -> None:
         if self.pairs == 0:
-            raise InputError("there are no pairs to judge.", remedy="No perturbation applied to any output.")
+            return
         if self.outcome.size and (self.outcome.min() < MISSING or self.outcome.max() > RIGHT):
             raise InputError("an outcome is none of right, tie, wrong and missing.")
         if min(self.item.min(), self.output.min(), self.cluster.min(), self.method.min()) < 0:
