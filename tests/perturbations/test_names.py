@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,11 @@ import pytest
 from metassay.perturbations.base import View
 from metassay.perturbations.entity import EntitySubstitution, fits, levels, mentions, take_census
 from metassay.perturbations.languages.name_finder import _listed, _names, coded, find_names, listed_names
+from metassay.perturbations.languages.russian_names import may_be_mentioned, russian_mentions
 from metassay.stats.random import Stream
+from metassay.text import entities
+from metassay.text.entities import slovnet_entities
+from metassay.text.segmentation import coded_words
 
 Names = Callable[[list[str], str], dict[str, set[str]]]
 
@@ -226,5 +231,68 @@ def test_texts_that_are_not_searched_hold_no_name(
     texts = [*ODD, *outputs.gather_every(10).to_list()]
     words = coded(texts)
     assert words is not None
-    assert find_names(texts, words, language) == [list(_names(text, language)) for text in texts]
-    assert listed_names(texts, words, language) == [_listed(text, language) for text in texts]
+    found, listed = (list(map(list, search(texts, words, language))) for search in (find_names, listed_names))
+    assert found == [list(_names(text, language)) for text in texts]
+    assert listed == [_listed(text, language) for text in texts]
+
+
+def test_texts_that_no_model_reads_hold_no_name_with_a_form(
+    real_data: Callable[[str], Path], needs: Callable[[str, str], None]
+) -> None:
+    """Whatever words of such a text a model might take for a name, of whatever kind."""
+    needs("entity", "ru")
+    outputs = pl.read_parquet(real_data("wmt22/wmt22_en-ru.parquet"))["hyp"].unique().sort()
+    texts = outputs.gather_every(5).to_list()
+    hopeful = may_be_mentioned(texts, coded_words(texts, joints="-")).tolist()
+    unread = [text for text, has in zip(texts, hopeful) if not has]
+    assert len(unread) > len(texts) / 2
+    for text in unread:
+        words = [word.span() for word in re.finditer(r"[\w'’-]+", text)]
+        spans = [
+            (a, b)
+            for i, (a, _) in enumerate(words)
+            for _, b in words[i : i + 3]
+            if text[a:b] != text[a:b].lower()
+        ]
+        assert not any(
+            russian_mentions(text, [(*span, kind)]) for span in spans for kind in ("PER", "LOC", "ORG")
+        )
+
+
+def test_names_that_go_far_from_capitals_have_no_form(
+    real_data: Callable[[str], Path], needs: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But one that holds another, which is found instead of it."""
+    needs("entity", "ru")
+    texts = pl.read_parquet(real_data("wmt22/wmt22_en-ru.parquet"))["hyp"].unique().sort().to_list()
+    hopeful = may_be_mentioned(texts, coded_words(texts, joints="-")).tolist()
+    texts = [text for text, has in zip(texts, hopeful) if has]
+    near = [russian_mentions(text, own) for text, own in zip(texts, slovnet_entities(texts))]
+    monkeypatch.setattr(entities, "REACH", 1 << 31)
+    found = slovnet_entities(texts)
+    everywhere = [russian_mentions(text, own) for text, own in zip(texts, found)]
+    differing = [i for i, own in enumerate(near) if own != everywhere[i]]
+    assert [texts[i][: found[i][0][1]] for i in differing] == [
+        "Агентство США по сотрудничеству в области безопасности и обороны"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ("Она живёт в Польше.", True),
+        ("Всадник пытается оставить заказ.", False),
+        ("Блурбов ушёл.", True),
+        ("Потом он купил iPad.", True),
+        ("Меган ушла.", True),
+        ("Он был в Интернете и возле Нового дома.", True),
+        ("Говорят о Новом доме. Интернет молчит.", False),
+        ("Сказал О'Хара.", True),
+    ],
+)
+def test_a_model_reads_texts_with_a_word_that_may_be_named(
+    text: str, is_read: bool, needs: Callable[[str, str], None]
+) -> None:
+    needs("entity", "ru")
+    texts = ["Он сидел в", text, ""]
+    assert may_be_mentioned(texts, coded_words(texts, joints="-")).tolist() == [False, is_read, False]

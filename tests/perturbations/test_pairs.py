@@ -1,6 +1,7 @@
 """Making pairs: the same whatever the order, the systems and the other methods; counted and noted."""
 
 import random
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -201,7 +202,7 @@ def test_names_come_from_the_whole_data_set_on_any_number_of_workers(monkeypatch
     ]
     data = dataset(texts, systems=2)
     one = make_pairs(data, perturbations=["entity"], workers=1)
-    monkeypatch.setattr(entity, "_FOUND", {})
+    monkeypatch.setattr(entity, "_FOUND", defaultdict(dict))
     two = make_pairs(data, perturbations=["entity"], workers=2)
     if "apt" in str(one.notes) or "pip" in str(one.notes):
         pytest.skip(one.notes[0])

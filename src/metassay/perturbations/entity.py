@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypedDict
@@ -15,13 +15,13 @@ from metassay.perturbations.languages.name_finder import (
     with_articles,
 )
 from metassay.perturbations.languages.names import FEMALE, MALE, Mention
-from metassay.perturbations.languages.russian_names import ENDING, russian_mentions
+from metassay.perturbations.languages.russian_names import ENDING, may_be_mentioned, russian_mentions
 from metassay.perturbations.words import WordEdit
 from metassay.stats.random import Stream
 from metassay.text import resources
-from metassay.text.entities import slovnet_entities, spacy_entities
-from metassay.text.resources import map_texts, spacy_model
-from metassay.text.segmentation import CodedWords
+from metassay.text.entities import slovnet_entities
+from metassay.text.resources import map_texts, spacy_entities, spacy_model
+from metassay.text.segmentation import CodedWords, coded_words
 from metassay.text.words import replace_spans
 
 AGREEMENT = 0.8
@@ -36,6 +36,9 @@ FEW = 20
 LIKE = 4
 """Names that begin with as many equal letters are often two spellings of one."""
 
+Votes = dict[str, int]
+"""How many mentions of a name have each kind."""
+
 SIBILANTS = ("s", "ß", "x", "z")
 
 
@@ -48,15 +51,20 @@ class Census(TypedDict):
 
 def take_census(texts: Sequence[str], found: Sequence[Sequence[Mention]], language: str) -> Census:
     """The census of all mentions in the distinct texts of a data set."""
-    kinds = _kinds(texts, found, language)
-    names: dict[str, Counter[str]] = {}
+    named = [(text, own) for text, own in zip(texts, found) if own]
+    kinds = _kinds(named, language)
+    names: dict[str, Counter[str]] = defaultdict(Counter)
     ladders: dict[str, tuple[str, ...]] = {}
-    for text, mentions in zip(texts, found):
-        for start, end, kind, form in settled(text, mentions, kinds, language):
-            ladder = levels(text[start:end], kind, form, language)
-            ladders[ladder[0]] = ladder
-            for level in ladder:
-                names.setdefault(level, Counter())[text[start:end]] += not form.endswith("?")
+    known = (
+        (text[start:end], kind, form)
+        for text, own in named
+        for start, end, kind, form in settled(text, own, kinds, language)
+    )
+    for (name, kind, form), count in Counter(known).items():
+        ladder = levels(name, kind, form, language)
+        ladders[ladder[0]] = ladder
+        for level in ladder:
+            names[level][name] += 0 if form.endswith("?") else count
     if language == "ru":
         fitting = {level: _fitting_cases(level, names) for level in ladders}
     else:
@@ -78,13 +86,13 @@ def settled(text: str, mentions: Iterable[Mention], kinds: dict[str, str], langu
     return kept
 
 
-def _kinds(texts: Sequence[str], found: Sequence[Sequence[Mention]], language: str) -> dict[str, str]:
+def _kinds(named: Sequence[tuple[str, Sequence[Mention]]], language: str) -> dict[str, str]:
     """The kind of each name that the mentions agree on; where nothing hints at one, that of its bearers.
 
     A name that is nowhere more than NAME is a person's if it is the family name in somebody's full name. It
     is kept as NAME in English alone: elsewhere a capital, or a model, says too little.
     """
-    votes, forms = _votes(texts, found)
+    votes, forms = _votes(named)
     families = _family_names(votes, forms, language)
     kinds: dict[str, str] = {}
     for name in sorted(votes):  # a German genitive comes after the name itself
@@ -98,21 +106,20 @@ def _kinds(texts: Sequence[str], found: Sequence[Sequence[Mention]], language: s
     return kinds
 
 
-def _votes(
-    texts: Sequence[str], found: Sequence[Sequence[Mention]]
-) -> tuple[dict[str, Counter[str]], dict[str, str]]:
+def _votes(named: Sequence[tuple[str, Sequence[Mention]]]) -> tuple[dict[str, Votes], dict[str, str]]:
     """By name, how many of its mentions have each kind; and the form of its last mention."""
-    votes: dict[str, Counter[str]] = {}
+    votes: dict[str, Votes] = defaultdict(dict)
     forms: dict[str, str] = {}
-    for text, mentions in zip(texts, found):
-        for start, end, kind, form in mentions:
+    for text, own in named:
+        for start, end, kind, form in own:
             name = text[start:end]
-            votes.setdefault(name, Counter())[kind] += 1
+            mine = votes[name]
+            mine[kind] = mine.get(kind, 0) + 1
             forms[name] = form
     return votes, forms
 
 
-def _family_names(votes: dict[str, Counter[str]], forms: dict[str, str], language: str) -> set[str]:
+def _family_names(votes: dict[str, Votes], forms: dict[str, str], language: str) -> set[str]:
     """The family names in the full names of people; in Russian of men, since women's names end otherwise."""
     full_names = [name for name, own in votes.items() if " " in name and _decided(own) == "PER"]
     if language == "ru":
@@ -126,14 +133,15 @@ def _stem(name: str, language: str) -> str:
     return ENDING.sub("", family) if language == "ru" else family
 
 
-def _decided(votes: Counter[str]) -> str:
+def _decided(votes: Votes) -> str:
     """The kind most mentions have; hints count where no list knows. Empty where they disagree."""
-    sure = Counter({kind: n for kind, n in votes.items() if kind != "NAME" and not kind.endswith("?")})
-    hints = Counter({kind.rstrip("?"): n for kind, n in votes.items() if kind.endswith("?")})
+    sure = {kind: n for kind, n in votes.items() if kind != "NAME" and not kind.endswith("?")}
+    hints = {kind.rstrip("?"): n for kind, n in votes.items() if kind.endswith("?")}
     for counted, least in ((sure, 1), (hints, HINTS)):
-        if counted.total() >= least:
-            kind, count = counted.most_common(1)[0]
-            return kind if count >= AGREEMENT * counted.total() else ""
+        total = sum(counted.values())
+        if total >= least:
+            kind = max(counted, key=counted.__getitem__)
+            return kind if counted[kind] >= AGREEMENT * total else ""
     return "NAME"
 
 
@@ -215,23 +223,29 @@ class EntitySubstitution(WordEdit):
 
     def recall(self, texts: Sequence[str], language: str | None, found: Sequence[Any]) -> None:
         """Names that were found are not looked for again."""
+        known = _FOUND[language or ""]
         for text, own in zip(texts, found):
-            _FOUND[language or "", text] = [(start, end, kind, form) for start, end, kind, form in own]
+            found_here = not own or isinstance(own[0], tuple)  # a helper and a file have lists
+            known[text] = own if found_here else [(*span, kind, form) for *span, kind, form in own]
 
     def collect(self, texts: Sequence[str], language: str | None, workers: int = 1) -> Any:
         """The census of all names of the data set in this language."""
         if language not in _NEEDS or self.missing(language):
             return None
-        unknown = [text for text in texts if (language, text) not in _FOUND]
+        known = _FOUND[language]
+        unknown = [text for text in texts if text not in known]
         self.recall(unknown, language, self.study(unknown, language, workers) or [])
-        return take_census(texts, [_FOUND[language, text] for text in texts], language)
+        return take_census(texts, [known[text] for text in texts], language)
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with the names drawn replaced."""
         text, language = view.output, view.language or ""
+        own = mentions(text, language)
+        if len(own) < self.strength:
+            return None
         census: Census = view.collected[self.name]
         found = []
-        for start, end, kind, form in settled(text, mentions(text, language), census["kinds"], language):
+        for start, end, kind, form in settled(text, own, census["kinds"], language):
             name = text[start:end]
             names = census["others"].get(levels(name, kind, form, language)[0])
             others = _fitting(name, form, names) if names else []
@@ -255,37 +269,44 @@ def _fitting(name: str, form: str, names: list[str]) -> list[str]:
     return _FITTING[key][1]
 
 
-_FOUND: dict[tuple[str, str], list[Mention]] = {}
+_FOUND: dict[str, dict[str, Sequence[Mention]]] = defaultdict(dict)
 """Names by language and text: each distinct text is searched once per process."""
 
 
-def mentions(text: str, language: str) -> list[Mention]:
+def mentions(text: str, language: str) -> Sequence[Mention]:
     """The names of a text with their places, kinds and forms."""
-    if (language, text) not in _FOUND:
-        _FOUND[language, text] = find_all([text], language)[0]
-    return _FOUND[language, text]
+    known = _FOUND[language]
+    if text not in known:
+        known[text] = find_all([text], language)[0]
+    return known[text]
 
 
-def find_all(texts: list[str], language: str) -> list[list[Mention]]:
+def find_all(texts: list[str], language: str) -> list[Sequence[Mention]]:
     """The names of many texts: those on lists, and what the best finder at hand finds beside them."""
     words = coded(texts)
-    return [
-        sorted([*listed, *(mention for mention in found if not _overlaps(mention, listed))])
-        for found, listed in zip(_found(texts, words, language), listed_names(texts, words, language))
-    ]
+    names = zip(_found(texts, words, language), listed_names(texts, words, language))
+    return [_joined(found, listed) if found and listed else found or listed for found, listed in names]
 
 
-def _found(texts: list[str], words: CodedWords | None, language: str) -> list[list[Mention]]:
+def _joined(found: Sequence[Mention], listed: Sequence[Mention]) -> list[Mention]:
+    return sorted([*listed, *(mention for mention in found if not _overlaps(mention, listed))])
+
+
+def _found(texts: list[str], words: CodedWords | None, language: str) -> Sequence[Sequence[Mention]]:
     model = spacy_model(language)
     if not model and language != "ru":
         return find_names(texts, words, language)
-    found = spacy_entities(texts, language) if model else slovnet_entities(texts)
+    if not model:
+        hopeful = may_be_mentioned(texts, words or coded_words(texts, joints="-")).tolist()
+        entities = iter(slovnet_entities([text for text, has in zip(texts, hopeful) if has]))
+        return [russian_mentions(text, next(entities)) if has else () for text, has in zip(texts, hopeful)]
+    found = spacy_entities(texts, language)
     if language == "ru":
         return [russian_mentions(text, own) for text, own in zip(texts, found)]
     return [with_articles(text, own, language) for text, own in zip(texts, found)]
 
 
-def _overlaps(mention: Mention, others: list[Mention]) -> bool:
+def _overlaps(mention: Mention, others: Sequence[Mention]) -> bool:
     return any(mention[0] < end and start < mention[1] for start, end, _, _ in others)
 
 

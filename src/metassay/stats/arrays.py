@@ -163,6 +163,19 @@ def unpacked(bytes_: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
     return np.concatenate(parts)[:count].view(np.int8)
 
 
+def distinct(numbers: LongArray) -> tuple[LongArray, LongArray]:
+    """The distinct ones of small numbers, in order, and which of them each is: without sorting.
+
+    >>> [own.tolist() for own in distinct(np.array([7, 2, 7]))]
+    [[2, 7], [1, 0, 1]]
+    """
+    places = np.zeros(int(numbers.max(initial=-1)) + 1, np.int64)
+    places[numbers] = 1
+    found = np.flatnonzero(places)
+    places[found] = np.arange(len(found))
+    return found, places[numbers]
+
+
 def places_of(mask: BoolArray) -> NDArray[np.uint32]:
     """Where a mask holds, ascending."""
     parts = [

@@ -1,19 +1,20 @@
-"""Names in texts, found by models: spaCy's where one is installed; for Russian slovnet's, in compiled code.
+"""Names in Russian texts, found by slovnet's model in compiled code.
 
 slovnet reads a text as vectors of words and of their shapes, passes them through three convolutions of width
 three and weighs the tags of each word, of which a conditional random field takes the best row. A convolution
 is linear in each of its three places: what a place adds is computed once for each distinct vector, all in one
 matrix product, and each distinct window adds up three. So every word, and every window of 3, 5 and 7 words,
-is computed once, however many texts hold it.
+is computed once, however many texts hold it. What lies further than `REACH` from all words with capitals is
+taken to be no part of a name, and not computed.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib.util
-import logging
-import re
-from collections.abc import Iterator, Sequence
+import itertools
+from array import array
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,40 +22,26 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import LongArray, SingleArray, map_blocks
-from metassay.text.resources import spacy_model
-from metassay.text.segmentation import coded_runs, hashed_with, row_starts, slot_of, with_room
+from metassay.stats.arrays import LongArray, SingleArray, distinct, map_blocks
+from metassay.text.segmentation import code_points, coded_runs, hashed_with, row_starts, slot_of, with_room
+from metassay.text.tokens import LEANS, kind_of_piece, razdel_words
 
 Entity = tuple[int, int, str]
 """Start, end and type: PER, LOC, ORG or NAME."""
 
-AT_ONCE = 2048
-"""So many texts share what is computed once; more share more, and take more memory, which takes time."""
-_ROWS = 1024
+REACH = 1
+"""Words beyond one with a capital that a name may have. slovnet's go further in 66 of WMT22's 10,839 outputs:
+*Агентство по охране окружающей среды*, which stands in no form that another name has."""
+AT_ONCE = 1 << 20
+"""Letters of texts that share what is computed once; more share more, and take more memory."""
+_ROWS = 256
 """Rows of every matrix product, so that none of them depends on how many others there are."""
-
-
-def spacy_entities(texts: Sequence[str], language: str) -> list[list[Entity]]:
-    """Names by an installed spaCy model; other types than persons, places and organisations are left out."""
-    types = {"PERSON": "PER", "PER": "PER", "GPE": "LOC", "LOC": "LOC", "FAC": "LOC", "ORG": "ORG"}
-    documents = _spacy(language).pipe(texts)
-    return [
-        [(e.start_char, e.end_char, types[e.label_]) for e in document.ents if e.label_ in types]
-        for document in documents
-    ]
-
-
-@functools.cache
-def _spacy(language: str) -> Any:
-    import spacy
-
-    logging.getLogger("spacy").setLevel(logging.ERROR)
-    return spacy.load(spacy_model(language) or "")
 
 
 def slovnet_entities(texts: Sequence[str]) -> list[list[Entity]]:
     """Names in Russian texts, by the news model that natasha carries."""
-    blocks = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)]
+    edges = np.flatnonzero(np.diff(row_starts(texts)[:-1] // AT_ONCE, prepend=-1, append=-1)).tolist()
+    blocks = [texts[start:end] for start, end in itertools.pairwise(edges)]
     return [found for block in map_blocks(_finder().find, blocks, workers=1) for found in block]
 
 
@@ -79,6 +66,11 @@ def _finder() -> _Slovnet:
     return _Slovnet(slovnet())
 
 
+def has_capital(word: str) -> bool:
+    """Whether some letter is one."""
+    return word != word.lower()
+
+
 class _Words:
     """Words as razdel cuts them, and the number of each pair of a word and a shape that the model knows.
 
@@ -89,81 +81,64 @@ class _Words:
     def __init__(self, encoder: Any) -> None:
         from slovnet.shape import word_shape
 
-        self._encoder, self._shape = encoder, word_shape
-        self.pairs: dict[tuple[int, int], int] = {}
+        self._words, self._shapes, self._shape = encoder.words_vocab, encoder.shapes_vocab, word_shape
+        self._small = self._shapes.encode(word_shape("да"))
+        # Nothing here but numbers and texts, which the garbage collector does not visit.
+        self._pairs: dict[int, int] = {}
         self._known: dict[str, int] = {}
-        self._cuts: dict[tuple[str, int, int], list[tuple[int, int, int]]] = {}
+        self._rows: dict[str, int] = {}
+        self._cuts, self._begins = array("q"), array("q", [0])
 
-    def of(self, texts: Sequence[str]) -> tuple[LongArray, LongArray]:
-        """Number, start and end (in all texts laid end to end) of each word, and where each text's begin."""
+    def of(self, texts: Sequence[str], reach: int) -> tuple[LongArray, LongArray]:
+        """Number, start, end and whether it has a capital of each word, and where each text's words begin.
+
+        Places are those in all texts laid end to end. Runs further than `reach` from capitals are left out.
+        """
         runs = coded_runs(texts, lambda letter: not letter.isspace())
-        number = runs.numbers
-        first, last = (np.array([_kind_of(run[i]) for run in runs.vocabulary], np.int64) for i in (0, -1))
+        number, near = runs.numbers, _distances(runs.asked(has_capital)[runs.numbers], runs.starts) <= reach
+        kinds = [[kind_of_piece(run[i]) for run in runs.vocabulary] for i in (0, -1)]
+        first, last = np.array(kinds, np.int64)
         opens = np.zeros(len(number) + 1, np.bool_)
         opens[runs.starts] = True
-        before = np.where(opens[:-1] | (first[number] < _LEANS), 0, np.roll(last[number], 1) % _LEANS)
-        after = np.where(opens[1:] | (last[number] < _LEANS), 0, np.roll(first[number], -1) % _LEANS)
-        keys, which = np.unique((number * _LEANS + before) * _LEANS + after, return_inverse=True)
-        cuts = [
-            self._cut(runs.vocabulary[key // _LEANS**2], key // _LEANS % _LEANS, key % _LEANS)
-            for key in keys.tolist()
-        ]
-        flat = np.array([word for cut in cuts for word in cut], np.int64).reshape(-1, 3)
-        starts, sizes = row_starts(cuts), np.diff(row_starts(cuts))[which]
+        before = np.where(opens[:-1] | (first[number] < LEANS), 0, np.roll(last[number], 1) % LEANS)
+        after = np.where(opens[1:] | (last[number] < LEANS), 0, np.roll(first[number], -1) % LEANS)
+        keys, which = distinct(((number * LEANS + before) * LEANS + after)[near])
+        rows = np.array([self._row(runs.vocabulary, key) for key in keys.tolist()], np.int64)[which]
+        begins = np.array(self._begins)
+        sizes = np.diff(begins)[rows]
         ends = np.concatenate([[0], np.cumsum(sizes)])
-        words = flat[np.repeat(starts[which] - ends[:-1], sizes) + np.arange(ends[-1])]
-        words[:, 1:] += np.repeat(runs.places, sizes)[:, np.newaxis]
-        return words, ends[runs.starts]
+        cuts = np.repeat(begins[rows] - ends[:-1], sizes) + np.arange(ends[-1])
+        words = np.array(self._cuts).reshape(-1, 4)[cuts]
+        words[:, 1:3] += np.repeat(runs.places[near], sizes)[:, np.newaxis]
+        return words, ends[np.concatenate([[0], np.cumsum(near)])[runs.starts]]
 
-    def _cut(self, run: str, before: int, after: int) -> list[tuple[int, int, int]]:
-        """The words of a run between pieces of two kinds: number, start and end of each."""
-        key = run, before, after
-        found = self._cuts.get(key)
-        if found is None:
-            found, place = [], 0
-            for word in _cut(run, before, after):
+    def pairs(self, numbers: LongArray) -> tuple[LongArray, LongArray]:
+        """What the model calls the words and the shapes with these numbers."""
+        return np.divmod(np.array(list(self._pairs), np.int64)[numbers], len(self._shapes))
+
+    def _row(self, vocabulary: Sequence[str], key: int) -> int:
+        """Where the words of a run between pieces of two kinds are kept."""
+        run, beside = vocabulary[key // LEANS**2], key % LEANS**2
+        name = f"{run} {beside}" if beside else run
+        row = self._rows.get(name)
+        if row is None:
+            row, place = len(self._rows), 0
+            self._rows[name] = row
+            for word in razdel_words(run, *divmod(beside, LEANS)):
                 end = place + len(word)
-                found.append((self._number(word), place, end))
+                self._cuts.extend((self._number(word), place, end, has_capital(word)))
                 place = end
-            self._cuts[key] = found
-        return found
+            self._begins.append(len(self._cuts) // 4)
+        return row
 
     def _number(self, word: str) -> int:
         number = self._known.get(word)
         if number is None:
-            own = self._encoder
-            pair = own.words_vocab.encode(word.lower()), own.shapes_vocab.encode(self._shape(word))
-            number = self._known[word] = self.pairs.setdefault(pair, len(self.pairs))
+            is_small = word.islower() and "а" <= word[0] <= "я" and len(word) > 1
+            shape = self._small if is_small else self._shapes.encode(self._shape(word))
+            pair = self._words.encode(word.lower()) * len(self._shapes) + shape
+            number = self._known[word] = self._pairs.setdefault(pair, len(self._pairs))
         return number
-
-
-_LIKE = ("", "а", "a", "1", "!", "Δ")
-"""Pieces of each kind that razdel knows, and none."""
-_LEANS = 8
-"""More than the kinds; added to the kind of a sign that razdel may join with what stands beyond it."""
-_PLAIN = re.compile(
-    '([«“"„(]?)(?:([а-яё]+(?:-[а-яё]+)*)|([a-z]+)(?!!)|([0-9]+)(?![»”")]?[.,]))([»”")]?)([.,:;!?…]?)',
-    re.IGNORECASE,
-)
-"""A word with signs before and after it, which are words of their own; numbers may be joined with theirs."""
-
-
-@functools.cache
-def _kind_of(letter: str) -> int:
-    from razdel.segmenters.tokenize import ATOM, DASHES, INT, LAT, OTHER, PUNCT, RU
-
-    kind = (None, RU, LAT, INT, PUNCT, OTHER).index(ATOM.match(letter).lastgroup)
-    return kind + _LEANS * (letter in f"{DASHES}_.,/\\")
-
-
-def _cut(run: str, before: int, after: int) -> list[str]:
-    plain = _PLAIN.fullmatch(run)
-    if plain is not None:
-        return [part for part in plain.groups() if part]
-    from razdel import tokenize
-
-    words = [word.text for word in tokenize(f"{_LIKE[before]} {run} {_LIKE[after]}")]
-    return words[before > 0 : len(words) - (after > 0)]
 
 
 class _Slovnet:
@@ -173,71 +148,99 @@ class _Slovnet:
         self._model = finder.infer.model
         self._tags: list[str] = finder.infer.decoder.tags_vocab.items
         self._words = _Words(finder.infer.encoder)
+        self._layers = [_laid_out(layer) for layer in self._model.encoder.layers]
 
     def find(self, texts: Sequence[str]) -> list[list[Entity]]:
         """The names of each text."""
-        words, rows = self._words.of(texts)
-        if not len(words):
-            return [[] for _ in texts]
-        head, begins = self._model.head, np.array([tag.startswith("B-") for tag in self._tags])
-        weights, number = self._weights(words[:, 0], rows)
-        tags = _best_tags(weights, number, rows, head.crf.transitions.array)
-        named = np.concatenate([[0], np.cumsum(begins[tags])])[rows]
-        places = row_starts(texts)
+        words, rows = self._words.of(texts, REACH + len(self._layers))
         found: list[list[Entity]] = [[] for _ in texts]
-        for row in np.flatnonzero(named[1:] > named[:-1]).tolist():
-            own = slice(rows[row], rows[row + 1])
-            spans = (words[own, 1:] - places[row]).tolist()
-            found[row] = list(_entities(spans, [self._tags[tag] for tag in tags[own].tolist()]))
+        if not len(words):
+            return found
+        weights, number = self._weights(words[:, 0], rows, _distances(words[:, 3] > 0, rows))
+        transitions, letters = self._model.head.crf.transitions.array, "".join(tag[0] for tag in self._tags)
+        tags = _best_tags(weights, number, rows, transitions, letters.index("O"))
+        text, first, last = _named(tags, rows, code_points(letters)).T
+        starts, ends = (words[own, 1:3] - row_starts(texts)[text, np.newaxis] for own in (first, last))
+        spans = (text.tolist(), starts[:, 0].tolist(), ends[:, 1].tolist(), tags[first].tolist())
+        for row, start, end, tag in zip(*spans):
+            found[row].append((start, end, self._tags[tag][2:]))
         return found
 
-    def _weights(self, words: LongArray, rows: LongArray) -> tuple[SingleArray, LongArray]:
-        """The weights of the tags of each distinct window of seven words, and the window of each word."""
-        used, number = np.unique(words, return_inverse=True)
-        pairs = np.array(list(self._words.pairs), np.int64)[
-            np.append(used, used[:1].repeat(-len(used) % _ROWS))
-        ]
-        vectors: SingleArray = self._model.emb(pairs[:, 0], pairs[:, 1])
-        for layer in self._model.encoder.layers:
-            number, windows = _windows(number, rows)
-            filters, size, width = layer.conv.weight.shape
-            taps = layer.conv.weight.array.transpose(1, 2, 0).reshape(size, width * filters)
-            norm = np.stack([getattr(layer.norm, name).array for name in ("mean", "std", "weight", "bias")])
-            vectors = _convolved(_product(vectors, taps), windows, layer.conv.bias.array, norm)
+    def _weights(self, words: LongArray, rows: LongArray, far: LongArray) -> tuple[SingleArray, LongArray]:
+        """The weights of the tags of each distinct window, and each word's; −1: far from capitals."""
+        reach = REACH + len(self._layers)
+        used, number = distinct(words)
+        vectors = self._embedded(*self._words.pairs(used))
+        for taps, bias, norm in self._layers:
+            reach -= 1
+            number, windows = _windows(number, rows, far <= reach)
+            sums = [_summand(vectors, windows[:, place], own) for place, own in enumerate(taps)]
+            vectors = _convolved(tuple(own for own, _ in sums), tuple(own for _, own in sums), bias, norm)
         proj = self._model.head.proj
-        return _product(vectors, proj.weight.array) + proj.bias.array, number
+        return _product(vectors, np.arange(len(vectors)), proj.weight.array) + proj.bias.array, number
+
+    def _embedded(self, words: LongArray, shapes: LongArray) -> SingleArray:
+        """The vectors of words, put together from pieces that many share, and behind them their shapes'."""
+        emb = self._model.emb
+        pieces, kinds, size = emb.word.codes.array.shape
+        places = emb.word.indexes.array[words] + np.arange(0, pieces * kinds, kinds)
+        parts = np.take(emb.word.codes.array.reshape(-1, size), places, axis=0)
+        return np.hstack([parts.reshape(len(words), -1), emb.shape.weight.array[shapes]])
 
 
-def _entities(spans: Sequence[tuple[int, int]], tags: Sequence[str]) -> Iterator[Entity]:
-    """Names from tags that begin one, go on with it or lie outside of any."""
-    kind, start, stop = "", 0, 0
-    for (begin, end), tag in zip(spans, tags):
-        if kind and tag[:1] in {"B", "O"}:
-            yield start, stop, kind
-            kind = ""
-        if tag[:1] == "B":
-            kind, start = tag[2:], begin
-        if tag[:1] in {"B", "I"}:
-            stop = end
-    if kind:
-        yield start, stop, kind
+def _laid_out(layer: Any) -> tuple[SingleArray, SingleArray, SingleArray]:
+    """What each place of a window adds to each filter; the bias; factor and shift of the norm."""
+    taps = np.ascontiguousarray(layer.conv.weight.array.transpose(2, 1, 0))
+    factor = layer.norm.weight.array / layer.norm.std.array
+    norm = np.stack([factor, layer.norm.bias.array - layer.norm.mean.array * factor])
+    return taps, layer.conv.bias.array, norm
 
 
-def _product(rows: SingleArray, columns: SingleArray) -> SingleArray:
-    """A matrix product, so many rows at a time, of which there are multiples."""
-    product = np.empty((len(rows), columns.shape[1]), np.float32)
-    for start in range(0, len(rows), _ROWS):
-        np.matmul(rows[start : start + _ROWS], columns, out=product[start : start + _ROWS])
+def _summand(vectors: SingleArray, numbers: LongArray, taps: SingleArray) -> tuple[SingleArray, LongArray]:
+    """What the vectors with these numbers add from one place, each distinct one once, and which is whose."""
+    used, which = distinct(numbers + 1)
+    found = _product(vectors, np.maximum(used - 1, 0), taps)
+    found[: len(used)][used == 0] = 0  # beyond an end
+    return found, which
+
+
+def _product(vectors: SingleArray, numbers: LongArray, columns: SingleArray) -> SingleArray:
+    """A matrix product of the vectors with these numbers, so many at a time; then rows of no meaning."""
+    numbers = np.append(numbers, np.zeros(-len(numbers) % _ROWS, np.int64))
+    product = np.empty((len(numbers), columns.shape[1]), np.float32)
+    rows = np.empty((_ROWS, vectors.shape[1]), np.float32)
+    for start in range(0, len(numbers), _ROWS):
+        np.take(vectors, numbers[start : start + _ROWS], axis=0, out=rows, mode="clip")
+        np.matmul(rows, columns, out=product[start : start + _ROWS])
     return product
 
 
 @njit(cache=True, nogil=True)
-def _windows(numbers: LongArray, rows: LongArray) -> tuple[LongArray, LongArray]:
-    """The number of the window of three around each place, and the three of each; −1 beyond an end."""
+def _distances(wanted: NDArray[np.bool_], rows: LongArray) -> LongArray:
+    """How far each place of a row is from one that is wanted; in a row without one, further than any."""
+    far = np.empty(len(wanted), np.int64)
+    for row in range(len(rows) - 1):
+        last = 1 << 30
+        for i in range(rows[row], rows[row + 1]):
+            last = 0 if wanted[i] else last + 1
+            far[i] = last
+        for i in range(rows[row + 1] - 2, rows[row] - 1, -1):
+            far[i] = min(far[i], far[i + 1] + 1)
+    return far
+
+
+@njit(cache=True, nogil=True)
+def _windows(numbers: LongArray, rows: LongArray, wanted: NDArray[np.bool_]) -> tuple[LongArray, LongArray]:
+    """The number of the window around each place, −1 where none is wanted, and the three of each window.
+
+    Beyond an end is −1, too.
+    """
     keys, known = np.zeros(1 << 14, np.uint64), np.zeros(1 << 14, np.int64)
-    found, windows, distinct = np.empty(len(numbers), np.int64), np.empty((len(numbers), 3), np.int64), 0
+    found, windows, distinct = np.full(len(numbers), -1), np.empty((len(numbers), 3), np.int64), 0
     for row in range(len(rows) - 1):
         for i in range(rows[row], rows[row + 1]):
+            if not wanted[i]:
+                continue
             left = numbers[i - 1] if i > rows[row] else -1
             right = numbers[i + 1] if i + 1 < rows[row + 1] else -1
             key = hashed_with(hashed_with(np.uint64(1), np.uint32(left + 1)), np.uint32(numbers[i]))
@@ -253,44 +256,63 @@ def _windows(numbers: LongArray, rows: LongArray) -> tuple[LongArray, LongArray]
 
 
 @njit(cache=True, nogil=True)
-def _convolved(taps: SingleArray, windows: LongArray, bias: SingleArray, norm: SingleArray) -> SingleArray:
-    """For each window what its three places add, kept where positive, and normalised; then rows of zeros."""
-    size = len(bias)
-    mean, std, weight, shift = norm[0], norm[1], norm[2], norm[3]
-    nothing = np.zeros(size, np.float32)
-    found = np.zeros((-(-len(windows) // _ROWS) * _ROWS, size), np.float32)
-    for k in range(len(windows)):
-        row, middle = found[k], taps[windows[k, 1], size : 2 * size]
-        left = taps[windows[k, 0], :size] if windows[k, 0] >= 0 else nothing
-        right = taps[windows[k, 2], 2 * size :] if windows[k, 2] >= 0 else nothing
+def _convolved(
+    sums: tuple[SingleArray, ...], which: tuple[LongArray, ...], bias: SingleArray, norm: SingleArray
+) -> SingleArray:
+    """For each window what its three places add, kept where positive, and normalised."""
+    size, factor, shift = len(bias), norm[0], norm[1]
+    found = np.empty((len(which[0]), size), np.float32)
+    for k in range(len(found)):
+        row, left, middle, right = found[k], sums[0][which[0][k]], sums[1][which[1][k]], sums[2][which[2][k]]
         for i in range(size):
-            total = max(bias[i] + left[i] + middle[i] + right[i], np.float32(0))
-            row[i] = (total - mean[i]) / std[i] * weight[i] + shift[i]
+            row[i] = max(bias[i] + left[i] + middle[i] + right[i], np.float32(0)) * factor[i] + shift[i]
     return found
 
 
 @njit(cache=True, nogil=True)
 def _best_tags(
-    weights: SingleArray, numbers: LongArray, rows: LongArray, transitions: SingleArray
+    weights: SingleArray, numbers: LongArray, rows: LongArray, transitions: SingleArray, outside: int
 ) -> NDArray[np.uint8]:
-    """The best row of tags of each text, whose words have the weights that their numbers say."""
+    """The best row of tags of each text, whose words have the weights that their numbers say; −1: outside."""
     size = len(transitions)
     tags, back = np.empty(len(numbers), np.uint8), np.empty((len(numbers), size), np.uint8)
-    score, sums = np.empty(size, np.float32), np.empty(size, np.float32)
+    score, sums, alone = (
+        np.empty(size, np.float32),
+        np.empty(size, np.float32),
+        np.full(size, -np.inf, np.float32),
+    )
+    alone[outside] = 0
     for row in range(len(rows) - 1):
         start, stop = rows[row], rows[row + 1]
         for i in range(start, stop):
+            own = weights[numbers[i]] if numbers[i] >= 0 else alone
             for tag in range(size):
                 best = 0
                 for before in range(size) if i > start else range(0):
-                    if score[before] + transitions[before, tag] + weights[numbers[i], tag] > (
-                        score[best] + transitions[best, tag] + weights[numbers[i], tag]
+                    if score[before] + transitions[before, tag] + own[tag] > (
+                        score[best] + transitions[best, tag] + own[tag]
                     ):
                         best = before
-                back[i, tag], sums[tag] = best, weights[numbers[i], tag]
+                back[i, tag], sums[tag] = best, own[tag]
                 if i > start:
-                    sums[tag] = score[best] + transitions[best, tag] + weights[numbers[i], tag]
+                    sums[tag] = score[best] + transitions[best, tag] + own[tag]
             score[:] = sums
         for i in range(stop - 1, start - 1, -1):
             tags[i] = np.argmax(score) if i == stop - 1 else back[i + 1, tags[i + 1]]
     return tags
+
+
+@njit(cache=True, nogil=True)
+def _named(tags: NDArray[np.uint8], rows: LongArray, letters: NDArray[np.uint32]) -> LongArray:
+    """Row, first and last word of each name, from tags that begin one (B), go on (I) or do not (O)."""
+    found, names = np.empty((len(tags), 3), np.int64), 0
+    for row in range(len(rows) - 1):
+        is_open = False
+        for i in range(rows[row], rows[row + 1]):
+            letter = letters[tags[i]]
+            if letter == ord("B"):
+                found[names, 0], found[names, 1], names = row, i, names + 1
+            is_open = letter == ord("B") or (is_open and letter != ord("O"))
+            if is_open and letter != ord("<"):
+                found[names - 1, 2] = i
+    return found[:names].copy()

@@ -16,6 +16,7 @@ import hashlib
 import importlib
 import importlib.util
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -103,6 +104,23 @@ def spacy_model(language: str) -> str | None:
     known = [name for name in get_installed_models() if name.startswith(f"{language}_core_")]
     sizes = ("trf", "lg", "md", "sm")
     return next((name for size in sizes for name in sorted(known) if name.endswith(size)), None)
+
+
+def spacy_entities(texts: Sequence[str], language: str) -> list[list[tuple[int, int, str]]]:
+    """Names by an installed spaCy model; other types than persons, places and organisations are left out."""
+    types = {"PERSON": "PER", "PER": "PER", "GPE": "LOC", "LOC": "LOC", "FAC": "LOC", "ORG": "ORG"}
+    return [
+        [(e.start_char, e.end_char, types[e.label_]) for e in document.ents if e.label_ in types]
+        for document in _loaded_model(language).pipe(texts)
+    ]
+
+
+@functools.cache
+def _loaded_model(language: str) -> Any:
+    import spacy
+
+    logging.getLogger("spacy").setLevel(logging.ERROR)
+    return spacy.load(spacy_model(language) or "")
 
 
 def known_resources() -> tuple[Resource, ...]:

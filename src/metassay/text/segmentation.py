@@ -200,7 +200,14 @@ class CodedWords(NamedTuple):
 
     def texts_with(self, wanted: Callable[[str], bool]) -> NDArray[np.bool_]:
         """Which texts hold a word that is wanted."""
-        hits = np.fromiter(map(wanted, self.vocabulary), np.bool_, len(self.vocabulary))[self.numbers]
+        return self.texts_where(self.asked(wanted)[self.numbers])
+
+    def asked(self, wanted: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """Which words of the vocabulary are wanted."""
+        return np.fromiter(map(wanted, self.vocabulary), np.bool_, len(self.vocabulary))
+
+    def texts_where(self, hits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which texts hold one of these words, of all that there are."""
         before = np.concatenate([[0], np.cumsum(hits)])[self.starts]
         return np.asarray(before[1:] > before[:-1])
 
@@ -224,7 +231,8 @@ def coded_runs(texts: Sequence[str], belongs: Callable[[str], bool]) -> CodedWor
     for code in np.flatnonzero(inside).tolist():
         inside[code] = belongs(chr(code))
     starts, numbers, places, spans = _numbered(codes, row_starts(texts), inside)
-    return CodedWords([together[start:end] for start, end in spans.tolist()], starts, numbers, places)
+    vocabulary = [together[start:end] for start, end in zip(*spans.T.tolist())]
+    return CodedWords(vocabulary, starts, numbers, places)
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,7 @@
-"""Words of a text and their stems: tokens as in the Penn Treebank, and Porter's stemmer (1980) as in NLTK."""
+"""Words of a text and their stems: tokens as in the Penn Treebank, and Porter's stemmer (1980) as in NLTK.
+
+Words of Russian as razdel cuts them.
+"""
 
 from __future__ import annotations
 
@@ -266,3 +269,38 @@ def _ending_in(word: str, endings: dict[str, str] | frozenset[str], longest: int
         if word[-length:] in endings:
             return word[-length:]
     return None
+
+
+_LIKE = ("", "а", "a", "1", "!", "Δ")
+"""Pieces of each kind that razdel knows, and none."""
+LEANS = 8
+"""More than the kinds; added to the kind of a sign that razdel may join with what stands beyond it."""
+_PLAIN_RUN = re.compile(
+    '([«“"„(]?)(?:([а-яё]+(?:-[а-яё]+)*)|([a-z]+)(?!!)|([0-9]+)(?![»”")]?[.,]))([»”")]?)([.,:;!?…]?)',
+    re.IGNORECASE,
+)
+"""A word with signs before and after it, which are words of their own; numbers may be joined with theirs."""
+
+
+@functools.cache
+def kind_of_piece(letter: str) -> int:
+    """What razdel takes a piece with this letter for, and `LEANS` more where it may join it with the next."""
+    from razdel.segmenters.tokenize import ATOM, DASHES, INT, LAT, OTHER, PUNCT, RU
+
+    kind = (None, RU, LAT, INT, PUNCT, OTHER).index(ATOM.match(letter).lastgroup)
+    return kind + LEANS * (letter in f"{DASHES}_.,/\\")
+
+
+def razdel_words(run: str, before: int, after: int) -> list[str]:
+    """The words of a run of letters and signs, as razdel cuts them between pieces of two kinds.
+
+    >>> razdel_words("«Да»,", 0, 0)
+    ['«', 'Да', '»', ',']
+    """
+    plain = _PLAIN_RUN.fullmatch(run)
+    if plain is not None:
+        return [part for part in plain.groups() if part]
+    from razdel import tokenize
+
+    words = [word.text for word in tokenize(f"{_LIKE[before]} {run} {_LIKE[after]}")]
+    return words[before > 0 : len(words) - (after > 0)]

@@ -170,10 +170,10 @@ def coded(texts: Sequence[str]) -> CodedWords | None:
     return coded_words(texts, joints="-") if len(texts) > FEW else None
 
 
-def find_names(texts: Sequence[str], words: CodedWords | None, language: str) -> list[list[Mention]]:
+def find_names(texts: Sequence[str], words: CodedWords | None, language: str) -> list[Sequence[Mention]]:
     """The names of each text; `words` are those of the texts, if one looks at them first."""
     hopeful = _texts_with(_RULES[language].is_telling, texts, words)
-    return [list(_names(text, language)) if has else [] for text, has in zip(texts, hopeful)]
+    return [list(_names(text, language)) if has else () for text, has in zip(texts, hopeful)]
 
 
 def _texts_with(
@@ -239,11 +239,13 @@ def _runs(text: str, capitals: list[Word], language: str) -> Iterator[list[Word]
         yield run
 
 
-def listed_names(texts: Sequence[str], words: CodedWords | None, language: str) -> list[list[Mention]]:
+def listed_names(texts: Sequence[str], words: CodedWords | None, language: str) -> list[Sequence[Mention]]:
     """The peoples and dates of each text. Of German and Russian adjectives the span is the stem."""
     listed = _LISTED[language]
-    hopeful = _texts_with(lambda word: word in listed or _A_YEAR.search(word) is not None, texts, words)
-    return [_listed(text, language) if has else [] for text, has in zip(texts, hopeful)]
+    hopeful = _texts_with(
+        lambda word: word in listed or not (word.isalpha() or _A_YEAR.search(word) is None), texts, words
+    )
+    return [_listed(text, language) if has else () for text, has in zip(texts, hopeful)]
 
 
 def _listed(text: str, language: str) -> list[Mention]:

@@ -64,13 +64,13 @@ _AFTER = re.compile(r" ([\w’'-]+)")
 
 def word_before(text: str, start: int) -> str:
     """The word just before a place, if nothing but a space or a full stop lies between."""
-    found = _BEFORE.search(text, max(0, start - 24), start)
+    found = _BEFORE.search(text, max(0, start - 24), start) if text[start - 1 : start] == " " else None
     return found[1] if found else ""
 
 
 def word_after(text: str, end: int) -> str:
     """The word just after a place, if nothing but a space lies between."""
-    found = _AFTER.match(text, end)
+    found = _AFTER.match(text, end) if text[end : end + 1] == " " else None
     return found[1] if found else ""
 
 

@@ -8,10 +8,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from metassay.perturbations.languages.names import COMPANIES, Mention, word_after, word_before
-from metassay.text.entities import Entity
+from metassay.text.entities import Entity, has_capital
+from metassay.text.segmentation import CodedWords
 from metassay.text.thesauri import russian
 from metassay.text.words import WordLists, starts_sentence
 
@@ -20,16 +24,19 @@ _LISTS = WordLists("metassay.perturbations.languages", "ru")
 CASES = ("nomn", "gent", "datv", "accs", "ablt", "loct")
 _SAME_CASE = {"gen2": "gent", "loc2": "loct", "acc2": "accs"}
 _TAGS = {"PER": {"Name", "Surn", "Patr"}, "LOC": {"Geox"}, "ORG": {"Orgn"}}
+_ALL_TAGS = frozenset().union(*_TAGS.values())
 _NAME = re.compile(r"[А-ЯЁ][а-яё'’]+(?:-[А-ЯЁа-яё]+)*|О'[А-ЯЁ][а-яё]+|Д?е[А-ЯЁ][а-яё]+")
 _LONG_PREPOSITIONS = {"во", "со", "ко", "обо"}
 """These stand before some names and not before others."""
 
 _PREPOSITIONS = _LISTS.word_groups("case_prepositions")
+_GOVERNING = frozenset({"в"}).union(*_PREPOSITIONS.values())
 _NO_NAMES = _LISTS.words("not_names")
 _LATIN = re.compile(r"[A-Z][A-Za-z]{2,}(?: [A-Z][a-z]{2,})?")
 
 _GIVEN = _LISTS.word_groups("given_names")
 """Given names that the dictionary lacks, or takes for others."""
+_GIVEN_STEMS = tuple(name[:-1] for names in _GIVEN.values() for name in names)
 
 _MASCULINE = (
     (("ом", "ем", "ым", "им"), "ablt"),
@@ -59,20 +66,45 @@ ENDING = re.compile(r"(?:ого|ому|ым|им|ий|ый|ой|ом|ем|[ая�
 """What the forms of one family name differ in."""
 
 
+def may_be_mentioned(texts: Sequence[str], words: CodedWords) -> NDArray[np.bool_]:
+    """Which texts may hold a name that has a form, whatever a model finds: the others need none.
+
+    Such a name has a word with a capital that the dictionary lacks or may read as a name, that begins as one
+    of our own, or that stands after a preposition. Words with apostrophes are several here, so that a text
+    with one is not judged.
+    """
+    capital, governing = words.asked(has_capital), words.asked(lambda word: word.lower() in _GOVERNING)
+    telling = words.asked(lambda word: has_capital(word) and _may_be_named(word))
+    follows = np.roll(governing[words.numbers], 1)
+    follows[words.starts[words.starts < len(follows)]] = False
+    hits = telling[words.numbers] | (follows & capital[words.numbers])
+    return words.texts_where(hits) | np.array(["'" in text or "’" in text for text in texts], np.bool_)
+
+
+def _may_be_named(word: str) -> bool:
+    """Whether a word with a capital is no common word of the dictionary's alone."""
+    known = _looked_up(word.lower())
+    named = any(not _ALL_TAGS.isdisjoint(reading.grammemes) for reading in known)
+    return named or not known or word.startswith(_GIVEN_STEMS)
+
+
 def russian_mentions(text: str, found: Sequence[Entity]) -> list[Mention]:
     """The names with their forms: gender, number, number of words and the cases in which they may stand."""
-    return list(_with_forms(text, found))
+    return list(_with_forms(text, found)) if found else []
 
 
 def _with_forms(text: str, found: Sequence[Entity]) -> Iterator[Mention]:
     ends = {end for _, end, _ in found}
     for start, end, kind in found:
-        name, before, after = text[start:end], word_before(text, start), word_after(text, end)
-        if _is_part(text, start, end) or (start - 1 not in ends and _has_begun(text, start, before)):
-            continue
+        name = text[start:end]
         known = "ORG" if name.isupper() and _readings(name, "ORG") else kind
         form = _form(name, known)
-        if form is None and kind == "PER" and " " not in name:
+        if form is None and (kind == "ORG" or " " in name):
+            continue
+        before, after = word_before(text, start), word_after(text, end)
+        if _is_part(text, start, end, after) or (start - 1 not in ends and _has_begun(text, start, before)):
+            continue
+        if form is None and kind == "PER":
             known, form = "NAME", _family_name_form(name, before, after)
         if kind == "LOC":
             form = _after_preposition(name, before.lower(), form)
@@ -94,9 +126,8 @@ def _after_preposition(name: str, preposition: str, form: str | None) -> str | N
     return f"sing words {case}" if " sing " in form and case in form else None
 
 
-def _is_part(text: str, start: int, end: int) -> bool:
+def _is_part(text: str, start: int, end: int, after: str) -> bool:
     """Whether a name stands beside a stroke, or goes on in Latin letters."""
-    after = word_after(text, end)
     strokes = text[end : end + 1] in {"-", "/"} or text[start - 1 : start] in {"-", "/"}
     return strokes or (after[:1].isupper() and after.isascii())
 
@@ -107,10 +138,50 @@ def _has_begun(text: str, start: int, before: str) -> bool:
     return capital and not starts_sentence(text, start - len(before) - 1)
 
 
+class _Reading(NamedTuple):
+    """What a tag of pymorphy's says, and itself; its own attributes are sought anew each time."""
+
+    tag: Any
+    grammemes: frozenset[str]
+    part_of_speech: str | None
+    case: str | None
+    number: str | None
+    gender: str | None
+
+
 @functools.cache
-def _parses(word: str) -> list[Any]:
-    found: list[Any] = russian().parse(word)
-    return found
+def _reading(tag: Any) -> _Reading:
+    categories = (value and str(value) for value in (tag.POS, tag.case, tag.number, tag.gender))
+    return _Reading(tag, tag.grammemes, *categories)
+
+
+@functools.cache
+def _at(paradigm: int, index: int) -> _Reading:
+    return _reading(russian().dictionary.build_tag_info(paradigm, index))
+
+
+def _looked_up(word: str) -> list[_Reading]:
+    """The readings that the dictionary has of a word in small letters."""
+    analyser = russian()
+    found = analyser.dictionary.words.similar_item_values(word, analyser.char_substitutes)
+    return [_at(*place) for own in found for place in own]
+
+
+@functools.cache
+def _known(word: str) -> tuple[_Reading, ...]:
+    """The readings of a word that the dictionary has, the likeliest first, as pymorphy orders them."""
+    small = word.lower()
+    found = _looked_up(small)
+    if len(found) > 1:
+        chances = russian().prob_estimator.p_t_given_w
+        found.sort(key=lambda reading: chances.prob(small, reading.tag), reverse=True)
+    return tuple(found)
+
+
+@functools.cache
+def _guessed(word: str) -> tuple[_Reading, ...]:
+    """The readings of a word, by its ending where the dictionary has none."""
+    return _known(word) or tuple(_reading(parse.tag) for parse in russian().parse(word))
 
 
 @functools.cache
@@ -128,7 +199,7 @@ def _form(name: str, kind: str) -> str | None:
     *adjectives, head = words
     readings = list(_readings(head, kind))
     for word in adjectives:
-        tags = [parse.tag for parse in _parses(word) if parse.tag.POS == "ADJF"]
+        tags = [reading for reading in _guessed(word) if reading.part_of_speech == "ADJF"]
         known = {(tag.case, tag.number, tag.gender) for tag in tags}
         known |= {(tag.case, "plur", gender) for tag in tags if tag.number == "plur" for gender in _GIVEN}
         readings = [tag for tag in readings if (tag.case, tag.number, tag.gender) in known]
@@ -158,7 +229,7 @@ def _given_name_form(name: str) -> str | None:
 
 
 def _given_name(word: str) -> tuple[str, set[str]] | None:
-    for gender, names in _GIVEN.items():
+    for gender, names in _GIVEN.items() if word.startswith(_GIVEN_STEMS) else ():
         if any(word.startswith(name[:-1]) and len(word) <= len(name) + 2 for name in names):
             return gender, _by_ending(word, gender)
     readings = _readings(word, "PER")
@@ -167,10 +238,8 @@ def _given_name(word: str) -> tuple[str, set[str]] | None:
     return str(readings[0].gender), _cases(readings)
 
 
-@functools.cache
 def _is_verb(word: str) -> bool:
-    parse = _parses(word)[0]
-    return bool(parse.is_known and parse.tag.POS == "VERB")
+    return any(reading.part_of_speech == "VERB" for reading in _known(word)[:1])
 
 
 def _by_ending(word: str, gender: str) -> set[str]:
@@ -180,40 +249,41 @@ def _by_ending(word: str, gender: str) -> set[str]:
 
 def _family_name_form(name: str, before: str, after: str) -> str | None:
     """A man's family name that no dictionary knows, in a case that shows, or beside a verb that does."""
-    parse = _parses(name)[0]
-    if parse.is_known or not _NAME.fullmatch(name) or parse.tag.POS != "NOUN" or parse.tag.gender != "masc":
+    if not _NAME.fullmatch(name) or _known(name):
         return None
-    cases = _by_ending(name, "masc") if parse.tag.case not in {"gent", "accs"} else {"gent", "accs"}
+    reading = _guessed(name)[0]
+    if reading.part_of_speech != "NOUN" or reading.gender != "masc":
+        return None
+    cases = _by_ending(name, "masc") if reading.case not in {"gent", "accs"} else {"gent", "accs"}
     if "nomn" in cases and not (_is_mans_verb(before) or _is_mans_verb(after)):
         return None
     return _as_form("masc", "sing", "one", cases) if len(cases) < len(CASES) else None
 
 
-@functools.cache
 def _is_mans_verb(word: str) -> bool:
-    tag = _parses(word)[0].tag
-    return bool(word.islower() and tag.POS == "VERB" and tag.gender == "masc")
+    likeliest = _guessed(word)[:1] if word.islower() else ()
+    return any(reading.part_of_speech == "VERB" and reading.gender == "masc" for reading in likeliest)
 
 
 @functools.cache
-def _readings(word: str, kind: str) -> tuple[Any, ...]:
-    """The tags of a word's readings as a name of this kind, of one gender and number: the likeliest."""
-    parses = [p for p in _parses(word) if p.is_known and "Infr" not in p.tag.grammemes]
-    if not word[:1].isupper() or not parses or _TAGS[kind].isdisjoint(parses[0].tag.grammemes):
+def _readings(word: str, kind: str) -> tuple[_Reading, ...]:
+    """A word's readings as a name of this kind, of one gender and number: the likeliest."""
+    known = [r for r in _known(word) if "Infr" not in r.grammemes] if word[:1].isupper() else ()
+    if not known or _TAGS[kind].isdisjoint(known[0].grammemes):
         return ()
-    own = [p.tag for p in parses if not _TAGS[kind].isdisjoint(p.tag.grammemes)]
-    return tuple(tag for tag in own if (tag.gender, tag.number) == (own[0].gender, own[0].number))
+    own = [r for r in known if not _TAGS[kind].isdisjoint(r.grammemes)]
+    return tuple(r for r in own if (r.gender, r.number) == (own[0].gender, own[0].number))
 
 
-def _written(readings: Sequence[Any], length: str) -> str | None:
-    if not readings or (length == "one" and readings[0].number == "plur" and readings[0].animacy == "anim"):
+def _written(readings: Sequence[_Reading], length: str) -> str | None:
+    if not readings or (length == "one" and {"plur", "anim"} <= readings[0].grammemes):
         return None
     return _as_form(readings[0].gender or "any", readings[0].number, length, _cases(readings))
 
 
-def _cases(readings: Sequence[Any]) -> set[str]:
-    return {_SAME_CASE.get(tag.case, tag.case) for tag in readings}
+def _cases(readings: Sequence[_Reading]) -> set[str]:
+    return {_SAME_CASE.get(reading.case or "", reading.case or "") for reading in readings}
 
 
-def _as_form(gender: str, number: str, length: str, cases: set[str]) -> str:
+def _as_form(gender: str, number: str | None, length: str, cases: set[str]) -> str:
     return f"{gender} {number} {length} {','.join(case for case in CASES if case in cases)}"
