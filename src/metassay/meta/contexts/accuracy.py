@@ -175,10 +175,10 @@ def tallies(judgements: Judgements, contexts: Contexts, *, ties: str = "strict")
 
 def stretches(contexts: Contexts) -> list[tuple[slice, IntArray | slice]]:
     """Neighbouring contexts of about `_PAIRS_AT_ONCE` pairs together, and their pairs in their order."""
-    counts = code_counts(contexts.codes, len(contexts.values))
-    if len(counts) == 1 and counts[0] == len(contexts.codes):
+    if len(contexts.values) == 1 and contexts.codes.min(initial=0) == 0:
         return [(slice(0, 1), slice(0, len(contexts.codes)))]
-    order, ends = counting_order(contexts.codes, len(counts)), np.cumsum(counts)
+    ends = np.cumsum(code_counts(contexts.codes, len(contexts.values)))
+    order = counting_order(contexts.codes, len(ends))
     found, first, start = list[tuple[slice, IntArray | slice]](), 0, 0
     while first < len(ends):
         enough = int(np.searchsorted(ends, start + _PAIRS_AT_ONCE)) + 1

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.stats.arrays import FloatArray, IntArray, code_counts
+from metassay.stats.arrays import FloatArray, IntArray
 
 OutcomeArray = NDArray[np.int8]
 
@@ -127,7 +127,9 @@ class Contexts:
 
     def occupied(self) -> Contexts:
         """The same without the values that no pair has."""
-        used = np.flatnonzero(code_counts(self.codes, len(self.values)))
+        seen = np.zeros(len(self.values) + 1, dtype=np.bool_)  # the last serves code -1
+        seen[self.codes] = True
+        used = np.flatnonzero(seen[:-1])
         if len(used) == len(self.values):
             return self
         if len(used) == 0:
