@@ -133,7 +133,7 @@ class OutputOptions:
         check_common(seed=self.seed, workers=self.workers)
         if self.memory is not None:
             size = bytes_of(self.memory)
-            from metassay.data.readers.files import aim_at
+            from metassay.workflows.read import aim_at
 
             aim_at(size)
 
