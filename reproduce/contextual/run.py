@@ -180,6 +180,7 @@ def draw(found: Found) -> None:
     by_k = [
         {"context": str(step["k"]), "metric": row["metric"], "accuracy": step["variance"]}
         for row in found["all"]["confounding"]
+        if not row["sentinel"]
         for step in row["by_k"]
     ]
     curves(HERE / "figure-5.png", by_k, context="methods per combination", measured="variance")
