@@ -26,11 +26,13 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
+from metassay.data.readers.files import forget
 from metassay.engine.batches import Digests, in_order
 from metassay.errors import InputError, Notes, Place
 from metassay.metrics.base import Scores
 
 _NOTES = "notes"
+_GROUPS = 64
 _TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<writer>[^.]+)\.part")
 
 
@@ -83,8 +85,10 @@ def write_frame(path: Path, frame: pl.DataFrame | Sequence[pl.DataFrame], *, gro
     kinds = whole.head(0).to_arrow(compat_level=oldest).schema
     how: dict[str, Any] = {"compression": "zstd", "write_statistics": False}
     with _new_file(path) as temporary, pq.ParquetWriter(temporary, kinds, **how) as writer:
-        for some in whole.iter_slices(group):
+        for number, some in enumerate(whole.iter_slices(group), start=1):
             writer.write_table(some.to_arrow(compat_level=oldest).cast(kinds))
+            if number % _GROUPS == 0:
+                forget()
 
 
 class Scratch:

@@ -19,6 +19,7 @@ from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.judgements import RIGHT, Judgements
 from metassay.meta.contexts.validity import (
     CORRECTED,
+    Parts,
     Validity,
     corrected_accuracy,
     difficulty,
@@ -150,11 +151,12 @@ class AssayResult(Result):
         aside, frame = self.judged.aside, self.pairs.frame
         edits = edits_of(frame["output"], frame["worse"]) if aside is None else aside.edits
         known = None if aside is None else aside.told(judgements)
-        validity, shares = perturbation_validity(self.pairs, self.dataset, edits, known), edits[1]
+        validity = perturbation_validity(self.pairs, self.dataset, edits, known)
+        parts = Parts.of(edits[1])
         del edits
         by_difficulty = difficulty(
             judgements,
-            shares,
+            parts,
             None if told is None else (told[0], edits_of(*told[1:])[1]),
             ties=self.plan.asked.ties,
             resamples=self.plan.asked.resamples,

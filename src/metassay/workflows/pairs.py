@@ -268,7 +268,9 @@ def output_weights(
 
 def context_metadata(dataset: Dataset, context: Context) -> Metadata:
     """What the data says of each context: columns with one value in it, mean length and human scores."""
-    outputs = dataset.outputs.with_columns(pl.Series("_code", context.codes)).filter(pl.col("_code") >= 0)
+    told = (dataset.outputs[name] for name in dataset.metadata)
+    outputs = pl.DataFrame([pl.Series("_code", context.codes), *told])
+    outputs = outputs if (context.codes >= 0).all() else outputs.filter(pl.col("_code") >= 0)
     asked = set(context.name.replace(":", "+").split("+"))
     known: dict[str, list[str | float]] = {}
     for name in (column for column in dataset.metadata if column not in asked):

@@ -11,7 +11,7 @@ import pytest
 
 from metassay.data.dataset import Dataset
 from metassay.meta.contexts.judgements import Judgements
-from metassay.meta.contexts.validity import BINS, difficulty, perturbation_validity, to_frame
+from metassay.meta.contexts.validity import BINS, Parts, difficulty, perturbation_validity, to_frame
 from metassay.perturbations.pairs import make_pairs
 
 
@@ -67,7 +67,7 @@ def judged(seed: int = 0, pairs: int = 400) -> tuple[Judgements, np.ndarray]:
 
 def test_accuracy_by_difficulty_is_that_of_each_part_counted_by_hand() -> None:
     judgements, shares = judged()
-    found = difficulty(judgements, shares, None, ties="strict", resamples=200, seed=0)
+    found = difficulty(judgements, Parts.of(shares), None, ties="strict", resamples=200, seed=0)
     assert found is not None
     assert len(found["bins"]) == BINS
     assert sum(part["pairs"] for part in found["bins"]) == len(shares)
@@ -88,18 +88,20 @@ def test_accuracy_by_difficulty_is_that_of_each_part_counted_by_hand() -> None:
 
 def test_pairs_of_one_difficulty_have_no_curve() -> None:
     judgements, shares = judged(pairs=60)
-    assert difficulty(judgements, np.full(60, 0.2), None, ties="strict", resamples=9, seed=0) is None
-    few = difficulty(judgements, shares, None, ties="strict", resamples=9, seed=0)
+    assert (
+        difficulty(judgements, Parts.of(np.full(60, 0.2)), None, ties="strict", resamples=9, seed=0) is None
+    )
+    few = difficulty(judgements, Parts.of(shares), None, ties="strict", resamples=9, seed=0)
     assert few is not None
     assert len(few["bins"]) == 3  # twenty pairs each
-    few_pairs = judgements.take(np.arange(39)), shares[:39]
+    few_pairs = judgements.take(np.arange(39)), Parts.of(shares[:39])
     assert difficulty(*few_pairs, None, ties="strict", resamples=9, seed=0) is None
 
 
 def test_people_stand_on_the_same_axis() -> None:
     judgements, shares = judged()
     apart = np.random.default_rng(1).random(101)
-    found = difficulty(judgements, shares, ("mqm", apart), ties="strict", resamples=9, seed=0)
+    found = difficulty(judgements, Parts.of(shares), ("mqm", apart), ties="strict", resamples=9, seed=0)
     assert found is not None
     quarters = quantiles(apart.tolist(), n=4, method="inclusive")
     people = found["people"]

@@ -303,6 +303,7 @@ def forget() -> None:
     The former is read again where it is needed. The latter grows from one block of work to the next.
     """
     _drop()
+    pa.default_memory_pool().release_unused()
     trim = getattr(_C, "malloc_trim", None)
     if trim is not None:
         trim(0)

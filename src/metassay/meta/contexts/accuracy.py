@@ -16,7 +16,8 @@ How a metric holds up over contexts: stability, costs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -76,7 +77,7 @@ class Tally:
 
     def clusters(self) -> LongArray:
         """Number of clusters with a pair scored."""
-        return self._summed((self.size > 0).astype(np.float64)).astype(np.int64)
+        return self._summed(self.size > 0).astype(np.int64)
 
     def variance(self) -> FloatArray:
         """Sampling variance of the accuracy from the spread between clusters (linearised ratio).
@@ -84,9 +85,9 @@ class Tally:
         n / (n - 1) * sum over clusters of (credit - accuracy * size)² / (sum of size)²; NaN for one cluster.
         """
         accuracy, clusters = np.nan_to_num(self.accuracy()), self.clusters().astype(np.float64)
-        squares = self._summed(self.credit**2)
-        squares -= 2 * accuracy * self._summed(self.credit * self.size)
-        squares += accuracy**2 * self._summed(self.size**2)
+        squares = self._summed(self.credit, self.credit)
+        squares -= 2 * accuracy * self._summed(self.credit, self.size)
+        squares += accuracy**2 * self._summed(self.size, self.size)
         return ratio(clusters, clusters - 1) * ratio(np.maximum(squares, 0), self._summed(self.size) ** 2)
 
     def p_half(self) -> FloatArray:
@@ -99,15 +100,25 @@ class Tally:
         variance = np.maximum(self.variance(), ratio(np.full(clusters.shape, 0.25), clusters))
         return np.asarray(stdtr(clusters - 1, ratio(self.accuracy() - 0.5, np.sqrt(variance))))
 
+    def without_units(self) -> Tally:
+        """The same with nothing but the totals, which is little."""
+        empty = np.empty((len(self.credit), 0))
+        return replace(
+            self, credit=empty, size=empty, cluster=self.cluster[:0].copy(), start=np.zeros_like(self.start)
+        )
+
     def part(self, context: int) -> slice:
         """The units of one context."""
         return slice(int(self.start[context]), int(self.start[context + 1]))
 
-    def _summed(self, units: FloatArray) -> FloatArray:
+    def _summed(self, units: NDArray[Any], times: FloatArray | None = None) -> FloatArray:
+        """Sums [metrics, contexts] of units, or of products of two, one metric after the other."""
         running = np.zeros((len(units), len(self.start) - 1))
         filled = self.start[1:] > self.start[:-1]
-        if filled.any():
-            running[:, filled] = np.add.reduceat(units, self.start[:-1][filled], axis=1)
+        starts = self.start[:-1][filled]
+        for m, own in enumerate(units if len(starts) else ()):
+            row = own.astype(np.float64) if times is None else own * times[m if len(times) > 1 else 0]
+            running[m, filled] = np.add.reduceat(row, starts)
         return running
 
 

@@ -300,7 +300,7 @@ def _confounding(
     """Confounding, averaged over the first column's contexts if they are not too many, else on the whole."""
     few = bool(columns) and 1 < len(columns[0].values) <= _MOST_CONFOUNDING_CONTEXTS
     contexts = columns[0] if few else whole(pairs)
-    if every_method is not None:
+    if every_method is not None and every_method is not pairs:
         size = 1 + max(int(pairs.output.max()), int(every_method.output.max()))
         context_of = np.full(size, -1, dtype=np.int32)
         context_of[pairs.output] = contexts.codes

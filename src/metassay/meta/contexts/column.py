@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import Tally, by_context, net_spread, ratio, tally
 from metassay.meta.contexts.choice import GLOBAL, Evidence, first_choice
-from metassay.meta.contexts.claims import Leads, context_leads
+from metassay.meta.contexts.claims import Leads, context_leads, trend_p_values
 from metassay.meta.contexts.h1 import AccuracyChange, accuracy_change, cross_methods
 from metassay.meta.contexts.h2 import (
     ALL_INTERVALS,
@@ -109,7 +109,7 @@ class Column:
     """Local accuracies of one column with their uncertainty, H1 and H2 (None where the column has one value).
 
     `mix` is [contexts, methods]: the share of each method among a context's pairs. `large` marks the contexts
-    that have items enough to take part in claims.
+    that have items enough to take part in claims. `trend_p` [metrics] is that of `trend_p_values`.
     """
 
     contexts: Contexts
@@ -120,6 +120,7 @@ class Column:
     large: NDArray[np.bool_]
     h1: AccuracyChange | None
     h2: OrderChange | None
+    trend_p: FloatArray
 
 
 def study_whole(judgements: Judgements, contexts: Contexts, method: Method) -> Whole:
@@ -157,6 +158,8 @@ def study_column(
     with ThreadPoolExecutor(method.workers) as pool:
         findings = list(pool.map(study, range(count)))
     large = estimates.tally.items()[method.ranked].max(axis=0, initial=0) >= method.minimum_items
+    trend = trend_p_values(contexts.name, estimates.tally, large)
+    estimates = replace(estimates, tally=estimates.tally.without_units())
     h1 = h2 = None
     if count > 1:
         h1 = accuracy_change(
@@ -179,6 +182,7 @@ def study_column(
         large=large,
         h1=h1,
         h2=h2,
+        trend_p=trend,
     )
 
 

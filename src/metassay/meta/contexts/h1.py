@@ -174,14 +174,13 @@ def exchange_levels(judgements: Judgements, contexts: Contexts, *, ties: str) ->
     labels = contexts.codes if inside.all() else contexts.codes[inside]
     labels = labels if used.all() else (np.cumsum(used) - 1).astype(np.int32)[labels]
     everything = np.zeros(judgements.pairs, dtype=np.int32)
-    firsts = run_starts(judgements.output)[:-1]  # all pairs of an output have one label
     levels = (
         ("outputs within items", judgements.output, judgements.item),
         ("items within clusters", judgements.item, judgements.cluster),
         ("clusters", judgements.cluster, everything),
     )
     for name, unit, block in levels:
-        groups, linked = _linked(labels[firsts], block[firsts])
+        groups, linked = _linked(labels, block)
         if groups == int(labels.max()) + 1:
             continue  # every block lies in one context: nothing to exchange here
         yield _exchange(name, judgements, labels, unit, block, ties)
@@ -229,16 +228,16 @@ def _exchange(
     unit, block, labels = unit[order], block[order], labels[order]
     starts = run_starts(unit)
     tie = round(2 * TIE_CREDIT[ties])
-    right = np.empty((len(starts) - 1, len(judgements.metrics)), dtype=np.int32)
-    total = np.empty_like(right)
+    metrics, first = len(judgements.metrics), starts[:-1]
+    right = np.empty((len(first), metrics), dtype=np.int32)
+    total = np.empty((len(first), metrics if judgements.outcome.min() == MISSING else 1), dtype=np.int32)
     for m, outcome in enumerate(judgements.outcome):
         here = outcome[order]
         credit = np.int8(2) * (here == RIGHT) + np.int8(tie) * (here == TIE)
-        right[:, m] = np.add.reduceat(credit, starts[:-1], dtype=np.int32)
-        total[:, m] = np.add.reduceat(np.int8(2) * (here != MISSING), starts[:-1], dtype=np.int32)
-    shared = bool((total == total[:, :1]).all())
-    first = starts[:-1]
-    total = total[:, :1].copy() if shared else total
+        right[:, m] = np.add.reduceat(credit, first, dtype=np.int32)
+        if m < total.shape[1]:
+            total[:, m] = np.add.reduceat(np.int8(2) * (here != MISSING), first, dtype=np.int32)
+    total = total[:, :1].copy() if (total == total[:, :1]).all() else total
     return Exchange(name, right, total, labels[first], run_starts(block[first]))
 
 

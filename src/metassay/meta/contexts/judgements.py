@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
@@ -88,7 +89,8 @@ class Judgements:
     def select(self, metrics: NDArray[np.int64]) -> Judgements:
         """The same pairs with the metrics at the given places."""
         names = tuple(self.metrics[m] for m in metrics)
-        return replace(self, metrics=names, outcome=self.outcome[metrics])
+        first = slice(len(metrics)) if (metrics == np.arange(len(metrics))).all() else metrics
+        return replace(self, metrics=names, outcome=self.outcome[first])
 
     def take(self, chosen: NDArray[np.bool_] | IntArray | NDArray[np.int64]) -> Judgements:
         """The same metrics on the chosen pairs, in the order chosen."""
@@ -170,9 +172,18 @@ def judge(better: FloatArray, worse: FloatArray, tie_tolerance: FloatArray) -> O
 
 def single_valued(keys: IntArray, values: IntArray) -> bool:
     """Whether each key goes with one value only."""
-    seen = np.zeros(int(keys.max()) + 1, dtype=np.int32)
-    seen[keys] = values
-    return bool((seen[keys] == values).all())
+    return bool(_single_valued(keys, values, np.full(int(keys.max()) + 1, MISSING, dtype=np.int32)))
+
+
+@njit(cache=True, nogil=True)
+def _single_valued(keys: IntArray, values: IntArray, seen: IntArray) -> bool:
+    """The same; `seen` has room for every key, and no value yet."""
+    for place in range(len(keys)):
+        if seen[keys[place]] == MISSING:
+            seen[keys[place]] = values[place]
+        elif seen[keys[place]] != values[place]:
+            return False
+    return True
 
 
 def phi_coefficients(judgements: Judgements) -> FloatArray:

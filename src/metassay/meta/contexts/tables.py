@@ -18,7 +18,6 @@ from metassay.meta.contexts.claims import (
     claims_made,
     holm_family,
     lead_p_values,
-    trend_p_values,
     trends,
 )
 from metassay.meta.contexts.column import Column, ContextFinding, Estimates, Whole
@@ -150,7 +149,7 @@ def trend_entry(column: Column, metrics: Sequence[str], ranked: Sequence[int]) -
 
 def trend_p_entry(column: Column, metrics: Sequence[str], ranked: Sequence[int]) -> Row | None:
     """Per metric, the p-value of its trend; None where the contexts have no order."""
-    p = trend_p_values(column.contexts.name, column.estimates.tally, column.large)[list(ranked)]
+    p = column.trend_p[list(ranked)]
     return None if np.isnan(p).all() else dict(zip((metrics[m] for m in ranked), p.tolist()))
 
 

@@ -125,11 +125,36 @@ def _mean_edits(edits: Edits, own: NDArray[np.bool_]) -> tuple[float | None, flo
 BINS = 5
 """Parts of equal size, from the pairs with the closest sides to those farthest apart."""
 _FEWEST = 20  # pairs in a part
+_AT_ONCE = 2**20
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Pairs parted by their edited share: the part of each, the median, and where each part lies."""
+
+    codes: IntArray
+    median: float
+    bins: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, shares: FloatArray) -> Parts:
+        """Up to `BINS` parts of equal size; equal shares never straddle two."""
+        ordered = np.sort(shares)
+        starts = _starts(ordered)
+        codes = np.empty(len(shares), dtype=np.int32)
+        for start in range(0, len(shares), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            codes[some] = np.searchsorted(ordered[starts[:-1]], shares[some], side="right") - 1
+        own = [ordered[start:stop] for start, stop in pairwise(starts)]
+        bins = [
+            {"low": part[0], "median": _middle(part), "high": part[-1], "pairs": len(part)} for part in own
+        ]
+        return cls(codes, _middle(ordered) if len(ordered) else float("nan"), bins)
 
 
 def difficulty(
     judgements: Judgements,
-    shares: FloatArray,
+    parts: Parts,
     apart: tuple[str, FloatArray] | None,
     *,
     ties: str,
@@ -138,32 +163,24 @@ def difficulty(
 ) -> dict[str, Any] | None:
     """Accuracy by how far apart the two sides of a pair are: the closer, the harder to tell.
 
-    `shares` are the edited shares of the pairs, `apart` the name of a human score and the shares of pairs
-    that people tell apart by it. Equal shares lie in one part, so parts can be fewer than `BINS`; None where
-    there would be one. Intervals as of any accuracy (`study_intervals`).
+    `apart` is the name of a human score and the shares of pairs that people tell apart by it. None where
+    there is one part. Intervals as of any accuracy (`study_intervals`).
     """
-    ordered = np.sort(shares)
-    starts = _parts(ordered)
-    count = len(starts) - 1
+    count = len(parts.bins)
     if count < 2:
         return None
-    codes = np.searchsorted(ordered[starts[:-1]], shares, side="right").astype(np.int32) - np.int32(1)
-    contexts = Contexts("difficulty", tuple(map(str, range(count))), codes)
+    contexts = Contexts("difficulty", tuple(map(str, range(count))), parts.codes)
     pairs, (contexts,) = sort_pairs(judgements, [contexts])
     with threadpool_limits(1):  # the same bytes on any machine's cores
         bootstrap = ClusterBootstrap(random.named(seed, "bootstrap"), resamples)
         estimates, low, high = study_intervals(pairs, contexts, ties, bootstrap)
-    own = [ordered[start:stop] for start, stop in pairwise(starts)]
     values = {"accuracy": estimates.accuracy, "low": low, "high": high, "ties": estimates.tally.tie_share()}
     counted = {"items": estimates.tally.items(), "pairs": estimates.pairs}
     found: dict[str, Any] = plain(
         {
             "measure": "edit_share",
-            "median": _middle(ordered),
-            "bins": [
-                {"low": part[0], "median": _middle(part), "high": part[-1], "pairs": len(part)}
-                for part in own
-            ],
+            "median": parts.median,
+            "bins": parts.bins,
             "accuracy": [
                 {"metric": metric, "bin": code}
                 | {name: table[m, code] for name, table in values.items()}
@@ -182,8 +199,8 @@ def _middle(ordered: FloatArray) -> float:
     return float((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2)
 
 
-def _parts(ordered: FloatArray) -> list[int]:
-    """Where parts of shares in order begin, and their end; equal shares never straddle two."""
+def _starts(ordered: FloatArray) -> list[int]:
+    """Where parts of shares in order begin, and their end."""
     count = max(min(BINS, len(ordered) // _FEWEST), 1)
     new = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))[: len(ordered)]
     part = new * count // max(len(ordered), 1)
