@@ -8,6 +8,7 @@ from statistics import median
 import jsonschema
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from rapidfuzz.distance import Levenshtein
 
 import metassay
@@ -21,6 +22,7 @@ from metassay.sample import sample_path
 from metassay.schemas import schema
 from metassay.workflows.assay import assay
 from metassay.workflows.pairs import human_rows
+from metassay.workflows.perturb import perturb
 from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend
 
@@ -169,6 +171,16 @@ def test_strengths_come_as_near_to_people_as_they_can(dataset) -> None:
     assert min(gaps, key=gaps.__getitem__) == strength
     assert any("differ in" in note and "removal" in note for note in content["notes"])
     assert found.plan.to_dict()["difficulty"] == "people"
+
+
+def test_perturb_makes_the_pairs_that_an_assay_of_the_same_difficulty_judges(dataset) -> None:
+    settings = {"difficulty": "people", "perturbations": "removal,swapping"}
+    judged = assay(dataset, metrics="chrf", **FAST | settings)
+    made = perturb(dataset, keep_references=False, **settings)
+    assert_frame_equal(made.to_frame(), judged.pairs.frame)
+    assert any("differ in" in note for note in made.pairs.notes)
+    with pytest.raises(UnknownName, match="difficulty"):
+        perturb(dataset, difficulty="hard")
 
 
 def test_difficulty_of_people_needs_people(dataset) -> None:

@@ -30,10 +30,10 @@ from metassay.specs import single_parts
 from metassay.store.run import RunFolder, made_with, versions
 from metassay.workflows import shards
 from metassay.workflows.judging import scored_texts
-from metassay.workflows.pairs import checked, given_pairs, human_pairs, human_rows
+from metassay.workflows.pairs import checked, given_pairs, human_pairs, human_rows, people_column
 from metassay.workflows.read import Source, as_dataset
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
-from metassay.workflows.settings import AS_PEOPLE, FIXED, PerturbSettings
+from metassay.workflows.settings import AS_PEOPLE, FIXED, AssaySettings, PerturbSettings
 
 if TYPE_CHECKING:
     from metassay.workflows.assay_result import Plan
@@ -239,13 +239,17 @@ def perturb(
     """Make each output worse in several ways; with `out`, leaves `pairs.parquet` and `texts.jsonl` there.
 
     The texts are those that an assay of the same data and settings scores: outputs and all worse copies, also
-    those beyond `per_output`, but none of systems that are the reference itself.
+    those beyond `per_output`, but none of systems that are the reference itself. `difficulty="people"`: as
+    many edits as make copies as far from their outputs as two outputs that people tell apart.
 
     >>> rows = [{"seg_id": 1, "system": "a", "hyp": "red fox", "ref": "the red fox"}]
     >>> len(perturb(rows, perturbations="removal").to_frame())
     1
     """
-    data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
+    source = as_dataset(dataset)
+    data = prepared(source, normalize=asked.normalize, keep_references=asked.keep_references)
+    whole = asked.keep_references and only_references(source)  # no assay could leave them out
+    assayed = prepared(source, normalize=asked.normalize, keep_references=whole)
     named = None if asked.perturbations is None else single_parts(asked.perturbations)
     configuration = asked.to_dict() | {
         "perturbations": None if named is None else [str(part) for part in named],
@@ -254,6 +258,10 @@ def perturb(
         "seed": seed,
     }
     del configuration["strict_resources"]  # decides whether there is a result, not which
+    if asked.difficulty == FIXED:
+        del configuration["difficulty"]
+    heard, _ = people_column(assayed, AssaySettings(preprocess=asked.preprocess), None)
+    strengths, said = chosen_strengths(assayed, named, asked.difficulty, heard, seed)
     identity = {"command": "perturb", "configuration": configuration, "input": data.content_hash}
     run = None if out is None else RunFolder.open(out, identity)
     make = functools.partial(
@@ -267,16 +275,15 @@ def perturb(
         llm=with_cache(llm, run),
         kept=None if run is None else run.texts(json.dumps(made_with(data.languages))),
         progress=None if progress is None else lambda done, total: progress("perturbing", done, total),
+        strengths=strengths,
     )
     every = make(data)
+    every = replace(every, notes=(*every.notes, *said))
     pairs = every.sample(asked.per_output)
     result = PerturbResult(data, pairs, None if run is None else run.path)
     if run is not None:
         run.write_frame("pairs.parquet", pairs.frame)
         if not data.kind.ranked:
-            source = as_dataset(dataset)
-            whole = asked.keep_references and only_references(source)  # no assay could leave them out
-            assayed = prepared(source, normalize=asked.normalize, keep_references=whole)
             texts = scored_texts(assayed, every if len(assayed) == len(data) else make(assayed))
             run.write_text(TEXTS, distinct_texts(texts).write_ndjson())
         run.write_json("resources.json", dict(pairs.resources))

@@ -138,6 +138,9 @@ class PerturbSettings(Settings):
         None
     )
     per_output: Annotated[int | None, option("Perturbations per output.", least=1, most=10_000)] = 4
+    difficulty: Annotated[
+        str, option("fixed, or people: edits enough to be as far apart as outputs that people tell apart.")
+    ] = FIXED
     normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
     preprocess: Annotated[str, option("none, paper or paper-asymmetric.")] = "none"
     keep_references: Annotated[
