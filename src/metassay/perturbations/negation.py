@@ -57,7 +57,8 @@ class Negation(WordEdit):
         text, language = view.output, view.language or ""
         find = _EDITS.get(language)
         found = _by_rules(text, language) if find is None else find(text)
-        edits = [edit for edit in found if not _in_question(text, edit[0][0])]
+        asks = "?" in text or "？" in text
+        edits = [edit for edit in found if not _in_question(text, edit[0][0])] if asks else found
         if len(edits) < self.strength:
             return None
         return replace_spans(

@@ -95,13 +95,15 @@ class Sense(Exchange):
     def found(self, view: View[str]) -> list[Options]:
         """Every word with such others."""
         text, found = view.output, []
-        words = terms(text)
-        for i, term in enumerate(words):
-            if english.related(term[0].lower(), self.relation) is None:
+        words, related, relation = terms(text), english.related, self.relation
+        lower = "\n".join([term[0] for term in words]).lower().split("\n")
+        for i, small in enumerate(lower if words else ()):
+            if related(small, relation) is None:
                 continue
-            form = dictionary_form(text, term, "en")
-            previous = words[i - 1][0].lower() if i else ""
-            following = words[i + 1][0].lower() if i + 1 < len(words) else ""
+            term = words[i]
+            form = small if term[0] == small else dictionary_form(text, term, "en")
+            previous = lower[i - 1] if i else ""
+            following = lower[i + 1] if i + 1 < len(lower) else ""
             options = english.fitting(self.relation, previous, form, following) if form else ()
             if options and term[0][:1].isupper():
                 options = tuple(with_case_of(term[0], word) for word in options)

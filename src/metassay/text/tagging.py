@@ -9,6 +9,7 @@ of parts of speech. Sums and ties are those of HanTa, in its order, so that the 
 from __future__ import annotations
 
 import functools
+import gc
 from array import array
 from collections.abc import Sequence
 from typing import Any
@@ -38,7 +39,9 @@ def hanta(language: str) -> Tagger:
     """The tagger of a language, loaded when first needed (English: CLAWS C5; German: STTS)."""
     from HanTa.HanoverTagger import HanoverTagger
 
-    return Tagger(HanoverTagger(_MODELS[language]))
+    tagger = Tagger(HanoverTagger(_MODELS[language]))
+    gc.freeze()  # a million objects that stay: no round of the collector has to look at them
+    return tagger
 
 
 class Tagger:
@@ -73,9 +76,8 @@ class Tagger:
 
     def _read(self, word: str, *, inside: bool) -> _Reading:
         """What a word may be inside a sentence or at its start, with log p(word | tag) but for a constant."""
-        weighed = dict(self.weighed(word, inside=inside, given_tag=True))
-        weighed.pop(UNKNOWN, None)
-        known = sorted((self._number[tag], p) for tag, p in weighed.items())  # as its own search finds them
+        known = self._given_tag(word, inside=inside)
+        known.sort()  # as its own search finds them
         known = known or [(number, 0.0) for number in range(len(self._classes))]
         classes, chances = zip(*known)
         names = frozenset(self._names[number] for number in classes)
@@ -83,7 +85,24 @@ class Tagger:
         (self._inside if inside else self._first)[word] = found
         return found
 
-    def weighed(self, word: str, *, inside: bool, given_tag: bool = False) -> Readings:
+    def _given_tag(self, word: str, *, inside: bool) -> list[tuple[int, float]]:
+        """Log p(word | tag) by the number of the tag, of tags that are not too unlikely."""
+        model, number = self.model, self._number
+        lower, capital = model.normalize(word), inside and word[0].isupper()
+        listed = model.cache.get(lower)
+        case, prior = model.LP_case_t, model.LP_wtag
+        found = self._morphemes.readings(lower) if listed is None else listed
+        if inside:
+            own = [(number[t], p + case[t][capital] - prior[t]) for t, p in found if t != UNKNOWN]
+        else:
+            own = [(number[t], p - prior[t]) for t, p in found if t != UNKNOWN]
+        if listed is not None or not found:
+            return own
+        unknown = [p for t, p in found if t == UNKNOWN]
+        least = max([p for _, p in own] + unknown) - _UNSURE
+        return [reading for reading in own if reading[1] >= least]
+
+    def weighed(self, word: str, *, inside: bool) -> Readings:
         """The readings of a word by their chance, its capital counted where it stands inside a sentence."""
         model = self.model
         lower, capital = model.normalize(word), inside and word[0].isupper()
@@ -91,8 +110,6 @@ class Tagger:
         found = self._morphemes.readings(lower) if listed is None else list(listed)
         if inside:
             found = [(tag, p if tag == UNKNOWN else p + model.LP_case_t[tag][capital]) for tag, p in found]
-        if given_tag:
-            found = [(tag, p if tag == UNKNOWN else p - model.LP_wtag[tag]) for tag, p in found]
         found.sort(key=lambda reading: reading[1], reverse=True)
         if listed is not None or not found:
             return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +68,17 @@ class WordNet:
 
     def senses(self, lemma: str, pos: str) -> tuple[int, ...]:
         """Synset offsets of a lower-case lemma, most frequent sense first; empty where it has none."""
+        return (self._index.get(pos) or self._known(pos)).get(lemma, ())
+
+    @functools.cached_property
+    def phrases(self) -> frozenset[str]:
+        """Nouns and verbs of several words."""
+        return frozenset(lemma for pos in ("n", "v") for lemma in self._known(pos) if "_" in lemma)
+
+    def _known(self, pos: str) -> dict[str, tuple[int, ...]]:
         if pos not in self._index:
             self._index[pos] = dict(_index_entries(self._lines(f"index.{_FILES[pos]}")))
-        return self._index[pos].get(lemma, ())
+        return self._index[pos]
 
     def synset(self, pos: str, offset: int) -> tuple[str, ...]:
         """The words of a synset as the database orders and spells them; phrases have `_` for spaces."""
@@ -78,8 +86,9 @@ class WordNet:
         if key not in self._synsets:
             fields = self._fields(pos, offset)
             words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
+            found = tuple(map(bytes.decode, words))
             # Adjectives can carry a marker of position, as in `galore(ip)`.
-            self._synsets[key] = tuple(word.decode().partition("(")[0] for word in words)
+            self._synsets[key] = tuple(w.partition("(")[0] for w in found) if pos == "a" else found
         return self._synsets[key]
 
     def antonyms(self, lemma: str, pos: str, offset: int) -> tuple[str, ...]:
@@ -112,13 +121,15 @@ class WordNet:
 
     def lemmas(self, form: str, pos: str) -> list[str]:
         """Base forms that a lower-case word form may have and that the database knows (morphy)."""
-        irregular = self.exceptions(pos).get(form)
-        forms: Iterable[str] = irregular or (
-            form[: -len(ending)] + new
-            for ending, new in _BY_LETTER.get((pos, form[-1:]), ())
-            if form.endswith(ending)
+        known, rules = self._known(pos), _BY_LETTER.get((pos, form[-1:]), ())
+        forms: Iterable[str] = self.exceptions(pos).get(form) or (
+            [form[: -len(ending)] + new for ending, new in rules if form.endswith(ending)] if rules else ()
         )
-        return list(dict.fromkeys(lemma for lemma in (form, *forms) if self.senses(lemma, pos)))
+        found = [form] if form in known else []
+        for lemma in forms:
+            if lemma in known and lemma not in found:
+                found.append(lemma)
+        return found
 
     @functools.cache  # noqa: B019 - one database lives as long as the process
     def exceptions(self, pos: str) -> dict[str, tuple[str, ...]]:
@@ -225,15 +236,14 @@ def tagged_pairs(
     Words whose base form is among those `without` are left out.
     """
     runs = text.split()  # no token goes over a space: each distinct run of letters and signs is cut once
-    if not any(_holds(run, language, second, without) for run in runs):
+    can_be = _can_be(language, second, without)
+    if not any(map(can_be.runs.__getitem__, runs)):
         return ()
     words = [token for run in runs for token in _tokens(run)]
     places = [
         i
         for i, word in enumerate(words)
-        if _can_be(word, language, second, without)
-        and i > 0
-        and not first.isdisjoint(_may_be(words[i - 1], language, inside=i > 1))
+        if can_be[word] and i > 0 and not first.isdisjoint(_may_be(words[i - 1], language, inside=i > 1))
     ]
     spans = token_spans(text) if places else []
     places = [i for i in places if text[spans[i - 1][1] : spans[i][0]] == " "]
@@ -246,25 +256,51 @@ def _tokens(run: str) -> list[str]:
     return word_tokens(run)
 
 
-@functools.cache
-def _holds(run: str, language: str, tags: frozenset[str], without: frozenset[str]) -> bool:
-    return any(_can_be(token, language, tags, without) for token in _tokens(run))
+class _Asked(dict[str, bool]):
+    """What was asked of words, or of runs of letters and signs, each once."""
+
+    def __init__(self, ask: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._ask = ask
+
+    def __missing__(self, word: str) -> bool:
+        self[word] = found = self._ask(word)
+        return found
 
 
-@functools.cache
-def _can_be(word: str, language: str, tags: frozenset[str], without: frozenset[str]) -> bool:
+class _CanBe(_Asked):
     """Whether the dictionary has a word, not of these base forms, that can have one of these tags."""
-    base = known_lemma(word, language)
-    return base is not None and base not in without and not tags.isdisjoint(_may_be(word, language))
+
+    def __init__(self, language: str, tags: frozenset[str], without: frozenset[str]) -> None:
+        super().__init__(self._of_word)
+        self._language, self._tags, self._without = language, tags, without
+        self.runs = _Asked(lambda run: any(self[token] for token in _tokens(run)))
+        """Whether a word of a run can."""
+
+    def _of_word(self, word: str) -> bool:
+        listed = _listed(word, self._language)
+        if listed and self._tags.isdisjoint(listed):
+            return False
+        base = known_lemma(word, self._language)
+        known = base is not None and base not in self._without
+        return known and not self._tags.isdisjoint(listed or _may_be(word, self._language))
+
+
+_can_be = functools.cache(_CanBe)
+
+
+@functools.cache
+def _listed(word: str, language: str) -> frozenset[str]:
+    """The tags that the model lists a word with."""
+    model = hanta(language).model
+    listed = model.cache.get(model.normalize(word)) or ()
+    return frozenset(str(model.int2tag[tag]) for tag, _ in listed if tag != UNKNOWN)
 
 
 @functools.cache
 def _may_be(word: str, language: str, *, inside: bool = True) -> frozenset[str]:
     """The tags that a word can get in a sentence: all that the model lists it with, if it does."""
-    tagger = hanta(language)
-    listed = tagger.model.cache.get(tagger.model.normalize(word)) or ()
-    names = frozenset(str(tagger.model.int2tag[tag]) for tag, _ in listed if tag != UNKNOWN)
-    return names or tagger.may_be(word, inside=inside)
+    return _listed(word, language) or hanta(language).may_be(word, inside=inside)
 
 
 @functools.cache

@@ -122,9 +122,8 @@ def _database() -> WordNet:
 
 
 def _is_phrase(entry: Entry, previous: str, following: str) -> bool:
-    wordnet = _database()
-    phrases = (f"{entry.lemma}_{following}", f"{previous}_{entry.lemma}")
-    return any(wordnet.senses(phrase, pos) for phrase in phrases for pos in ("n", "v"))
+    phrases = _database().phrases
+    return f"{entry.lemma}_{following}" in phrases or f"{previous}_{entry.lemma}" in phrases
 
 
 @functools.cache
