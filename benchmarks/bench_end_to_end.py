@@ -101,7 +101,8 @@ def perturbing_timed() -> Iterator[list[float]]:
 
 def _compile(data: Dataset) -> None:
     """What is compiled, or read from disk, once per process."""
-    assay(data, metrics=f"{METRICS},{MORE}", workers=1)
+    with tempfile.TemporaryDirectory() as folder:
+        assay(data, metrics=f"{METRICS},{MORE}", workers=1, out=Path(folder) / "run")
 
 
 def _store(rows: Any, folder: Path) -> None:

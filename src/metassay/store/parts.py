@@ -70,8 +70,21 @@ def _new_file(path: Path, *, stays: bool = False) -> Iterator[Path]:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """JSON with sorted structure as given, readable; NaN and infinities are refused."""
-    write_bytes(path, (json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode())
+    """JSON, a line for each entry of the outer objects and lists; NaN and infinities are refused."""
+    write_bytes(path, f"{_in_lines(content)}\n".encode())
+
+
+def _in_lines(content: Any, depth: int = 2) -> str:
+    """A line for every entry of the outer objects and lists; with a line for each number it takes longer."""
+    if depth and content and isinstance(content, dict):
+        inside = [f"{_compact(str(key))}: {_in_lines(own, depth - 1)}" for key, own in content.items()]
+        return "{\n" + ",\n".join(inside) + "\n}"
+    if content and isinstance(content, list | tuple):
+        return "[\n" + ",\n".join(map(_compact, content)) + "\n]"
+    return _compact(content)
+
+
+_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def write_frame(path: Path, frame: pl.DataFrame | Sequence[pl.DataFrame], *, group: int = 2**18) -> None:

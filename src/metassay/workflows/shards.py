@@ -260,7 +260,7 @@ def wrong_pairs(
     turns = [order[turn] for turn in range(MOST) for order in orders if turn < len(order)]
     chosen = list(dict.fromkeys(int(pair) for pair in turns))[:MOST]
     texts = _texts(judged, wide.places)
-    signs = [1.0 if metric.higher_is_better else -1.0 for metric in metrics]
+    signs = [(metric.spec, 1.0 if metric.higher_is_better else -1.0) for metric in metrics]
     rows, left = [], BUDGET
     for pair in chosen:
         place = int(judged.rows[wide.places[pair]])
@@ -268,11 +268,11 @@ def wrong_pairs(
         if row is None or left < 0:
             continue
         row["judgements"] = {
-            metric.spec: [
+            spec: [
                 *(sign * float(side[n, pair]) for side in (wide.better, wide.worse)),
                 int(wide.outcome[n, pair]),
             ]
-            for n, (metric, sign) in enumerate(zip(metrics, signs))
+            for n, (spec, sign) in enumerate(signs)
             if not np.isnan(wide.worse[n, pair] - wide.better[n, pair])
         }
         left -= len(str(row))
