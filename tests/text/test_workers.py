@@ -15,6 +15,7 @@ TEXTS = [f"On day {i} we met Anna in Paris, not in Rome{'!' * (i % 3)}" for i in
 
 def test_several_processes_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("HanTa")
+    monkeypatch.setattr(resources, "WORTH_A_PROCESS", 500)
     alone = map_texts(FUNCTION, TEXTS, "en", 1)
     started = []
     original = resources._in_helper
@@ -27,5 +28,6 @@ def test_several_processes_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) 
 
 def test_where_no_process_can_be_started_the_work_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("HanTa")
+    monkeypatch.setattr(resources, "WORTH_A_PROCESS", 500)
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     assert map_texts(FUNCTION, TEXTS, "en", 2) == map_texts(FUNCTION, TEXTS, "en", 1)

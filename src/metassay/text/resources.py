@@ -239,7 +239,7 @@ def _nltk_folders() -> Iterator[Path]:
             yield Path(prefix) / sub
 
 
-WORTH_A_PROCESS = 500
+WORTH_A_PROCESS = 50_000
 """Texts per helper below which starting it costs more than it saves."""
 
 Work = Callable[[list[str], str], list[Any]]
