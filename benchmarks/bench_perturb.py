@@ -1,6 +1,6 @@
 """Outputs per second of each perturbation on one core: on first sight, collecting included, and warm.
 
-Keys of outputs, which a run makes once for all methods (300,000 a second), are made before.
+Keys of outputs, which a run makes once for all methods (900,000 a second), are made before.
 Uses the WMT22 and LibriSpeech outputs where they are (METASSAY_DATA or ../shared/data), else made-up text.
 The peer of the compiled word edits is the same edit in plain Python with a NumPy generator per output.
 """

@@ -81,11 +81,12 @@ def is_pipe(path: str) -> bool:
     return not (stat.S_ISREG(kind) or stat.S_ISDIR(kind))
 
 
-def plain_size(path: str) -> int | None:
-    """The bytes of a file that is neither a pipe nor compressed; None of everything else."""
-    if is_pipe(path) or Path(path).suffix in COMPRESSED or not Path(path).is_file():
-        return None
-    return Path(path).stat().st_size
+def size_of(path: str, magic: bytes) -> int:
+    """The bytes of a file that begins with `magic`, whatever its name says; 0 of everything else."""
+    if is_pipe(path) or not Path(path).is_file():
+        return 0
+    with Path(path).open("rb") as file:
+        return Path(path).stat().st_size if file.read(len(magic)) == magic else 0
 
 
 def checked_path(path: str) -> str:

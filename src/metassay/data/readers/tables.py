@@ -22,8 +22,8 @@ from metassay.data.readers.files import (
     is_large,
     on_disk,
     opening,
-    plain_size,
     read_bytes,
+    size_of,
 )
 from metassay.data.readers.jsonlines import parse_json_array, parse_json_lines
 from metassay.errors import InputError, MissingBackend, Place
@@ -55,7 +55,7 @@ def read_table(path: str, *, quoting: str = "minimal", notes: list[str] | None =
     The format follows from the name; for standard input and other names, from the first bytes. What was
     read otherwise than it is written is added to `notes`.
     """
-    if ending(path) in PARQUET and (size := plain_size(path)) is not None and size > _WHOLE:
+    if ending(path) in PARQUET and size_of(path, PARQUET_MAGIC) > _WHOLE:
         return parse_parquet(pa.OSFile(path), file=path)
     return parse_table(read_bytes(path), path, quoting=quoting, notes=notes)
 
