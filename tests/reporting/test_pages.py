@@ -23,3 +23,12 @@ def test_the_charts_script_is_kept_whole_or_made_again(
     kept.unlink()
     kept.mkdir()
     assert pages._vega.__wrapped__() == "made again"
+
+
+def test_who_has_no_home_gets_a_page_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", nowhere)
+    assert "vegaEmbed" in pages._vega.__wrapped__()

@@ -163,8 +163,10 @@ def _vega() -> str:
 
     Putting it together takes a second and a half, so it is kept among the user's caches, with its checksum.
     """
-    place = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    kept = Path(place) / "metassay" / f"vega-{version('vl-convert-python')}.js"
+    kept = Path("/dev/null/nowhere")  # where the user has no home, nothing is kept
+    with suppress(RuntimeError):
+        place = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        kept = Path(place) / "metassay" / f"vega-{version('vl-convert-python')}.js"
     with suppress(OSError, UnicodeDecodeError):
         told, _, script = kept.read_text("utf-8").partition("\n")
         if told == _hash(script):
