@@ -118,7 +118,10 @@ class OutputOptions:
     json: Annotated[bool, _option("--json", text="One JSON object on standard output.", panel=OUTPUT)] = False
     seed: Annotated[int, _option("--seed", text="Same seed, same bytes.", panel=OUTPUT)] = 0
     out: Annotated[
-        Path | None, _option("--out", "-o", text="Run folder; one of the same run is resumed.", panel=OUTPUT)
+        str | None,
+        _option(
+            "--out", "-o", text="Run folder; one of the same run is resumed.", panel=OUTPUT, metavar="FOLDER"
+        ),
     ] = None
     workers: Annotated[int | None, _option("--workers", text="Threads; default all cores.", panel=OUTPUT)] = (
         None

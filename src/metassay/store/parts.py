@@ -28,8 +28,9 @@ import pyarrow.parquet as pq
 
 from metassay.data.readers.files import forget
 from metassay.engine.batches import Digests, in_order
-from metassay.errors import InputError, Notes, Place
+from metassay.errors import InputError, Notes, Place, called
 from metassay.metrics.base import Scores
+from metassay.store import arrive, listed, put, remove
 
 _NOTES = "notes"
 _GROUPS = 64
@@ -57,6 +58,7 @@ def _new_file(path: Path, *, stays: bool = False) -> Iterator[Path]:
         yield temporary
         if not stays:
             temporary.replace(path)
+            put(path)
     except BaseException as error:
         with suppress(OSError):
             temporary.unlink()
@@ -179,12 +181,13 @@ def write_part(folder: Path, stem: str, frame: pl.DataFrame, notes: Notes = ()) 
 
 def read_part(path: Path) -> tuple[pl.DataFrame, Notes] | None:
     """What a part holds; None where it is gone or broken, which is then said, and it is set aside."""
+    arrive(path)
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        say(f"{path}: cannot be read ({error.strerror}); what it holds is computed again.")
+        say(f"{called(path)}: cannot be read ({error.strerror}); what it holds is computed again.")
         return None
     if hashed(content) != path.stem.rpartition("-")[2]:
         _set_aside(path)
@@ -195,6 +198,7 @@ def read_part(path: Path) -> tuple[pl.DataFrame, Notes] | None:
 
 def is_whole(path: Path) -> bool:
     """Whether a part is what it was when it was written."""
+    arrive(path)
     try:
         return hashed(path.read_bytes()) == path.stem.rpartition("-")[2]
     except OSError:
@@ -210,10 +214,13 @@ def _set_aside(path: Path) -> None:
     aside = path.with_name(f"{path.name}.broken")
     try:
         path.replace(aside)
-    except OSError:
-        say(f"{path}: broken (its checksum differs); what it held is computed again.")
+        put(aside)
+        remove(path)
+    except (OSError, InputError):
+        say(f"{called(path)}: broken (its checksum differs); what it held is computed again.")
     else:
-        say(f"{path}: broken (its checksum differs), now {aside.name}; what it held is computed again.")
+        broken = "broken (its checksum differs)"
+        say(f"{called(path)}: {broken}, now {aside.name}; what it held is computed again.")
 
 
 def say(what: str) -> None:
@@ -238,14 +245,14 @@ class _Folder:
         """A part that was written, in place of what there was."""
         for before in self.paths(stem):
             if before != path:
-                before.unlink(missing_ok=True)
+                remove(before)
         with self._lock:
             self._index()[stem] = [path]
 
     def _index(self) -> dict[str, list[Path]]:
         if self._listed is None:
             self._listed = {}
-            for path in sorted(self.folder.glob(f"{self.prefix}*.parquet")):
+            for path in listed(self.folder, f"{self.prefix}*.parquet"):
                 self._listed.setdefault(path.stem.rpartition("-")[0], []).append(path)
         return self._listed
 
@@ -280,7 +287,7 @@ class ScoreParts:
 
     def places(self) -> tuple[str | None, str | None]:
         """The folder behind it, and no cache."""
-        return str(self.folder.absolute()), None
+        return called(self.folder.absolute()), None
 
 
 class TextParts:

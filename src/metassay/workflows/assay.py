@@ -27,9 +27,10 @@ from metassay.perturbations.validity import label_errors
 from metassay.sample import DEFAULT, sample_source
 from metassay.settings import GIVEN, HUMAN, PERTURBED, names_a_source, names_of, takes
 from metassay.specs import single_parts
+from metassay.store import SHARDS
 from metassay.store.cache import SharedParts, SharedTexts, cache_folder
 from metassay.store.parts import Scratch
-from metassay.store.run import SHARDS, RunFolder, made_with
+from metassay.store.run import RunFolder, made_with
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs, scored_texts
 from metassay.workflows.pairs import (

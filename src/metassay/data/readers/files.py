@@ -248,11 +248,9 @@ def opening_lines(content: bytes) -> list[str]:
 def refuse_overwriting(target: str | os.PathLike[str], inputs: Sequence[str]) -> None:
     """An error where writing to `target` would replace a file that was read, or one in a folder of data."""
     file = Path(target)
-    if not file.exists():
-        return
     for source in inputs:
         given = Path(source)
-        if source != "-" and given.exists() and _holds(given, file):
+        if source == target or (source != "-" and file.exists() and given.exists() and _holds(given, file)):
             raise InputError(
                 "this is an input, which writing would replace.",
                 place=Place(file=str(target)),
