@@ -95,6 +95,13 @@ class InputError(MetassayError, ValueError):
         super().__init__(f"{first}\n{self.remedy}" if self.remedy else first)
 
 
+class NoSuchFile(InputError):
+    """A file that was named is not there."""
+
+    def __init__(self, *, place: Place) -> None:
+        super().__init__("there is no such file.", place=place)
+
+
 def is_remote(path: str | os.PathLike[str]) -> bool:
     """Whether a path is an address, `s3://bucket/file` or `simplecache::s3://bucket/file`; `C:/file` is none.
 

@@ -14,7 +14,7 @@ import typer
 
 from metassay.cli.options import schema_of
 from metassay.cli.printing import print_table, say
-from metassay.errors import InputError, Place, UnknownName, called, is_remote
+from metassay.errors import InputError, NoSuchFile, Place, UnknownName, called, is_remote
 from metassay.specs import split_list
 
 FROM_FILES = ("assay", "check", "demo", "score", "perturb", "rank", "depend", "aggregate", "judge")
@@ -76,15 +76,15 @@ def run_work(
 
 def _begun(run: str) -> dict[str, Any]:
     """The options of the command that began a run."""
-    away = is_remote(run)
-    if not away and not Path(run, CALL).is_file():
+    try:
+        asked = read_config(f"{run}/{CALL}")
+    except NoSuchFile:
         raise InputError(
             "nothing here says which command began the run.", place=Place(file=run), remedy=_AGAIN
-        )
-    asked = read_config(f"{run}/{CALL}") | {"out": run if away else str(Path(run).absolute())}
+        ) from None
     if "-" in asked.get("data", []):
         raise InputError("its data came from standard input.", place=Place(file=run), remedy=_AGAIN)
-    return asked
+    return asked | {"out": run if is_remote(run) else str(Path(run).absolute())}
 
 
 def read_config(file: str) -> dict[str, Any]:
@@ -93,10 +93,12 @@ def read_config(file: str) -> dict[str, Any]:
     try:
         text = _here(file).read_text(encoding="utf-8")
         found = jsons.loads(text) if kind == "JSON" else tomllib.loads(text)
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror}).", place=place) from None
     except InputError:
         raise
+    except FileNotFoundError:
+        raise NoSuchFile(place=place) from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror}).", place=place) from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"this is not {kind} ({error}).", place=place) from None
     if not isinstance(found, dict):

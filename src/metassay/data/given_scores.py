@@ -76,7 +76,7 @@ def _in_part(part: Any, quoting: str) -> list[ScoreList]:
         raise InputError(
             f"scores cannot be read from {type(part).__name__}.", remedy="Pass a path, a table, or several."
         )
-    path = fetched(os.fspath(part))
+    path = fetched(part)
     content = read_bytes(path)
     if _without_compression(path).endswith(SEGMENTS):
         return [_in_lines(content, path)]

@@ -132,7 +132,7 @@ def _judgements(qrels: str | os.PathLike[str] | None, file: str, relevant_from: 
             place=Place(file=file),
             remedy="Name the file that holds them with --qrels FILE.",
         )
-    return read_judgements(fetched(os.fspath(qrels)), threshold=relevant_from)
+    return read_judgements(fetched(qrels), threshold=relevant_from)
 
 
 def _joined(tables: Sequence[RawTable], join: Paths | None, how: How) -> tuple[list[RawTable], list[str]]:

@@ -99,7 +99,7 @@ def compare(*runs: str | Path) -> CompareResult:
         raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")
     with opened[-1].understood():
         return CompareResult(
-            tuple(str(folder) for folder in folders),
+            tuple(map(called, folders)),
             [with_sentences(found) for found in drift.compare_series(results)],
         )
 

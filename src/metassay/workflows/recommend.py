@@ -24,7 +24,7 @@ from metassay.reporting.pages import Page, Rendered, paper_files, rendered
 from metassay.reporting.ranking_page import ranking_page
 from metassay.reporting.reasons import with_reasons
 from metassay.reporting.score_pages import aggregation_page, score_page
-from metassay.store import at_hand
+from metassay.store import at_hand, brought
 from metassay.store.parts import write_bytes
 from metassay.store.run import TIMINGS, RunFolder, read_manifest
 from metassay.workflows.run_files import (
@@ -182,8 +182,9 @@ def report(
     """
     if not runs or (len(runs) > 1 and out is None):
         raise InputError("no place for the page was named.", remedy="Name one: --out page.html")
-    target = at_hand(runs[0]) / REPORT if out is None else at_hand(out)
-    found = _joined(runs) if len(runs) > 1 else _single(runs[0])
+    folders = [brought(run) for run in runs]
+    target = folders[0] / REPORT if out is None else at_hand(out)
+    found = _joined(folders) if len(runs) > 1 else _single(folders[0])
     files = paper_files(found.charts, found.grids, figures, tables) | {target.name: found.html.encode()}
     try:
         for name, content in files.items():

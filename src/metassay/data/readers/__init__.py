@@ -19,7 +19,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from metassay.errors import COPIES, InputError, MetassayError, MissingBackend, Place, is_remote, shortened
+from metassay.errors import (
+    COPIES,
+    InputError,
+    MetassayError,
+    MissingBackend,
+    NoSuchFile,
+    Place,
+    is_remote,
+    shortened,
+)
 
 _COPIES = "metassay-copies-"
 _LOCK = ".lock"
@@ -28,12 +37,13 @@ _ROOM = "Copies are put among temporary files: make room, or set TMPDIR to anoth
 _RIGHTS = "Check the address and your rights; keys are given as the package for such addresses says."
 
 
-def fetched(path: str) -> str:
+def fetched(path: str | os.PathLike[str]) -> str:
     """Where a file or folder can be read: its own path, or that of a copy that goes with the program."""
+    address = os.fspath(path)
     if not is_remote(path):
-        return path
-    with reached(path) as (system, there):
-        target = standing_for(path, system, there)
+        return address
+    with reached(address) as (system, there):
+        target = standing_for(address, system, there)
         if on_this_machine(system):
             return str(target)
         if target.is_dir():
@@ -65,19 +75,18 @@ def reached(address: str, *, to: str = "read") -> Iterator[tuple[Any, str]]:
         what = f"a package for such addresses is not installed ({error})."
         raise InputError(what, place=place, remedy="It is named there: pip install NAME") from None
     except Exception as error:
-        what, remedy = _said(error, to)
-        raise InputError(what, place=place, remedy=remedy) from error
+        raise _refusal(error, to, place) from error
 
 
-def _said(error: Exception, to: str) -> tuple[str, str | None]:
+def _refusal(error: Exception, to: str, place: Place) -> InputError:
     """What went wrong, and what to do."""
     said = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
     if isinstance(error, PermissionError) or getattr(error.__cause__, "status", None) in _REFUSED:
-        return f"access is refused ({said}).", _RIGHTS
+        return InputError(f"access is refused ({said}).", place=place, remedy=_RIGHTS)
     if isinstance(error, FileNotFoundError) and to == "read":
-        return "there is no such file.", None
+        return NoSuchFile(place=place)
     full = isinstance(error, OSError) and error.errno == errno.ENOSPC
-    return f"cannot be {to} ({said}).", _ROOM if full else _RIGHTS
+    return InputError(f"cannot be {to} ({said}).", place=place, remedy=_ROOM if full else _RIGHTS)
 
 
 def copy_here(system: Any, there: str, target: Path) -> None:

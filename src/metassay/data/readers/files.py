@@ -25,7 +25,7 @@ from typing import IO
 import polars as pl
 import pyarrow as pa
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, NoSuchFile, Place
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -48,7 +48,7 @@ def read_bytes(path: str) -> bytes:
     try:
         content = _whole(checked_path(path)) if kept is None else kept
     except FileNotFoundError:
-        raise InputError("there is no such file.", place=Place(file=path)) from None
+        raise NoSuchFile(place=Place(file=path)) from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError(f"cannot be read ({reason}).", place=Place(file=path)) from None
@@ -103,7 +103,7 @@ def checked_path(path: str) -> str:
         if path != "-":
             Path(path).stat()
     except FileNotFoundError:
-        raise InputError("there is no such file.", place=Place(file=path)) from None
+        raise NoSuchFile(place=Place(file=path)) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be read ({reason}).", place=Place(file=path)) from None

@@ -246,7 +246,7 @@ def paths_of(source: Any) -> list[str]:
         )
     if not parts:
         raise InputError("no file was named.")
-    return [fetched(os.fspath(part)) for part in parts]
+    return [fetched(part) for part in parts]
 
 
 def _tables_at(path: str, how: How) -> list[RawTable]:
