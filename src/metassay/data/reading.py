@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
+from metassay.data import forget, is_large, on_disk
 from metassay.data.assemble import assemble, join_columns
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
 from metassay.data.readers import fetched
-from metassay.data.readers.files import forget, is_large, on_disk
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
 from metassay.data.readers.transcripts import read_parallel, read_transcripts
 from metassay.data.readers.trec import read_judgements

@@ -39,7 +39,7 @@ from metassay.reporting.charts.theme import (
 )
 from metassay.reporting.tables import ENDINGS, Grid, grid_text, plain_grids
 from metassay.reporting.wording import Sentence, Span, in_labels, plural
-from metassay.store.parts import write_bytes
+from metassay.store import write_bytes
 
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 

@@ -1,4 +1,4 @@
-"""Run folders, on this machine or elsewhere.
+"""Files of runs, whole or absent, whatever stops the process or fills the disk, on this machine or elsewhere.
 
 A folder elsewhere (`s3://bucket/run`) has one on this machine that stands for it until the program ends. What
 is whole here is put there at once, and what is removed here is removed there. Parts come from there when they
@@ -11,6 +11,7 @@ import atexit
 import fnmatch
 import os
 import platform
+import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -18,8 +19,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from metassay.data.readers import below, copy_here, on_this_machine, reached, standing_for
-from metassay.errors import called, is_remote
+from metassay.errors import InputError, Place, called, is_remote
 
 MANIFEST = "manifest.json"
 SCORES, TEXTS, SHARDS = "scores", "texts", "shards"
@@ -31,6 +34,7 @@ _GROWING: dict[Path, int] = {}
 """Files that are added to, and their sizes when they were last put."""
 _PAUSE = 30.0
 _MAKING = ".copy"
+_TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<writer>[^.]+)\.part")
 
 
 def at_hand(path: str | Path) -> Path:
@@ -137,6 +141,74 @@ def _keep_up() -> None:
         catch_up()
 
 
+def write_bytes(path: Path, content: bytes | memoryview, *, lasting: bool = True) -> None:
+    """Put a whole file in place at once; where that fails nothing is left of it, and the error names it.
+
+    What is `lasting` survives a power cut; parts need not, since their checksum tells.
+    """
+    with new_file(path) as temporary, temporary.open("wb") as file:
+        file.write(content)
+        if lasting:
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def new_file(path: Path, *, stays: bool = False) -> Iterator[Path]:
+    """Where to write what is then put in its place; with `stays` it is left where it was written."""
+    temporary = path.with_name(f".{path.name}.{_writer(os.getpid())}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        if not stays:
+            temporary.replace(path)
+            put(path)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink()
+        if not isinstance(error, OSError | pl.exceptions.PolarsError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        remedy = "Make room there, or choose another place."
+        raise InputError(
+            f"cannot be written ({reason}).", place=Place(file=str(path)), remedy=remedy
+        ) from None
+
+
+def temporary_of(path: Path) -> str | None:
+    """The name that a file was to get in the end; None where it is no file of ours in the making."""
+    found = _TEMPORARY.fullmatch(path.name)
+    return None if found is None else found["name"]
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Files that a process of this machine was writing when it was killed; those of living ones stay."""
+    for path in folder.rglob(".*.part"):
+        found = _TEMPORARY.fullmatch(path.name)
+        if found is None:
+            continue
+        process = found["writer"].rpartition("@")[0]
+        if process.isdecimal() and found["writer"] == _writer(int(process)) and not _lives(int(process)):
+            with suppress(OSError):
+                path.unlink()
+
+
+def _writer(process: int) -> str:
+    """Who writes a file: numbers of processes say nothing on another machine that shares the folder."""
+    machine = re.sub(r"[^A-Za-z0-9-]+", "-", platform.node())[:64]
+    return f"{process}@{machine}"
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def _owner(path: Path) -> Path | None:
     """What stands for something elsewhere and is this path, or a folder that it lies in."""
     return next((own for own in (path, *path.parents) if own in _STANDING), None) if _STANDING else None
@@ -154,7 +226,7 @@ def _elsewhere(path: Path, *, to: str = "read") -> Iterator[tuple[Any, str] | No
 
 def _unique() -> str:
     """What no other process or thread is called."""
-    return f"{platform.node()}-{os.getpid()}-{threading.get_ident()}"
+    return f"{_writer(os.getpid())}-{threading.get_ident()}"
 
 
 def _names(system: Any, there: str) -> list[str]:

@@ -30,14 +30,13 @@ from metassay.engine.batches import Digests, in_order
 from metassay.errors import InputError, Notes, Place, called
 from metassay.metrics.base import COST_CLASSES, Metric, Scores
 from metassay.plugins import source_hash
-from metassay.store import at_hand, listed
+from metassay.store import at_hand, listed, remove_leftovers
 from metassay.store.parts import (
     ScoreParts,
     TextParts,
     hashed,
     look_up,
     read_part,
-    remove_leftovers,
     say,
     score_table,
     write_json,

@@ -32,15 +32,23 @@ from metassay.errors import InputError, MetassayError, Place, called, shortened
 from metassay.plugins import own_code
 from metassay.schemas import first_fault, schema
 from metassay.settings import CALLED
-from metassay.store import MANIFEST, SCORES, TEXTS, brought, catch_up, is_elsewhere, listed
+from metassay.store import (
+    MANIFEST,
+    SCORES,
+    TEXTS,
+    brought,
+    catch_up,
+    is_elsewhere,
+    listed,
+    remove_leftovers,
+    temporary_of,
+    write_bytes,
+)
 from metassay.store.parts import (
     ScoreParts,
     TextParts,
     is_whole,
-    remove_leftovers,
     say,
-    temporary_of,
-    write_bytes,
     write_frame,
     write_json,
 )

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from metassay.data import forget
 from metassay.data.context import RowLabel, make_contexts
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters, looks_like_penalties, normalisation, prepared, turned
-from metassay.data.readers.files import forget
 from metassay.engine import LOCAL, engine_named
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError

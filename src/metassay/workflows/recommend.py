@@ -24,8 +24,7 @@ from metassay.reporting.pages import Page, Rendered, paper_files, rendered
 from metassay.reporting.ranking_page import ranking_page
 from metassay.reporting.reasons import with_reasons
 from metassay.reporting.score_pages import aggregation_page, score_page
-from metassay.store import at_hand, brought
-from metassay.store.parts import write_bytes
+from metassay.store import at_hand, brought, write_bytes
 from metassay.store.run import TIMINGS, RunFolder, read_manifest
 from metassay.workflows.run_files import (
     CURVES,

@@ -18,16 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from metassay.data import is_large
 from metassay.data.dataset import Dataset
-from metassay.data.readers.files import checked_path, is_large, refuse_overwriting
+from metassay.data.readers.files import checked_path, refuse_overwriting
 from metassay.errors import Counted, InputError, Place, UnknownName, called, is_remote
 from metassay.metrics.given import GivenScores
 from metassay.metrics.registry import labels_in
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.views import identity
-from metassay.store import MANIFEST, at_hand, brought
+from metassay.store import MANIFEST, at_hand, brought, write_bytes
 from metassay.store.cache import basis_of
-from metassay.store.parts import hashed, write_bytes
+from metassay.store.parts import hashed
 from metassay.store.run import TIMINGS, RunFolder
 from metassay.workflows.pair_files import explorer_frame, judgements_frame
 from metassay.workflows.pair_table import EXPLORER, JUDGED, OUTPUTS, PAIRS

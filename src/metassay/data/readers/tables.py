@@ -16,15 +16,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metassay.data.readers.files import (
-    checked_text,
-    ending,
-    is_large,
-    on_disk,
-    opening,
-    read_bytes,
-    size_of,
-)
+from metassay.data import is_large, on_disk
+from metassay.data.readers.files import checked_text, ending, opening, read_bytes, size_of
 from metassay.data.readers.jsonlines import parse_json_array, parse_json_lines
 from metassay.errors import InputError, MissingBackend, Place
 
