@@ -23,6 +23,7 @@ from metassay.metrics.registry import parse_metric
 from metassay.store import at_hand, catch_up, follow, listed
 from metassay.store.cache import SharedParts, parts_at
 from metassay.workflows.assay import assay
+from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend
 
 UNPROMISED = {"timings.json", "call.json"}
@@ -258,23 +259,6 @@ sys.exit(run(sys.argv[2:]))
 """
 
 
-@pytest.fixture
-def bucket(monkeypatch):
-    """An S3 server on this machine."""
-    how = "needs: pip install s3fs 'moto[server]'"
-    pytest.importorskip("s3fs", reason=how)
-    server = pytest.importorskip("moto.server", reason=how).ThreadedMotoServer(port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    known = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_DEFAULT_REGION": "us-east-1"}
-    for name, value in (known | {"AWS_ENDPOINT_URL": f"http://{host}:{port}"}).items():
-        monkeypatch.setenv(name, value)
-    system = fsspec.filesystem("s3", skip_instance_cache=True, use_listings_cache=False)
-    system.mkdir("bucket")
-    yield system
-    server.stop()
-
-
 @pytest.mark.slow
 def test_killed_again_and_again_a_run_on_s3_goes_on_from_other_machines(tmp_path, options, bucket) -> None:
     bucket.pipe_file("bucket/data.csv", TABLE.encode())
@@ -311,3 +295,19 @@ def test_killed_again_and_again_a_run_on_s3_goes_on_from_other_machines(tmp_path
     assert away(bucket, "bucket/runs/one") == here(tmp_path / "run")
     pieces = len([name for name in seen if "part-logged" in name])
     assert pieces <= computed <= pieces + 4
+
+
+def test_what_s3_says_is_said_with_the_address(data, bucket, monkeypatch) -> None:
+    with pytest.raises(InputError, match=r"^s3://nowhere/x\.csv: there is no such file"):
+        read("s3://nowhere/x.csv")
+    with pytest.raises(
+        InputError, match=r"^s3://nowhere/run/manifest\.json: cannot be written .*bucket does not exist"
+    ):
+        assay(data, metrics="chrf", out="s3://nowhere/run")
+    bucket.pipe_file("bucket/data.csv", TABLE.encode())
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    type(bucket).clear_instance_cache()
+    with pytest.raises(InputError, match=r"^s3://bucket/data\.csv: .*(access is refused|redentials)"):
+        read("s3://bucket/data.csv")

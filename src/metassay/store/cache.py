@@ -121,6 +121,13 @@ class SharedParts:
         """Whether the run has a part of this name."""
         return self.own is not None and self.own.has(metric, signature, number)
 
+    def look_again(self) -> None:
+        """Find also what others have kept since the first look."""
+        if self.own is not None:
+            self.own.look_again()
+        for shelf in self._shelves.values():
+            vars(shelf).pop("_pool", None)
+
     def places(self) -> tuple[str | None, str | None]:
         """The folders of the run and of the cache."""
         run = None if self.own is None else self.own.places()[0]

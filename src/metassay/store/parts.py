@@ -214,6 +214,10 @@ class ScoreParts:
         """Whether there is a part of this name."""
         return bool(self._parts.paths(stem_of(metric, signature, number)))
 
+    def look_again(self) -> None:
+        """Find also what others have kept since the first look."""
+        self._parts = _Folder(self.folder, "part-")
+
     def places(self) -> tuple[str | None, str | None]:
         """The folder behind it, and no cache."""
         return called(self.folder.absolute()), None
