@@ -15,14 +15,17 @@ import pyarrow.fs
 import pytest
 from fsspec.implementations.arrow import ArrowFSWrapper
 
+from fake_llm_server import answer
 from metassay import store
 from metassay.cli import run
 from metassay.engine import batches
 from metassay.errors import InputError
+from metassay.llm.asking import LlmSettings
 from metassay.metrics.registry import parse_metric
 from metassay.store import at_hand, catch_up, follow, listed
 from metassay.store.cache import SharedParts, parts_at
 from metassay.workflows.assay import assay
+from metassay.workflows.perturb import perturb
 from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend
 
@@ -216,6 +219,19 @@ def test_a_file_that_grows_is_put_from_time_to_time(there) -> None:
         path.write_text(text)
         catch_up()
         assert there.cat_file("/runs/asking/answers.jsonl") == text.encode()
+
+
+def test_answers_of_a_model_are_there_and_not_asked_for_again(data, server, there) -> None:
+    running = server(
+        lambda handler, body: handler.reply(answer(body["messages"][-1]["content"][-40:] + " not"))
+    )
+    llm = LlmSettings(running.url, "m")
+    perturb(data, perturbations="llm", llm=llm, out="memory://runs/asked")
+    asked, pairs = len(running.asked), there.cat_file("/runs/asked/pairs.parquet")
+    assert there.cat_file("/runs/asked/llm-answers.jsonl").count(b"\n") == asked > 20
+    forget()
+    perturb(data, perturbations="llm", llm=llm, out="memory://runs/asked")
+    assert (len(running.asked), there.cat_file("/runs/asked/pairs.parquet")) == (asked, pairs)
 
 
 class Plain(ArrowFSWrapper):

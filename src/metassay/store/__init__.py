@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import atexit
 import fnmatch
+import logging
 import os
 import platform
 import re
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -123,7 +125,7 @@ def follow(path: Path) -> None:
         return
     if not _GROWING:
         threading.Thread(target=_keep_up, daemon=True).start()
-        atexit.register(catch_up)
+        atexit.register(_keep_up, once=True)
     _GROWING[path] = 0
 
 
@@ -135,10 +137,16 @@ def catch_up() -> None:
             _GROWING[path] = size
 
 
-def _keep_up() -> None:
-    while True:
-        threading.Event().wait(_PAUSE)
+def _keep_up(*, once: bool = False) -> None:
+    """Catch up again and again; what cannot be put now is put the next time, or said."""
+    while not once:
+        time.sleep(_PAUSE)
+        with suppress(InputError):
+            catch_up()
+    try:
         catch_up()
+    except InputError as error:
+        logging.getLogger("metassay").warning("Note: %s", error)
 
 
 def write_bytes(path: Path, content: bytes | memoryview, *, lasting: bool = True) -> None:

@@ -44,14 +44,7 @@ from metassay.store import (
     temporary_of,
     write_bytes,
 )
-from metassay.store.parts import (
-    ScoreParts,
-    TextParts,
-    is_whole,
-    say,
-    write_frame,
-    write_json,
-)
+from metassay.store.parts import ScoreParts, TextParts, is_whole, say, write_frame, write_json
 from metassay.text.resources import dictionaries
 
 GROUP = 2**14
@@ -152,7 +145,8 @@ class RunFolder:
         return {"schema_version": 1, "identity": self.identity, **about, **rest}
 
     def write_manifest(self, rest: Mapping[str, Any]) -> None:
-        """Put the manifest in its place."""
+        """Put the manifest in its place, after everything else."""
+        catch_up()
         write_json(self.path / MANIFEST, self.manifest(rest))
 
     def write_json(self, name: str, content: Any) -> None:
@@ -185,7 +179,6 @@ class RunFolder:
                 self.write_text(name, content)
         promised = [name for name in files if name != TIMINGS]
         sums = {name: _sum_of(self.path / name) for name in promised}
-        catch_up()
         self.write_manifest({"state": "finished", "versions": self.made_with, **more, "files": sums})
 
     def is_finished(self, basis: str) -> bool:
