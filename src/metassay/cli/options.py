@@ -50,7 +50,7 @@ class DataOptions(ReadSettings):
     """Which data, and how to read it."""
 
     data: Annotated[
-        list[str], typer.Argument(help="Files or folders, or - for standard input.", metavar="DATA")
+        list[str], typer.Argument(help="Files, folders or addresses; - is standard input.", metavar="DATA")
     ] = field(default_factory=list)
     reference: Annotated[
         list[str], _option("--reference", "-r", text="Plain text: a file of references.", panel=DATA)
@@ -120,7 +120,11 @@ class OutputOptions:
     out: Annotated[
         str | None,
         _option(
-            "--out", "-o", text="Run folder; one of the same run is resumed.", panel=OUTPUT, metavar="FOLDER"
+            "--out",
+            "-o",
+            text="Run folder or its address; the same run is resumed.",
+            panel=OUTPUT,
+            metavar="FOLDER",
         ),
     ] = None
     workers: Annotated[int | None, _option("--workers", text="Threads; default all cores.", panel=OUTPUT)] = (

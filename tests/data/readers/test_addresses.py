@@ -144,9 +144,13 @@ def test_texts_line_by_line_judgements_scores_and_pairs_have_addresses_too(tmp_p
 def test_messages_name_the_address(there) -> None:
     there.pipe("/x/data.csv", b"seg_id,system,hyp,ref\n1,a,b,c\n,a,b,c\n")
     there.pipe("/x/empty.csv", b"")
+    there.pipe("/x/comma.csv", b"seg_id;system;hyp;ref;mqm\n1;a;b;c;0,5\n")
     there.pipe("/folder/one.csv", b"seg_id,system,hyp,ref\n,a,b,c\n")
     with pytest.raises(InputError, match=r"^memory://x/data\.csv, row 2, column seg_id: "):
         read("memory://x/data.csv")
+    assert (
+        read("memory://x/comma.csv").notes[0].startswith("memory://x/comma.csv: numbers with a decimal comma")
+    )
     with pytest.raises(InputError, match=r"^memory://x/empty\.csv, line 1: the file is empty"):
         read("memory://x/empty.csv")
     with pytest.raises(InputError, match=r"^memory://folder/one\.csv, row 1"):

@@ -142,7 +142,8 @@ def read_ctm_pairs(segments: str, outputs: Sequence[str]) -> tuple[pl.DataFrame,
         placed = _placed(words, references, path)
         if placed.height < words.height:
             notes.append(
-                f"{path}: {words.height - placed.height} words lie outside all segments and are left out."
+                f"{called(path)}: {words.height - placed.height} words lie outside all segments"
+                " and are left out."
             )
         spoken = placed.group_by("utt_id", maintain_order=True).agg(
             pl.col("word").str.join(" ").alias("text")
