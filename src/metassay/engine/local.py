@@ -167,17 +167,30 @@ def _finished(futures: Iterable[Future[Piece]]) -> Iterator[Future[Piece]]:
 def score_piece(
     metrics: Sequence[Metric], number: int, rows: Rows, kept: Mapping[str, Kept], heard: Heard
 ) -> Piece:
-    """Scores of one piece: each distinct content once, kept or found."""
+    """Scores of one piece: each distinct content once, kept or found; what is trivial, each time."""
     found: Piece = {}
-    for needs in dict.fromkeys(metric.needs | metric.optional for metric in metrics):
+    costly = [metric for metric in metrics if not metric.trivial]
+    for needs in dict.fromkeys(metric.needs | metric.optional for metric in costly):
         digests = rows.digests(needs)
         chosen, back = distinct(digests)
         contents = _Distinct(rows.take(chosen), digests[chosen], needs, heard)
-        for metric in metrics:
+        for metric in costly:
             if metric.needs | metric.optional == needs:
                 started = time.perf_counter()
                 scores, notes = contents.score(metric, number, kept.get(metric.spec))
                 found[metric.spec] = scores[back], time.perf_counter() - started, notes
+    trivial = [metric for metric in metrics if metric.trivial]
+    return found | (_score_again(trivial, rows, heard) if trivial else {})
+
+
+def _score_again(metrics: Sequence[Metric], rows: Rows, heard: Heard) -> Piece:
+    """Every row, whether its content was scored before or not."""
+    batch = rows.batch(frozenset[str]().union(*(metric.needs for metric in metrics)))
+    found: Piece = {}
+    for metric in metrics:
+        started = time.perf_counter()
+        scores = checked(metric, metric.score(batch), rows)
+        found[metric.spec] = scores, time.perf_counter() - started, heard.since()
     return found
 
 

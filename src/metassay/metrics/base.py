@@ -172,6 +172,8 @@ class Metric(ABC):
     """Raised whenever the scores of this implementation change."""
     cacheable: ClassVar[bool] = True
     """False for sentinels, whose scores are not worth keeping."""
+    trivial: ClassVar[bool] = False
+    """Whether a score costs less than to see that the same was scored before."""
     dictionaries: ClassVar[frozenset[str]] = frozenset()
     """Languages whose dictionaries it reads: others would be other scores."""
     shareable: ClassVar[bool] = True

@@ -147,9 +147,12 @@ def labels_in(result: Any) -> dict[str, str]:
     return labels_of(sorted(set(_specs(result))))
 
 
+_LEAVES = (str, int, float, type(None))  # most of a result, and no metric is in them
+
+
 def _specs(value: Any) -> Iterator[str]:
     """Every metric that rows are about."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         lists = [value[key] for key in LISTS if isinstance(value.get(key), list | tuple)]
         for name in (value.get("metric"), *(name for names in lists for name in names)):
             if isinstance(name, str):
@@ -157,7 +160,8 @@ def _specs(value: Any) -> Iterator[str]:
         value = [inner for key, inner in value.items() if key not in AS_ASKED]
     if isinstance(value, list | tuple):
         for inner in value:
-            yield from _specs(inner)
+            if not isinstance(inner, _LEAVES):
+                yield from _specs(inner)
 
 
 def directions(names: Iterable[str]) -> dict[str, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ class _Sentinel(Metric):
     task: ClassVar[str] = "any"
     needs: ClassVar[frozenset[str]] = frozenset({"output"})
     cacheable: ClassVar[bool] = False
+    trivial: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Random(_Sentinel):
     def score(self, batch: Batch) -> Scores:
         """A number in [0, 1)."""
         outputs = batch["output"].joined() if isinstance(batch["output"], RankedLists) else batch.output
-        return np.array([_uniform(self.seed, output) for output in outputs], dtype=np.float64)
+        return _uniform(self.seed, outputs)
 
 
 @dataclass(frozen=True)
@@ -82,20 +84,25 @@ class RandomPerSystem(_Sentinel):
 
     def score(self, batch: Batch) -> Scores:
         """A number in [0, 1)."""
-        return np.array([_uniform(self.seed, system) for system in batch["system"]], dtype=np.float64)
+        systems = list(dict.fromkeys(batch["system"]))
+        drawn = dict(zip(systems, _uniform(self.seed, systems).tolist()))
+        return np.array([drawn[system] for system in batch["system"]], dtype=np.float64)
 
 
 def _length(output: Any) -> int:
     return len(output.split()) if isinstance(output, str) else len(output)
 
 
-def _uniform(seed: int, value: Any) -> float:
-    """A number in [0, 1) that depends on nothing but the seed and the value."""
-    text = value if isinstance(value, str) else "\0".join(map(str, value))
-    digest = hashlib.blake2b(
-        text.encode("utf-8", "surrogatepass"), digest_size=8, key=str(seed).encode()
-    ).digest()
-    return (int.from_bytes(digest, "little") >> 11) * 2.0**-53
+def _uniform(seed: int, values: Iterable[Any]) -> Scores:
+    """For each value a number in [0, 1) that depends on nothing but the seed and the value."""
+    begun = hashlib.blake2b(digest_size=8, key=str(seed).encode())
+    drawn = []
+    for value in values:
+        text = value if isinstance(value, str) else "\0".join(map(str, value))
+        own = begun.copy()
+        own.update(text.encode("utf-8", "surrogatepass"))
+        drawn.append(own.digest())
+    return (np.frombuffer(b"".join(drawn), "<u8") >> 11).astype(np.float64) * 2.0**-53
 
 
 METRICS = (Length, Random, Constant, RandomPerSystem)

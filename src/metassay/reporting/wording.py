@@ -236,6 +236,8 @@ def _repeated(row: Any, first: Mapping[str, str]) -> bool:
 
 
 def _shown(value: Any, labels: Labels) -> Any:
+    if value is None or isinstance(value, str | int | float):  # as most are
+        return value
     if isinstance(value, Mapping):
         compared = _COMPARED if "metric" not in value else frozenset()
         claimed = _CLAIMED if "context" in value else frozenset()

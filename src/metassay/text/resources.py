@@ -23,6 +23,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,30 @@ def _loaded_model(language: str) -> Any:
 
     logging.getLogger("spacy").setLevel(logging.ERROR)
     return spacy.load(spacy_model(language) or "")
+
+
+def kept(name: str, make: Callable[[], bytes]) -> bytes:
+    """What takes long to make, from the user's caches, where it lies after its checksum; else made anew."""
+    place = Path(os.devnull, name)  # where the user has no home, nothing is kept
+    with suppress(RuntimeError):
+        place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "metassay", name)
+    with suppress(OSError):
+        told, _, content = place.read_bytes().partition(b"\n")
+        if told == _sum(content):
+            return content
+    content = make()
+    temporary = place.with_name(f".{name}.{os.getpid()}.part")
+    with suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(b"%b\n%b" % (_sum(content), content))
+        temporary.replace(place)
+    with suppress(OSError):
+        temporary.unlink(missing_ok=True)
+    return content
+
+
+def _sum(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).hexdigest().encode()
 
 
 def known_resources() -> tuple[Resource, ...]:

@@ -259,21 +259,23 @@ def wrong_pairs(
     orders = wide.orders(len(metrics))
     turns = [order[turn] for turn in range(MOST) for order in orders if turn < len(order)]
     chosen = list(dict.fromkeys(int(pair) for pair in turns))[:MOST]
-    texts = _texts(judged, wide.places)
+    places = judged.rows[wide.places[np.array(chosen, dtype=np.int64)]]
+    beside = [name for name in ("source", "references") if name in dataset.outputs.columns]
+    known = dataset.outputs.select(beside)[places].rows(named=True) if beside else [{}] * len(chosen)
+    texts = _texts(judged, wide.places)[chosen].rows(named=True)
     signs = [(metric.spec, 1.0 if metric.higher_is_better else -1.0) for metric in metrics]
     rows, left = [], BUDGET
-    for pair in chosen:
-        place = int(judged.rows[wide.places[pair]])
-        row = _readable(dataset, texts.row(pair, named=True), place, contexts)
+    for n, (pair, place) in enumerate(zip(chosen, places.tolist())):
+        row = _readable(dataset, texts[n], known[n], place, contexts)
         if row is None or left < 0:
             continue
         row["judgements"] = {
             spec: [
-                *(sign * float(side[n, pair]) for side in (wide.better, wide.worse)),
-                int(wide.outcome[n, pair]),
+                *(sign * float(side[m, pair]) for side in (wide.better, wide.worse)),
+                int(wide.outcome[m, pair]),
             ]
-            for n, (spec, sign) in enumerate(signs)
-            if not np.isnan(wide.worse[n, pair] - wide.better[n, pair])
+            for m, (spec, sign) in enumerate(signs)
+            if not np.isnan(wide.worse[m, pair] - wide.better[m, pair])
         }
         left -= len(str(row))
         rows.append(row)
@@ -281,10 +283,9 @@ def wrong_pairs(
 
 
 def _readable(
-    dataset: Dataset, row: dict[str, Any], place: int, contexts: Sequence[Context]
+    dataset: Dataset, row: dict[str, Any], output: Mapping[str, Any], place: int, contexts: Sequence[Context]
 ) -> dict[str, Any] | None:
     """A pair with what is known of its output; of two rankings the first places, with their grades."""
-    output = dataset.outputs.row(place, named=True)
     labels = {
         c.name: c.values[c.codes[place]] for c in contexts if c.name != "system" and c.codes[place] >= 0
     }

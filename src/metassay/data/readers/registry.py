@@ -220,8 +220,7 @@ def _plugged_in(name: str, reader: Any) -> Format:
 
 def raw_tables(source: Any, how: How) -> list[RawTable]:
     """The tables that a source holds: files, folders, `-`, a frame of any kind, a list of rows."""
-    frame = as_frame(source)
-    if frame is not None:
+    if (frame := as_frame(source)) is not None:
         return [RawTable("the table", frame)]
     tables = [table for path in paths_of(source) for table in _tables_at(path, how)]
     return [replace(table, file=called(table.file)) for table in tables] if COPIES else tables
