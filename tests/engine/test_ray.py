@@ -12,6 +12,8 @@ import pytest
 
 from metassay.engine import batches, engine_named
 from metassay.errors import InputError
+from metassay.store.parts import ScoreParts
+from metassay.workflows import shards
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
@@ -101,6 +103,30 @@ def test_the_same_bytes_as_from_one_process(cluster, tmp_path, harm) -> None:
     assay(data, **HOW, out=tmp_path / "ray", engine=f"ray,{cluster.address}", workers=1)
     doing.join()
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
+
+
+@pytest.mark.slow
+def test_what_a_cluster_made_is_not_made_again_here_shard_after_shard(cluster, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(shards, "SHARD", 30)
+    (tmp_path / "data.csv").write_text(TABLE)
+    data = read(tmp_path / "data.csv", task="mt", language="en")
+    assay(data, **HOW, out=tmp_path / "local", workers=1)
+    again = []
+    monkeypatch.setattr(ScoreParts, "keep", lambda *told: again.append(told[1:4]))
+    assay(data, **HOW, out=tmp_path / "ray", engine=f"ray,{cluster.address}", workers=1)
+    assert again == []
+    assert contents(tmp_path / "ray") == contents(tmp_path / "local")
+
+
+@pytest.mark.slow
+def test_a_cluster_leaves_its_parts_at_an_address(bucket, cluster, tmp_path, monkeypatch) -> None:
+    (tmp_path / "data.csv").write_text(TABLE)
+    data = read(tmp_path / "data.csv", task="mt", language="en")
+    assay(data, **HOW, out=tmp_path / "local", workers=1)
+    monkeypatch.delattr(ScoreParts, "keep")  # it is the workers who keep parts
+    assay(data, **HOW, out="s3://bucket/run", engine=f"ray,{cluster.address}", workers=1)
+    known = contents(tmp_path / "local")
+    assert {name: bucket.cat_file(f"bucket/run/{name}") for name in known} == known
 
 
 def test_a_cluster_needs_a_folder(tmp_path) -> None:

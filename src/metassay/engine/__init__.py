@@ -134,6 +134,7 @@ def make_parts(
     for count, _ in enumerate(done, start=1):
         if progress is not None:
             progress("by Ray", count, len(wanted))
+    parts.look_again()
 
 
 def score_part(manifest: Mapping[str, Any], number: int, rows: bytes) -> None:

@@ -50,6 +50,10 @@ class Parts(Protocol):
         """Whether the run has a part of this name."""
         ...
 
+    def look_again(self) -> None:
+        """Find also what others have kept since the first look."""
+        ...
+
     def places(self) -> tuple[str | None, str | None]:
         """The folders of the run and of the cache behind it, for others to open: `store.cache.parts_at`."""
         ...

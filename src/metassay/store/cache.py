@@ -27,9 +27,10 @@ import numpy as np
 import polars as pl
 
 from metassay.engine.batches import Digests, in_order
-from metassay.errors import InputError, Notes, Place
+from metassay.errors import InputError, Notes, Place, called
 from metassay.metrics.base import COST_CLASSES, Metric, Scores
 from metassay.plugins import source_hash
+from metassay.store import at_hand, listed, remove_leftovers
 from metassay.store.parts import (
     Packed,
     ScoreParts,
@@ -39,7 +40,6 @@ from metassay.store.parts import (
     packed,
     packed_texts,
     read_part,
-    remove_leftovers,
     say,
     score_table,
     write_json,
@@ -60,7 +60,7 @@ def cache_folder(named: str | Path | None) -> Path | None:
     chosen = str(named or os.environ.get(VARIABLE) or OFF)
     if chosen == OFF:
         return None
-    folder = Path(chosen)
+    folder = at_hand(chosen)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
@@ -125,17 +125,24 @@ class SharedParts:
         """Whether the run has a part of this name."""
         return self.own is not None and self.own.has(metric, signature, number)
 
+    def look_again(self) -> None:
+        """Find also what others have kept since the first look."""
+        if self.own is not None:
+            self.own.look_again()
+        for shelf in self._shelves.values():
+            vars(shelf).pop("_pool", None)
+
     def places(self) -> tuple[str | None, str | None]:
         """The folders of the run and of the cache."""
-        run = None if self.own is None else str(self.own.folder.absolute())
-        return run, str(self.folder.absolute())
+        run = None if self.own is None else self.own.places()[0]
+        return run, called(self.folder.absolute())
 
 
 def parts_at(run: str | None, cache: str | None, metrics: Sequence[Metric] = ()) -> ScoreParts | SharedParts:
     """Parts as they are found at their `places`."""
-    own = None if run is None else ScoreParts(Path(run))
+    own = None if run is None else ScoreParts(at_hand(run))
     if cache is not None:
-        return SharedParts(own, Path(cache), metrics)
+        return SharedParts(own, at_hand(cache), metrics)
     if own is None:
         raise InputError("parts are kept in a folder.", remedy="Pass --out or --cache.")
     return own
@@ -164,7 +171,7 @@ class Shelf:
     def _pool(self) -> pl.DataFrame:
         """All scores of single outputs that were there when the first was looked for, sorted."""
         tables = [score_table(np.empty((0, 2), np.uint64), np.empty(0))]
-        for path in sorted(self.folder.glob("part-*.parquet")):
+        for path in listed(self.folder, "part-*.parquet"):
             if (part := read_part(path)) is not None:
                 tables.append(part[0])
                 _used(path)
@@ -181,7 +188,7 @@ class Shelf:
             scores[missing] = found
         if len(missing) < len(scores) or not np.isnan(scores).any():
             return ()
-        for path in sorted(self.folder.glob(f"batch-{_batch(digests)}-*.parquet")):
+        for path in listed(self.folder, f"batch-{_batch(digests)}-*.parquet"):
             if (part := read_part(path)) is not None:
                 look_up(part[0], digests, scores)
                 _used(path)

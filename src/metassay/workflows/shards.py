@@ -18,10 +18,10 @@ import polars as pl
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
+from metassay.data import forget, mapped
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit
-from metassay.data.readers.files import forget, mapped
 from metassay.engine import RayCluster
 from metassay.engine.local import Parts, Progress
 from metassay.errors import PartsDone
