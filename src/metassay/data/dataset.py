@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -195,7 +196,9 @@ def _row_hashes(frame: pl.DataFrame) -> np.ndarray:
     """Sorted 128-bit digests of the rows, from their JSON form: stable over versions and row orders."""
     digests = [hashlib.blake2b(digest_size=16).digest()]  # of what follows the last line: nothing
     for part in frame.iter_slices(_AT_ONCE):
-        lines = part.write_ndjson().encode().split(b"\n")[:-1]
+        written = io.BytesIO()
+        part.write_ndjson(written)
+        lines = written.getvalue().split(b"\n")[:-1]
         digests.append(b"".join(hashlib.blake2b(line, digest_size=16).digest() for line in lines))
     found = np.frombuffer(b"".join(digests), dtype=">u8").reshape(-1, 2)
     return found[np.lexsort((found[:, 1], found[:, 0]))]

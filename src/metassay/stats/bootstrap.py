@@ -36,6 +36,8 @@ class ClusterBootstrap:
         self.resamples = resamples
         self._key = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
         self._table = _POISSON
+        self._known = np.empty((0, resamples))
+        """Weights of the first clusters: of few, every context asks for the same again."""
 
     def weights(self, clusters: IntArray) -> FloatArray:
         """Weights [clusters, resamples]."""
@@ -60,8 +62,15 @@ class ClusterBootstrap:
 
     def _fill(self, clusters: IntArray, buffer: FloatArray) -> FloatArray:
         weights = buffer[: len(clusters)]
-        _fill_weights(self._key, np.ascontiguousarray(clusters, dtype=np.int32), self._table, weights)
-        return weights
+        most = int(clusters.max(initial=-1)) + 1
+        if most > _ROWS or clusters.min(initial=0) < 0:
+            _fill_weights(self._key, np.ascontiguousarray(clusters, dtype=np.int32), self._table, weights)
+            return weights
+        if most > len(self._known):
+            known = np.empty((most, self.resamples))
+            _fill_weights(self._key, np.arange(most, dtype=np.int32), self._table, known)
+            self._known = known
+        return np.take(self._known, clusters, axis=0, out=weights, mode="clip")
 
 
 class ClusterHalves(ClusterBootstrap):
