@@ -10,11 +10,10 @@ from typing import overload
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.stats.arrays import LongArray
+from metassay.stats.arrays import LongArray, kernel
 
 Codes = NDArray[np.int32]
 UNJUDGED = -1
@@ -215,7 +214,7 @@ def _offsets(lengths: NDArray[np.integer]) -> LongArray:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look_up(
     offsets: LongArray,
     documents: Codes,
@@ -241,7 +240,7 @@ def _look_up(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _highest_first(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
     """The grades of each topic that are not negative, highest first, and where each topic starts."""
     ordered = np.empty(len(grades), np.int32)
@@ -258,7 +257,7 @@ def _highest_first(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]
     return ordered[:end].copy(), starts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gather(values: Codes, offsets: LongArray, rows: LongArray, new_offsets: LongArray) -> Codes:
     """The entries of the lists in these rows, one list after the other."""
     gathered = np.empty(new_offsets[-1], np.int32)

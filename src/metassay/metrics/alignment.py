@@ -14,9 +14,10 @@ from itertools import zip_longest
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
+
+from metassay.stats.arrays import kernel
 
 Kind = Literal["hit", "substitution", "deletion", "insertion"]
 KINDS: tuple[Kind, ...] = ("hit", "substitution", "deletion", "insertion")
@@ -107,7 +108,7 @@ def align_tokens(reference: Sequence[str], output: Sequence[str]) -> Alignment:
     return Alignment(tuple(steps))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cheapest_steps(reference: NDArray[np.int64], output: NDArray[np.int64]) -> NDArray[np.uint8]:
     """The steps as places in `KINDS`; among equal costs, from the end: diagonal, insertion, deletion."""
     rows, columns = len(reference), len(output)

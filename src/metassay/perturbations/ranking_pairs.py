@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
@@ -21,7 +20,7 @@ from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking import Reordering, place_copies
-from metassay.stats.arrays import LongArray
+from metassay.stats.arrays import LongArray, kernel
 from metassay.stats.random import Keys, named_keys, output_keys
 
 Grades = NDArray[np.int32]
@@ -157,7 +156,7 @@ def gain_change(lists: RankedLists, copies: RankedLists) -> GainChange:
     return GainChange(change, clear)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _changes(
     offsets: LongArray,
     before: Grades,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.perturbations.word_arrays import (
@@ -23,7 +22,7 @@ from metassay.perturbations.word_arrays import (
     room,
     unpack,
 )
-from metassay.stats.arrays import LongArray
+from metassay.stats.arrays import LongArray, kernel, kernel_part
 from metassay.stats.random import Keys, next_below
 
 
@@ -66,7 +65,7 @@ def swap(texts: Sequence[str], keys: Keys, strength: int, *, spaced: bool = True
     return unpack(out, lengths)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _copy(source: Codes, start: int, stop: int, out: Codes, at: int) -> int:
     """Copies a stretch and returns the place after it."""
     for i in range(start, stop):
@@ -75,7 +74,7 @@ def _copy(source: Codes, start: int, stop: int, out: Codes, at: int) -> int:
     return at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _remove_all(
     codes: Codes,
     offsets: LongArray,
@@ -108,7 +107,7 @@ def _remove_all(
         lengths[row] = at - begin
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _drop_words(
     codes: Codes,
     kinds: Kinds,
@@ -143,7 +142,7 @@ def _drop_words(
     return _copy(codes, done, stop, out, at)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _insert_all(
     codes: Codes,
     offsets: LongArray,
@@ -189,7 +188,7 @@ def _insert_all(
         lengths[row] = at - begin
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _put_word(codes: Codes, start: int, stop: int, before: bool, after: bool, out: Codes, at: int) -> int:
     """Writes a word and the spaces that set it off from the one before and the next."""
     if before:
@@ -202,7 +201,7 @@ def _put_word(codes: Codes, start: int, stop: int, before: bool, after: bool, ou
     return at
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _same(codes: Codes, start: int, stop: int, other_start: int, other_stop: int) -> bool:
     if stop - start != other_stop - other_start:
         return False
@@ -213,7 +212,7 @@ def _same(codes: Codes, start: int, stop: int, other_start: int, other_stop: int
     return i == length
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _pick_pair(
     codes: Codes,
     starts: LongArray,
@@ -237,7 +236,7 @@ def _pick_pair(
     return state, first, others[pick]
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _pick_pairs(
     codes: Codes,
     starts: LongArray,
@@ -269,7 +268,7 @@ def _pick_pairs(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _swap_all(
     codes: Codes,
     offsets: LongArray,

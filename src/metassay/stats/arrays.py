@@ -1,6 +1,7 @@
 """Arrays: their types, their values in JSON, and grouping them in linear time.
 
-Blocks of work shared out over threads, with BLAS on one thread each so that results never depend on it.
+How loops over them are compiled: kernels, and parts of kernels. Blocks of work shared out over threads, with
+BLAS on one thread each so that results never depend on it.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 from numba import njit
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
@@ -22,6 +25,61 @@ SingleArray = NDArray[np.float32]
 IntArray = NDArray[np.int32]
 LongArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """Optimised once, as a whole, with the parts in place: not each function by itself beforehand as well."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
+
+
+class _PartLibrary(_KernelLibrary):
+    """Neither optimised nor turned into machine code: the kernels that it is linked into are."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _KernelCompiler(Compiler):  # type: ignore[misc]
+    def define_pipelines(self) -> Any:
+        self.state.flags.no_cfunc_wrapper = True
+        self.state.library = _KernelLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        self.state.library.enable_object_caching()
+        return super().define_pipelines()
+
+
+class _PartCompiler(Compiler):  # type: ignore[misc]
+    def define_pipelines(self) -> Any:
+        flags = self.state.flags
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        self.state.library = _PartLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        return super().define_pipelines()
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        """Under a name of its own that kernels find it by; to call it from Python is a TypeError."""
+        compiled, name = super().compile_extra(func), object().__reduce__
+        self.state.targetctx.insert_user_function(name, compiled.fndesc, [compiled.library])
+        return compiled._replace(entry_point=name)
+
+
+def kernel(function: Function) -> Function:
+    """Compiled when first called, and kept on disk; releases the interpreter's lock."""
+    return cast("Function", njit(cache=True, nogil=True, pipeline_class=_KernelCompiler)(function))
+
+
+def kernel_part(function: Function) -> Function:
+    """Compiled into the kernels that call it, and nowhere else: half the time of a kernel of its own.
+
+    With the options of a kernel: what both call of numpy is then compiled once for both.
+    """
+    return cast("Function", njit(nogil=True, pipeline_class=_PartCompiler)(function))
 
 
 @overload
@@ -68,7 +126,7 @@ def code_counts(codes: IntArray, groups: int) -> LongArray:
     return _code_counts(np.ascontiguousarray(codes, dtype=np.int32), groups)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _code_counts(codes: IntArray, groups: int) -> LongArray:
     counts = np.zeros(groups, dtype=np.int64)
     for code in codes:
@@ -100,7 +158,7 @@ def run_starts(*columns: IntArray) -> LongArray:
     return np.append(np.flatnonzero(new), length).astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _counting_order(keys: IntArray, groups: int) -> IntArray:
     next_place = np.zeros(groups + 1, dtype=np.int64)
     next_place[1:] = np.cumsum(_code_counts(keys, groups))

@@ -11,12 +11,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import stats
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, kernel, kernel_part
 from metassay.stats.swaps import Swaps
 
 PEARSON, SPEARMAN, KENDALL_B, KENDALL_C, PAIRWISE = range(5)
@@ -123,7 +122,7 @@ def _code(statistic: str) -> int:
     return STATISTICS[statistic]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _agreement_of_rows(
     code: int, human: FloatArray, metrics: FloatArray, tie: float, out: FloatArray
 ) -> None:
@@ -131,7 +130,7 @@ def _agreement_of_rows(
         out[row] = _agreement(code, human[row], metrics[row], tie)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _swapped_means(
     code: int, human: FloatArray, total: FloatArray, swapped: FloatArray, out: NDArray[np.float32]
 ) -> None:
@@ -150,7 +149,7 @@ def _swapped_means(
                 column += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _agreement(code: int, x: FloatArray, y: FloatArray, tie: float) -> float:
     if code == PEARSON:
         return _pearson(x, y)
@@ -159,7 +158,7 @@ def _agreement(code: int, x: FloatArray, y: FloatArray, tie: float) -> float:
     return _ordered_alike(code, x, y, tie)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _pearson(x: FloatArray, y: FloatArray) -> float:
     n = len(x)
     mean_x = x.sum() / n
@@ -177,7 +176,7 @@ def _pearson(x: FloatArray, y: FloatArray) -> float:
     return float(min(1.0, max(-1.0, xy / np.sqrt(xx * yy))))
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _ranks(x: FloatArray, tie: float) -> FloatArray:
     """Ranks from 1, equal values sharing the mean of theirs; quadratic, for short vectors."""
     ranks = np.empty(len(x))
@@ -193,7 +192,7 @@ def _ranks(x: FloatArray, tie: float) -> FloatArray:
     return ranks
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _ordered_alike(code: int, x: FloatArray, y: FloatArray, tie: float) -> float:
     """Kendall's tau b or c, or the share of pairs with the same sign of difference, ties included."""
     n = len(x)
@@ -220,7 +219,7 @@ def _ordered_alike(code: int, x: FloatArray, y: FloatArray, tie: float) -> float
     return 2.0 * balance / (n * n * (classes - 1) / classes)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _distinct(x: FloatArray, tolerance: float) -> int:
     ordered = np.sort(x)
     count = 1

@@ -11,10 +11,9 @@ does not contain weighs nothing, and is read off the line between its neighbours
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray, LongArray, kernel, kernel_part
 from metassay.stats.score_order import (
     BitArray,
     SortedScores,
@@ -127,7 +126,7 @@ def _room(size: int) -> tuple[FloatArray, LongArray]:
     return np.empty((6, size + 1)), np.empty((3, size + 1), dtype=np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit(
     level: LongArray,
     knots: FloatArray,
@@ -163,7 +162,7 @@ def _fit(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _pool(sums: FloatArray, totals: FloatArray, numbers: FloatArray, places: LongArray) -> int:
     """Pool adjacent violators: from sums of values and weights per knot to blocks; returns their number.
 
@@ -205,7 +204,7 @@ def _pool(sums: FloatArray, totals: FloatArray, numbers: FloatArray, places: Lon
     return blocks
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _average(
     level: LongArray,
     beyond: FloatArray,
@@ -230,7 +229,7 @@ def _average(
         means[g] = means[g] / totals[g] if totals[g] > 0.0 else np.nan
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit_values(
     level: LongArray,
     beyond: FloatArray,
@@ -248,7 +247,7 @@ def _fit_values(
         _average(level, beyond, knots, fitted, w, group, means[row])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit_scores(
     x: FloatArray,
     bits: BitArray,
@@ -275,7 +274,7 @@ def _fit_scores(
         _average(level, beyond, knots[:distinct], fitted, moved[1], moved_group, means[row])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit_resamples(
     level: LongArray,
     beyond: FloatArray,

@@ -20,10 +20,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.special import chdtrc, fdtrc
 
-from metassay.stats.arrays import FloatArray, IntArray, LongArray
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, kernel
 from metassay.stats.random import STEP, mixed, next_below
 
 _AT_LEAST = 1 - 1e-9  # equal statistics differ by rounding
@@ -83,7 +82,7 @@ def permutation_p_values(
     return Permuted(p, family)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _residuals(right: IntArray, total: IntArray, block_starts: LongArray) -> tuple[FloatArray, FloatArray]:
     """What units have above the share of their block, and the most it can spread.
 
@@ -150,7 +149,7 @@ def _quotient(top: FloatArray, bottom: FloatArray) -> FloatArray:
     return np.divide(top, bottom, where=bottom > 0, out=np.zeros(shape))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _group_sums(
     residual: FloatArray,
     total: IntArray,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, kernel
 from metassay.stats.bootstrap import few_clusters_stretch
 
 _FLOOR = 0.5  # observations' worth of difference that the spread of two means is never below
@@ -103,7 +102,7 @@ def _spreads(draws: FloatArray, floor: float) -> FloatArray:
     return np.asarray(np.maximum(np.sqrt(np.maximum(own[:, None] + own - 2 * products, 0)), floor))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _leads_exceeded(estimate: FloatArray, draws: FloatArray, spreads: FloatArray) -> FloatArray:
     """For each candidate, the share of draws whose largest lead over it is at least the observed one."""
     count, resamples = draws.shape

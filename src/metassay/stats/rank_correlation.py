@@ -12,14 +12,13 @@ Hierarchical clustering from a matrix of agreements: a readable order, and a div
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 from scipy.stats import kendalltau, weightedtau
 
 from metassay.errors import InputError, TiedScores, UnknownName
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray, LongArray, kernel, kernel_part
 
 
 def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
@@ -159,7 +158,7 @@ def _code(statistic: str) -> int:
     return STATISTICS[statistic]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _row_agreements(left: FloatArray, right: FloatArray, statistic: int) -> FloatArray:
     values = np.empty(len(left))
     for row in range(len(left)):
@@ -167,7 +166,7 @@ def _row_agreements(left: FloatArray, right: FloatArray, statistic: int) -> Floa
     return values
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _agreement_matrix(rows: FloatArray, statistic: int) -> FloatArray:
     matrix = np.empty((len(rows), len(rows)))
     for i in range(len(rows)):
@@ -177,7 +176,7 @@ def _agreement_matrix(rows: FloatArray, statistic: int) -> FloatArray:
     return matrix
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _agreement(x: FloatArray, y: FloatArray, statistic: int) -> float:
     common = ~(np.isnan(x) | np.isnan(y))
     if not common.all():
@@ -191,7 +190,7 @@ def _agreement(x: FloatArray, y: FloatArray, statistic: int) -> float:
     return _pair_agreement(x, y, np.full(len(x), 0.5))
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _tau_ap_b(x: FloatArray, y: FloatArray) -> float:
     total_x, total_y, below_x, below_y = 0.0, 0.0, 0, 0
     for here in range(len(x)):
@@ -210,7 +209,7 @@ def _tau_ap_b(x: FloatArray, y: FloatArray) -> float:
     return total_x / below_x + total_y / below_y - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _weighted_tau(x: FloatArray, y: FloatArray) -> float:
     """Hyperbolic weights by rank in x, ties broken by y, then by position from the end, as scipy does."""
     weights = np.empty(len(x))
@@ -227,7 +226,7 @@ def _weighted_tau(x: FloatArray, y: FloatArray) -> float:
     return _pair_agreement(x, y, weights)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _pair_agreement(x: FloatArray, y: FloatArray, weights: FloatArray) -> float:
     """Concordant less discordant weight over the geometric mean of the weights untied in x and in y."""
     agree, untied_x, untied_y = 0.0, 0.0, 0.0

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray, LongArray, kernel
 
 BitArray = NDArray[np.uint64]
 
@@ -59,7 +58,7 @@ def levels_for(size: int) -> tuple[LongArray, FloatArray, FloatArray]:
     return np.empty(size, dtype=np.int64), np.empty(size), np.empty(size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def put_order(bits: BitArray, order: LongArray, other: LongArray, keys: BitArray, moved: BitArray) -> None:
     """Put the order of float64 scores into `order`, equal ones as they come.
 
@@ -82,7 +81,7 @@ def put_order(bits: BitArray, order: LongArray, other: LongArray, keys: BitArray
         keys, moved, order, other = moved, keys, other, order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def put_levels(
     x: FloatArray, order: LongArray, level: LongArray, beyond: FloatArray, knots: FloatArray
 ) -> int:
@@ -118,7 +117,7 @@ def nearest_in_order(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray,
     return nearest, ((rows - nearest) ** 2 * weights).sum(axis=1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pool_rows(rows: FloatArray, weights: FloatArray) -> FloatArray:
     nearest = np.empty_like(rows)
     count = rows.shape[1]

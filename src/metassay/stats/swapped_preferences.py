@@ -7,11 +7,10 @@ Each function takes one block of swaps and standardised scores `[metrics, system
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from metassay.stats.arrays import FloatArray, SingleArray
+from metassay.stats.arrays import FloatArray, SingleArray, kernel, kernel_part
 from metassay.stats.sign_flip import agreement, normal_p_values
 from metassay.stats.swaps import Swaps, standardised
 
@@ -131,7 +130,7 @@ def _products_of_kept_and_swapped(
     return own, kept.T @ swapped, other
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _split_by_rows(
     inside: SingleArray, total: SingleArray, swapped: NDArray[np.bool_], systems: int
 ) -> tuple[SingleArray, SingleArray, SingleArray]:
@@ -157,7 +156,7 @@ def _pairs(n: int) -> int:
     return n * (n - 1) // 2
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel_part
 def _tail(total: float, squares: float, table: FloatArray) -> float:
     """1 - Phi(total / sqrt(squares)) by interpolation; .5 where there is no difference."""
     if squares <= 0.0:
@@ -168,7 +167,7 @@ def _tail(total: float, squares: float, table: FloatArray) -> float:
     return float(table[step] + (position - step) * (table[step + 1] - table[step]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _segment_swaps(
     p_human: FloatArray,
     total_sums: FloatArray,
@@ -194,7 +193,7 @@ def _segment_swaps(
                 column += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _mixture_products(
     kept: SingleArray, mixed: SingleArray, exchanged: SingleArray, own: int, other: int, out: FloatArray
 ) -> None:
@@ -210,7 +209,7 @@ def _mixture_products(
             )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _any_swaps(
     p_human: FloatArray,
     kept_sums: FloatArray,
@@ -242,7 +241,7 @@ def _any_swaps(
             column += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _flipped_swaps(
     p_human: FloatArray,
     total: SingleArray,
@@ -274,7 +273,7 @@ def _flipped_swaps(
             column += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _halves_below(left: SingleArray, right: SingleArray, tolerance: np.float32) -> int:
     """Twice how often left is below right, a tie within the tolerance counting once."""
     count = np.int32(0)

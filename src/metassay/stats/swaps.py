@@ -23,12 +23,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import BoolArray, FloatArray, SingleArray, map_blocks
+from metassay.stats.arrays import BoolArray, FloatArray, SingleArray, kernel, map_blocks
 from metassay.stats.random import branch
 
 SWAPS = ("perm-inputs", "perm-systems", "perm-both", "cells")
@@ -252,7 +251,7 @@ def _grid(scores: FloatArray, first: NDArray[np.int64], second: NDArray[np.int64
     return grid
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _swapped_ties(total: SingleArray, swapped: SingleArray, share: np.float32, out: SingleArray) -> None:
     draws, metrics, steps = swapped.shape
     for t in range(draws):

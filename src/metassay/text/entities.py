@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import LongArray, SingleArray, distinct, map_blocks
+from metassay.stats.arrays import LongArray, SingleArray, distinct, kernel, map_blocks
 from metassay.text.segmentation import code_points, coded_runs, hashed_with, row_starts, slot_of, with_room
 from metassay.text.tokens import LEANS, kind_of_piece, razdel_words
 
@@ -215,7 +214,7 @@ def _product(vectors: SingleArray, numbers: LongArray, columns: SingleArray) -> 
     return product
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _distances(wanted: NDArray[np.bool_], rows: LongArray) -> LongArray:
     """How far each place of a row is from one that is wanted; in a row without one, further than any."""
     far = np.empty(len(wanted), np.int64)
@@ -229,7 +228,7 @@ def _distances(wanted: NDArray[np.bool_], rows: LongArray) -> LongArray:
     return far
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _windows(numbers: LongArray, rows: LongArray, wanted: NDArray[np.bool_]) -> tuple[LongArray, LongArray]:
     """The number of the window around each place, −1 where none is wanted, and the three of each window.
 
@@ -255,7 +254,7 @@ def _windows(numbers: LongArray, rows: LongArray, wanted: NDArray[np.bool_]) -> 
     return found, windows[:distinct].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _convolved(
     sums: tuple[SingleArray, ...], which: tuple[LongArray, ...], bias: SingleArray, norm: SingleArray
 ) -> SingleArray:
@@ -269,7 +268,7 @@ def _convolved(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_tags(
     weights: SingleArray, numbers: LongArray, rows: LongArray, transitions: SingleArray, outside: int
 ) -> NDArray[np.uint8]:
@@ -302,7 +301,7 @@ def _best_tags(
     return tags
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _named(tags: NDArray[np.uint8], rows: LongArray, letters: NDArray[np.uint32]) -> LongArray:
     """Row, first and last word of each name, from tags that begin one (B), go on (I) or do not (O)."""
     found, names = np.empty((len(tags), 3), np.int64), 0

@@ -19,10 +19,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import LongArray
+from metassay.stats.arrays import LongArray, kernel, kernel_part
 from metassay.text.resources import has_package
 from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless, word_list
 
@@ -235,7 +234,7 @@ def coded_runs(texts: Sequence[str], belongs: Callable[[str], bool]) -> CodedWor
     return CodedWords(vocabulary, starts, numbers, places)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _numbered(
     codes: NDArray[np.uint32], rows: LongArray, inside: NDArray[np.bool_]
 ) -> tuple[LongArray, LongArray, LongArray, LongArray]:
@@ -265,7 +264,7 @@ def _numbered(
     return starts, numbers[:words].copy(), places[:words].copy(), spans[:distinct].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def slot_of(key: np.uint64, keys: NDArray[np.uint64], known: LongArray) -> np.int64:
     """Where a key stands in a table, or has its place; what is known there is 0 where nothing is."""
     slot = np.int64(key & np.uint64(len(keys) - 1))
@@ -274,7 +273,7 @@ def slot_of(key: np.uint64, keys: NDArray[np.uint64], known: LongArray) -> np.in
     return slot
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def with_room(keys: NDArray[np.uint64], known: LongArray, used: int) -> tuple[NDArray[np.uint64], LongArray]:
     """The table, twice as large once it is half full."""
     if 2 * used <= len(keys):
@@ -287,14 +286,14 @@ def with_room(keys: NDArray[np.uint64], known: LongArray, used: int) -> tuple[ND
     return more_keys, more_known
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def hashed_with(key: np.uint64, code: np.uint32) -> np.uint64:
     """The hash of a text and one more letter; of 64 bits, so that no two texts meet in practice."""
     mixed = (key ^ np.uint64(code)) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(29))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _filled(codes: NDArray[np.uint32], starts: LongArray) -> tuple[NDArray[np.uint64], LongArray]:
     size = 4
     while size < 2 * len(starts):
@@ -311,7 +310,7 @@ def _filled(codes: NDArray[np.uint32], starts: LongArray) -> tuple[NDArray[np.ui
     return keys, numbers
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def number_of(key: np.uint64, keys: NDArray[np.uint64], numbers: LongArray) -> np.int64:
     """The number of the text with a hash; −1 where the table has it not."""
     slot = np.int64(key & np.uint64(len(keys) - 1))

@@ -15,10 +15,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray, LongArray, kernel, kernel_part
 from metassay.text.segmentation import code_points, hashed_with, number_of, row_starts, text_table
 
 _MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
@@ -180,7 +179,7 @@ def _laid_out(rows: Sequence[Sequence[tuple[int, int, float]]]) -> _Order:
     return row_starts(rows), targets, tags, np.array([step[2] for step in flat])
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _by_ending(codes: NDArray[np.uint32], tables: _Tables, chances: FloatArray) -> FloatArray:
     """Log p of the longest known ending among the last 0 to 4 letters up to each place, by class."""
     found = np.empty((len(codes) + 1, 5, chances.shape[1]))
@@ -198,7 +197,7 @@ def _by_ending(codes: NDArray[np.uint32], tables: _Tables, chances: FloatArray) 
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _weigh_piece(
     length: int,
     size: int,
@@ -217,7 +216,7 @@ def _weigh_piece(
         chances[known[2][k]] = known[3][k]
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _carry_on(found: LongArray, best: FloatArray) -> LongArray:
     """Of the states found, in their order, the best four and what comes near; overwrites what was found."""
     top = np.full(4, -np.inf)
@@ -233,7 +232,7 @@ def _carry_on(found: LongArray, best: FloatArray) -> LongArray:
     return found[:count]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_cuts(
     codes: NDArray[np.uint32], tables: _Tables, orders: tuple[_Order, _Order], known: _Order, new: _New
 ) -> tuple[LongArray, FloatArray]:
@@ -265,7 +264,7 @@ def _best_cuts(
     return _ended(found[size, : count[size]], best[size], orders[1])
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _ended(last: LongArray, best: FloatArray, ends: _Order) -> tuple[LongArray, FloatArray]:
     """The parts of speech that states can end with: the best state of each pair of classes, pairs summed."""
     starts, pairs, tags, steps = ends
@@ -290,7 +289,7 @@ def _ended(last: LongArray, best: FloatArray, ends: _Order) -> tuple[LongArray, 
     return found[:count], of_tag[found[:count]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_path(
     classes: LongArray, chances: FloatArray, counts: LongArray, then: FloatArray, end: FloatArray
 ) -> LongArray:
@@ -329,7 +328,7 @@ def _best_path(
     return tags
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _place(low: int, high: int, a: int, b: int, before: LongArray, last: LongArray) -> int:
     """Where a state stands among those found for a word; after them where it is new."""
     while low < high and (before[low] != a or last[low] != b):

@@ -25,13 +25,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr
 from scipy.stats import rankdata
 
 from metassay.meta.contexts.accuracy import Tally, ratio
-from metassay.stats.arrays import FloatArray, plain
+from metassay.stats.arrays import FloatArray, kernel, plain
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.correlation import correlate
 from metassay.stats.multiplicity import holm
@@ -87,7 +86,7 @@ def context_leads(
     return Leads(lead, asked, _largest(np.ascontiguousarray(flipped), np.where(asked, scale, 0)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _largest(values: FloatArray, scale: FloatArray) -> FloatArray:
     """For every draw (column of `values`) the largest scaled difference of two rows, 0 at least."""
     count, draws = values.shape

@@ -18,12 +18,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
-from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
+from metassay.stats.arrays import (
+    FloatArray,
+    IntArray,
+    LongArray,
+    code_counts,
+    counting_order,
+    kernel,
+    run_starts,
+)
 from metassay.stats.label_permutation import (
     Permuted,
     chi_square,
@@ -200,7 +207,7 @@ def _linked(labels: IntArray, block: IntArray) -> tuple[int, IntArray]:
     return len(groups), of_label
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lowest_linked(labels: IntArray, block: IntArray, size: int, blocks: int) -> IntArray:
     """For each label the lowest one that it is linked with: two in one block are, and links of links."""
     lower = np.arange(size).astype(np.int32)

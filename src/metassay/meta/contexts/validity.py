@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
@@ -26,7 +25,7 @@ from metassay.meta.contexts.column import study_intervals
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
 from metassay.perturbations.pairs import Pairs
 from metassay.stats import random
-from metassay.stats.arrays import FloatArray, IntArray, LongArray, plain
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, kernel, plain
 from metassay.stats.bootstrap import ClusterBootstrap, widened_percentiles
 
 
@@ -291,7 +290,7 @@ def _stratum_sums(
     return np.ascontiguousarray(sums[:, used]), np.flatnonzero(used).astype(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _summed_strata(
     outcome: OutcomeArray,
     item: IntArray,

@@ -14,12 +14,11 @@ however evenly it does so.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.meta.dependence.cells import Cells
 from metassay.meta.dependence.fits import error_scale, expected_deviations, split_deviations, spread
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray, LongArray, kernel
 from metassay.stats.isotonic import fit_isotonic, group_means_by_score, group_means_by_value, predict
 
 DRAWS = 999
@@ -139,7 +138,7 @@ def _exchanged(
     return np.concatenate(null) if null else np.empty(0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _exchange(
     table: NDArray[np.int64], cluster: NDArray[np.int64], uniform: FloatArray, residual: FloatArray
 ) -> FloatArray:

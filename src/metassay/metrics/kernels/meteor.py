@@ -8,15 +8,15 @@ stem s are `synonyms[synonym_offsets[s] : synonym_offsets[s + 1]]`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.packing import Ids, Offsets
+from metassay.stats.arrays import kernel, kernel_part
 
 _NONE = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unmatched_words(
     ids: Ids, offsets: Offsets, size: int, outputs: Offsets, references: Offsets
 ) -> NDArray[np.bool_]:
@@ -40,7 +40,7 @@ def unmatched_words(
     return needed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unmatched_stems(
     ids: Ids,
     offsets: Offsets,
@@ -76,7 +76,7 @@ def unmatched_stems(
     return needed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def meteor_scores(
     ids: Ids,
     offsets: Offsets,
@@ -116,7 +116,7 @@ def meteor_scores(
     return scores
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _match_words(
     output: Ids, reference: Ids, last: Ids, before: Ids, place: Ids, free: NDArray[np.bool_]
 ) -> int:
@@ -136,7 +136,7 @@ def _match_words(
     return matches
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _match_stems(
     output: Ids,
     reference: Ids,
@@ -177,7 +177,7 @@ def _match_stems(
     return matches
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _chunks(place: Ids) -> int:
     """Runs of matches that are adjacent on both sides."""
     chunks, expected = 0, _NONE
@@ -190,7 +190,7 @@ def _chunks(place: Ids) -> int:
     return chunks
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _score(
     matches: int, chunks: int, output: int, reference: int, alpha: float, beta: float, gamma: float
 ) -> float:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.packing import Ids, Offsets
+from metassay.stats.arrays import kernel, kernel_part
 
 Keys = NDArray[np.uint64]
 
@@ -29,7 +29,7 @@ _LOG_OF_ZERO = -9999999999.0
 _EPSILON = 1e-16
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shared_ngrams(
     ids: Ids,
     offsets: Offsets,
@@ -74,7 +74,7 @@ def shared_ngrams(
     return matches
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _capacity(offsets: Offsets, members: Offsets, order: int) -> int:
     """The size of a table, a power of two, that the n-grams of these sequences fill at most by half."""
     entries = 0
@@ -86,7 +86,7 @@ def _capacity(offsets: Offsets, members: Offsets, order: int) -> int:
     return capacity
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _enter(
     reference: Ids, order: int, keys: Keys, available: Ids, counted: Ids, prefixes: NDArray[np.uint32]
 ) -> None:
@@ -107,7 +107,7 @@ def _enter(
             prefixes[i] = slot + _ONE
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _match(
     output: Ids,
     order: int,
@@ -145,7 +145,7 @@ def _match(
         matches[n] = found
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _shift(capacity: int) -> np.uint64:
     """What is left of a 64-bit product after this shift lies below the capacity, a power of two."""
     shift = np.uint64(64)
@@ -155,7 +155,7 @@ def _shift(capacity: int) -> np.uint64:
     return shift
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bleu_scores(
     statistics: NDArray[np.float64], smoothing: int, value: float, effective_order: bool
 ) -> NDArray[np.float64]:
@@ -177,14 +177,14 @@ def bleu_scores(
     return scores
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _brevity_penalty(output_length: float, reference_length: float) -> float:
     if output_length >= reference_length:
         return 1.0
     return math.exp(1 - reference_length / output_length) if output_length > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _precisions(
     matches: NDArray[np.float64],
     totals: NDArray[np.float64],
@@ -216,7 +216,7 @@ def _precisions(
     return used
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def chrf_scores(statistics: NDArray[np.float64], beta: float, smoothed: bool) -> NDArray[np.float64]:
     """F-score of each row of (n-grams of the output, of the reference, in common) × order, in per cent."""
     factor = beta * beta
@@ -229,7 +229,7 @@ def chrf_scores(statistics: NDArray[np.float64], beta: float, smoothed: bool) ->
     return scores
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _f_of_means(counts: NDArray[np.float64], factor: float) -> float:
     """F of the mean precision and the mean recall over the orders that both sides reach."""
     precision, recall, orders = 0.0, 0.0, 0
@@ -249,7 +249,7 @@ def _f_of_means(counts: NDArray[np.float64], factor: float) -> float:
     return 100 * score
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _mean_of_f(counts: NDArray[np.float64], factor: float) -> float:
     """Mean over all orders of F, with a small number where a side has no n-gram."""
     total = 0.0

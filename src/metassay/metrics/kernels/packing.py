@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from metassay.stats.arrays import kernel_part
 
 Codes = NDArray[np.uint32]
 Ids = NDArray[np.int32]
@@ -49,7 +50,7 @@ def unpack(packed: Packed) -> list[str]:
     return [text[start:end] for start, end in zip(packed.offsets[:-1], packed.offsets[1:])]
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def most_distinct(ids: Ids, offsets: Offsets, size: int, sequences: Offsets) -> int:
     """The largest number of distinct tokens that one of the named sequences has."""
     seen_in = np.full(size, -1, np.int64)
@@ -74,7 +75,7 @@ class Vocabulary(NamedTuple):
     pool: Codes
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def new_vocabulary() -> Vocabulary:
     """A table without words."""
     return Vocabulary(
@@ -85,7 +86,7 @@ def new_vocabulary() -> Vocabulary:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def number_words(
     text: Codes,
     starts: Offsets,
@@ -137,7 +138,7 @@ def number_words(
     return count, size
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def enlarged(table: Vocabulary, size: int, length: int) -> Vocabulary:
     """A copy of the table with room for more words, one of this length among them."""
     capacity = 4 * len(table.hashes)

@@ -13,10 +13,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.packing import Ids, Offsets
+from metassay.stats.arrays import kernel, kernel_part
 
 _MOST_WORDS, _MOST_DISTANCE, _MOST_CANDIDATES, _BEAM = 10, 50, 1000, 25
 _INFINITE = 1 << 30
@@ -42,7 +42,7 @@ class Alignment(NamedTuple):
     output_errors: Offsets
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ter_edits(ids: Ids, offsets: Offsets, outputs: Offsets, references: Offsets) -> NDArray[np.int64]:
     """Edits, shifts included, from each output to its reference."""
     longest, cells = 1, 1
@@ -78,7 +78,7 @@ def ter_edits(ids: Ids, offsets: Offsets, outputs: Offsets, references: Offsets)
     return edits
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _edits(
     words: Ids, reference: Ids, beam: Beam, alignment: Alignment, rows: Ids, shifted: Ids, best: Ids
 ) -> int:
@@ -103,18 +103,18 @@ def _edits(
         words[:] = best
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _beam_width(output: int, reference: int) -> int:
     ratio = reference / output if output > 0 else 1.0
     return math.ceil(ratio / 2 + _BEAM) if ratio / 2 > _BEAM else _BEAM
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _row_width(output: int, reference: int) -> int:
     return min(reference + 1, 2 * _beam_width(output, reference) + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _set_beam(output: int, reference: int, beam: Beam) -> None:
     ratio, width = reference / output, _beam_width(output, reference)
     for i in range(1, output + 1):
@@ -125,7 +125,7 @@ def _set_beam(output: int, reference: int, beam: Beam) -> None:
     beam.low[0], beam.high[0] = 0, reference + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _load(i: int, beam: Beam, row: Ids) -> None:
     """Row i of the matrix into a row buffer, where column j is at j + 1 and infinity on either side."""
     low, high = beam.low[i], beam.high[i]
@@ -134,7 +134,7 @@ def _load(i: int, beam: Beam, row: Ids) -> None:
     _guard(i, beam, row)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _guard(i: int, beam: Beam, row: Ids) -> None:
     """Infinity where the next row looks beyond this one."""
     row[beam.low[i]] = _INFINITE
@@ -142,7 +142,7 @@ def _guard(i: int, beam: Beam, row: Ids) -> None:
         row[j + 1] = _INFINITE
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _fill(words: Ids, reference: Ids, start: int, beam: Beam, rows: Ids) -> int:
     """The matrix after row `start`, with the operation that led to each cell; returns the distance."""
     before, row = rows[0], rows[1]
@@ -167,7 +167,7 @@ def _fill(words: Ids, reference: Ids, start: int, beam: Beam, rows: Ids) -> int:
     return int(before[len(reference) + 1])
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _distance_after_shift(shifted: Ids, reference: Ids, start: int, end: int, beam: Beam, rows: Ids) -> int:
     """The distance of words that differ from those in the matrix only from `start` up to `end`."""
     before, row = rows[0], rows[1]
@@ -194,7 +194,7 @@ def _distance_after_shift(shifted: Ids, reference: Ids, start: int, end: int, be
     return int(before[len(reference) + 1])
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _equals_row(i: int, beam: Beam, row: Ids) -> bool:
     low = beam.low[i]
     j = low
@@ -203,7 +203,7 @@ def _equals_row(i: int, beam: Beam, row: Ids) -> bool:
     return bool(j == beam.high[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _align(words: Ids, reference: Ids, beam: Beam, alignment: Alignment) -> None:
     """Reads the alignment off the matrix, then sums the errors up."""
     target, reference_errors, output_errors = alignment
@@ -225,7 +225,7 @@ def _align(words: Ids, reference: Ids, beam: Beam, alignment: Alignment) -> None
         reference_errors[k + 1] += reference_errors[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _best_shift(
     words: Ids,
     reference: Ids,
@@ -272,7 +272,7 @@ def _best_shift(
     return (most if most > -_INFINITE else 0), candidates
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _shift(words: Ids, start: int, length: int, place: int, shifted: Ids) -> tuple[int, int]:
     """Moves a run of words to a place; returns where the words begin and cease to differ."""
     if place < start:

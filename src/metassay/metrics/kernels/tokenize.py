@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.packing import Codes, Ids, Offsets, enlarged, new_vocabulary, number_words
+from metassay.stats.arrays import kernel, kernel_part
 from metassay.text.tokenizers import ISOLATE, PART_SECOND, SPACE
 
 Classes = NDArray[np.uint8]
@@ -21,7 +21,7 @@ _MARKS = np.zeros(128, dtype=np.bool_)
 _MARKS[[ord(mark) for mark in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"]] = True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def token_ids(
     codes: Codes,
     offsets: Offsets,
@@ -60,7 +60,7 @@ def token_ids(
     return ids[:total].copy(), bounds, table.pool, table.starts[: size + 1].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _trimmed(codes: Codes, start: int, end: int, classes: Classes, stripped_left: bool) -> tuple[int, int]:
     while end > start and classes[codes[end - 1]] & SPACE:
         end -= 1
@@ -69,7 +69,7 @@ def _trimmed(codes: Codes, start: int, end: int, classes: Classes, stripped_left
     return start, end
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _copied(
     codes: Codes, start: int, end: int, classes: Classes, padded: bool, target: Codes
 ) -> tuple[int, int]:
@@ -88,7 +88,7 @@ def _copied(
     return n, present
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _apply(one_pass: Passes, source: Codes, length: int, classes: Classes, target: Codes) -> int:
     """One pass from left to right; returns the new length."""
     kind, first, second = one_pass[0], one_pass[1], one_pass[2]
@@ -117,7 +117,7 @@ def _apply(one_pass: Passes, source: Codes, length: int, classes: Classes, targe
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _split(text: Codes, length: int, classes: Classes, splitting: int, starts: Offsets, ends: Offsets) -> int:
     """Where the tokens of a text start and end; returns how many there are."""
     if splitting == JIWER_WORDS:
@@ -130,7 +130,7 @@ def _split(text: Codes, length: int, classes: Classes, splitting: int, starts: O
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _split_at_spaces(text: Codes, length: int, classes: Classes, starts: Offsets, ends: Offsets) -> int:
     count, i = 0, 0
     while i < length:
@@ -145,7 +145,7 @@ def _split_at_spaces(text: Codes, length: int, classes: Classes, starts: Offsets
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _part_marks(text: Codes, count: int, starts: Offsets, ends: Offsets) -> int:
     """Parts an ASCII mark from the end of each longer word, else from its beginning."""
     parted = 0
@@ -170,7 +170,7 @@ def _part_marks(text: Codes, count: int, starts: Offsets, ends: Offsets) -> int:
     return count + parted
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _split_as_jiwer(text: Codes, length: int, classes: Classes, starts: Offsets, ends: Offsets) -> int:
     """A single white space character other than a blank stays inside its word, unless at the edges."""
     count, i = 0, 0
@@ -193,7 +193,7 @@ def _split_as_jiwer(text: Codes, length: int, classes: Classes, starts: Offsets,
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _split_latin(text: Codes, length: int, starts: Offsets, ends: Offsets) -> int:
     count, i = 0, 0
     while i < length:
@@ -208,12 +208,12 @@ def _split_latin(text: Codes, length: int, starts: Offsets, ends: Offsets) -> in
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _is_latin_alphanumeric(code: int) -> bool:
     return (97 <= code <= 122) or (48 <= code <= 57)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def character_ids(
     codes: Codes, offsets: Offsets, classes: Classes, with_spaces: bool, stripped: bool
 ) -> tuple[Ids, Offsets]:
