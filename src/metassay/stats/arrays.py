@@ -27,17 +27,12 @@ LongArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+_OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+"""Of kernels and their parts alike: what both call of numpy is then compiled once for both."""
 
 
-class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Optimised once, as a whole, with the parts in place: not each function by itself beforehand as well."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
-
-
-class _PartLibrary(_KernelLibrary):
-    """Neither optimised nor turned into machine code: the kernels that it is linked into are."""
+class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """Neither optimised as a whole nor turned into machine code: the kernels that it is linked into are."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -47,18 +42,9 @@ class _PartLibrary(_KernelLibrary):
         self._finalized = True
 
 
-class _KernelCompiler(Compiler):  # type: ignore[misc]
-    def define_pipelines(self) -> Any:
-        self.state.flags.no_cfunc_wrapper = True
-        self.state.library = _KernelLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-        self.state.library.enable_object_caching()
-        return super().define_pipelines()
-
-
 class _PartCompiler(Compiler):  # type: ignore[misc]
     def define_pipelines(self) -> Any:
-        flags = self.state.flags
-        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        self.state.flags.no_compile = self.state.flags.no_cpython_wrapper = True
         self.state.library = _PartLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         return super().define_pipelines()
 
@@ -71,15 +57,12 @@ class _PartCompiler(Compiler):  # type: ignore[misc]
 
 def kernel(function: Function) -> Function:
     """Compiled when first called, and kept on disk; releases the interpreter's lock."""
-    return cast("Function", njit(cache=True, nogil=True, pipeline_class=_KernelCompiler)(function))
+    return cast("Function", njit(cache=True, **_OPTIONS)(function))
 
 
 def kernel_part(function: Function) -> Function:
-    """Compiled into the kernels that call it, and nowhere else: half the time of a kernel of its own.
-
-    With the options of a kernel: what both call of numpy is then compiled once for both.
-    """
-    return cast("Function", njit(nogil=True, pipeline_class=_PartCompiler)(function))
+    """Compiled into the kernels that call it, and nowhere else: half the time of a kernel of its own."""
+    return cast("Function", njit(pipeline_class=_PartCompiler, **_OPTIONS)(function))
 
 
 @overload
