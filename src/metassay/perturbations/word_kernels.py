@@ -22,7 +22,7 @@ from metassay.perturbations.word_arrays import (
     room,
     unpack,
 )
-from metassay.stats.arrays import LongArray, kernel, kernel_part
+from metassay.stats.arrays import ZERO, LongArray, empty, kernel, kernel_part, zeros
 from metassay.stats.random import Keys, next_below
 
 
@@ -86,9 +86,9 @@ def _remove_all(
     spaced: bool,
 ) -> None:
     most = room(offsets, spaced)
-    starts, ends, order = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    dropped = np.zeros(most, np.bool_)
-    at = 0
+    starts, ends, order = empty(most, np.int64), empty(most, np.int64), empty(most, np.int64)
+    dropped = zeros(most, np.bool_)
+    at = ZERO
     for row in range(keys.size):
         start, stop = offsets[row], offsets[row + 1]
         count = find_words(codes, kinds, start, stop, starts, ends, spaced)
@@ -158,9 +158,10 @@ def _insert_all(
     spaced: bool,
 ) -> None:
     most, vocabulary = room(offsets, spaced), word_offsets.size - 1
-    starts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
-    places, drawn = np.empty(strength, np.int64), np.empty(strength, np.int64)
-    at = 0
+    starts, ends = empty(most, np.int64), empty(most, np.int64)
+    places, drawn = empty(strength, np.int64), empty(strength, np.int64)
+    order = empty(strength, np.int64)
+    at = ZERO
     for row in range(keys.size):
         start, stop = offsets[row], offsets[row + 1]
         count = find_words(codes, kinds, start, stop, starts, ends, spaced)
@@ -171,8 +172,14 @@ def _insert_all(
         for i in range(strength):
             state, places[i] = next_below(state, count + open_ends[row])
             state, drawn[i] = next_below(state, vocabulary)
-        order = np.argsort(places, kind="mergesort")
-        for i in order:
+        for i in range(strength):  # in order of place, equal ones as they were drawn
+            k = i
+            while k > 0 and places[order[k - 1]] > places[i]:
+                order[k] = order[k - 1]
+                k -= 1
+            order[k] = i
+        for k in range(strength):
+            i = order[k]
             inside = places[i] < count
             place = starts[places[i]] if inside else stop
             at = _copy(codes, done, place, out, at)
@@ -280,9 +287,9 @@ def _swap_all(
     spaced: bool,
 ) -> None:
     most = room(offsets, spaced)
-    starts, ends, order = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    free, others = np.empty(most, np.int64), np.empty(most, np.int64)
-    at = 0
+    starts, ends, order = empty(most, np.int64), empty(most, np.int64), empty(most, np.int64)
+    free, others = empty(most, np.int64), empty(most, np.int64)
+    at = ZERO
     for row in range(keys.size):
         start, stop = offsets[row], offsets[row + 1]
         count = find_words(codes, kinds, start, stop, starts, ends, spaced)

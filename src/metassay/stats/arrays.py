@@ -14,9 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast, overload
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.core import cgutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.imputils import impl_ret_new_ref
+from numba.extending import lower_builtin, type_callable
+from numba.np.arrayobj import _empty_nd_impl
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
@@ -26,7 +30,11 @@ IntArray = NDArray[np.int32]
 LongArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
+Scalar = TypeVar("Scalar", bound=np.generic)
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+ZERO = cast("int", np.int64(0))
+"""0 in a kernel, where it is given to a part: for a literal Numba compiles the part anew."""
 _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 """Of kernels and their parts alike: what both call of numpy is then compiled once for both."""
 
@@ -63,6 +71,42 @@ def kernel(function: Function) -> Function:
 def kernel_part(function: Function) -> Function:
     """Compiled into the kernels that call it, and nowhere else: half the time of a kernel of its own."""
     return cast("Function", njit(pipeline_class=_PartCompiler, **_OPTIONS)(function))
+
+
+def empty(shape: int | tuple[int, ...], dtype: type[Scalar]) -> NDArray[Scalar]:
+    """`np.empty` in a kernel: Numba compiles its own as functions by themselves, anew for each type."""
+    return np.empty(shape, dtype)
+
+
+def zeros(shape: int | tuple[int, ...], dtype: type[Scalar]) -> NDArray[Scalar]:
+    """`np.zeros` in a kernel."""
+    return np.zeros(shape, dtype)
+
+
+def _allocating(*, filled: bool) -> Callable[..., Any]:
+    def lowered(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+        shape, kind = arguments[0], signature.args[0]
+        several = isinstance(kind, types.BaseTuple)
+        given = zip(cgutils.unpack_tuple(builder, shape), kind) if several else [(shape, kind)]
+        sizes = [context.cast(builder, size, own, types.intp) for size, own in given]
+        made = _empty_nd_impl(context, builder, signature.return_type, sizes)
+        if filled:
+            cgutils.memset(builder, made.data, builder.mul(made.itemsize, made.nitems), 0)
+        return impl_ret_new_ref(context, builder, signature.return_type, made._getvalue())  # noqa: SLF001
+
+    return lowered
+
+
+def _typed(_: Any) -> Callable[..., Any]:
+    def typer(shape: Any, dtype: Any) -> Any:
+        return types.Array(dtype.dtype, len(shape) if isinstance(shape, types.BaseTuple) else 1, "C")
+
+    return typer
+
+
+for _make in (empty, zeros):
+    type_callable(_make)(_typed)
+    lower_builtin(_make, types.Any, types.Any)(_allocating(filled=_make is zeros))
 
 
 @overload
@@ -111,10 +155,10 @@ def code_counts(codes: IntArray, groups: int) -> LongArray:
 
 @kernel
 def _code_counts(codes: IntArray, groups: int) -> LongArray:
-    counts = np.zeros(groups, dtype=np.int64)
-    for code in codes:
-        if code >= 0:
-            counts[code] += 1
+    counts = zeros(groups, np.int64)
+    for place in range(len(codes)):
+        if codes[place] >= 0:
+            counts[codes[place]] += 1
     return counts
 
 
@@ -143,9 +187,13 @@ def run_starts(*columns: IntArray) -> LongArray:
 
 @kernel
 def _counting_order(keys: IntArray, groups: int) -> IntArray:
-    next_place = np.zeros(groups + 1, dtype=np.int64)
-    next_place[1:] = np.cumsum(_code_counts(keys, groups))
-    order = np.empty(next_place[groups], dtype=np.int32)
+    next_place = zeros(groups + 1, np.int64)
+    for position in range(len(keys)):
+        if keys[position] >= 0:
+            next_place[keys[position] + 1] += 1
+    for group in range(groups):
+        next_place[group + 1] += next_place[group]
+    order = empty(next_place[groups], np.int32)
     for position in range(len(keys)):
         key = keys[position]
         if key >= 0:

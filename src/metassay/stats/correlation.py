@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import FloatArray, kernel, kernel_part
+from metassay.stats.arrays import FloatArray, empty, kernel, kernel_part
 from metassay.stats.swaps import Swaps
 
 PEARSON, SPEARMAN, KENDALL_B, KENDALL_C, PAIRWISE = range(5)
@@ -135,8 +135,8 @@ def _swapped_means(
     code: int, human: FloatArray, total: FloatArray, swapped: FloatArray, out: NDArray[np.float32]
 ) -> None:
     draws, metrics, systems = swapped.shape
-    first = np.empty(systems)
-    second = np.empty(systems)
+    first = empty(systems, np.float64)
+    second = empty(systems, np.float64)
     for t in range(draws):
         column = 0
         for a in range(metrics):
@@ -179,7 +179,7 @@ def _pearson(x: FloatArray, y: FloatArray) -> float:
 @kernel_part
 def _ranks(x: FloatArray, tie: float) -> FloatArray:
     """Ranks from 1, equal values sharing the mean of theirs; quadratic, for short vectors."""
-    ranks = np.empty(len(x))
+    ranks = empty(len(x), np.float64)
     tolerance = tie * np.abs(x).max()
     for i in range(len(x)):
         below = 0.0

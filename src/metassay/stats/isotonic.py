@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.stats.arrays import FloatArray, LongArray, kernel, kernel_part
+from metassay.stats.arrays import FloatArray, LongArray, empty, kernel, kernel_part, zeros
 from metassay.stats.score_order import (
     BitArray,
     SortedScores,
@@ -215,7 +215,7 @@ def _average(
     means: FloatArray,
 ) -> None:
     """Put the weighted mean of the fit, by group, into `means`; NaN for a group without weight."""
-    totals = np.zeros(len(means))
+    totals = zeros(len(means), np.float64)
     means[:] = 0.0
     for p in range(len(level)):
         means[group[p]] += w[p] * fitted[level[p]]
@@ -263,7 +263,7 @@ def _fit_scores(
 ) -> None:
     order, other, keys, other_keys = sorting
     level, beyond, knots = levels
-    moved_group = np.empty(len(y), dtype=np.int64)
+    moved_group = empty(len(y), np.int64)
     for row in range(len(x)):
         put_order(bits[row], order, other, keys, other_keys)
         distinct = put_levels(x[row], order, level, beyond, knots)
@@ -290,7 +290,7 @@ def _fit_resamples(
     numbers: FloatArray,
     places: LongArray,
 ) -> None:
-    drawn = np.empty(len(w))
+    drawn = empty(len(w), np.float64)
     for b in range(len(counts)):
         for p in range(len(w)):
             drawn[p] = w[p] * counts[b, cluster[p]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.stats.arrays import FloatArray, kernel
+from metassay.stats.arrays import FloatArray, empty, kernel
 from metassay.stats.bootstrap import few_clusters_stretch
 
 _FLOOR = 0.5  # observations' worth of difference that the spread of two means is never below
@@ -106,16 +106,19 @@ def _spreads(draws: FloatArray, floor: float) -> FloatArray:
 def _leads_exceeded(estimate: FloatArray, draws: FloatArray, spreads: FloatArray) -> FloatArray:
     """For each candidate, the share of draws whose largest lead over it is at least the observed one."""
     count, resamples = draws.shape
-    shares = np.ones(count)
-    worst = np.empty(resamples)
+    shares, worst = empty(count, np.float64), empty(resamples, np.float64)
     for m in range(count):
-        observed = 0.0
-        worst[:] = 0.0
+        observed, shares[m] = 0.0, 1.0
+        for draw in range(resamples):
+            worst[draw] = 0.0
         for j in range(count):
             observed = max(observed, (estimate[j] - estimate[m]) / spreads[j, m])
             scale = 1 / spreads[j, m]
             for draw in range(resamples):
                 worst[draw] = max(worst[draw], (draws[j, draw] - draws[m, draw]) * scale)
         if observed > 0:
-            shares[m] = (1 + (worst >= observed).sum()) / (1 + resamples)
+            reached = 0
+            for draw in range(resamples):
+                reached += worst[draw] >= observed
+            shares[m] = (1 + reached) / (1 + resamples)
     return shares

@@ -11,6 +11,8 @@ Hierarchical clustering from a matrix of agreements: a readable order, and a div
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
@@ -18,7 +20,7 @@ from scipy.spatial.distance import squareform
 from scipy.stats import kendalltau, weightedtau
 
 from metassay.errors import InputError, TiedScores, UnknownName
-from metassay.stats.arrays import FloatArray, LongArray, kernel, kernel_part
+from metassay.stats.arrays import FloatArray, LongArray, empty, kernel, kernel_part
 
 
 def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
@@ -160,7 +162,7 @@ def _code(statistic: str) -> int:
 
 @kernel
 def _row_agreements(left: FloatArray, right: FloatArray, statistic: int) -> FloatArray:
-    values = np.empty(len(left))
+    values = empty(len(left), np.float64)
     for row in range(len(left)):
         values[row] = _agreement(left[row], right[row], statistic)
     return values
@@ -168,7 +170,7 @@ def _row_agreements(left: FloatArray, right: FloatArray, statistic: int) -> Floa
 
 @kernel
 def _agreement_matrix(rows: FloatArray, statistic: int) -> FloatArray:
-    matrix = np.empty((len(rows), len(rows)))
+    matrix = empty((len(rows), len(rows)), np.float64)
     for i in range(len(rows)):
         for j in range(i, len(rows)):
             matrix[i, j] = _agreement(rows[i], rows[j], statistic)
@@ -178,16 +180,31 @@ def _agreement_matrix(rows: FloatArray, statistic: int) -> FloatArray:
 
 @kernel_part
 def _agreement(x: FloatArray, y: FloatArray, statistic: int) -> float:
-    common = ~(np.isnan(x) | np.isnan(y))
-    if not common.all():
-        x, y = x[common], y[common]
-    if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():
+    x, y = _in_common(x, y)
+    differ_x, differ_y = False, False
+    for place in range(len(x)):
+        differ_x |= x[place] != x[0]
+        differ_y |= y[place] != y[0]
+    if not (differ_x and differ_y):
         return np.nan
     if statistic == 0:
         return _tau_ap_b(x, y)
     if statistic == 1:
         return (_weighted_tau(x, y) + _weighted_tau(y, x)) / 2
-    return _pair_agreement(x, y, np.full(len(x), 0.5))
+    halves = empty(len(x), np.float64)
+    for place in range(len(x)):
+        halves[place] = 0.5
+    return _pair_agreement(x, y, halves)
+
+
+@kernel_part
+def _in_common(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What is known of both."""
+    kept_x, kept_y, kept = empty(len(x), np.float64), empty(len(x), np.float64), 0
+    for place in range(len(x)):
+        if not (math.isnan(x[place]) or math.isnan(y[place])):
+            kept_x[kept], kept_y[kept], kept = x[place], y[place], kept + 1
+    return kept_x[:kept], kept_y[:kept]
 
 
 @kernel_part
@@ -212,7 +229,7 @@ def _tau_ap_b(x: FloatArray, y: FloatArray) -> float:
 @kernel_part
 def _weighted_tau(x: FloatArray, y: FloatArray) -> float:
     """Hyperbolic weights by rank in x, ties broken by y, then by position from the end, as scipy does."""
-    weights = np.empty(len(x))
+    weights = empty(len(x), np.float64)
     for here in range(len(x)):
         rank = 0
         for other in range(len(x)):

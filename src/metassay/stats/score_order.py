@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.stats.arrays import FloatArray, LongArray, kernel
+from metassay.stats.arrays import FloatArray, LongArray, empty, kernel, zeros
 
 BitArray = NDArray[np.uint64]
 
@@ -66,7 +66,7 @@ def put_order(bits: BitArray, order: LongArray, other: LongArray, keys: BitArray
     sign is flipped, and for negative ones every bit.
     """
     sign, mask = np.uint64(1) << np.uint64(63), np.uint64(DIGITS - 1)
-    starts = np.zeros((PASSES, DIGITS), dtype=np.int64)
+    starts = zeros((PASSES, DIGITS), np.int64)
     for p in range(len(bits)):
         order[p] = p
         keys[p] = ~bits[p] if bits[p] & sign else bits[p] | sign
@@ -119,9 +119,9 @@ def nearest_in_order(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray,
 
 @kernel
 def _pool_rows(rows: FloatArray, weights: FloatArray) -> FloatArray:
-    nearest = np.empty_like(rows)
+    nearest = empty(rows.shape, np.float64)
     count = rows.shape[1]
-    level, mass, first = np.empty(count), np.empty(count), np.empty(count, dtype=np.int64)
+    level, mass, first = empty(count, np.float64), empty(count, np.float64), empty(count, np.int64)
     for row in range(len(rows)):
         blocks = 0
         for place in range(count):
@@ -134,5 +134,6 @@ def _pool_rows(rows: FloatArray, weights: FloatArray) -> FloatArray:
                 blocks -= 1
         for block in range(blocks):
             end = first[block + 1] if block + 1 < blocks else count
-            nearest[row, first[block] : end] = level[block]
+            for place in range(first[block], end):
+                nearest[row, place] = level[block]
     return nearest

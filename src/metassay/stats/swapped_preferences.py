@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from metassay.stats.arrays import FloatArray, SingleArray, kernel, kernel_part
+from metassay.stats.arrays import FloatArray, SingleArray, empty, kernel, kernel_part, zeros
 from metassay.stats.sign_flip import agreement, normal_p_values
 from metassay.stats.swaps import Swaps, standardised
 
@@ -136,9 +136,9 @@ def _split_by_rows(
 ) -> tuple[SingleArray, SingleArray, SingleArray]:
     """An unswapped row keeps what lies outside the chosen segments, a swapped row what lies inside."""
     size = len(inside)
-    kept = np.zeros((size // systems, systems, systems), dtype=np.float32)
-    exchanged = np.zeros((size // systems, systems, systems), dtype=np.float32)
-    mixed = np.zeros((size, size), dtype=np.float32)
+    kept = zeros((size // systems, systems, systems), np.float32)
+    exchanged = zeros((size // systems, systems, systems), np.float32)
+    mixed = zeros((size, size), np.float32)
     for i in range(size):
         metric, start = i // systems, i // systems * systems
         for j in range(size):
@@ -221,7 +221,7 @@ def _any_swaps(
     out: SingleArray,
 ) -> None:
     metrics, systems = kept_sums.shape
-    product = np.empty((systems, systems))
+    product = empty((systems, systems), np.float64)
     column = 0
     for first in range(metrics):
         for second in range(first + 1, metrics):
@@ -251,7 +251,7 @@ def _flipped_swaps(
 ) -> None:
     metrics, systems, flips = total.shape
     pairs = systems * (systems - 1) // 2
-    sums = np.empty((2, systems, flips), dtype=np.float32)
+    sums = empty((2, systems, flips), np.float32)
     column = 0
     for a in range(metrics):
         for b in range(a + 1, metrics):

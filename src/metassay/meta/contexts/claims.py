@@ -30,7 +30,7 @@ from scipy.special import ndtri, stdtr
 from scipy.stats import rankdata
 
 from metassay.meta.contexts.accuracy import Tally, ratio
-from metassay.stats.arrays import FloatArray, kernel, plain
+from metassay.stats.arrays import FloatArray, kernel, plain, zeros
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.correlation import correlate
 from metassay.stats.multiplicity import holm
@@ -90,7 +90,7 @@ def context_leads(
 def _largest(values: FloatArray, scale: FloatArray) -> FloatArray:
     """For every draw (column of `values`) the largest scaled difference of two rows, 0 at least."""
     count, draws = values.shape
-    found = np.zeros(draws)
+    found = zeros(draws, np.float64)
     for i in range(count):
         for j in range(count):
             if scale[i, j] > 0:

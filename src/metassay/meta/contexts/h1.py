@@ -28,6 +28,7 @@ from metassay.stats.arrays import (
     LongArray,
     code_counts,
     counting_order,
+    empty,
     kernel,
     run_starts,
 )
@@ -210,8 +211,11 @@ def _linked(labels: IntArray, block: IntArray) -> tuple[int, IntArray]:
 @kernel
 def _lowest_linked(labels: IntArray, block: IntArray, size: int, blocks: int) -> IntArray:
     """For each label the lowest one that it is linked with: two in one block are, and links of links."""
-    lower = np.arange(size).astype(np.int32)
-    seen = np.full(blocks, -1, dtype=np.int32)
+    lower, seen = empty(size, np.int32), empty(blocks, np.int32)
+    for label in range(size):
+        lower[label] = label
+    for each in range(blocks):
+        seen[each] = -1
     for place in range(len(labels)):
         one, other = labels[place], seen[block[place]]
         seen[block[place]] = one

@@ -25,7 +25,7 @@ from metassay.meta.contexts.column import study_intervals
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
 from metassay.perturbations.pairs import Pairs
 from metassay.stats import random
-from metassay.stats.arrays import FloatArray, IntArray, LongArray, kernel, plain
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, kernel, plain, zeros
 from metassay.stats.bootstrap import ClusterBootstrap, widened_percentiles
 
 
@@ -286,7 +286,8 @@ def _stratum_sums(
     """
     weights = np.empty(0) if judgements.weights is None else judgements.weights
     codes = outcome, judgements.item, judgements.cluster, stratum
-    sums, used = _summed_strata(*codes, weights, count, credit)
+    items, clusters = int(judgements.item.max()) + 1, int(judgements.cluster.max()) + 1
+    sums, used = _summed_strata(*codes, weights, items, clusters, count, credit)
     return np.ascontiguousarray(sums[:, used]), np.flatnonzero(used).astype(np.int32)
 
 
@@ -297,16 +298,18 @@ def _summed_strata(
     cluster: IntArray,
     stratum: IntArray,
     weights: FloatArray,
+    items: int,
+    clusters: int,
     count: int,
     credit: float,
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """The same of all clusters, and which of them have a pair."""
-    pairs, used = np.zeros(item.max() + 1, np.int64), np.zeros(cluster.max() + 1, np.bool_)
+    pairs, used = zeros(items, np.int64), zeros(clusters, np.bool_)
     for k in range(len(outcome)):
         if outcome[k] != MISSING:
             pairs[item[k]] += 1
             used[cluster[k]] = True
-    sums = np.zeros((3 * count, len(used)))
+    sums = zeros((3 * count, len(used)), np.float64)
     for k in range(len(outcome)):
         if outcome[k] == MISSING:
             continue

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.packing import Ids, Offsets, most_distinct
-from metassay.stats.arrays import kernel, kernel_part
+from metassay.stats.arrays import empty, kernel, kernel_part, zeros
 
 Bits = NDArray[np.uint64]
 
@@ -41,11 +41,11 @@ def edit_counts(
         longest = max(longest, offsets[k + 1] - offsets[k])
     blocks = (longest + 63) // 64
     # row 0 of the pattern table stands for all tokens that the reference lacks
-    row_of = np.zeros(size, np.int32)
-    patterns = np.zeros((most_distinct(ids, offsets, size, references) + 1, blocks), np.uint64)
+    row_of = zeros(size, np.int32)
+    patterns = zeros((most_distinct(ids, offsets, size, references) + 1, blocks), np.uint64)
     most = min(longest * blocks, SPLIT_MATRIX // 8 + longest + 64 * blocks)
-    rising, falling = np.empty(most, np.uint64), np.empty(most, np.uint64)
-    counts = np.zeros((len(outputs), 4), np.int64)
+    rising, falling = empty(most, np.uint64), empty(most, np.uint64)
+    counts = zeros((len(outputs), 4), np.int64)
     for c in range(len(outputs)):
         reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
         output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
@@ -155,11 +155,11 @@ def lcs_lengths(
     longest = 1
     for k in range(len(offsets) - 1):
         longest = max(longest, offsets[k + 1] - offsets[k])
-    row_of = np.zeros(size, np.int32)
+    row_of = zeros(size, np.int32)
     rows = most_distinct(ids, offsets, size, references) + 1
-    patterns = np.zeros((rows, (longest + 63) // 64), np.uint64)
-    state = np.empty((longest + 63) // 64, np.uint64)
-    lengths = np.zeros(len(outputs), np.int64)
+    patterns = zeros((rows, (longest + 63) // 64), np.uint64)
+    state = empty((longest + 63) // 64, np.uint64)
+    lengths = zeros(len(outputs), np.int64)
     for c in range(len(outputs)):
         reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
         blocks = (len(reference) + 63) // 64
@@ -170,7 +170,8 @@ def lcs_lengths(
                     row_of[before[i]] = 0
             _set_lcs_patterns(reference, blocks, row_of, patterns)
         output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
-        state[:blocks] = _ALL
+        for b in range(blocks):
+            state[b] = _ALL
         for j in range(len(output)):
             if row_of[output[j]] > 0:
                 _step(patterns[row_of[output[j]]], blocks, state)
@@ -187,7 +188,8 @@ def _set_lcs_patterns(reference: Ids, blocks: int, row_of: Ids, patterns: NDArra
         if row == 0:
             rows += 1
             row_of[reference[i]] = row = rows
-            patterns[row, :blocks] = _ZERO
+            for b in range(blocks):
+                patterns[row, b] = _ZERO
         patterns[row, i >> 6] |= _ONE << (np.uint64(i) & _LAST)
 
 

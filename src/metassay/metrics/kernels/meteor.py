@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.packing import Ids, Offsets
-from metassay.stats.arrays import kernel, kernel_part
+from metassay.stats.arrays import kernel, kernel_part, zeros
 
 _NONE = -1
 
@@ -21,8 +21,8 @@ def unmatched_words(
     ids: Ids, offsets: Offsets, size: int, outputs: Offsets, references: Offsets
 ) -> NDArray[np.bool_]:
     """The words that some output or reference has left over after equal words: only these need stems."""
-    needed = np.zeros(size, np.bool_)
-    surplus = np.zeros(size, np.int64)
+    needed = zeros(size, np.bool_)
+    surplus = zeros(size, np.int64)
     for c in range(len(outputs)):
         output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
         reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
@@ -51,8 +51,8 @@ def unmatched_stems(
     stem_count: int,
 ) -> NDArray[np.bool_]:
     """The stems that some output has left over after equal stems: only these need synonyms."""
-    needed = np.zeros(stem_count, np.bool_)
-    surplus, stem_surplus = np.zeros(size, np.int64), np.zeros(stem_count, np.int64)
+    needed = zeros(stem_count, np.bool_)
+    surplus, stem_surplus = zeros(size, np.int64), zeros(stem_count, np.int64)
     for c in range(len(outputs)):
         output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
         reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
@@ -96,10 +96,10 @@ def meteor_scores(
     for k in range(len(offsets) - 1):
         longest = max(longest, offsets[k + 1] - offsets[k])
     last = np.full(max(size, stem_count, 1), _NONE, np.int32)
-    before = np.zeros(longest, np.int32)
-    place = np.zeros(longest, np.int32)
-    free = np.zeros(longest, np.bool_)
-    scores = np.zeros(len(outputs), np.float64)
+    before = zeros(longest, np.int32)
+    place = zeros(longest, np.int32)
+    free = zeros(longest, np.bool_)
+    scores = zeros(len(outputs), np.float64)
     for c in range(len(outputs)):
         output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
         reference = ids[offsets[references[c]] : offsets[references[c] + 1]]

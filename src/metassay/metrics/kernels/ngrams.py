@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.packing import Ids, Offsets
-from metassay.stats.arrays import kernel, kernel_part
+from metassay.metrics.kernels.packing import Ids, Offsets, copy_up_to
+from metassay.stats.arrays import empty, kernel, kernel_part, zeros
 
 Keys = NDArray[np.uint64]
 
@@ -44,15 +44,15 @@ def shared_ngrams(
     `outputs` and `set_members` name sequences; `sets` names the set of references of each pair, and equal
     sets should be neighbours, for each is prepared anew.
     """
-    matches = np.zeros((len(outputs), order), np.int64)
+    matches = zeros((len(outputs), order), np.int64)
     capacity, longest = 1, 1
     for k in range(len(set_offsets) - 1):
         capacity = max(capacity, _capacity(offsets, set_members[set_offsets[k] : set_offsets[k + 1]], order))
     for k in range(len(offsets) - 1):
         longest = max(longest, offsets[k + 1] - offsets[k])
-    all_keys = np.zeros(capacity, np.uint64)
-    all_available, all_left = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32)
-    places, prefixes = np.zeros(longest, np.uint32), np.zeros(longest, np.uint32)
+    all_keys = zeros(capacity, np.uint64)
+    all_available, all_left = zeros(capacity, np.int32), zeros(capacity, np.int32)
+    places, prefixes = zeros(longest, np.uint32), zeros(longest, np.uint32)
     current = np.int64(-1)
     keys, available, left = all_keys, all_available, all_left
     for p in range(len(outputs)):
@@ -61,14 +61,15 @@ def shared_ngrams(
             members = set_members[set_offsets[current] : set_offsets[current + 1]]
             capacity = _capacity(offsets, members, order)
             keys, available, left = all_keys[:capacity], all_available[:capacity], all_left[:capacity]
-            keys[:] = _FREE
-            available[:] = 0
+            for slot in range(capacity):
+                keys[slot], available[slot] = _FREE, 0
             for m in range(len(members)):
-                left[:] = 0
+                for slot in range(capacity):
+                    left[slot] = 0
                 _enter(
                     ids[offsets[members[m]] : offsets[members[m] + 1]], order, keys, available, left, prefixes
                 )
-        left[:] = available
+        copy_up_to(len(left), available, left)
         output = ids[offsets[outputs[p]] : offsets[outputs[p] + 1]]
         _match(output, order, keys, left, places, prefixes, matches[p])
     return matches
@@ -94,7 +95,8 @@ def _enter(
     mask = np.uint64(len(keys) - 1)
     shift = _shift(len(keys))
     length = len(reference)
-    prefixes[:length] = 0
+    for i in range(length):
+        prefixes[i] = 0
     for n in range(order):
         for i in range(length - n):
             key = ((np.uint64(prefixes[i]) << _HALF) | np.uint64(reference[i + n])) + _ONE
@@ -161,8 +163,8 @@ def bleu_scores(
 ) -> NDArray[np.float64]:
     """BLEU of each row [output length, reference length, matches × order, totals × order]."""
     order = (statistics.shape[1] - 2) // 2
-    scores = np.empty(statistics.shape[0], np.float64)
-    precisions = np.empty(order, np.float64)
+    scores = empty(statistics.shape[0], np.float64)
+    precisions = empty(order, np.float64)
     for row in range(statistics.shape[0]):
         matches = statistics[row, 2 : 2 + order]
         totals = statistics[row, 2 + order :]
@@ -195,8 +197,11 @@ def _precisions(
 ) -> int:
     """Fills in the smoothed precisions, in per cent; returns how many count, 0 when nothing matches."""
     order = len(precisions)
-    precisions[:] = 0.0
-    if not np.any(matches > 0):
+    some = False
+    for n in range(order):
+        precisions[n] = 0.0
+        some |= matches[n] > 0
+    if not some:
         return 0
     used, halvings = order, 1.0
     for n in range(order):
@@ -220,7 +225,7 @@ def _precisions(
 def chrf_scores(statistics: NDArray[np.float64], beta: float, smoothed: bool) -> NDArray[np.float64]:
     """F-score of each row of (n-grams of the output, of the reference, in common) × order, in per cent."""
     factor = beta * beta
-    scores = np.empty(statistics.shape[0], np.float64)
+    scores = empty(statistics.shape[0], np.float64)
     for row in range(statistics.shape[0]):
         if smoothed:
             scores[row] = _mean_of_f(statistics[row], factor)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import kernel, kernel_part
+from metassay.stats.arrays import empty, kernel, kernel_part
 
 Ints = NDArray[np.int64]
 Grades = NDArray[np.int32]
@@ -207,7 +207,7 @@ def measure_lists(
     discounts: Scores,
 ) -> Scores:
     """Every measure of every list: [lists, measures]. `depths` cut the lists first."""
-    out = np.empty((len(topics), len(measures)))
+    out = empty((len(topics), len(measures)), np.float64)
     for i in range(len(topics)):
         own = judged[judged_offsets[topics[i]] : judged_offsets[topics[i] + 1]]
         for m in range(len(measures)):

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.packing import Ids, Offsets
-from metassay.stats.arrays import kernel, kernel_part
+from metassay.metrics.kernels.packing import Ids, Offsets, copy_up_to
+from metassay.stats.arrays import ZERO, kernel, kernel_part, zeros
 
 _MOST_WORDS, _MOST_DISTANCE, _MOST_CANDIDATES, _BEAM = 10, 50, 1000, 25
 _INFINITE = 1 << 30
@@ -51,25 +51,25 @@ def ter_edits(ids: Ids, offsets: Offsets, outputs: Offsets, references: Offsets)
         reference = offsets[references[c] + 1] - offsets[references[c]]
         longest = max(longest, output, reference)
         cells = max(cells, (output + 1) * _row_width(output, reference))
-    low, high = np.zeros(longest + 2, np.int64), np.zeros(longest + 2, np.int64)
-    distances, operations = np.zeros(cells, np.int32), np.zeros(cells, np.int8)
+    low, high = zeros(longest + 2, np.int64), zeros(longest + 2, np.int64)
+    distances, operations = zeros(cells, np.int32), zeros(cells, np.int8)
     alignment = Alignment(
-        np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
+        zeros(longest + 1, np.int64), zeros(longest + 1, np.int64), zeros(longest + 1, np.int64)
     )
-    rows = np.zeros((2, longest + 3), np.int32)
+    rows = zeros((2, longest + 3), np.int32)
     words, shifted, best = (
-        np.zeros(longest, np.int32),
-        np.zeros(longest, np.int32),
-        np.zeros(longest, np.int32),
+        zeros(longest, np.int32),
+        zeros(longest, np.int32),
+        zeros(longest, np.int32),
     )
-    edits = np.zeros(len(outputs), np.int64)
+    edits = zeros(len(outputs), np.int64)
     for c in range(len(outputs)):
         reference_words = ids[offsets[references[c]] : offsets[references[c] + 1]]
         n = offsets[outputs[c] + 1] - offsets[outputs[c]]
         if len(reference_words) == 0 or n == 0:
             edits[c] = max(n, len(reference_words))
             continue
-        words[:n] = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
+        copy_up_to(n, ids[offsets[outputs[c]] :], words)
         width = _row_width(n, len(reference_words))
         kept = (n + 1) * width
         shape = (n + 1, width)
@@ -85,7 +85,7 @@ def _edits(
     """Shifts while that reduces the edit distance; returns shifts plus distance."""
     _set_beam(len(words), len(reference), beam)
     shifts = 0
-    candidates = changed = 0 * len(words)  # no literals, for which callees would be compiled twice
+    candidates = changed = ZERO
     while True:
         distance = _fill(words, reference, changed, beam, rows)
         if distance == 0:
@@ -100,7 +100,7 @@ def _edits(
         changed = 0
         while words[changed] == best[changed]:
             changed += 1
-        words[:] = best
+        copy_up_to(len(words), best, words)
 
 
 @kernel_part
@@ -266,7 +266,7 @@ def _best_shift(
                     candidates += 1
                     if (gain, length, -start, -place) > (most, most_length, -most_start, -most_place):
                         most, most_length, most_start, most_place = gain, length, start, place
-                        best[:] = shifted
+                        copy_up_to(len(words), shifted, best)
                 if candidates >= _MOST_CANDIDATES:
                     return most, candidates
     return (most if most > -_INFINITE else 0), candidates
@@ -281,7 +281,7 @@ def _shift(words: Ids, start: int, length: int, place: int, shifted: Ids) -> tup
         first, end, cut = start, place, start + length
     else:
         first, end, cut = start, min(len(words), place + length), start + length
-    shifted[:first] = words[:first]
+    copy_up_to(first, words, shifted)
     n = first
     for i in range(cut, end):
         shifted[n] = words[i]
@@ -289,5 +289,6 @@ def _shift(words: Ids, start: int, length: int, place: int, shifted: Ids) -> tup
     for i in range(first, cut):
         shifted[n] = words[i]
         n += 1
-    shifted[end:] = words[end:]
+    for i in range(end, len(words)):
+        shifted[i] = words[i]
     return first, end

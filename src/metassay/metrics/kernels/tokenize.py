@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.packing import Codes, Ids, Offsets, enlarged, new_vocabulary, number_words
-from metassay.stats.arrays import kernel, kernel_part
+from metassay.stats.arrays import ZERO, empty, kernel, kernel_part, zeros
 from metassay.text.tokenizers import ISOLATE, PART_SECOND, SPACE
 
 Classes = NDArray[np.uint8]
@@ -37,11 +37,11 @@ def token_ids(
     for k in range(texts):
         longest = max(longest, offsets[k + 1] - offsets[k])
     room = (1 + 2 * len(passes)) * longest + 2
-    source, target = np.empty(room, np.uint32), np.empty(room, np.uint32)
-    starts, ends = np.empty(longest + 1, np.int64), np.empty(longest + 1, np.int64)
-    ids = np.empty(len(codes) + 1, np.int32)
-    bounds = np.zeros(texts + 1, np.int64)
-    table, size, total = new_vocabulary(), 0, 0
+    source, target = empty(room, np.uint32), empty(room, np.uint32)
+    starts, ends = empty(longest + 1, np.int64), empty(longest + 1, np.int64)
+    ids = empty(len(codes) + 1, np.int32)
+    bounds = zeros(texts + 1, np.int64)
+    table, size, total = new_vocabulary(), ZERO, 0
     for k in range(texts):
         start, end = _trimmed(codes, offsets[k], offsets[k + 1], classes, stripped_left)
         length, present = _copied(codes, start, end, classes, padded, source)
@@ -50,14 +50,14 @@ def token_ids(
                 length = _apply(passes[p], source, length, classes, target)
                 source, target = target, source
         count = _split(source, length, classes, splitting, starts, ends)
-        done = 0
+        done = ZERO
         while done < count:
             done, size = number_words(source, starts, ends, done, count, table, size, ids[total:])
             if done < count:
                 table = enlarged(table, size, ends[done] - starts[done])
         total += count
         bounds[k + 1] = total
-    return ids[:total].copy(), bounds, table.pool, table.starts[: size + 1].copy()
+    return ids[:total], bounds, table.pool, table.starts[: size + 1]
 
 
 @kernel_part
@@ -218,16 +218,16 @@ def character_ids(
     codes: Codes, offsets: Offsets, classes: Classes, with_spaces: bool, stripped: bool
 ) -> tuple[Ids, Offsets]:
     """Each character a token: all of them, or those that are not white space; edges stripped on request."""
-    ids = np.empty(len(codes), np.int32)
-    bounds = np.zeros(len(offsets), np.int64)
+    ids = empty(len(codes), np.int32)
+    bounds = zeros(len(offsets), np.int64)
     total = 0
     for k in range(len(offsets) - 1):
         start, end = offsets[k], offsets[k + 1]
         if stripped:
-            start, end = _trimmed(codes, start, end, classes, True)
+            start, end = _trimmed(codes, start, end, classes, stripped)
         for i in range(start, end):
             if with_spaces or not classes[codes[i]] & SPACE:
                 ids[total] = codes[i]
                 total += 1
         bounds[k + 1] = total
-    return ids[:total].copy(), bounds
+    return ids[:total], bounds
