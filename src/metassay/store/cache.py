@@ -32,10 +32,13 @@ from metassay.metrics.base import COST_CLASSES, Metric, Scores
 from metassay.plugins import source_hash
 from metassay.store import at_hand, listed, remove_leftovers
 from metassay.store.parts import (
+    Packed,
     ScoreParts,
     TextParts,
     hashed,
     look_up,
+    packed,
+    packed_texts,
     read_part,
     say,
     score_table,
@@ -112,10 +115,11 @@ class SharedParts:
         self, metric: str, signature: str, number: int, digests: Digests, scores: Scores, notes: Notes
     ) -> None:
         """Keep a finished part in the run and in the cache."""
+        part = packed(score_table(digests, scores), notes)
         if self.own is not None:
-            self.own.keep(metric, signature, number, digests, scores, notes)
+            self.own.put(metric, signature, number, part)
         if metric in self._shelves:
-            self._shelves[metric].put(digests, scores, notes)
+            self._shelves[metric].put(digests, scores, notes, part)
 
     def has(self, metric: str, signature: str, number: int) -> bool:
         """Whether the run has a part of this name."""
@@ -191,23 +195,28 @@ class Shelf:
                 return part[1]
         return ()
 
-    def put(self, digests: Digests, scores: Scores, notes: Notes) -> None:
-        """Add what is not here yet; a cache that cannot be written is said once, and the run goes on."""
+    def put(self, digests: Digests, scores: Scores, notes: Notes, part: Packed | None = None) -> None:
+        """Add what is not here yet; a cache that cannot be written is said once, and the run goes on.
+
+        `part` is all of it, where that is ready to be written.
+        """
         if not self.writable:
             return
         stem = f"batch-{_batch(digests)}" if self.by_batch or notes else "part"
+        new = np.ones(len(digests), dtype=np.bool_)
         if stem == "part":
             with self._lock:
                 known = np.full(len(digests), np.nan)
                 look_up(self._pool, digests, known)
-            digests, scores = digests[np.isnan(known)], scores[np.isnan(known)]
-        table = score_table(digests, scores)
-        if not len(table):
+            new = np.isnan(known)
+        if np.isnan(scores[new]).all():
             return
+        if part is None or not new.all():
+            part = packed(score_table(digests[new], scores[new]), notes)
         try:
             with self._lock:  # threads share the name of the file in the making
                 _describe(self.folder, self.about)
-            write_part(self.folder, stem, table, notes)
+            write_part(self.folder, stem, part)
         except InputError as error:
             self.writable = False
             say(f"{error.place}: {error.what} The scores of {self.about['metric']} are not shared.")
@@ -230,20 +239,21 @@ class SharedTexts:
         """What the run keeps under a name, else the cache; None where neither does."""
         if self.own is not None and (kept := self.own.load(name)) is not None:
             return kept
-        found = self._shelf.load(name)
+        found = self._shelf.find(name)
         if found is not None and self.own is not None:
-            self.own.save(name, found)
-        return found
+            self.own.put(name, packed(found))
+        return None if found is None else found["text"].to_list()
 
     def save(self, name: str, texts: Sequence[str | None]) -> None:
         """Keep a finished part in the run and in the cache."""
+        part = packed_texts(texts)
         if self.own is not None:
-            self.own.save(name, texts)
+            self.own.put(name, part)
         if not self._writable:
             return
         try:
             _describe(self._shelf.folder, {"metric": TEXTS, "signature": "", "versions": self.about})
-            self._shelf.save(name, texts)
+            self._shelf.put(name, part)
         except InputError as error:
             self._writable = False
             say(f"{error.place}: {error.what} Worse copies are not shared.")

@@ -97,13 +97,23 @@ class Scratch:
                 self.folder.rmdir()
 
 
-def write_part(folder: Path, stem: str, frame: pl.DataFrame, notes: Notes = ()) -> Path:
-    """A table as `STEM-CHECKSUM.parquet`, and what was warned of as it was made."""
+Packed = tuple[bytes, str]
+"""The bytes of a part and their checksum: made once, however many folders keep it."""
+
+
+def packed(frame: pl.DataFrame, notes: Notes = ()) -> Packed:
+    """A table, and what was warned of as it was made."""
     buffer = io.BytesIO()
     about = {_NOTES: json.dumps(notes, ensure_ascii=False)}
     frame.write_parquet(buffer, compression="lz4", statistics=False, metadata=about)
     content = buffer.getvalue()
-    path = folder / f"{stem}-{hashed(content)}.parquet"
+    return content, hashed(content)
+
+
+def write_part(folder: Path, stem: str, part: Packed) -> Path:
+    """A part as `STEM-CHECKSUM.parquet`."""
+    content, checksum = part
+    path = folder / f"{stem}-{checksum}.parquet"
     write_bytes(path, content, lasting=False)
     return path
 
@@ -207,8 +217,12 @@ class ScoreParts:
         self, metric: str, signature: str, number: int, digests: Digests, scores: Scores, notes: Notes
     ) -> None:
         """Keep a finished part in place of what there was of it; undefined scores are left out."""
+        self.put(metric, signature, number, packed(score_table(digests, scores), notes))
+
+    def put(self, metric: str, signature: str, number: int, part: Packed) -> None:
+        """Keep a part that is ready."""
         stem = stem_of(metric, signature, number)
-        self._parts.put(stem, write_part(self.folder, stem, score_table(digests, scores), notes))
+        self._parts.put(stem, write_part(self.folder, stem, part))
 
     def has(self, metric: str, signature: str, number: int) -> bool:
         """Whether there is a part of this name."""
@@ -232,15 +246,20 @@ class TextParts:
 
     def load(self, name: str) -> list[str | None] | None:
         """What is kept under a name; None where nothing is."""
-        for path in self._parts.paths(self._stem(name)):
-            if (part := read_part(path)) is not None:
-                return part[0]["text"].to_list()
-        return None
+        return None if (found := self.find(name)) is None else found["text"].to_list()
+
+    def find(self, name: str) -> pl.DataFrame | None:
+        """The same as a table."""
+        parts = map(read_part, self._parts.paths(self._stem(name)))
+        return next((part[0] for part in parts if part is not None), None)
 
     def save(self, name: str, texts: Sequence[str | None]) -> None:
         """Keep a finished part."""
-        frame = pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)})
-        self._parts.put(self._stem(name), write_part(self.folder, self._stem(name), frame))
+        self.put(name, packed_texts(texts))
+
+    def put(self, name: str, part: Packed) -> None:
+        """Keep a part that is ready."""
+        self._parts.put(self._stem(name), write_part(self.folder, self._stem(name), part))
 
     def private(self) -> TextParts:
         """Itself: what is kept here is the run's alone."""
@@ -248,6 +267,11 @@ class TextParts:
 
     def _stem(self, name: str) -> str:
         return f"texts-{_slug(name.partition(' ')[0])}-{hashed(f'{name} {self.about}'.encode())}"
+
+
+def packed_texts(texts: Sequence[str | None]) -> Packed:
+    """Texts as a part."""
+    return packed(pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)}))
 
 
 def stem_of(metric: str, signature: str, number: int) -> str:

@@ -111,7 +111,7 @@ def edits_of(output: pl.Series, worse: pl.Series) -> Edits:
         return np.empty(0, dtype=np.int64), np.empty(0)
     one, other = output.to_list(), worse.to_list()
     distances = process.cpdist(one, other, scorer=Levenshtein.distance, dtype=np.int64)
-    lengths = np.maximum([len(text) for text in one], [len(text) for text in other])
+    lengths = np.maximum(*(texts.str.len_chars().to_numpy() for texts in (output, worse)))
     return distances, distances / np.maximum(lengths, 1)
 
 
