@@ -16,7 +16,6 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
-from scipy.stats import kendalltau, weightedtau
 
 from metassay.errors import InputError, TiedScores, UnknownName
 from metassay.stats.arrays import FloatArray, LongArray
@@ -94,6 +93,8 @@ def weighted_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
     truth, guess = _scores(reference, estimate)
     if _all_tied(truth) or _all_tied(guess):
         return float("nan")
+    from scipy.stats import weightedtau
+
     return float(weightedtau(truth, guess).statistic)
 
 
@@ -106,6 +107,8 @@ def kendall_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
     truth, guess = _scores(reference, estimate)
     if _all_tied(truth) or _all_tied(guess):
         return float("nan")
+    from scipy.stats import kendalltau
+
     return float(kendalltau(truth, guess).statistic)
 
 
