@@ -2,12 +2,16 @@
 
 WMT22 en-de where it is (METASSAY_DATA or ../shared/data), else the bundled sample; BLEU, chrF, TER and
 ROUGE-L, all default perturbations, one thread. Seconds are of the processor: others may be at work beside us.
+Last, one worker against two by the clock, each in a process of its own: of the same data, and of eight times
+as much.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import prepared
@@ -79,6 +84,11 @@ def main() -> None:
         print(f"one more metric, scores shared: {more:.1f} s; that metric {alone:.2f} s", end=", ")
         print(f"making or finding worse copies {again[0]:.1f} s, the rest is judging and report")
         _store(rows, folder)
+        for times in (1, 8):
+            one, two = (_by_the_clock(workers, times) for workers in (1, 2))
+            print(
+                f"{times * len(data):,} outputs: one worker {one:.1f} s, two {two:.1f} s, {one / two:.2f} ×"
+            )
     finally:
         shutil.rmtree(folder)
 
@@ -120,5 +130,29 @@ def _store(rows: Any, folder: Path) -> None:
     print(f"keeping a score: {keeping:.2f} µs; finding it, digests and all: {finding:.2f} µs")
 
 
+def _by_the_clock(workers: int, times: int) -> float:
+    """Seconds that an assay takes in a process of its own, once all is compiled."""
+    command = [sys.executable, __file__, str(workers), str(times)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def assay_by_the_clock(workers: int, times: int) -> float:
+    """The same, in this process; texts that are repeated end in a number."""
+    texts = pl.read_parquet(WMT if WMT.exists() else sample_path("mt"))
+    copies = [
+        texts.with_columns(pl.col("seg_id").cast(pl.String) + f"-{n}", pl.col("hyp") + f" {n}" * (n > 0))
+        for n in range(times)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        _compile(read(sample_path("mt")))
+        data = read(pl.concat(copies))
+        start = time.perf_counter()
+        assay(data, metrics=METRICS, workers=workers, out=Path(folder) / "run")
+        return time.perf_counter() - start
+
+
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:]:
+        print(assay_by_the_clock(*map(int, sys.argv[1:])))
+    else:
+        main()

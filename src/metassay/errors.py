@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import threading
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Self
 
 QUOTED = 80
@@ -17,6 +19,10 @@ _SENTENCE = 300
 _MESSAGE = 490
 _LONG_QUOTE = re.compile(rf"'[^']{{{QUOTED - 1},}}'|\"[^\"]{{{QUOTED - 1},}}\"")
 _LONG_WORD = re.compile(rf"\S{{{QUOTED + 1},}}")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
+_LOST_SLASH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
+COPIES: dict[str, str] = {}
+"""Files and folders of this machine that stand for what lies elsewhere, and the addresses of that."""
 
 
 def shortened(text: str, size: int = QUOTED) -> str:
@@ -62,7 +68,7 @@ class Place:
 
     def __str__(self) -> str:
         parts = [
-            None if self.file is None else shortened(_printable(shortened(self.file, _FILE)), _FILE),
+            None if self.file is None else shortened(_printable(shortened(called(self.file), _FILE)), _FILE),
             None if self.row is None else f"row {self.row}",
             None if self.line is None else f"line {self.line}",
             None if self.column is None else f"column {_in_one_line(self.column, QUOTED)}",
@@ -87,6 +93,36 @@ class InputError(MetassayError, ValueError):
         first = shortened(first, _MESSAGE - QUOTED)
         self.remedy = remedy and _in_one_line(remedy, _MESSAGE - len(first))
         super().__init__(f"{first}\n{self.remedy}" if self.remedy else first)
+
+
+class NoSuchFile(InputError):
+    """A file that was named is not there."""
+
+    def __init__(self, *, place: Place) -> None:
+        super().__init__("there is no such file.", place=place)
+
+
+def is_remote(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is an address, `s3://bucket/file` or `simplecache::s3://bucket/file`; `C:/file` is none.
+
+    >>> is_remote("s3://bucket/file.csv"), is_remote("C:/file.csv")
+    (True, False)
+    """
+    if isinstance(path, PurePath) and _LOST_SLASH.match(str(path)):
+        raise InputError(f"{str(path)!r} is an address no more.", remedy="Pass it as text, not as a Path.")
+    return isinstance(path, str) and _ADDRESS.match(path) is not None
+
+
+def called(path: str | os.PathLike[str]) -> str:
+    """What a person calls a file or folder: its path, and where it stands for one elsewhere, the address."""
+    text = os.fspath(path)
+    for own, address in COPIES.items():
+        if text == own or text.startswith(own + os.sep):
+            parts = address.split("::")
+            where = next(number for number, part in enumerate(parts) if "://" in part)
+            parts[where] += "" if text == own else "/" * (parts[where][-1] != "/") + text[len(own) + 1 :]
+            return "::".join(parts)
+    return text
 
 
 def listed(names: Sequence[str], size: int = 280) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from metassay.errors import InputError, UnknownName
+from metassay.errors import InputError, UnknownName, is_remote
 from metassay.specs import split_list
 
 R = TypeVar("R")
@@ -213,7 +213,7 @@ def names_a_source(pairs: Any) -> bool:
     """Whether `pairs` is a table of pairs or the path of one, and not a word for how pairs are made."""
     if not isinstance(pairs, str):
         return True
-    if pairs not in {PERTURBED, HUMAN} and not Path(pairs).exists():
+    if pairs not in {PERTURBED, HUMAN} and not is_remote(pairs) and not Path(pairs).exists():
         raise UnknownName("kind or file of pairs", pairs, (PERTURBED, HUMAN))
     return pairs not in {PERTURBED, HUMAN}
 

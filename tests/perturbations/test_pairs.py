@@ -10,15 +10,18 @@ from typing import ClassVar
 import polars as pl
 import pytest
 
+import metassay.text
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.perturbations import entity, views
 from metassay.perturbations import pairs as pairs_module
-from metassay.perturbations.base import Perturbation, View
+from metassay.perturbations.base import Perturbation, View, parse_perturbation
 from metassay.perturbations.pairs import make_pairs
-from metassay.perturbations.words import Removal, Swapping
-from metassay.stats.random import Stream
+from metassay.perturbations.words import Removal, Swapping, goes_word_by_word, seen_by
+from metassay.sample import sample_path
+from metassay.stats.random import Stream, named_keys
 from metassay.store.parts import TextParts
+from metassay.workflows.read import read
 
 BASIC = ["removal", "insertion", "swapping"]
 TEXTS = [
@@ -328,3 +331,43 @@ def test_parts_of_other_data_seeds_versions_and_preprocessing_are_not_taken(stud
         found = make_pairs(dataset(texts), **options, kept=TextParts(tmp_path, about))
         assert len(studious.applied) > before
         assert found.frame.equals(plain.frame)
+
+
+def test_several_processes_make_the_pairs_that_one_makes(tmp_path, monkeypatch) -> None:
+    """Methods that go word by word, and what is looked for in texts, kept and not."""
+    pytest.importorskip("HanTa")
+    data = read(sample_path("mt"))
+    expected = make_pairs(data, per_output=None)
+    monkeypatch.setattr(views, "STUDIED_AT_ONCE", 50)
+    monkeypatch.setattr(pairs_module, "PERTURBED_AT_ONCE", 50)
+    monkeypatch.setattr(metassay.text, "WORTH_A_PROCESS", 50)
+    monkeypatch.setattr(entity, "_FOUND", defaultdict(dict))
+    for kept in (None, TextParts(tmp_path, ""), TextParts(tmp_path, "")):
+        found = make_pairs(data, per_output=None, workers=3, kept=kept)
+        assert found.frame.equals(expected.frame)
+        assert found.resources == expected.resources
+        assert found.counts == expected.counts
+
+
+@pytest.mark.parametrize("spec", ["pronoun", "negation(strength=2)", "negation_removal", "number"])
+def test_a_helper_makes_what_the_method_makes(spec) -> None:
+    pytest.importorskip("HanTa")
+    data = read(sample_path("mt"))
+    method = parse_perturbation(spec)
+    seen = views.make_views(data, [method], preprocess="none", seed=3, workers=1)
+    keys = named_keys(seen.keys, method.name)
+    expected = method.apply_all(seen.views, keys)
+    assert goes_word_by_word(method)
+    assert any(expected)
+    try:
+        (helper,) = metassay.text._Helper.several(1)
+        answer = helper._ask("metassay.perturbations.words:applied", spec, "en", *seen_by(seen.views, keys))
+        assert answer == [expected]
+    finally:
+        metassay.text._Helper.end_all()
+
+
+@pytest.mark.parametrize("spec", ["removal", "entity", "sentence_borrowing", "llm"])
+def test_what_needs_more_than_a_text_stays_here(spec) -> None:
+    assert not goes_word_by_word(parse_perturbation(spec))
+    assert not goes_word_by_word(Studious())

@@ -6,8 +6,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from metassay.stats import random
-from metassay.stats.arrays import kernel
+from metassay.stats import kernel, random
 from metassay.stats.random import (
     FAIR_DEPENDENCE,
     SYSTEM_SUBSETS,

@@ -12,16 +12,17 @@ import pytest
 
 from metassay.cli import run
 from metassay.errors import InputError
-from metassay.store.parts import ScoreParts, write_bytes
+from metassay.store import write_bytes
+from metassay.store.parts import ScoreParts
 from metassay.store.run import RunFolder, read_manifest
 
 IDENTITY = {"command": "assay", "configuration": {"seed": 1}, "input": "abc"}
 KILLED_WHILE_WRITING = """
 import os, sys
 from pathlib import Path
-import metassay.store.parts as parts
-parts.os.fsync = lambda _: os.kill(os.getpid(), 9)
-parts.write_bytes(Path(sys.argv[1]), b"half")
+import metassay.store as store
+store.os.fsync = lambda _: os.kill(os.getpid(), 9)
+store.write_bytes(Path(sys.argv[1]), b"half")
 """
 
 

@@ -8,7 +8,7 @@ import typer
 
 from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
-from metassay.errors import InputError
+from metassay.errors import InputError, called
 from metassay.sample import DEFAULT
 from metassay.settings import PERTURBED, names_a_source, names_of
 from metassay.workflows.settings import AssaySettings
@@ -124,7 +124,7 @@ def show_assay(found: dict[str, Any], folder: Any) -> None:
             )
     note(remarks(findings))
     if folder is not None:
-        say(f"Report: {folder / 'report.html'}")
+        say(f"Report: {called(folder / 'report.html')}")
 
 
 def run_demo(
@@ -200,7 +200,7 @@ def run_judge(
         return
     _show(result.to_dict(), result.sentences())
     if output.out:
-        say(f"Report: {output.out / 'report.html'}")
+        say(f"Report: {output.out}/report.html")
 
 
 def _show(found: dict[str, Any], sentences: list[str]) -> None:

@@ -50,7 +50,7 @@ class DataOptions(ReadSettings):
     """Which data, and how to read it."""
 
     data: Annotated[
-        list[str], typer.Argument(help="Files or folders, or - for standard input.", metavar="DATA")
+        list[str], typer.Argument(help="Files, folders or addresses; - is standard input.", metavar="DATA")
     ] = field(default_factory=list)
     reference: Annotated[
         list[str], _option("--reference", "-r", text="Plain text: a file of references.", panel=DATA)
@@ -118,7 +118,14 @@ class OutputOptions:
     json: Annotated[bool, _option("--json", text="One JSON object on standard output.", panel=OUTPUT)] = False
     seed: Annotated[int, _option("--seed", text="Same seed, same bytes.", panel=OUTPUT)] = 0
     out: Annotated[
-        Path | None, _option("--out", "-o", text="Run folder; one of the same run is resumed.", panel=OUTPUT)
+        str | None,
+        _option(
+            "--out",
+            "-o",
+            text="Run folder or its address; the same run is resumed.",
+            panel=OUTPUT,
+            metavar="FOLDER",
+        ),
     ] = None
     workers: Annotated[int | None, _option("--workers", text="Threads; default all cores.", panel=OUTPUT)] = (
         None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
+from metassay.errors import called
 from metassay.workflows.settings import CheckSettings, PerturbSettings, ScoreSettings
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def run_score(
         say("Precisions, counts, signatures and other aggregations: --verbose")
     note(result.notes)
     if output.out:
-        say(f"Report: {output.out / 'report.html'}")
+        say(f"Report: {output.out}/report.html")
 
 
 def _shown(row: Mapping[str, Any], aggregate: Sequence[str]) -> str | None:
@@ -221,7 +221,7 @@ def run_align(
     normalize: Annotated[str | None, typer.Option(help="Speech text: english, whisper or none.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for the table and the JSON.")
+        str | None, typer.Option("--out", "-o", help="Folder for the table and the JSON.", metavar="FOLDER")
     ] = None,
 ) -> None:
     """Outputs beside their references, word by word, with the errors marked and counted, as jiwer -a."""
@@ -294,6 +294,6 @@ def run_perturb(
     if result.folder is None:
         say("Keep the pairs with --out FOLDER.")
         return
-    say(f"Pairs: {result.folder / 'pairs.parquet'}")
+    say(f"Pairs: {called(result.folder / 'pairs.parquet')}")
     if (texts := result.folder / TEXTS).is_file():
-        say(f"To score elsewhere, for assay --scores: {texts}")
+        say(f"To score elsewhere, for assay --scores: {called(texts)}")

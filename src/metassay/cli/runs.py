@@ -14,20 +14,21 @@ import typer
 
 from metassay.cli.options import schema_of
 from metassay.cli.printing import print_table, say
-from metassay.errors import InputError, Place, UnknownName
+from metassay.errors import InputError, NoSuchFile, Place, UnknownName, called, is_remote
 from metassay.specs import split_list
 
 FROM_FILES = ("assay", "check", "demo", "score", "perturb", "rank", "depend", "aggregate", "judge")
 """The commands that a file of options may name."""
 FOLDER = "folder"
 CALL = "call.json"
+MANIFEST = "manifest.json"
 _WORKING = "Paths are relative to this folder; default the current one."
 _AGAIN = "Run the same command again with this --out, or from Python the same function with this `out`."
 
 
 def run_run(
     config: Annotated[
-        Path | None, typer.Argument(help="A TOML or JSON file, or the manifest of a run.", metavar="CONFIG")
+        str | None, typer.Argument(help="A TOML or JSON file, or the manifest of a run.", metavar="CONFIG")
     ] = None,
     *,
     schema: Annotated[
@@ -40,14 +41,14 @@ def run_run(
         return
     if config is None:
         raise InputError("no file of options was named.", remedy="Name one, or print its schema: --schema")
-    if config.name == "manifest.json":
-        run_resume(config.parent)
+    if config.endswith(f"/{MANIFEST}") or config == MANIFEST:
+        run_resume(config.removesuffix(MANIFEST).removesuffix("/") or ".")
     else:
         _carry_out(read_config(config), config)
 
 
 def run_resume(
-    run: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
+    run: Annotated[str, typer.Argument(help="A run folder.", metavar="RUN")],
     *,
     workers: Annotated[int | None, typer.Option(help="Threads; default as before.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
@@ -58,45 +59,48 @@ def run_resume(
     asked |= {
         name: value for name, value in (("workers", workers), ("json", json), ("quiet", quiet)) if value
     }
-    _carry_out(asked, run / CALL)
+    _carry_out(asked, f"{run}/{CALL}")
 
 
 def run_work(
-    run: Annotated[Path, typer.Argument(help="A run folder, or a file as for `run`.", metavar="RUN")],
+    run: Annotated[str, typer.Argument(help="A run folder, or a file as for `run`.", metavar="RUN")],
     *,
     parts: Annotated[str, typer.Option("--parts", "--part", help="A number, or two such as 0-9.")],
     workers: Annotated[int | None, typer.Option(help="Threads; default as before.")] = None,
 ) -> None:
     """Score some parts of an assay, as one of many processes; once all are done, `resume` ends it."""
-    asked = _begun(run) if run.is_dir() else read_config(run)
+    is_file = run.endswith((".toml", ".json")) if is_remote(run) else not Path(run).is_dir()
+    asked = read_config(run) if is_file else _begun(run)
     _carry_out(asked | {"parts": parts} | ({} if workers is None else {"workers": workers}), run)
 
 
-def _begun(run: Path) -> dict[str, Any]:
+def _begun(run: str) -> dict[str, Any]:
     """The options of the command that began a run."""
-    file = run / CALL
-    if not file.is_file():
-        raise InputError(
-            "nothing here says which command began the run.", place=Place(file=str(run)), remedy=_AGAIN
-        )
-    asked = read_config(file) | {"out": str(run.absolute())}
-    if "-" in asked.get("data", []):
-        raise InputError("its data came from standard input.", place=Place(file=str(run)), remedy=_AGAIN)
-    return asked
-
-
-def read_config(file: Path) -> dict[str, Any]:
-    """The table of options in a TOML or JSON file."""
-    place = Place(file=str(file))
     try:
-        text = file.read_text(encoding="utf-8")
-        found = jsons.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+        asked = read_config(f"{run}/{CALL}")
+    except NoSuchFile:
+        raise InputError(
+            "nothing here says which command began the run.", place=Place(file=run), remedy=_AGAIN
+        ) from None
+    if "-" in asked.get("data", []):
+        raise InputError("its data came from standard input.", place=Place(file=run), remedy=_AGAIN)
+    return asked | {"out": run if is_remote(run) else str(Path(run).absolute())}
+
+
+def read_config(file: str) -> dict[str, Any]:
+    """The table of options in a TOML or JSON file."""
+    place, kind = Place(file=file), "JSON" if file.endswith(".json") else "TOML"
+    try:
+        text = _here(file).read_text(encoding="utf-8")
+        found = jsons.loads(text) if kind == "JSON" else tomllib.loads(text)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise NoSuchFile(place=place) from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror}).", place=place) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"this is not {'JSON' if file.suffix == '.json' else 'TOML'} ({error}).", place=place
-        ) from None
+        raise InputError(f"this is not {kind} ({error}).", place=place) from None
     if not isinstance(found, dict):
         raise InputError("a table of options was expected.", place=place)
     if found.get("command") not in FROM_FILES:
@@ -108,36 +112,47 @@ def read_config(file: Path) -> dict[str, Any]:
     return found
 
 
-def _carry_out(asked: Mapping[str, Any], file: Path) -> None:
-    """The command with its options, as if they had been typed."""
+def _here(file: str) -> Path:
+    """Where a file can be read."""
+    if not is_remote(file):
+        return Path(file)
+    from metassay.workflows.read import fetched
+
+    return Path(fetched(file))
+
+
+def _carry_out(asked: Mapping[str, Any], file: str) -> None:
+    """The command with its options, as if they had been typed; a run elsewhere goes on in any folder."""
     from metassay.cli.app import command
 
     asked = dict(asked)
     name, folder = asked.pop("command"), asked.pop(FOLDER, None)
     arguments = _typed(name, asked, file)
     if folder is not None and not Path(str(folder)).is_dir():
-        raise InputError(f"there is no folder {folder!r} any more.", place=Place(file=str(file)))
+        if not is_remote(file):
+            raise InputError(f"there is no folder {folder!r} any more.", place=Place(file=file))
+        folder = None
     with nullcontext() if folder is None else chdir(folder):
         status = command().main([name, *arguments], prog_name="metassay", standalone_mode=False)
     if isinstance(status, int) and status:
         raise typer.Exit(status)
 
 
-def _typed(command: str, asked: Mapping[str, Any], file: Path) -> list[str]:
+def _typed(command: str, asked: Mapping[str, Any], file: str) -> list[str]:
     """Options of a file as they are typed; what comes without a flag last."""
     known = _parameters(command)
     flagged: list[str] = []
     bare: list[str] = []
     for name, value in asked.items():
         if name not in known:
-            raise UnknownName(f"option of {command}", name, known, place=Place(file=str(file)))
+            raise UnknownName(f"option of {command}", name, known, place=Place(file=file))
         one = known[name]
         texts = _texts(value, name, file)
         if one.nargs == -1 or not one.opts[0].startswith("-"):
             bare += texts
         elif one.is_flag:
             if not isinstance(value, bool):
-                raise InputError(f"{name} is {value!r}, neither true nor false.", place=Place(file=str(file)))
+                raise InputError(f"{name} is {value!r}, neither true nor false.", place=Place(file=file))
             flagged += [max(one.opts, key=len)] if value else one.secondary_opts[:1]
         else:
             flagged += [
@@ -146,7 +161,7 @@ def _typed(command: str, asked: Mapping[str, Any], file: Path) -> list[str]:
     return [*flagged, "--", *bare]
 
 
-def _texts(value: Any, name: str, file: Path) -> list[str]:
+def _texts(value: Any, name: str, file: str) -> list[str]:
     """A value, each of several, or NAME=VALUE for each entry of a table."""
     if isinstance(value, dict):
         return [f"{key}={text}" for key, inner in value.items() for text in _texts(inner, name, file)]
@@ -154,7 +169,7 @@ def _texts(value: Any, name: str, file: Path) -> list[str]:
         return [text for inner in value for text in _texts(inner, name, file)]
     if isinstance(value, str | int | float):
         return [str(value)]
-    raise InputError(f"{name} is {value!r}, neither text nor number.", place=Place(file=str(file)))
+    raise InputError(f"{name} is {value!r}, neither text nor number.", place=Place(file=file))
 
 
 def _parameters(name: str) -> dict[str, Any]:
@@ -185,7 +200,7 @@ def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
 
 
 def run_recommend(
-    run: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
+    run: Annotated[str, typer.Argument(help="A run folder.", metavar="RUN")],
     *,
     context: Annotated[str | None, typer.Option(help="One column of contexts; default all.")] = None,
     criterion: Annotated[
@@ -235,7 +250,7 @@ CHANGED = 3
 
 def run_compare(
     runs: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(help="Two or more runs, oldest first, or a folder of runs.", metavar="RUN…"),
     ],
     *,
@@ -273,10 +288,12 @@ def _show(found: dict[str, object]) -> None:
 
 def run_report(
     runs: Annotated[
-        list[Path], typer.Argument(help="A run, or one of each verb on the same data.", metavar="RUN…")
+        list[str], typer.Argument(help="A run, or one of each verb on the same data.", metavar="RUN…")
     ],
     *,
-    out: Annotated[Path | None, typer.Option(help="The page; default report.html of the run.")] = None,
+    out: Annotated[
+        str | None, typer.Option(help="The page; default report.html of the run.", metavar="FILE")
+    ] = None,
     figures: Annotated[str | None, typer.Option(help="Every chart for papers: svg, pdf or png.")] = None,
     tables: Annotated[str | None, typer.Option(help="Every table: latex, markdown or csv.")] = None,
 ) -> None:
@@ -284,16 +301,16 @@ def run_report(
     from metassay.workflows.recommend import report
 
     page = report(*runs, out=out, figures=figures, tables=tables)
-    say(f"Report: {page}")
+    say(f"Report: {called(page)}")
     if figures is not None:
-        say(f"Figures of one and two columns: {page.parent / 'figures'}")
+        say(f"Figures of one and two columns: {called(page.parent / 'figures')}")
     if tables is not None:
-        say(f"Tables: {page.parent / 'tables'}")
+        say(f"Tables: {called(page.parent / 'tables')}")
 
 
 def run_serve(
     runs: Annotated[
-        list[Path], typer.Argument(help="Runs, oldest first, or a folder of runs.", metavar="RUN…")
+        list[str], typer.Argument(help="Runs, oldest first, or a folder of runs.", metavar="RUN…")
     ],
     *,
     host: Annotated[str, typer.Option(help="The address to serve on; the default is this machine only.")] = (

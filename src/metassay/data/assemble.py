@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metassay.data import cells
+from metassay.data import cells, forget
 from metassay.data.columns import (
     FIXED_TEXT,
     KEY_PREFIXES,
@@ -23,7 +23,7 @@ from metassay.data.columns import (
     system_names,
 )
 from metassay.data.dataset import Dataset
-from metassay.data.readers.files import forget, plain_name
+from metassay.data.readers.files import plain_name
 from metassay.data.readers.registry import STANDARD_INPUT, RawTable
 from metassay.errors import InputError, Place
 from metassay.tasks import find_task

@@ -24,6 +24,7 @@ from metassay.data.columns import (
     reference_columns,
     system_names,
 )
+from metassay.data.readers import fetched
 from metassay.data.readers.files import COMPRESSED, checked_text, ending, plain_name, read_bytes
 from metassay.data.readers.registry import as_frame
 from metassay.data.readers.tables import parse_table
@@ -75,7 +76,7 @@ def _in_part(part: Any, quoting: str) -> list[ScoreList]:
         raise InputError(
             f"scores cannot be read from {type(part).__name__}.", remedy="Pass a path, a table, or several."
         )
-    path = os.fspath(part)
+    path = fetched(part)
     content = read_bytes(path)
     if _without_compression(path).endswith(SEGMENTS):
         return [_in_lines(content, path)]

@@ -13,7 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.stats.arrays import LongArray, empty, kernel, zeros
+from metassay.stats import empty, kernel, zeros
+from metassay.stats.arrays import LongArray
 
 Codes = NDArray[np.int32]
 UNJUDGED = -1

@@ -9,10 +9,11 @@ from typing import Any
 
 import polars as pl
 
+from metassay.data import forget, is_large, on_disk
 from metassay.data.assemble import assemble, join_columns
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
-from metassay.data.readers.files import forget, is_large, on_disk
+from metassay.data.readers import fetched
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
 from metassay.data.readers.transcripts import read_parallel, read_transcripts
 from metassay.data.readers.trec import read_judgements
@@ -87,6 +88,8 @@ def read_plain(
 
     Transcripts of speech (trn, stm with ctm, Kaldi folders) are matched by utterance instead.
     """
+    reference, hypothesis = [[fetched(path) for path in paths] for paths in (reference, hypothesis)]
+    source = None if source is None else fetched(source)
     spoken = read_transcripts(reference[0], hypothesis) if len(reference) == 1 and hypothesis else None
     if spoken is not None:
         frame, notes = spoken
@@ -129,7 +132,7 @@ def _judgements(qrels: str | os.PathLike[str] | None, file: str, relevant_from: 
             place=Place(file=file),
             remedy="Name the file that holds them with --qrels FILE.",
         )
-    return read_judgements(os.fspath(qrels), threshold=relevant_from)
+    return read_judgements(fetched(qrels), threshold=relevant_from)
 
 
 def _joined(tables: Sequence[RawTable], join: Paths | None, how: How) -> tuple[list[RawTable], list[str]]:

@@ -106,8 +106,11 @@ def _homes(frame: pl.DataFrame, starts: Sequence[int]) -> dict[str, tuple[int, i
     return dict(zip(several["text"].to_list(), several.select("piece", "field").rows()))
 
 
-def distinct(digests: Digests) -> tuple[LongArray, LongArray]:
-    """The first row of each content, in order, and for every row the place of its content among them."""
+def distinct(digests: Digests) -> tuple[LongArray, LongArray, LongArray]:
+    """The first row of each content, in order; for every row the place of its content among them.
+
+    And these places in the order of their digests, in which scores are kept.
+    """
     order = in_order(digests)
     ordered = digests[order]
     new = np.ones(len(order), dtype=np.bool_)
@@ -117,14 +120,17 @@ def distinct(digests: Digests) -> tuple[LongArray, LongArray]:
     place[np.argsort(first)] = np.arange(len(first))
     back = np.empty(len(order), dtype=np.int64)
     back[order] = place[np.cumsum(new) - 1]
-    return np.sort(first), back
+    return np.sort(first), back, place
 
 
 def in_order(digests: Digests) -> LongArray:
     """Which rows come first, second …; equal ones keep their order."""
-    order = np.argsort(digests[:, 0])
-    high = digests[order, 0]
-    return np.lexsort((digests[:, 1], digests[:, 0])) if (high[1:] == high[:-1]).any() else order
+    if (digests[1:, 0] > digests[:-1, 0]).all():
+        return np.arange(len(digests))
+    order = np.argsort(digests[:, 0], kind="stable")
+    high, low = digests[order].T
+    crossed = (high[1:] == high[:-1]) & (low[1:] < low[:-1])  # of two contents, hardly ever
+    return np.lexsort((digests[:, 1], digests[:, 0])) if crossed.any() else order
 
 
 def _written(column: pl.Series) -> pl.Expr:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -49,6 +48,10 @@ class Parts(Protocol):
 
     def has(self, metric: str, signature: str, number: int) -> bool:
         """Whether the run has a part of this name."""
+        ...
+
+    def look_again(self) -> None:
+        """Find also what others have kept since the first look."""
         ...
 
     def places(self) -> tuple[str | None, str | None]:
@@ -163,25 +166,29 @@ def _finished(futures: Iterable[Future[Piece]]) -> Iterator[Future[Piece]]:
 def score_piece(
     metrics: Sequence[Metric], number: int, rows: Rows, kept: Mapping[str, Kept], heard: Heard
 ) -> Piece:
-    """Scores of one piece: each distinct content once, kept or found; what is trivial, each time."""
+    """Scores of one piece: each distinct content once, kept or found; what is trivial is never kept."""
     found: Piece = {}
-    costly = [metric for metric in metrics if not metric.trivial]
+    costly, trivial = ([m for m in metrics if m.trivial is wanted] for wanted in (False, True))
     for needs in dict.fromkeys(metric.needs | metric.optional for metric in costly):
-        digests = rows.digests(needs)
-        chosen, back = distinct(digests)
-        contents = _Distinct(rows.take(chosen), digests[chosen], needs, heard)
+        contents = _Distinct(rows, needs, heard)
         for metric in costly:
             if metric.needs | metric.optional == needs:
                 started = time.perf_counter()
                 scores, notes = contents.score(metric, number, kept.get(metric.spec))
-                found[metric.spec] = scores[back], time.perf_counter() - started, notes
-    trivial = [metric for metric in metrics if metric.trivial]
-    return found | (_score_again(trivial, rows, heard) if trivial else {})
+                found[metric.spec] = scores[contents.back], time.perf_counter() - started, notes
+        alike = [m for m in trivial if m.needs <= needs and m.spec not in found]
+        again = _score_again(alike, contents.rows, contents.made, heard)
+        for spec, (scores, seconds, notes) in again.items():
+            found[spec] = scores[contents.back], seconds, notes
+    return found | _score_again([m for m in trivial if m.spec not in found], rows, None, heard)
 
 
-def _score_again(metrics: Sequence[Metric], rows: Rows, heard: Heard) -> Piece:
-    """Every row, whether its content was scored before or not."""
-    batch = rows.batch(frozenset[str]().union(*(metric.needs for metric in metrics)))
+def _score_again(metrics: Sequence[Metric], rows: Rows, batch: Batch | None, heard: Heard) -> Piece:
+    """Every row, whether its content was scored before or not; `batch` is theirs where it was made."""
+    if not metrics:
+        return {}
+    if batch is None:
+        batch = rows.batch(frozenset[str]().union(*(metric.needs for metric in metrics)))
     found: Piece = {}
     for metric in metrics:
         started = time.perf_counter()
@@ -200,15 +207,27 @@ class Kept:
 
 
 class _Distinct:
-    """The distinct rows of a piece, and the batch that metrics with the same needs share."""
+    """The distinct rows of a piece, and the batch that metrics with the same needs share.
 
-    def __init__(self, rows: Rows, digests: Digests, needs: frozenset[str], heard: Heard) -> None:
-        self.rows, self.digests, self.needs, self.heard = rows, digests, needs, heard
+    `back` is the place of each row's content among them. `digests` are in order, and `order` says of which
+    row each is: sorted once, for all metrics.
+    """
 
-    @cached_property
+    made: Batch | None = None
+    """The batch, once it was made."""
+
+    def __init__(self, rows: Rows, needs: frozenset[str], heard: Heard) -> None:
+        digests = rows.digests(needs)
+        chosen, self.back, self.order = distinct(digests)
+        self.rows, self.digests = rows.take(chosen), digests[chosen[self.order]]
+        self.needs, self.heard = needs, heard
+
+    @property
     def batch(self) -> Batch:
         """Made when the first metric must be computed: a part that is kept needs no texts."""
-        return self.rows.batch(self.needs)
+        if self.made is None:
+            self.made = self.rows.batch(self.needs)
+        return self.made
 
     def score(self, metric: Metric, number: int, kept: Kept | None) -> tuple[Scores, Notes]:
         """The score of each row, and what was warned of as they were made."""
@@ -216,7 +235,9 @@ class _Distinct:
             scores = checked(metric, metric.score(self.batch), self.rows)
             return scores, self.heard.since()
         place = (kept.metric, kept.signature, number, self.digests)
-        scores, notes = kept.parts.find(*place)
+        found, notes = kept.parts.find(*place)
+        scores = np.empty(len(found))
+        scores[self.order] = found
         missing = np.flatnonzero(np.isnan(scores))
         if len(missing):
             whole = len(missing) == len(scores)
@@ -224,7 +245,7 @@ class _Distinct:
             fresh = checked(metric, metric.score(self.batch if whole else rows.batch(self.needs)), rows)
             scores[missing], notes = fresh, (*notes, *self.heard.since())
             if not np.isnan(fresh).all():
-                kept.parts.keep(*place, scores, notes)
+                kept.parts.keep(*place, scores[self.order], notes)
         return scores, notes
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
-from metassay.stats.arrays import empty, kernel
+from metassay.stats import empty, kernel
 
 Kind = Literal["hit", "substitution", "deletion", "insertion"]
 KINDS: tuple[Kind, ...] = ("hit", "substitution", "deletion", "insertion")
@@ -89,23 +89,31 @@ def align_characters(reference: str, output: str) -> Alignment:
 
 def align_tokens(reference: Sequence[str], output: Sequence[str]) -> Alignment:
     """Alignment of two sequences of tokens."""
-    codes: dict[str, int] = {}
-    coded = [
-        np.array([codes.setdefault(token, len(codes)) for token in tokens], dtype=np.int64)
-        for tokens in (reference, output)
-    ]
     left, right = iter(reference), iter(output)
-    steps = []
-    for code in _cheapest_steps(*coded).tolist():
-        kind = KINDS[code]
-        steps.append(
+    return Alignment(
+        tuple(
             Step(
                 kind,
                 None if kind == "insertion" else next(left),
                 None if kind == "deletion" else next(right),
             )
+            for kind in steps_between(reference, output)
         )
-    return Alignment(tuple(steps))
+    )
+
+
+def steps_between(reference: Sequence[str], output: Sequence[str]) -> list[Kind]:
+    """The kinds of the steps of `align_tokens` alone: whoever shows thousands needs no object for each.
+
+    >>> steps_between("a cat sat".split(), "the cat".split())
+    ['substitution', 'hit', 'deletion']
+    """
+    codes: dict[str, int] = {}
+    coded = [
+        np.array([codes.setdefault(token, len(codes)) for token in tokens], dtype=np.int64)
+        for tokens in (reference, output)
+    ]
+    return [KINDS[code] for code in _cheapest_steps(*coded).tolist()]
 
 
 @kernel

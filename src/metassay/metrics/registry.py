@@ -8,7 +8,8 @@ import importlib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from metassay import plugins
@@ -144,24 +145,30 @@ def labels_of(specs: Iterable[str]) -> dict[str, str]:
 
 def labels_in(result: Any) -> dict[str, str]:
     """The label of each metric that a result (its JSON object, or a list of rows) is about."""
-    return labels_of(sorted(set(_specs(result))))
+    return labels_of(sorted(_specs(result)))
 
 
-_LEAVES = (str, int, float, type(None))  # most of a result, and no metric is in them
+LEAVES = (str, int, float, type(None))
+"""Most of a result, and no metric is in them."""
+MAPPINGS, ROWS = (dict, Mapping), (list, tuple)
+_NAMING = frozenset({"metric", *LISTS})
 
 
-def _specs(value: Any) -> Iterator[str]:
+def _specs(result: Any) -> set[str]:
     """Every metric that rows are about."""
-    if isinstance(value, dict | Mapping):
-        lists = [value[key] for key in LISTS if isinstance(value.get(key), list | tuple)]
-        for name in (value.get("metric"), *(name for names in lists for name in names)):
-            if isinstance(name, str):
-                yield name
-        value = [inner for key, inner in value.items() if key not in AS_ASKED]
-    if isinstance(value, list | tuple):
-        for inner in value:
-            if not isinstance(inner, _LEAVES):
-                yield from _specs(inner)
+    found: set[str] = set()
+    left = [result]
+    while left:
+        value = left.pop()
+        if isinstance(value, ROWS):
+            left += [inner for inner in value if not isinstance(inner, LEAVES)]
+        elif isinstance(value, MAPPINGS):
+            left += [v for key, v in value.items() if not isinstance(v, LEAVES) and key not in AS_ASKED]
+            if not value.keys().isdisjoint(_NAMING):
+                lists = [own for key in LISTS if isinstance(own := value.get(key), ROWS)]
+                named = (value.get("metric"), *chain.from_iterable(lists))
+                found.update(name for name in named if isinstance(name, str))
+    return found
 
 
 def directions(names: Iterable[str]) -> dict[str, bool]:

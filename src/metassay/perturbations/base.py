@@ -187,6 +187,11 @@ def known_perturbations() -> dict[str, type[AnyPerturbation]]:
     return found
 
 
+def is_ours(method: AnyPerturbation) -> bool:
+    """Whether another process finds the very same method by its spec."""
+    return known_perturbations().get(method.name) is type(method) and not plugins.source_hash(method)
+
+
 def made_for(task: Task) -> dict[str, type[AnyPerturbation]]:
     """The perturbations that a task names, and those that name the task, by name."""
     return {

@@ -33,9 +33,11 @@ from metassay.perturbations.views import (
     make_views,
     obstacle,
 )
+from metassay.perturbations.words import applied, goes_word_by_word, seen_by
 from metassay.stats.arrays import LongArray
-from metassay.stats.random import named_keys
+from metassay.stats.random import Keys, named_keys
 from metassay.tasks.base import Task
+from metassay.text import helpers_for, shared_out
 
 Progress = Callable[[int, int], None]
 PER_OUTPUT = 4
@@ -179,14 +181,14 @@ def made_by(
     )
     kept = None if dataset.kind.ranked else plan.kept
     columns: dict[str, list[Any]] = {}
-    for done, method in enumerate(methods):
-        if plan.progress is not None:
-            plan.progress(done, len(methods))
-        own = keeper(method, kept) if method.keepable else None
-        perturb = _Perturb(method, views, about, own)
-        columns[method.spec] = perturb.all(idle, named=plan.named, strict=plan.strict)
-    if plan.progress is not None:
-        plan.progress(len(methods), len(methods))
+    tell = plan.progress or (lambda _done, _total: None)
+    tell(0, len(methods))
+    at_work = [_Perturb(m, views, about, keeper(m, kept) if m.keepable else None) for m in methods]
+    if plan.workers > 1:
+        _work_together(at_work, plan)
+    for done, perturb in enumerate(at_work, start=1):
+        columns[perturb.method.spec] = perturb.all(idle, named=plan.named, strict=plan.strict)
+        tell(done, len(methods))
     pairs = _assemble(dataset, views, columns, plan.preprocess, _notes(methods, idle))
     return replace(pairs, usage={m.spec: usage for m in methods if (usage := m.usage()) is not None})
 
@@ -247,6 +249,8 @@ class _Perturb:
     views: Views
     about: str
     kept: KeptTexts | None
+    ready: dict[str, list[Any]] = field(default_factory=dict)
+    """What other processes made, by name."""
 
     def all(self, idle: Idle, *, named: bool, strict: bool) -> list[Any]:
         """One worse output, or None, per view."""
@@ -257,23 +261,65 @@ class _Perturb:
                 before = idle.get((self.method.spec, language), (reason, 0))[1]
                 idle[self.method.spec, language] = reason, before + len(positions)
                 continue
-            for start in range(0, len(positions), PERTURBED_AT_ONCE):
-                share = positions[start : start + PERTURBED_AT_ONCE]
+            for share in _shares(positions):
                 for position, text in zip(share.tolist(), self.share(share)):
                     worse[position] = text
         return worse
 
     def share(self, positions: LongArray) -> list[Any]:
         """The worse outputs of some views."""
+        name, keys = self.named(positions)
+        made = self.ready.pop(name, None) or self.load(name)
+        if made is None:
+            made = self.method.apply_all(self.views.some(positions), keys)
+            self.save(name, made)
+        return made
+
+    def named(self, positions: LongArray) -> tuple[str, Keys]:
+        """What the worse outputs of some views are kept as, and the keys of their streams."""
         keys = named_keys(self.views.keys[positions], self.method.name)
         digest = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
-        name = f"{identity(self.method)} {digest} {self.about}"
-        made = None if self.kept is None else self.kept.load(name)
-        if made is None:
-            made = self.method.apply_all([self.views.views[position] for position in positions], keys)
-            if self.kept is not None:
-                self.kept.save(name, made)
-        return made
+        return f"{identity(self.method)} {digest} {self.about}", keys
+
+    def load(self, name: str) -> list[Any] | None:
+        """What is kept under a name."""
+        return None if self.kept is None else self.kept.load(name)
+
+    def save(self, name: str, made: list[Any]) -> None:
+        """Keep what is finished."""
+        if self.kept is not None:
+            self.kept.save(name, made)
+
+
+def _shares(positions: LongArray) -> list[LongArray]:
+    return [positions[at : at + PERTURBED_AT_ONCE] for at in range(0, len(positions), PERTURBED_AT_ONCE)]
+
+
+def _work_together(at_work: Sequence[_Perturb], plan: Plan) -> None:
+    """Have several processes do what goes word by word in Python, where that is worth it."""
+    tasks = [
+        (perturb, language, share)
+        for perturb in at_work
+        if goes_word_by_word(perturb.method)
+        for language, positions in perturb.views.by_language()
+        if not obstacle(perturb.method, language, named=plan.named, strict=plan.strict)
+        for share in _shares(positions)
+    ]
+    helpers = helpers_for(sum(len(share) for *_, share in tasks), plan.workers)
+    if not helpers:
+        return
+    missing = [(own, lang, share) for own, lang, share in tasks if own.load(own.named(share)[0]) is None]
+
+    def task(number: int) -> Sequence[Any]:
+        perturb, language, share = missing[number]
+        seen = seen_by(perturb.views.some(share), perturb.named(share)[1])
+        return perturb.method.spec, language, *seen
+
+    for number, made in shared_out(f"{applied.__module__}:applied", len(missing), task, helpers):
+        perturb, _, share = missing[number]
+        name = perturb.named(share)[0]
+        perturb.ready[name] = made
+        perturb.save(name, made)
 
 
 def _outputs(count: int) -> str:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from metassay.data.rankings import RankedLists
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
-from metassay.stats.arrays import LongArray, empty, kernel, kernel_part
+from metassay.stats import empty, kernel, kernel_part
+from metassay.stats.arrays import LongArray
 from metassay.stats.random import Keys, Stream, next_below, next_high
 from metassay.tasks.base import OutputKind
 

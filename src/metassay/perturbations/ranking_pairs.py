@@ -20,7 +20,8 @@ from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking import Reordering, place_copies
-from metassay.stats.arrays import LongArray, kernel, zeros
+from metassay.stats import kernel, zeros
+from metassay.stats.arrays import LongArray
 from metassay.stats.random import Keys, named_keys, output_keys
 
 Grades = NDArray[np.int32]

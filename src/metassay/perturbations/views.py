@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
-from metassay.perturbations.base import KeptTexts, Perturbation, View
+from metassay.perturbations.base import KeptTexts, Perturbation, View, is_ours, parse_perturbation
 from metassay.plugins import source_hash
 from metassay.stats.random import Keys, output_keys
 from metassay.tasks.base import OutputKind
+from metassay.text import helpers_for, shared_out
 from metassay.text.tokens import word_tokens
 from metassay.text.words import WITHOUT_SPACES
 
@@ -52,6 +53,10 @@ class Views:
     """For each row of the data set, the position of its view."""
     keys: Keys
     """One per view."""
+
+    def some(self, positions: NDArray[np.int64]) -> list[View[Output]]:
+        """Those at these positions."""
+        return [self.views[position] for position in positions.tolist()]
 
     def by_language(self) -> Iterator[tuple[str | None, NDArray[np.int64]]]:
         """Each language and the positions of its views."""
@@ -203,23 +208,50 @@ def _gathered(
         return method.collect(texts, language, workers)
     name = f"{identity(method)} collected {about}"
     before = kept.load(name)
-    for number, start in enumerate(range(0, len(texts), STUDIED_AT_ONCE)):
-        share = texts[start : start + STUDIED_AT_ONCE]
-        part = f"{identity(method)} studied {number} {about}"
-        studied = kept.load(part)
-        if studied is None:
-            found = None if before is not None else method.study(share, language, workers)
-            if found is None:
-                break
-            studied = [json.dumps(own, ensure_ascii=False) for own in found]
-            kept.save(part, studied)
-        method.recall(share, language, [json.loads(own or "null") for own in studied])
+    missing = []
+    for number in range(-(-len(texts) // STUDIED_AT_ONCE)):
+        found = kept.load(f"{identity(method)} studied {number} {about}")
+        if found is None:
+            missing.append(number)
+        else:
+            method.recall(_stretch(texts, number), language, [json.loads(own or "null") for own in found])
+    if before is None and method.study([], language) is not None:
+        for number, own in _studied(method, texts, missing, language, workers):
+            written = [json.dumps(each, ensure_ascii=False) for each in own]
+            kept.save(f"{identity(method)} studied {number} {about}", written)
+            method.recall(_stretch(texts, number), language, own)
     if before is not None:
         return json.loads(before[0] or "null")
     found = method.collect(texts, language, workers)
     if found is not None:
         kept.save(name, [json.dumps(found, ensure_ascii=False)])
     return found
+
+
+def _stretch(texts: Sequence[str], number: int) -> Sequence[str]:
+    return texts[number * STUDIED_AT_ONCE : (number + 1) * STUDIED_AT_ONCE]
+
+
+def _studied(
+    method: Perturbation[Any],
+    texts: Sequence[str],
+    missing: Sequence[int],
+    language: str | None,
+    workers: int,
+) -> Iterator[tuple[int, list[Any]]]:
+    """What a method finds in stretches of texts, by several processes where that is worth it."""
+    helpers = helpers_for(len(missing) * STUDIED_AT_ONCE, workers) if workers > 1 and is_ours(method) else 0
+    if not helpers:
+        yield from ((number, method.study(_stretch(texts, number), language) or []) for number in missing)
+        return
+    task = lambda n: (method.spec, language, list(_stretch(texts, missing[n])))  # noqa: E731
+    for n, found in shared_out(f"{__name__}:studied", len(missing), task, helpers):
+        yield missing[n], found
+
+
+def studied(spec: str, language: str | None, texts: Sequence[str]) -> list[Any]:
+    """What a method finds in each text."""
+    return parse_perturbation(spec).study(texts, language) or []
 
 
 def keeper(method: Perturbation[Any], kept: KeptTexts | None) -> KeptTexts | None:

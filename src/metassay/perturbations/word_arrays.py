@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import LongArray, kernel, kernel_part
+from metassay.stats import kernel, kernel_part
+from metassay.stats.arrays import LongArray
 from metassay.text.segmentation import ALONE, HAN, HIRAGANA, KATAKANA
 
 OTHER, SPACE, LETTER, SINGLE, PAIRED, SOFT, HARD, JOINT = range(8)

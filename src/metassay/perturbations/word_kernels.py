@@ -22,7 +22,8 @@ from metassay.perturbations.word_arrays import (
     room,
     unpack,
 )
-from metassay.stats.arrays import ZERO, LongArray, empty, kernel, kernel_part, zeros
+from metassay.stats import ZERO, empty, kernel, kernel_part, zeros
+from metassay.stats.arrays import LongArray
 from metassay.stats.random import Keys, next_below
 
 

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from metassay.errors import InputError
 from metassay.perturbations import word_kernels
-from metassay.perturbations.base import Perturbation, View
+from metassay.perturbations.base import Perturbation, View, is_ours, parse_perturbation
 from metassay.stats.random import Keys, Stream
 from metassay.text.segmentation import (
     cut_out,
@@ -35,6 +37,24 @@ class WordEdit(Perturbation[str]):
     def __post_init__(self) -> None:
         if self.strength < 1:
             raise InputError(f"the strength of {self.name} is {self.strength}, less than 1.")
+
+
+def goes_word_by_word(method: Perturbation[Any]) -> bool:
+    """Whether a method of ours goes through texts in Python, and sees nothing but a text and its item."""
+    kind = type(method)
+    plain = kind.apply_all is Perturbation.apply_all and kind.collect is Perturbation.collect
+    return isinstance(method, WordEdit) and plain and not method.needs and is_ours(method)
+
+
+def seen_by(views: Sequence[View[str]], keys: Keys) -> tuple[list[Any], list[int]]:
+    """What such a method may see, JSON-able, and the keys of its streams."""
+    return [(view.output, view.item, view.source, view.references) for view in views], keys.tolist()
+
+
+def applied(spec: str, language: str | None, seen: Sequence[Sequence[Any]], keys: Sequence[int]) -> list[Any]:
+    """What a method makes of outputs in one language, from `seen_by`."""
+    views = [View(output, item, language, source, tuple(given)) for output, item, source, given in seen]
+    return parse_perturbation(spec).apply_all(views, np.array(keys, np.uint64))
 
 
 @dataclass(frozen=True)

@@ -10,21 +10,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from metassay.errors import InputError, UnknownName
+from metassay.errors import UnknownName
 from metassay.reporting.charts.theme import (
     CATEGORY,
     FORMS,
@@ -39,7 +36,7 @@ from metassay.reporting.charts.theme import (
 )
 from metassay.reporting.tables import ENDINGS, Grid, grid_text, plain_grids
 from metassay.reporting.wording import Sentence, Span, in_labels, plural
-from metassay.store.parts import write_bytes
+from metassay.text.resources import kept
 
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -163,21 +160,14 @@ def _vega() -> str:
 
     Putting it together takes a second and a half, so it is kept among the user's caches, with its checksum.
     """
-    kept = Path("/dev/null/nowhere")  # where the user has no home, nothing is kept
-    with suppress(RuntimeError):
-        place = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        kept = Path(place) / "metassay" / f"vega-{version('vl-convert-python')}.js"
-    with suppress(OSError, UnicodeDecodeError):
-        told, _, script = kept.read_text("utf-8").partition("\n")
-        if told == _hash(script):
-            return script
+    return kept(f"vega-{version('vl-convert-python')}.js", _bundle).decode()
+
+
+def _bundle() -> bytes:
     from vl_convert import javascript_bundle
 
     bundle: str = javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    script = bundle.strip().replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    with suppress(InputError):
-        write_bytes(kept, f"{_hash(script)}\n{script}".encode(), lasting=False)
-    return script
+    return bundle.strip().replace("</script", "<\\/script").replace("<!--", "<\\!--").encode()
 
 
 def standing_alone(template: str, content: Mapping[str, Any], *, charts: bool) -> str:

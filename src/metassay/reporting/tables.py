@@ -111,9 +111,8 @@ def grid(
     at_most: int = 2000,
 ) -> Grid:
     """A table without the columns that hold nothing, cut to `at_most` rows."""
-    held = tuple(
-        field for field in fields if any(row.get(field.key) not in {None, ""} for row in _hashable(rows))
-    )
+    told = _hashable(rows)
+    held = tuple(field for field in fields if any(row.get(field.key) not in {None, ""} for row in told))
     return Grid(name, caption, held, tuple(rows[:at_most]), left=max(0, len(rows) - at_most))
 
 

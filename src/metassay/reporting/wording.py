@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Self, TypeVar
 
-from metassay.metrics.registry import AS_ASKED, LISTS, labels_in
+from metassay.metrics.registry import AS_ASKED, LEAVES, LISTS, MAPPINGS, ROWS, labels_in
 from metassay.tasks import known_tasks
 from metassay.tasks.base import Task
 
@@ -151,6 +151,14 @@ _CLAIMED = frozenset({"better", "worse"})
 """Keys of two metrics in a claim about a context; elsewhere they are systems."""
 _KEYED = frozenset({"trend", "trend_p", "cost", "cost_class", "price", "judgements"})
 """Keys of mappings from metrics."""
+_NAMED = {
+    (about_one, in_context): _NAMES
+    | (frozenset() if about_one else _COMPARED)
+    | (_CLAIMED if in_context else frozenset())
+    for about_one in (False, True)
+    for in_context in (False, True)
+}
+"""Keys that name metrics in a row, by whether it is about one metric, and about a context."""
 _SENTENCES = frozenset({"why", "sentence", "sentences", "x", "y"})
 
 EQUAL = " = "
@@ -236,14 +244,18 @@ def _repeated(row: Any, first: Mapping[str, str]) -> bool:
 
 
 def _shown(value: Any, labels: Labels) -> Any:
-    if value is None or isinstance(value, str | int | float):  # as most are
+    if isinstance(value, LEAVES):
         return value
-    if isinstance(value, Mapping):
-        compared = _COMPARED if "metric" not in value else frozenset()
-        claimed = _CLAIMED if "context" in value else frozenset()
-        return {key: _entry(key, inner, labels, _NAMES | compared | claimed) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_shown(inner, labels) for inner in value]
+    if isinstance(value, MAPPINGS):
+        names = _NAMED["metric" in value, "context" in value]
+        return {
+            key: inner
+            if isinstance(inner, LEAVES) and key not in names and key not in _SENTENCES
+            else _entry(key, inner, labels, names)
+            for key, inner in value.items()
+        }
+    if isinstance(value, ROWS):
+        return [inner if isinstance(inner, LEAVES) else _shown(inner, labels) for inner in value]
     return value
 
 
@@ -251,7 +263,7 @@ def _entry(key: str, value: Any, labels: Labels, names: frozenset[str]) -> Any:
     """The value of a key in labels."""
     if key in AS_ASKED:
         return value
-    if key in _KEYED and isinstance(value, Mapping):
+    if key in _KEYED and isinstance(value, MAPPINGS):
         return {labels.get(name, name): inner for name, inner in value.items()}
     if key in names:
         return _named(value, labels)

@@ -1,7 +1,6 @@
 """Arrays: their types, their values in JSON, and grouping them in linear time.
 
-How loops over them are compiled: kernels, and parts of kernels. Blocks of work shared out over threads, with
-BLAS on one thread each so that results never depend on it.
+Blocks of work shared out over threads, with BLAS on one thread each so that results never depend on it.
 """
 
 from __future__ import annotations
@@ -11,102 +10,19 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
-from numba import njit, types
-from numba.core import cgutils
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
-from numba.core.imputils import impl_ret_new_ref
-from numba.extending import lower_builtin, type_callable
-from numba.np.arrayobj import _empty_nd_impl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from metassay.stats import empty, kernel, zeros
 
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
 IntArray = NDArray[np.int32]
 LongArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
-
-Scalar = TypeVar("Scalar", bound=np.generic)
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-ZERO = cast("int", np.int64(0))
-"""0 in a kernel, where it is given to a part: for a literal Numba compiles the part anew."""
-_OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
-"""Of kernels and their parts alike: what both call of numpy is then compiled once for both."""
-
-
-class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Neither optimised as a whole nor turned into machine code: the kernels that it is linked into are."""
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-
-class _PartCompiler(Compiler):  # type: ignore[misc]
-    def define_pipelines(self) -> Any:
-        self.state.flags.no_compile = self.state.flags.no_cpython_wrapper = True
-        self.state.library = _PartLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-        return super().define_pipelines()
-
-    def compile_extra(self, func: Callable[..., Any]) -> Any:
-        """Under a name of its own that kernels find it by; to call it from Python is a TypeError."""
-        compiled, name = super().compile_extra(func), object().__reduce__
-        self.state.targetctx.insert_user_function(name, compiled.fndesc, [compiled.library])
-        return compiled._replace(entry_point=name)
-
-
-def kernel(function: Function) -> Function:
-    """Compiled when first called, and kept on disk; releases the interpreter's lock."""
-    return cast("Function", njit(cache=True, **_OPTIONS)(function))
-
-
-def kernel_part(function: Function) -> Function:
-    """Compiled into the kernels that call it, and nowhere else: half the time of a kernel of its own."""
-    return cast("Function", njit(pipeline_class=_PartCompiler, **_OPTIONS)(function))
-
-
-def empty(shape: int | tuple[int, ...], dtype: type[Scalar]) -> NDArray[Scalar]:
-    """`np.empty` in a kernel: Numba compiles its own as functions by themselves, anew for each type."""
-    return np.empty(shape, dtype)
-
-
-def zeros(shape: int | tuple[int, ...], dtype: type[Scalar]) -> NDArray[Scalar]:
-    """`np.zeros` in a kernel."""
-    return np.zeros(shape, dtype)
-
-
-def _allocating(*, filled: bool) -> Callable[..., Any]:
-    def lowered(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-        shape, kind = arguments[0], signature.args[0]
-        several = isinstance(kind, types.BaseTuple)
-        given = zip(cgutils.unpack_tuple(builder, shape), kind) if several else [(shape, kind)]
-        sizes = [context.cast(builder, size, own, types.intp) for size, own in given]
-        made = _empty_nd_impl(context, builder, signature.return_type, sizes)
-        if filled:
-            cgutils.memset(builder, made.data, builder.mul(made.itemsize, made.nitems), 0)
-        return impl_ret_new_ref(context, builder, signature.return_type, made._getvalue())  # noqa: SLF001
-
-    return lowered
-
-
-def _typed(_: Any) -> Callable[..., Any]:
-    def typer(shape: Any, dtype: Any) -> Any:
-        return types.Array(dtype.dtype, len(shape) if isinstance(shape, types.BaseTuple) else 1, "C")
-
-    return typer
-
-
-for _make in (empty, zeros):
-    type_callable(_make)(_typed)
-    lower_builtin(_make, types.Any, types.Any)(_allocating(filled=_make is zeros))
 
 
 @overload
@@ -311,3 +227,24 @@ def counted_together(
         known = places >= 0
         counts += np.bincount(4 * first[own[known]] + second[places[known]], minlength=16)
     return counts.reshape(4, 4)
+
+
+def average_ranks(values: ArrayLike) -> FloatArray:
+    """Ranks from 1 along the last axis; equal values share the mean of theirs. NaN where one is NaN.
+
+    >>> average_ranks([30, 10, 30]).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    given = np.asarray(values)
+    order = np.argsort(given, axis=-1, kind="stable")
+    ordered = np.take_along_axis(given, order, axis=-1)
+    place = np.broadcast_to(np.arange(given.shape[-1]), given.shape)
+    differs = ordered[..., 1:] != ordered[..., :-1]
+    edge = np.ones((*given.shape[:-1], 1), dtype=np.bool_)
+    first = np.maximum.accumulate(np.where(np.concatenate([edge, differs], axis=-1), place, 0), axis=-1)
+    ends = np.where(np.concatenate([differs, edge], axis=-1), place, given.shape[-1])
+    last = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]
+    ranks = np.empty(given.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=-1)
+    ranks[np.isnan(given).any(axis=-1)] = np.nan
+    return ranks

@@ -12,10 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import ndtr, stdtr
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import FloatArray, empty, kernel, kernel_part
+from metassay.stats import empty, kernel, kernel_part
+from metassay.stats.arrays import FloatArray
 from metassay.stats.swaps import Swaps
 
 PEARSON, SPEARMAN, KENDALL_B, KENDALL_C, PAIRWISE = range(5)
@@ -37,6 +38,8 @@ def correlate(statistic: str, x: FloatArray, y: FloatArray) -> float:
     >>> round(correlate("kendall", np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 4)
     0.3333
     """
+    from scipy import stats
+
     functions: dict[str, Callable[[], float]] = {
         "pearson": lambda: stats.pearsonr(x, y).statistic,
         "spearman": lambda: stats.spearmanr(x, y).statistic,
@@ -65,7 +68,7 @@ def neighbour_correlation(values: FloatArray) -> tuple[float, float]:
     if squares <= 0:
         return math.nan, math.nan
     r = float(centred[:-1] @ centred[1:]) / squares
-    return r, float(stats.norm.sf((r + 1 / len(centred)) * math.sqrt(len(centred))))
+    return r, float(ndtr(-(r + 1 / len(centred)) * math.sqrt(len(centred))))
 
 
 def system_agreement(
@@ -113,7 +116,7 @@ def williams_test(r_a: float, r_b: float, r_ab: float, n: int) -> float:
     if below <= 1e-15:
         return 0.5 if abs(r_a - r_b) < 1e-12 else float(r_a < r_b)
     t = (r_a - r_b) * math.sqrt((n - 1) * (1 + r_ab) / below)
-    return float(stats.t.sf(t, n - 3))
+    return float(stdtr(n - 3, -t))
 
 
 def _code(statistic: str) -> int:

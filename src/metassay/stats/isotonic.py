@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.stats.arrays import FloatArray, LongArray, empty, kernel, kernel_part, zeros
+from metassay.stats import empty, kernel, kernel_part, zeros
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.score_order import (
     BitArray,
     SortedScores,

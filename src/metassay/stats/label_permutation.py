@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc, fdtrc
 
-from metassay.stats.arrays import FloatArray, IntArray, LongArray, empty, kernel, zeros
+from metassay.stats import empty, kernel, zeros
+from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.random import STEP, mixed, next_below
 
 _AT_LEAST = 1 - 1e-9  # equal statistics differ by rounding

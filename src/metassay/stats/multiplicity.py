@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.stats.arrays import FloatArray, empty, kernel
+from metassay.stats import empty, kernel
+from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import few_clusters_stretch
 
 _FLOOR = 0.5  # observations' worth of difference that the spread of two means is never below

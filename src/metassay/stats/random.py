@@ -21,7 +21,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import kernel_part
+from metassay.stats import kernel_part
 
 Keys = NDArray[np.uint64]
 T = TypeVar("T")

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
-from scipy.stats import kendalltau, weightedtau
 
 from metassay.errors import InputError, TiedScores, UnknownName
-from metassay.stats.arrays import FloatArray, LongArray, empty, kernel, kernel_part
+from metassay.stats import empty, kernel, kernel_part
+from metassay.stats.arrays import FloatArray, LongArray
 
 
 def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
@@ -95,6 +95,8 @@ def weighted_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
     truth, guess = _scores(reference, estimate)
     if _all_tied(truth) or _all_tied(guess):
         return float("nan")
+    from scipy.stats import weightedtau
+
     return float(weightedtau(truth, guess).statistic)
 
 
@@ -107,6 +109,8 @@ def kendall_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
     truth, guess = _scores(reference, estimate)
     if _all_tied(truth) or _all_tied(guess):
         return float("nan")
+    from scipy.stats import kendalltau
+
     return float(kendalltau(truth, guess).statistic)
 
 

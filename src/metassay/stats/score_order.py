@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.stats.arrays import FloatArray, LongArray, empty, kernel, zeros
+from metassay.stats import empty, kernel, zeros
+from metassay.stats.arrays import FloatArray, LongArray
 
 BitArray = NDArray[np.uint64]
 

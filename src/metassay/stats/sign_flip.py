@@ -19,7 +19,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from metassay.stats.arrays import FloatArray, IntArray, kernel
+from metassay.stats import kernel
+from metassay.stats.arrays import FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.random import from_seed
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from metassay.stats.arrays import FloatArray, SingleArray, empty, kernel, kernel_part, zeros
+from metassay.stats import empty, kernel, kernel_part, zeros
+from metassay.stats.arrays import FloatArray, SingleArray
 from metassay.stats.sign_flip import agreement, normal_p_values
 from metassay.stats.swaps import Swaps, standardised
 

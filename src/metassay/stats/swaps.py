@@ -24,10 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import BoolArray, FloatArray, SingleArray, kernel, map_blocks
+from metassay.stats import kernel
+from metassay.stats.arrays import BoolArray, FloatArray, SingleArray, average_ranks, map_blocks
 from metassay.stats.random import branch
 
 SWAPS = ("perm-inputs", "perm-systems", "perm-both", "cells")
@@ -190,9 +190,9 @@ def _correlation(moments: list[FloatArray], cells: int, spread: FloatArray) -> F
 def _ranked(scores: FloatArray, groups: int | tuple[int, int]) -> FloatArray:
     """Ranks of each metric within each group, standardised so that two metrics can be exchanged."""
     if groups == -1:
-        ranks = rankdata(scores, axis=-1)
+        ranks = average_ranks(scores)
     else:
-        ranks = rankdata(scores.reshape(len(scores), -1), axis=-1).reshape(scores.shape)
+        ranks = average_ranks(scores.reshape(len(scores), -1)).reshape(scores.shape)
     ranks = ranks - ranks.mean(axis=groups, keepdims=True)
     deviation = ranks.std(axis=groups, keepdims=True)
     scaled: FloatArray = np.divide(ranks, deviation, out=np.zeros_like(ranks), where=deviation > 0)

@@ -27,16 +27,19 @@ import numpy as np
 import polars as pl
 
 from metassay.engine.batches import Digests, in_order
-from metassay.errors import InputError, Notes, Place
+from metassay.errors import InputError, Notes, Place, called
 from metassay.metrics.base import COST_CLASSES, Metric, Scores
 from metassay.plugins import source_hash
+from metassay.store import at_hand, listed, remove_leftovers
 from metassay.store.parts import (
+    Packed,
     ScoreParts,
     TextParts,
     hashed,
     look_up,
+    packed,
+    packed_texts,
     read_part,
-    remove_leftovers,
     say,
     score_table,
     write_json,
@@ -54,15 +57,15 @@ VARIABLE = "METASSAY_CACHE"
 
 def cache_folder(named: str | Path | None) -> Path | None:
     """The folder that was named, else in the environment; None where there is none, or `off`."""
-    chosen = str(named or os.environ.get(VARIABLE) or OFF)
-    if chosen == OFF:
+    chosen = named or os.environ.get(VARIABLE) or OFF
+    if str(chosen) == OFF:
         return None
-    folder = Path(chosen)
+    folder = at_hand(chosen)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"this can be no cache ({reason}).", place=Place(file=chosen)) from None
+        raise InputError(f"this can be no cache ({reason}).", place=Place(file=str(chosen))) from None
     return folder
 
 
@@ -112,26 +115,34 @@ class SharedParts:
         self, metric: str, signature: str, number: int, digests: Digests, scores: Scores, notes: Notes
     ) -> None:
         """Keep a finished part in the run and in the cache."""
+        part = packed(score_table(digests, scores), notes)
         if self.own is not None:
-            self.own.keep(metric, signature, number, digests, scores, notes)
+            self.own.put(metric, signature, number, part)
         if metric in self._shelves:
-            self._shelves[metric].put(digests, scores, notes)
+            self._shelves[metric].put(digests, scores, notes, part)
 
     def has(self, metric: str, signature: str, number: int) -> bool:
         """Whether the run has a part of this name."""
         return self.own is not None and self.own.has(metric, signature, number)
 
+    def look_again(self) -> None:
+        """Find also what others have kept since the first look."""
+        if self.own is not None:
+            self.own.look_again()
+        for shelf in self._shelves.values():
+            vars(shelf).pop("_pool", None)
+
     def places(self) -> tuple[str | None, str | None]:
         """The folders of the run and of the cache."""
-        run = None if self.own is None else str(self.own.folder.absolute())
-        return run, str(self.folder.absolute())
+        run = None if self.own is None else self.own.places()[0]
+        return run, called(self.folder.absolute())
 
 
 def parts_at(run: str | None, cache: str | None, metrics: Sequence[Metric] = ()) -> ScoreParts | SharedParts:
     """Parts as they are found at their `places`."""
-    own = None if run is None else ScoreParts(Path(run))
+    own = None if run is None else ScoreParts(at_hand(run))
     if cache is not None:
-        return SharedParts(own, Path(cache), metrics)
+        return SharedParts(own, at_hand(cache), metrics)
     if own is None:
         raise InputError("parts are kept in a folder.", remedy="Pass --out or --cache.")
     return own
@@ -160,7 +171,7 @@ class Shelf:
     def _pool(self) -> pl.DataFrame:
         """All scores of single outputs that were there when the first was looked for, sorted."""
         tables = [score_table(np.empty((0, 2), np.uint64), np.empty(0))]
-        for path in sorted(self.folder.glob("part-*.parquet")):
+        for path in listed(self.folder, "part-*.parquet"):
             if (part := read_part(path)) is not None:
                 tables.append(part[0])
                 _used(path)
@@ -177,30 +188,35 @@ class Shelf:
             scores[missing] = found
         if len(missing) < len(scores) or not np.isnan(scores).any():
             return ()
-        for path in sorted(self.folder.glob(f"batch-{_batch(digests)}-*.parquet")):
+        for path in listed(self.folder, f"batch-{_batch(digests)}-*.parquet"):
             if (part := read_part(path)) is not None:
                 look_up(part[0], digests, scores)
                 _used(path)
                 return part[1]
         return ()
 
-    def put(self, digests: Digests, scores: Scores, notes: Notes) -> None:
-        """Add what is not here yet; a cache that cannot be written is said once, and the run goes on."""
+    def put(self, digests: Digests, scores: Scores, notes: Notes, part: Packed | None = None) -> None:
+        """Add what is not here yet; a cache that cannot be written is said once, and the run goes on.
+
+        `part` is all of it, where that is ready to be written.
+        """
         if not self.writable:
             return
         stem = f"batch-{_batch(digests)}" if self.by_batch or notes else "part"
+        new = np.ones(len(digests), dtype=np.bool_)
         if stem == "part":
             with self._lock:
                 known = np.full(len(digests), np.nan)
                 look_up(self._pool, digests, known)
-            digests, scores = digests[np.isnan(known)], scores[np.isnan(known)]
-        table = score_table(digests, scores)
-        if not len(table):
+            new = np.isnan(known)
+        if np.isnan(scores[new]).all():
             return
+        if part is None or not new.all():
+            part = packed(score_table(digests[new], scores[new]), notes)
         try:
             with self._lock:  # threads share the name of the file in the making
                 _describe(self.folder, self.about)
-            write_part(self.folder, stem, table, notes)
+            write_part(self.folder, stem, part)
         except InputError as error:
             self.writable = False
             say(f"{error.place}: {error.what} The scores of {self.about['metric']} are not shared.")
@@ -223,20 +239,21 @@ class SharedTexts:
         """What the run keeps under a name, else the cache; None where neither does."""
         if self.own is not None and (kept := self.own.load(name)) is not None:
             return kept
-        found = self._shelf.load(name)
+        found = self._shelf.find(name)
         if found is not None and self.own is not None:
-            self.own.save(name, found)
-        return found
+            self.own.put(name, packed(found))
+        return None if found is None else found["text"].to_list()
 
     def save(self, name: str, texts: Sequence[str | None]) -> None:
         """Keep a finished part in the run and in the cache."""
+        part = packed_texts(texts)
         if self.own is not None:
-            self.own.save(name, texts)
+            self.own.put(name, part)
         if not self._writable:
             return
         try:
             _describe(self._shelf.folder, {"metric": TEXTS, "signature": "", "versions": self.about})
-            self._shelf.save(name, texts)
+            self._shelf.put(name, part)
         except InputError as error:
             self._writable = False
             say(f"{error.place}: {error.what} Worse copies are not shared.")

@@ -1,4 +1,4 @@
-"""Files that are whole or absent, whatever stops the process or fills the disk; and parts of scores.
+"""Tables and JSON of runs, and parts of scores and texts.
 
 A part carries the checksum of its bytes in its name. One that is not what it was is set aside, named, and
 made again.
@@ -10,15 +10,13 @@ import hashlib
 import io
 import json
 import logging
-import os
-import platform
 import re
 import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,47 +24,14 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
-from metassay.data.readers.files import forget
+from metassay.data import forget
 from metassay.engine.batches import Digests, in_order
-from metassay.errors import InputError, Notes, Place
+from metassay.errors import InputError, Notes, called
 from metassay.metrics.base import Scores
+from metassay.store import arrive, listed, new_file, put, remove, write_bytes
 
 _NOTES = "notes"
 _GROUPS = 64
-_TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<writer>[^.]+)\.part")
-
-
-def write_bytes(path: Path, content: bytes | memoryview, *, lasting: bool = True) -> None:
-    """Put a whole file in place at once; where that fails nothing is left of it, and the error names it.
-
-    What is `lasting` survives a power cut; parts need not, since their checksum tells.
-    """
-    with _new_file(path) as temporary, temporary.open("wb") as file:
-        file.write(content)
-        if lasting:
-            file.flush()
-            os.fsync(file.fileno())
-
-
-@contextmanager
-def _new_file(path: Path, *, stays: bool = False) -> Iterator[Path]:
-    """Where to write what is then put in its place; with `stays` it is left where it was written."""
-    temporary = path.with_name(f".{path.name}.{_writer(os.getpid())}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        if not stays:
-            temporary.replace(path)
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink()
-        if not isinstance(error, OSError | pl.exceptions.PolarsError):
-            raise
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        remedy = "Make room there, or choose another place."
-        raise InputError(
-            f"cannot be written ({reason}).", place=Place(file=str(path)), remedy=remedy
-        ) from None
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -97,7 +62,7 @@ def write_frame(path: Path, frame: pl.DataFrame | Sequence[pl.DataFrame], *, gro
     whole, oldest = (pl.concat(frame, rechunk=False), pl.CompatLevel.oldest())
     kinds = whole.head(0).to_arrow(compat_level=oldest).schema
     how: dict[str, Any] = {"compression": "zstd", "write_statistics": False}
-    with _new_file(path) as temporary, pq.ParquetWriter(temporary, kinds, **how) as writer:
+    with new_file(path) as temporary, pq.ParquetWriter(temporary, kinds, **how) as writer:
         for number, some in enumerate(whole.iter_slices(group), start=1):
             writer.write_table(some.to_arrow(compat_level=oldest).cast(kinds))
             if number % _GROUPS == 0:
@@ -118,7 +83,7 @@ class Scratch:
         if self.folder is None:
             self.folder = Path(tempfile.mkdtemp(prefix="metassay-"))
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        with _new_file(self.folder / name, stays=True) as file:
+        with new_file(self.folder / name, stays=True) as file:
             self.files.append(file)
             frame.write_ipc(file, record_batch_size=max(1, frame.height))
         return file
@@ -132,59 +97,36 @@ class Scratch:
                 self.folder.rmdir()
 
 
-def temporary_of(path: Path) -> str | None:
-    """The name that a file was to get in the end; None where it is no file of ours in the making."""
-    found = _TEMPORARY.fullmatch(path.name)
-    return None if found is None else found["name"]
+Packed = tuple[bytes, str]
+"""The bytes of a part and their checksum: made once, however many folders keep it."""
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Files that a process of this machine was writing when it was killed; those of living ones stay."""
-    for path in folder.rglob(".*.part"):
-        found = _TEMPORARY.fullmatch(path.name)
-        if found is None:
-            continue
-        process = found["writer"].rpartition("@")[0]
-        if process.isdecimal() and found["writer"] == _writer(int(process)) and not _lives(int(process)):
-            with suppress(OSError):
-                path.unlink()
-
-
-def _writer(process: int) -> str:
-    """Who writes a file: numbers of processes say nothing on another machine that shares the folder."""
-    machine = re.sub(r"[^A-Za-z0-9-]+", "-", platform.node())[:64]
-    return f"{process}@{machine}"
-
-
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def write_part(folder: Path, stem: str, frame: pl.DataFrame, notes: Notes = ()) -> Path:
-    """A table as `STEM-CHECKSUM.parquet`, and what was warned of as it was made."""
+def packed(frame: pl.DataFrame, notes: Notes = ()) -> Packed:
+    """A table, and what was warned of as it was made."""
     buffer = io.BytesIO()
     about = {_NOTES: json.dumps(notes, ensure_ascii=False)}
     frame.write_parquet(buffer, compression="lz4", statistics=False, metadata=about)
     content = buffer.getvalue()
-    path = folder / f"{stem}-{hashed(content)}.parquet"
+    return content, hashed(content)
+
+
+def write_part(folder: Path, stem: str, part: Packed) -> Path:
+    """A part as `STEM-CHECKSUM.parquet`."""
+    content, checksum = part
+    path = folder / f"{stem}-{checksum}.parquet"
     write_bytes(path, content, lasting=False)
     return path
 
 
 def read_part(path: Path) -> tuple[pl.DataFrame, Notes] | None:
     """What a part holds; None where it is gone or broken, which is then said, and it is set aside."""
+    arrive(path)
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        say(f"{path}: cannot be read ({error.strerror}); what it holds is computed again.")
+        say(f"{called(path)}: cannot be read ({error.strerror}); what it holds is computed again.")
         return None
     if hashed(content) != path.stem.rpartition("-")[2]:
         _set_aside(path)
@@ -195,6 +137,7 @@ def read_part(path: Path) -> tuple[pl.DataFrame, Notes] | None:
 
 def is_whole(path: Path) -> bool:
     """Whether a part is what it was when it was written."""
+    arrive(path)
     try:
         return hashed(path.read_bytes()) == path.stem.rpartition("-")[2]
     except OSError:
@@ -210,10 +153,13 @@ def _set_aside(path: Path) -> None:
     aside = path.with_name(f"{path.name}.broken")
     try:
         path.replace(aside)
-    except OSError:
-        say(f"{path}: broken (its checksum differs); what it held is computed again.")
+        put(aside)
+        remove(path)
+    except (OSError, InputError):
+        say(f"{called(path)}: broken (its checksum differs); what it held is computed again.")
     else:
-        say(f"{path}: broken (its checksum differs), now {aside.name}; what it held is computed again.")
+        broken = "broken (its checksum differs)"
+        say(f"{called(path)}: {broken}, now {aside.name}; what it held is computed again.")
 
 
 def say(what: str) -> None:
@@ -238,14 +184,14 @@ class _Folder:
         """A part that was written, in place of what there was."""
         for before in self.paths(stem):
             if before != path:
-                before.unlink(missing_ok=True)
+                remove(before)
         with self._lock:
             self._index()[stem] = [path]
 
     def _index(self) -> dict[str, list[Path]]:
         if self._listed is None:
             self._listed = {}
-            for path in sorted(self.folder.glob(f"{self.prefix}*.parquet")):
+            for path in listed(self.folder, f"{self.prefix}*.parquet"):
                 self._listed.setdefault(path.stem.rpartition("-")[0], []).append(path)
         return self._listed
 
@@ -271,16 +217,24 @@ class ScoreParts:
         self, metric: str, signature: str, number: int, digests: Digests, scores: Scores, notes: Notes
     ) -> None:
         """Keep a finished part in place of what there was of it; undefined scores are left out."""
+        self.put(metric, signature, number, packed(score_table(digests, scores), notes))
+
+    def put(self, metric: str, signature: str, number: int, part: Packed) -> None:
+        """Keep a part that is ready."""
         stem = stem_of(metric, signature, number)
-        self._parts.put(stem, write_part(self.folder, stem, score_table(digests, scores), notes))
+        self._parts.put(stem, write_part(self.folder, stem, part))
 
     def has(self, metric: str, signature: str, number: int) -> bool:
         """Whether there is a part of this name."""
         return bool(self._parts.paths(stem_of(metric, signature, number)))
 
+    def look_again(self) -> None:
+        """Find also what others have kept since the first look."""
+        self._parts = _Folder(self.folder, "part-")
+
     def places(self) -> tuple[str | None, str | None]:
         """The folder behind it, and no cache."""
-        return str(self.folder.absolute()), None
+        return called(self.folder.absolute()), None
 
 
 class TextParts:
@@ -292,15 +246,20 @@ class TextParts:
 
     def load(self, name: str) -> list[str | None] | None:
         """What is kept under a name; None where nothing is."""
-        for path in self._parts.paths(self._stem(name)):
-            if (part := read_part(path)) is not None:
-                return part[0]["text"].to_list()
-        return None
+        return None if (found := self.find(name)) is None else found["text"].to_list()
+
+    def find(self, name: str) -> pl.DataFrame | None:
+        """The same as a table."""
+        parts = map(read_part, self._parts.paths(self._stem(name)))
+        return next((part[0] for part in parts if part is not None), None)
 
     def save(self, name: str, texts: Sequence[str | None]) -> None:
         """Keep a finished part."""
-        frame = pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)})
-        self._parts.put(self._stem(name), write_part(self.folder, self._stem(name), frame))
+        self.put(name, packed_texts(texts))
+
+    def put(self, name: str, part: Packed) -> None:
+        """Keep a part that is ready."""
+        self._parts.put(self._stem(name), write_part(self.folder, self._stem(name), part))
 
     def private(self) -> TextParts:
         """Itself: what is kept here is the run's alone."""
@@ -308,6 +267,11 @@ class TextParts:
 
     def _stem(self, name: str) -> str:
         return f"texts-{_slug(name.partition(' ')[0])}-{hashed(f'{name} {self.about}'.encode())}"
+
+
+def packed_texts(texts: Sequence[str | None]) -> Packed:
+    """Texts as a part."""
+    return packed(pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)}))
 
 
 def stem_of(metric: str, signature: str, number: int) -> str:

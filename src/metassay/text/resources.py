@@ -2,11 +2,6 @@
 
 Looked for in this order: folders in the environment variable `METASSAY_RESOURCES`, Python packages, the
 system's dictionaries, NLTK's data folders.
-
-Slow pure-Python work on many texts, shared out over processes.
-
-The helpers are started as `python -m metassay.text.resources`, so that the program that uses metassay is not
-run again in each of them, as the standard library's process pools would.
 """
 
 from __future__ import annotations
@@ -15,14 +10,12 @@ import functools
 import hashlib
 import importlib
 import importlib.util
-import json
 import logging
 import os
-import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,6 +114,30 @@ def _loaded_model(language: str) -> Any:
 
     logging.getLogger("spacy").setLevel(logging.ERROR)
     return spacy.load(spacy_model(language) or "")
+
+
+def kept(name: str, make: Callable[[], bytes]) -> bytes:
+    """What takes long to make, from the user's caches, where it lies after its checksum; else made anew."""
+    place = Path(os.devnull, name)  # where the user has no home, nothing is kept
+    with suppress(RuntimeError):
+        place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "metassay", name)
+    with suppress(OSError):
+        told, _, content = place.read_bytes().partition(b"\n")
+        if told == _sum(content):
+            return content
+    content = make()
+    temporary = place.with_name(f".{name}.{os.getpid()}.part")
+    with suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(b"%b\n%b" % (_sum(content), content))
+        temporary.replace(place)
+    with suppress(OSError):
+        temporary.unlink(missing_ok=True)
+    return content
+
+
+def _sum(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).hexdigest().encode()
 
 
 def known_resources() -> tuple[Resource, ...]:
@@ -237,54 +254,3 @@ def _nltk_folders() -> Iterator[Path]:
     for prefix in (sys.prefix, "/usr", "/usr/local"):
         for sub in ("nltk_data", "share/nltk_data", "lib/nltk_data"):
             yield Path(prefix) / sub
-
-
-WORTH_A_PROCESS = 50_000
-"""Texts per helper below which starting it costs more than it saves."""
-
-Work = Callable[[list[str], str], list[Any]]
-
-
-def map_texts(function: str, texts: Sequence[str], language: str, workers: int) -> list[Any]:
-    """What `function`, named as `package.module:name`, makes of (texts, language); JSON-able, in order.
-
-    The function must treat each text by itself, so that the result does not depend on the number of workers.
-    """
-    helpers = min(workers, len(texts) // WORTH_A_PROCESS)
-    if helpers < 2:
-        return _resolve(function)(list(texts), language)
-    shares = [list(texts[i::helpers]) for i in range(helpers)]
-    try:
-        with ThreadPoolExecutor(helpers) as pool:
-            parts = list(pool.map(lambda share: _in_helper(function, share, language), shares))
-    except (OSError, subprocess.SubprocessError):
-        return _resolve(function)(list(texts), language)  # no helpers can be had here
-    results: list[Any] = [None] * len(texts)
-    for i, part in enumerate(parts):
-        results[i::helpers] = part
-    return results
-
-
-def _in_helper(function: str, texts: list[str], language: str) -> list[Any]:
-    task = json.dumps({"function": function, "language": language, "texts": texts})
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-m", "metassay.text.resources"]
-    done = subprocess.run(command, input=task, text=True, capture_output=True, check=True, env=environment)  # noqa: S603
-    results: list[Any] = json.loads(done.stdout)
-    return results
-
-
-def _resolve(function: str) -> Work:
-    module, _, name = function.partition(":")
-    work: Work = getattr(importlib.import_module(module), name)
-    return work
-
-
-def main() -> None:
-    """One helper: a task on standard input, its results on standard output."""
-    task = json.load(sys.stdin)
-    json.dump(_resolve(task["function"])(task["texts"], task["language"]), sys.stdout)
-
-
-if __name__ == "__main__":
-    main()

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import LongArray, empty, kernel, kernel_part, zeros
+from metassay.stats import empty, kernel, kernel_part, zeros
+from metassay.stats.arrays import LongArray
 from metassay.text.resources import has_package
 from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless, word_list
 

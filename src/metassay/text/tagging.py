@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import ZERO, FloatArray, LongArray, empty, kernel, kernel_part, zeros
+from metassay.stats import ZERO, empty, kernel, kernel_part, zeros
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.text.segmentation import code_points, hashed_with, number_of, row_starts, text_table
 
 _MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}

@@ -11,11 +11,15 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
-from metassay.text.resources import Folder, thesaurus_file, wordnet_folder
+import numpy as np
+
+from metassay.text.resources import Folder, kept, thesaurus_file, wordnet_folder
 from metassay.text.tagging import UNKNOWN, hanta
 from metassay.text.tokens import token_spans, word_tokens
 from metassay.text.words import Span
@@ -321,21 +325,77 @@ def russian() -> Any:
 @functools.cache
 def known_lemma(form: str, language: str) -> str | None:
     """The base form of a word that simplemma's dictionary holds; None for other words."""
-    if form.isalpha() and unicodedata.is_normalized(
-        "NFC", form
-    ):  # nothing to take apart: a third of the time
-        found: str | None = _dictionary().get_lemma(form, language)
+    composed = unicodedata.normalize("NFC", form)
+    found: str | None = _lookup().get_lemma(composed, language)
+    if found is None or (form.isalpha() and composed == form):  # there is nothing to take apart
         return found
-    import simplemma
-
-    return str(simplemma.lemmatize(form, lang=language)) if simplemma.is_known(form, lang=language) else None
+    return str(_lemmatizer().lemmatize(form, lang=language))
 
 
 @functools.cache
-def _dictionary() -> Any:
+def _lookup() -> Any:
     from simplemma.strategies import DictionaryLookupStrategy
 
-    return DictionaryLookupStrategy()
+    dictionaries: Any = _Dictionaries()
+    return DictionaryLookupStrategy(dictionaries)
+
+
+@functools.cache
+def _lemmatizer() -> Any:
+    from simplemma import Lemmatizer
+    from simplemma.strategies import DefaultStrategy
+
+    dictionaries: Any = _Dictionaries()
+    return Lemmatizer(lemmatization_strategy=DefaultStrategy(dictionary_factory=dictionaries))
+
+
+class _Dictionaries:
+    """simplemma's dictionaries, in a form that need not be unpacked in every process."""
+
+    @staticmethod
+    @functools.cache
+    def get_dictionary(lang: str) -> BaseForms:
+        """That of a language."""
+        from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
+
+        name = f"simplemma-{version('simplemma')}-{lang}.words"
+        return BaseForms(kept(name, lambda: packed(DefaultDictionaryFactory().get_dictionary(lang))))
+
+
+_BUCKETS = 2**16
+_STARTS = 4 * (_BUCKETS + 1)
+
+
+def packed(words: Mapping[str, str]) -> bytes:
+    """Words and what they stand for, as `BaseForms` looks them up: in lots, by the checksum of the word."""
+    lots = [bytearray(b"\n") for _ in range(_BUCKETS)]
+    for word, base in words.items():
+        key = word.encode()
+        lots[crc32(key) % _BUCKETS] += b"%b\t%b\n" % (key, base.encode())
+    starts = _STARTS + np.cumsum([0, *map(len, lots)])
+    return b"".join([starts.astype("<u4").tobytes(), *lots])
+
+
+class BaseForms:
+    """The base forms of words, looked up in bytes: a dict of a million words takes a second to make.
+
+    >>> BaseForms(packed({"mice": "mouse"})).get("mice")
+    'mouse'
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._starts = np.frombuffer(content, "<u4", _BUCKETS + 1).tolist()
+
+    def get(self, word: str) -> str | None:
+        """What a word stands for; None where it is not known."""
+        key = word.encode()
+        lot = crc32(key) % _BUCKETS
+        place = self._content.find(b"\n%b\t" % key, *self._starts[lot : lot + 2])
+        if place < 0 or b"\t" in key or b"\n" in key:
+            return None
+        start = place + len(key) + 2
+        return self._content[start : self._content.index(b"\n", start)].decode()
 
 
 def german_lemma(form: str) -> str | None:

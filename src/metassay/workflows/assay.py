@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from metassay.data import forget
 from metassay.data.context import RowLabel, make_contexts
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters, looks_like_penalties, normalisation, prepared, turned
-from metassay.data.readers.files import forget
 from metassay.engine import LOCAL, engine_named
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
@@ -27,9 +27,10 @@ from metassay.perturbations.validity import label_errors
 from metassay.sample import DEFAULT, sample_source
 from metassay.settings import GIVEN, HUMAN, PERTURBED, names_a_source, names_of, takes
 from metassay.specs import single_parts
+from metassay.store import SHARDS
 from metassay.store.cache import SharedParts, SharedTexts, cache_folder
 from metassay.store.parts import Scratch
-from metassay.store.run import SHARDS, RunFolder, made_with
+from metassay.store.run import RunFolder, made_with
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs, scored_texts
 from metassay.workflows.pairs import (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from metassay.data.verdicts import NAMES, PAIRS, QUESTION, SCORES, VerdictTable
 from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.judges.measures import Askings
 from metassay.stats.arrays import FloatArray
-from metassay.store.run import MANIFEST
+from metassay.store import MANIFEST, brought
 from metassay.workflows.read import Paths
 from metassay.workflows.run_files import VERDICTS
 
@@ -56,10 +55,11 @@ def _verdicts_of_runs(data: Paths) -> list[str]:
     paths = [data] if isinstance(data, str | os.PathLike) else list(data)
     found = []
     for path in (os.fspath(each) for each in paths):
-        if not (Path(path) / MANIFEST).is_file():
+        run = brought(path)
+        if not (run / MANIFEST).is_file():
             found.append(path)
-        elif (Path(path) / VERDICTS).is_file():
-            found.append(str(Path(path) / VERDICTS))
+        elif (run / VERDICTS).is_file():
+            found.append(str(run / VERDICTS))
         else:
             raise InputError(
                 "there was no judge in this run.",

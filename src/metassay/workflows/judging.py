@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from metassay.data import mapped
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters
-from metassay.data.readers.files import mapped
 from metassay.engine import RayCluster
 from metassay.engine.batches import Rows
 from metassay.engine.local import Parts, Progress, score_lists, score_rows

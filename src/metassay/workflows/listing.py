@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.errors import InputError, UnknownName
+from metassay.errors import InputError, Place, UnknownName
 from metassay.metrics.neural.checkpoints import content_hash, find_model, hub_folder, read_json, weight_files
 from metassay.metrics.neural.layers import CHECKPOINTS, DEFAULTS, read_settings
 from metassay.metrics.neural.models import PACKAGES, known
@@ -144,6 +144,7 @@ class CacheState(Result):
 
 def score_cache(action: str, folder: str | Path | None = None, *, most: float = 10.0) -> CacheState:
     """What a cache holds, as it is (`info`), after `prune` (`most` gigabytes stay) or after `verify`."""
+    from metassay.store import is_elsewhere
     from metassay.store.cache import VARIABLE, cache_folder, prune, shelves, stored, verify
 
     if action not in ACTIONS:
@@ -151,6 +152,8 @@ def score_cache(action: str, folder: str | Path | None = None, *, most: float = 
     found = cache_folder(folder)
     if found is None:
         raise InputError("no cache was named.", remedy=f"Name its folder with --cache, or in {VARIABLE}.")
+    if is_elsewhere(found):
+        raise InputError("only a cache on this machine is looked after.", place=Place(file=str(found)))
     removed = prune(found, most=int(most * 1e9)) if action == "prune" else []
     broken = verify(found)[1] if action == "verify" else []
     sizes = {path: path.stat().st_size for path in stored(found) if path.suffix == ".parquet"}

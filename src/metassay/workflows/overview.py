@@ -11,12 +11,13 @@ from typing import Any
 
 import polars as pl
 
-from metassay.errors import InputError, MetassayError, Place
+from metassay.errors import InputError, MetassayError, Place, called
 from metassay.meta.contexts import drift
 from metassay.reporting.answer import answer
 from metassay.reporting.findings import find
 from metassay.reporting.reasons import with_sentences
-from metassay.store.run import MANIFEST, RunFolder, read_manifest
+from metassay.store import MANIFEST, brought, remove
+from metassay.store.run import RunFolder, read_manifest
 from metassay.workflows.pair_table import EXPLORER, PAIRS
 from metassay.workflows.run_files import REPORT, RESULT, SCHEMA_VERSION, Result, assay_run, run_folders
 
@@ -98,7 +99,7 @@ def compare(*runs: str | Path) -> CompareResult:
         raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")
     with opened[-1].understood():
         return CompareResult(
-            tuple(str(folder) for folder in folders),
+            tuple(map(called, folders)),
             [with_sentences(found) for found in drift.compare_series(results)],
         )
 
@@ -115,7 +116,7 @@ class Shelf:
     """The runs that a person named, by names that stay the same while runs come and go."""
 
     def __init__(self, runs: Sequence[str | Path]) -> None:
-        self.named = tuple(runs)
+        self.named = tuple(brought(run, several=len(runs) == 1) for run in runs)
         for folder in self.folders().values():
             if not (folder / MANIFEST).is_file():
                 read_manifest(folder)  # says what it is not: a name that was mistyped is no broken run
@@ -204,7 +205,7 @@ def write_notes(run: RunFolder, text: str, *, before: str) -> None:
         if text:
             run.write_text(NOTES, text)
         else:
-            (run.path / NOTES).unlink(missing_ok=True)
+            remove(run.path / NOTES)
     except OSError as error:
         raise InputError(f"notes cannot be written ({error.strerror}).", place=place) from None
 
@@ -231,7 +232,7 @@ def _entry(folder: Path) -> dict[str, Any]:
     """What there is to say of a run; of one that cannot be made sense of, why."""
     nothing = dict.fromkeys(("task", "items", "outputs", "pairs", "pairs_from", "answer"))
     entry: dict[str, Any] = {
-        "folder": str(folder),
+        "folder": called(folder),
         "command": "",
         "state": "",
         **nothing,

@@ -27,6 +27,7 @@ from metassay.perturbations.pairs import Plan as Making
 from metassay.perturbations.words import WordEdit
 from metassay.settings import HUMAN, PERTURBED, takes
 from metassay.specs import single_parts
+from metassay.store import follow
 from metassay.store.run import RunFolder, made_with, versions
 from metassay.workflows import shards
 from metassay.workflows.judging import scored_texts
@@ -75,6 +76,7 @@ def with_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | 
     """The settings with answers kept in the run folder, so that a run taken up again asks nothing twice."""
     if llm is None or llm.cache is not None or run is None:
         return llm
+    follow(run.path / ANSWERS)
     return replace(llm, cache=run.path / ANSWERS)
 
 

@@ -18,11 +18,12 @@ from typing import Any
 
 import polars as pl
 
+from metassay.data import aim_at
 from metassay.data.columns import KEY_PREFIXES, item_names, output_names
 from metassay.data.cube import Cube
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import normalisation, own_references, prepared, unknown_language
-from metassay.data.readers.files import aim_at
+from metassay.data.readers import fetched
 from metassay.data.readers.registry import How
 from metassay.data.reading import Paths, Source, Where, read, read_plain
 from metassay.data.score_files import Directions, Scores, chosen_cubes, read_cubes
@@ -42,7 +43,7 @@ from metassay.store.run import TIMINGS, RunFolder
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 from metassay.workflows.settings import CheckSettings, DependSettings, RankSettings, ScoreReading
 
-__all__ = ["Paths", "Source", "Where", "aim_at", "read", "read_plain"]
+__all__ = ["Paths", "Source", "Where", "aim_at", "fetched", "read", "read_plain"]
 
 
 def as_dataset(data: Dataset | Source) -> Dataset:

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.errors import InputError, Place, UnknownName
+from metassay.errors import InputError, Place, UnknownName, called
 from metassay.meta.contexts.choice import GLOBAL, Evidence, stored_evidence
 from metassay.meta.contexts.tables import choice_entries
 from metassay.reporting.dependence_page import dependence_page
@@ -24,7 +24,7 @@ from metassay.reporting.pages import Page, Rendered, paper_files, rendered
 from metassay.reporting.ranking_page import ranking_page
 from metassay.reporting.reasons import with_reasons
 from metassay.reporting.score_pages import aggregation_page, score_page
-from metassay.store.parts import write_bytes
+from metassay.store import at_hand, brought, write_bytes
 from metassay.store.run import TIMINGS, RunFolder, read_manifest
 from metassay.workflows.run_files import (
     CURVES,
@@ -181,8 +181,9 @@ def report(
     """
     if not runs or (len(runs) > 1 and out is None):
         raise InputError("no place for the page was named.", remedy="Name one: --out page.html")
-    target = Path(runs[0]) / REPORT if out is None else Path(out)
-    found = _joined(runs) if len(runs) > 1 else _single(runs[0])
+    folders = [brought(run) for run in runs]
+    target = folders[0] / REPORT if out is None else at_hand(out)
+    found = _joined(folders) if len(runs) > 1 else _single(folders[0])
     files = paper_files(found.charts, found.grids, figures, tables) | {target.name: found.html.encode()}
     try:
         for name, content in files.items():
@@ -224,7 +225,7 @@ def _joined(runs: Sequence[str | Path]) -> Rendered:
                 what, place=place, remedy=f"Runs that are joined are of: {', '.join(QUESTIONS)}."
             )
         if command in folders:
-            what = f"this is a second run of `metassay {command}`, beside {folders[command].path}."
+            what = f"this is a second run of `metassay {command}`, beside {called(folders[command].path)}."
             raise InputError(what, place=place, remedy="Name one run of each verb.")
         folders[command] = folder
     _check_one_data_set(list(folders.values()))
@@ -252,7 +253,7 @@ def _check_one_data_set(folders: Sequence[RunFolder]) -> None:
             f"their human scores ({', '.join(common)}) differ" if common else "their items or systems differ"
         )
         raise InputError(
-            f"this is of other data than {one.path}: {scores} ({counts[1]} here, {counts[0]} there).",
+            f"this is of other data than {called(one.path)}: {scores} ({counts[1]} here, {counts[0]} there).",
             place=Place(file=str(two.path)),
             remedy="Join runs on the same rows: the same files, --where, --systems and --human.",
         )

@@ -18,16 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from metassay.data import is_large
 from metassay.data.dataset import Dataset
-from metassay.data.readers.files import checked_path, is_large, refuse_overwriting
-from metassay.errors import Counted, InputError, Place, UnknownName
+from metassay.data.readers.files import checked_path, refuse_overwriting
+from metassay.errors import Counted, InputError, Place, UnknownName, called, is_remote
 from metassay.metrics.given import GivenScores
 from metassay.metrics.registry import labels_in
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.views import identity
+from metassay.store import MANIFEST, at_hand, brought, write_bytes
 from metassay.store.cache import basis_of
-from metassay.store.parts import hashed, write_bytes
-from metassay.store.run import MANIFEST, TIMINGS, RunFolder
+from metassay.store.parts import hashed
+from metassay.store.run import TIMINGS, RunFolder
 from metassay.workflows.pair_files import explorer_frame, judgements_frame
 from metassay.workflows.pair_table import EXPLORER, JUDGED, OUTPUTS, PAIRS
 
@@ -53,11 +55,12 @@ VERDICTS = "results/verdicts.parquet"
 
 def run_folders(runs: Sequence[str | Path]) -> list[Path]:
     """The run folders, in the order given; one folder that is no run stands for all runs in it, by name."""
-    for run in runs:
-        checked_path(str(run))
-    if len(runs) == 1 and not (Path(runs[0]) / MANIFEST).is_file() and Path(runs[0]).is_dir():
-        return sorted(path.parent for path in Path(runs[0]).glob(f"*/{MANIFEST}"))
-    return [Path(run) for run in runs]
+    folders = [brought(run, several=len(runs) == 1) for run in runs]
+    for folder in folders:
+        checked_path(str(folder))
+    if len(folders) == 1 and not (folders[0] / MANIFEST).is_file() and folders[0].is_dir():
+        return sorted(path.parent for path in folders[0].glob(f"*/{MANIFEST}"))
+    return folders
 
 
 def command_of(run: RunFolder) -> str:
@@ -69,8 +72,8 @@ def assay_run(path: str | Path) -> RunFolder:
     """A run folder that an assay left; of any other run it is said what it is."""
     run = RunFolder.existing(path)
     if command_of(run) != "assay":
-        page = run.path / REPORT
-        seen = f"Its page is {page}." if page.is_file() else f"Its results are in {run.path / 'results'}."
+        page, results = run.path / REPORT, called(run.path / "results")
+        seen = f"Its page is {called(page)}." if page.is_file() else f"Its results are in {results}."
         raise InputError(
             f"this is a run of `metassay {command_of(run)}`, not of an assay.",
             place=Place(file=str(path)),
@@ -173,7 +176,7 @@ def write_table(frame: pl.DataFrame, path: str | Path) -> None:
     """A table as Parquet, CSV or JSON lines, by the name's ending, whole or not at all."""
     content = io.BytesIO()
     _WRITERS[Path(path).suffix.lower()](frame, content)
-    write_bytes(Path(path), content.getvalue())
+    write_bytes(at_hand(path), content.getvalue())
 
 
 _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
@@ -194,7 +197,7 @@ def check_target(path: str | Path, inputs: Sequence[str]) -> None:
             remedy=f"Use one of: {', '.join(_WRITERS)}.",
         )
     try:
-        if not Path(path).parent.is_dir():
+        if not is_remote(path) and not Path(path).parent.is_dir():
             raise InputError("there is no such folder to write to.", place=place)
         if Path(path).is_dir():
             raise InputError("this is a folder; name a file in it.", place=place)

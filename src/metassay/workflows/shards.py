@@ -18,10 +18,10 @@ import polars as pl
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
+from metassay.data import forget, mapped
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit
-from metassay.data.readers.files import forget, mapped
 from metassay.engine import RayCluster
 from metassay.engine.local import Parts, Progress
 from metassay.errors import PartsDone
@@ -263,23 +263,31 @@ def wrong_pairs(
     beside = [name for name in ("source", "references") if name in dataset.outputs.columns]
     known = dataset.outputs.select(beside)[places].rows(named=True) if beside else [{}] * len(chosen)
     texts = _texts(judged, wide.places)[chosen].rows(named=True)
-    signs = [(metric.spec, 1.0 if metric.higher_is_better else -1.0) for metric in metrics]
+    judgements = _judgements(metrics, wide, chosen)
     rows, left = [], BUDGET
-    for n, (pair, place) in enumerate(zip(chosen, places.tolist())):
+    for n, place in enumerate(places.tolist()):
+        if left < 0:
+            break
         row = _readable(dataset, texts[n], known[n], place, contexts)
-        if row is None or left < 0:
-            continue
-        row["judgements"] = {
-            spec: [
-                *(sign * float(side[m, pair]) for side in (wide.better, wide.worse)),
-                int(wide.outcome[m, pair]),
-            ]
-            for m, (spec, sign) in enumerate(signs)
-            if not np.isnan(wide.worse[m, pair] - wide.better[m, pair])
-        }
-        left -= len(str(row))
-        rows.append(row)
+        if row is not None:
+            row["judgements"] = judgements[n]
+            left -= len(str(row))
+            rows.append(row)
     return {"pairs": sorted(rows, key=lambda row: bool(row["doubtful"])), **_doubtful(dataset, judged)}
+
+
+def _judgements(metrics: Sequence[Metric], wide: Widest, chosen: Sequence[int]) -> list[dict[str, list[Any]]]:
+    """Of each pair chosen, by metric: both scores as the metric gives them, and what they say."""
+    found: list[dict[str, list[Any]]] = [{} for _ in chosen]
+    for m, metric in enumerate(metrics):
+        spec, sign = metric.spec, 1.0 if metric.higher_is_better else -1.0
+        better, worse = (sign * side[m, chosen] for side in (wide.better, wide.worse))
+        known = (~np.isnan(worse - better)).tolist()
+        said = zip(found, known, better.tolist(), worse.tolist(), wide.outcome[m, chosen].tolist())
+        for own, is_known, *scores in said:
+            if is_known:
+                own[spec] = scores
+    return found
 
 
 def _readable(
@@ -311,9 +319,9 @@ def _is_nearer(output: str, worse: str, references: Sequence[str]) -> bool:
     """Whether the worse text is fewer words away from a reference than the output is from any."""
     if not references:
         return False
+    goals = [reference.split() for reference in references]
     kept, made = (
-        min(Levenshtein.distance(text.split(), reference.split()) for reference in references)
-        for text in (output, worse)
+        min(Levenshtein.distance(words, goal) for goal in goals) for words in (output.split(), worse.split())
     )
     return made < kept
 

@@ -17,6 +17,7 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.columns import KEY_PREFIXES
+from metassay.data.readers import fetched
 from metassay.data.readers.campaigns import is_pearmut, pearmut_errors
 from metassay.data.readers.files import ending, opening, read_text
 from metassay.data.readers.jsonlines import BROKEN, parse_object
@@ -42,7 +43,7 @@ def read_spans(path: str) -> pl.DataFrame:
     Errors of the source, neutral remarks and omissions without a place in the output have no span.
     """
     try:
-        return _read(path)
+        return _read(fetched(path))
     except InputError:
         raise
     except BROKEN as error:

@@ -16,12 +16,12 @@ from typing import Any, Protocol
 import polars as pl
 
 from metassay import plugins
-from metassay.data.readers import campaigns, mqm_ratings, mt_metrics_eval, samples, trec
+from metassay.data.readers import campaigns, fetched, mqm_ratings, mt_metrics_eval, samples, trec
 from metassay.data.readers.files import checked_path, checked_text, is_pipe, opening_lines, read_bytes
 from metassay.data.readers.jsonlines import BROKEN
 from metassay.data.readers.tables import is_table, parse_table, read_table
 from metassay.data.readers.utterances import is_espnet, is_manifest, read_espnet, read_manifest
-from metassay.errors import InputError, Place
+from metassay.errors import COPIES, InputError, Place, called
 from metassay.tasks import asr, ranking
 
 STANDARD_INPUT = "standard input"
@@ -220,10 +220,10 @@ def _plugged_in(name: str, reader: Any) -> Format:
 
 def raw_tables(source: Any, how: How) -> list[RawTable]:
     """The tables that a source holds: files, folders, `-`, a frame of any kind, a list of rows."""
-    frame = as_frame(source)
-    if frame is not None:
+    if (frame := as_frame(source)) is not None:
         return [RawTable("the table", frame)]
-    return [table for path in paths_of(source) for table in _tables_at(path, how)]
+    tables = [table for path in paths_of(source) for table in _tables_at(path, how)]
+    return [replace(table, file=called(table.file)) for table in tables] if COPIES else tables
 
 
 def joined_table(path: str, how: How) -> RawTable:
@@ -245,7 +245,7 @@ def paths_of(source: Any) -> list[str]:
         )
     if not parts:
         raise InputError("no file was named.")
-    return [os.fspath(part) for part in parts]
+    return [fetched(part) for part in parts]
 
 
 def _tables_at(path: str, how: How) -> list[RawTable]:

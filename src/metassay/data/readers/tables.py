@@ -16,17 +16,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metassay.data.readers.files import (
-    checked_text,
-    ending,
-    is_large,
-    on_disk,
-    opening,
-    read_bytes,
-    size_of,
-)
+from metassay.data import is_large, on_disk
+from metassay.data.readers.files import checked_text, ending, opening, read_bytes, size_of
 from metassay.data.readers.jsonlines import parse_json_array, parse_json_lines
-from metassay.errors import InputError, MissingBackend, Place
+from metassay.errors import InputError, MissingBackend, Place, called
 
 QUOTINGS = ("minimal", "none")
 _TRY_NONE = "Files such as WMT's are written without quoting: try --quoting none."
@@ -166,7 +159,9 @@ def _with_points(table: pl.DataFrame, file: str, notes: list[str]) -> pl.DataFra
         and (cells.str.contains(",") & ~cells.str.contains(_THOUSANDS)).any()
     ]
     if told:
-        notes.append(f"{file}: numbers with a decimal comma were read as with a point: {', '.join(told)}.")
+        notes.append(
+            f"{called(file)}: numbers with a decimal comma were read as with a point: {', '.join(told)}."
+        )
     return table.with_columns(pl.col(told).str.replace(",", ".", literal=True))
 
 

@@ -25,16 +25,8 @@ from scipy.special import stdtr
 
 from metassay.errors import InputError
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
-from metassay.stats.arrays import (
-    FloatArray,
-    IntArray,
-    LongArray,
-    code_counts,
-    counting_order,
-    kernel,
-    kernel_part,
-    run_starts,
-)
+from metassay.stats import kernel, kernel_part
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
 
 _PAIRS_AT_ONCE = 2**20
 TIE_CREDIT = {"strict": 0.0, "half": 0.5}

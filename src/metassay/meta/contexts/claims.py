@@ -27,10 +27,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr
-from scipy.stats import rankdata
 
 from metassay.meta.contexts.accuracy import Tally, ratio
-from metassay.stats.arrays import FloatArray, kernel, plain, zeros
+from metassay.stats import kernel, zeros
+from metassay.stats.arrays import FloatArray, average_ranks, plain
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.correlation import correlate
 from metassay.stats.multiplicity import holm
@@ -208,7 +208,7 @@ def trend_p_values(column: str, sums: Tally, large: NDArray[np.bool_]) -> FloatA
     undefined = np.full(len(sums.credit), np.nan)
     if len(taken) < ENOUGH or not ordered(column, sums.values):
         return undefined
-    weights = rankdata(_places([sums.values[c] for c in taken]))
+    weights = average_ranks(_places([sums.values[c] for c in taken]))
     weights -= weights.mean()
     size = np.broadcast_to(sums.size, sums.credit.shape)
     clusters = int(sums.cluster.max()) + 1

@@ -22,16 +22,8 @@ from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
-from metassay.stats.arrays import (
-    FloatArray,
-    IntArray,
-    LongArray,
-    code_counts,
-    counting_order,
-    empty,
-    kernel,
-    run_starts,
-)
+from metassay.stats import empty, kernel
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
 from metassay.stats.label_permutation import (
     Permuted,
     chi_square,

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.stats.arrays import FloatArray, IntArray, kernel
+from metassay.stats import kernel
+from metassay.stats.arrays import FloatArray, IntArray
 
 OutcomeArray = NDArray[np.int8]
 

@@ -24,8 +24,8 @@ from metassay.meta.contexts.accuracy import TIE_CREDIT, ratio, sort_pairs
 from metassay.meta.contexts.column import study_intervals
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
 from metassay.perturbations.pairs import Pairs
-from metassay.stats import random
-from metassay.stats.arrays import FloatArray, IntArray, LongArray, kernel, plain, zeros
+from metassay.stats import kernel, random, zeros
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, plain
 from metassay.stats.bootstrap import ClusterBootstrap, widened_percentiles
 
 
@@ -110,7 +110,7 @@ def edits_of(output: pl.Series, worse: pl.Series) -> Edits:
         return np.empty(0, dtype=np.int64), np.empty(0)
     one, other = output.to_list(), worse.to_list()
     distances = process.cpdist(one, other, scorer=Levenshtein.distance, dtype=np.int64)
-    lengths = np.maximum([len(text) for text in one], [len(text) for text in other])
+    lengths = np.maximum(*(texts.str.len_chars().to_numpy() for texts in (output, worse)))
     return distances, distances / np.maximum(lengths, 1)
 
 

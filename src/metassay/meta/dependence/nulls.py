@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from metassay.meta.dependence.cells import Cells
 from metassay.meta.dependence.fits import error_scale, expected_deviations, split_deviations, spread
-from metassay.stats.arrays import FloatArray, LongArray, empty, kernel
+from metassay.stats import empty, kernel
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.isotonic import fit_isotonic, group_means_by_score, group_means_by_value, predict
 
 DRAWS = 999

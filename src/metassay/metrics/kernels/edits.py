@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.packing import Ids, Offsets, most_distinct
-from metassay.stats.arrays import empty, kernel, kernel_part, zeros
+from metassay.stats import empty, kernel, kernel_part, zeros
 
 Bits = NDArray[np.uint64]
 

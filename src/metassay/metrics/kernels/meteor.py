@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.packing import Ids, Offsets
-from metassay.stats.arrays import kernel, kernel_part, zeros
+from metassay.stats import kernel, kernel_part, zeros
 
 _NONE = -1
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.packing import Ids, Offsets, copy_up_to
-from metassay.stats.arrays import empty, kernel, kernel_part, zeros
+from metassay.stats import empty, kernel, kernel_part, zeros
 
 Keys = NDArray[np.uint64]
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import empty, kernel_part, zeros
+from metassay.stats import empty, kernel_part, zeros
 
 Codes = NDArray[np.uint32]
 Ids = NDArray[np.int32]

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import empty, kernel, kernel_part
+from metassay.stats import empty, kernel, kernel_part
 
 Ints = NDArray[np.int64]
 Grades = NDArray[np.int32]

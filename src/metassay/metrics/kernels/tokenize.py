@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.packing import Codes, Ids, Offsets, enlarged, new_vocabulary, number_words
-from metassay.stats.arrays import ZERO, empty, kernel, kernel_part, zeros
+from metassay.stats import ZERO, empty, kernel, kernel_part, zeros
 from metassay.text.tokenizers import ISOLATE, PART_SECOND, SPACE
 
 Classes = NDArray[np.uint8]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
-from metassay.metrics.alignment import Step, align_tokens
+from metassay.metrics.alignment import steps_between
 from metassay.reporting.findings import Findings
 from metassay.reporting.wording import about, count, percent, plural
 
@@ -50,16 +50,13 @@ def word_edits(before: str, after: str) -> list[Edit]:
     """The cheapest way from one text to the other, in runs; texts without spaces go by character."""
     between = "" if _by_character(before, after) else " "
     old, new = (text.split() if between else list(text) for text in (before, after))
-    runs = groupby(align_tokens(old, new).steps, key=lambda step: step.kind)
-    return [_edit(_KINDS[kind], list(steps), between) for kind, steps in runs]
-
-
-def _edit(kind: Kind, steps: Sequence[Step], between: str) -> Edit:
-    before, after = (
-        between.join(word for word in side if word is not None)
-        for side in ([step.reference for step in steps], [step.output for step in steps])
-    )
-    return Edit(kind, before, after, len(steps))
+    edits, i, j = [], 0, 0
+    for step, run in groupby(steps_between(old, new)):
+        words = len(list(run))
+        left, right = i, j
+        i, j = i + words * (step != "insertion"), j + words * (step != "deletion")
+        edits.append(Edit(_KINDS[step], between.join(old[left:i]), between.join(new[right:j]), words))
+    return edits
 
 
 def edit_counts(edits: Sequence[Edit]) -> dict[Kind, int]:
@@ -180,13 +177,13 @@ def alignment(reference: str, output: str) -> dict[str, Any]:
 def _score(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.4g}".replace("-", "−") if isinstance(value, int | float) else str(value)
+    return f"{value:.4g}".replace("-", "−") if isinstance(value, (float, int)) else str(value)
 
 
 def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, Sequence):
         return " ".join(map(str, value))
     return str(value)
 
