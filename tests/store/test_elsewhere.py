@@ -24,6 +24,7 @@ from metassay.llm.asking import LlmSettings
 from metassay.metrics.registry import parse_metric
 from metassay.store import at_hand, catch_up, follow, listed
 from metassay.store.cache import SharedParts, parts_at
+from metassay.store.run import RunFolder
 from metassay.workflows.assay import assay
 from metassay.workflows.perturb import perturb
 from metassay.workflows.read import read
@@ -176,6 +177,14 @@ def test_what_is_no_run_or_another_is_left_alone(data, there) -> None:
         with pytest.raises(InputError, match=rf"^memory://{place}: "):
             recommend(f"memory://{place}")
     assert sorted(there.find("/")) == ["/data/x.csv", "/one/manifest.json"]
+
+
+def test_what_is_removed_there_is_gone(there) -> None:
+    for command in ("rank", "score"):
+        opened = RunFolder.open("memory://runs/one", {"command": command})
+        assert not opened.resumed
+        assert RunFolder.open("memory://runs/one", {"command": command}).resumed
+        there.rm("/runs/one", recursive=True)
 
 
 def test_finished_runs_are_read_and_their_pages_written_there(options, there, capsys) -> None:

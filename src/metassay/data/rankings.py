@@ -10,10 +10,10 @@ from typing import overload
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
+from metassay.stats import empty, kernel, zeros
 from metassay.stats.arrays import LongArray
 
 Codes = NDArray[np.int32]
@@ -215,7 +215,7 @@ def _offsets(lengths: NDArray[np.integer]) -> LongArray:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look_up(
     offsets: LongArray,
     documents: Codes,
@@ -226,8 +226,8 @@ def _look_up(
     names: int,
 ) -> Codes:
     """The grade of each listed document; −1 where its topic has none, or a negative one."""
-    found = np.empty(len(documents), np.int32)
-    grade = np.empty(names, np.int32)
+    found = empty(len(documents), np.int32)
+    grade = empty(names, np.int32)
     known_for = np.full(names, -1, np.int64)  # the topic that a document's entry in `grade` belongs to
     for i in range(len(topics)):
         topic = topics[i]
@@ -241,11 +241,11 @@ def _look_up(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _highest_first(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
     """The grades of each topic that are not negative, highest first, and where each topic starts."""
-    ordered = np.empty(len(grades), np.int32)
-    starts = np.zeros(len(offsets), np.int64)
+    ordered = empty(len(grades), np.int32)
+    starts = zeros(len(offsets), np.int64)
     end = 0
     for topic in range(len(offsets) - 1):
         own = np.sort(grades[offsets[topic] : offsets[topic + 1]])
@@ -258,10 +258,10 @@ def _highest_first(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]
     return ordered[:end].copy(), starts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gather(values: Codes, offsets: LongArray, rows: LongArray, new_offsets: LongArray) -> Codes:
     """The entries of the lists in these rows, one list after the other."""
-    gathered = np.empty(new_offsets[-1], np.int32)
+    gathered = empty(new_offsets[-1], np.int32)
     for i in range(len(rows)):
         start, new = offsets[rows[i]], new_offsets[i]
         for place in range(new_offsets[i + 1] - new):

@@ -7,10 +7,11 @@ the truth: whoever asked finds the parts there, in whatever order they came, and
 
 from __future__ import annotations
 
+import functools
 import importlib
 import io
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,7 @@ class RayCluster:
         cores = ray.cluster_resources()
         gpus = 1 if gpu and cores.get("GPU", 0) >= 1 else 0
         task = ray.remote(_carry_out).options(num_cpus=1, num_gpus=gpus, max_retries=_RETRIES)
+        told = ray.put(dict(manifest))
         queue, more = iter(parts), True
         under_way: dict[Any, int] = {}
         while more or under_way:
@@ -65,7 +67,7 @@ class RayCluster:
                 found = next(queue, None)
                 more = found is not None
                 if found is not None:
-                    under_way[task.remote(function, dict(manifest), *found)] = found[0]
+                    under_way[task.remote(function, told, *found)] = found[0]
             for done in ray.wait(list(under_way), timeout=0.2)[0] if under_way else ():
                 number = under_way.pop(done)
                 try:
@@ -115,25 +117,26 @@ def make_parts(
 ) -> None:
     """Let a cluster make the parts that are not there, of metrics that are known by their spec."""
     from metassay.engine.local import default_workers
-    from metassay.metrics.base import COST_CLASSES
+    from metassay.metrics.base import NEURAL
     from metassay.store.cache import parts_at
 
     known = [m for m in metrics if _as_described(_described(m)) is not None]
     run, cache = parts.places()
     there = parts_at(run, cache)
-    wanted = [number for number in pieces if not all(there.has(m.spec, m.signature, number) for m in known)]
-    manifest = {"metrics": [_described(metric) for metric in known], "run": run, "cache": cache}
-    rows = ((number, _as_bytes(pieces[number].frame)) for number in wanted)
-    done = cluster.map(
-        "metassay.engine:score_part",
-        manifest,
-        rows,
-        workers=default_workers(workers),
-        gpu=any(metric.cost_class != COST_CLASSES[0] for metric in known),
-    )
-    for count, _ in enumerate(done, start=1):
-        if progress is not None:
-            progress("by Ray", count, len(wanted))
+    for gpu in (False, True):
+        own = [metric for metric in known if metric.cost_class.startswith(NEURAL) is gpu]
+        wanted = [n for n in pieces if not all(there.has(m.spec, m.signature, n) for m in own)]
+        manifest = {"metrics": [_described(metric) for metric in own], "run": run, "cache": cache}
+        done = cluster.map(
+            "metassay.engine:score_part",
+            manifest | {"homes": _homes_of(pieces) if gpu and wanted else None},
+            ((number, _as_bytes(pieces[number].frame)) for number in wanted),
+            workers=default_workers(workers),
+            gpu=gpu,
+        )
+        for count, _ in enumerate(done, start=1):
+            if progress is not None:
+                progress("by Ray, on GPUs" if gpu else "by Ray", count, len(wanted))
     parts.look_again()
 
 
@@ -143,6 +146,7 @@ def score_part(manifest: Mapping[str, Any], number: int, rows: bytes) -> None:
 
     from metassay.engine.batches import Rows
     from metassay.engine.local import Kept, score_piece
+    from metassay.metrics.base import Shared
     from metassay.store.cache import parts_at
 
     metrics = [metric for known in manifest["metrics"] if (metric := _as_described(known)) is not None]
@@ -152,8 +156,28 @@ def score_part(manifest: Mapping[str, Any], number: int, rows: bytes) -> None:
         )
     parts = parts_at(manifest["run"], manifest["cache"], metrics)
     kept = {m.spec: Kept(parts, m.spec, m.signature) for m in metrics}
+    shared = None if manifest["homes"] is None else Shared(*_shared(manifest["homes"]))
     with Heard() as heard:
-        score_piece(metrics, number, Rows(pl.read_ipc(rows)), kept, heard)
+        score_piece(metrics, number, Rows(pl.read_ipc(rows), shared=shared), kept, heard)
+
+
+def _homes_of(pieces: Mapping[int, Rows]) -> bytes:
+    """The homes of texts that several pieces hold: those of one home are encoded together, by whomever."""
+    import polars as pl
+
+    shared = next(iter(pieces.values())).shared
+    homes = {} if shared is None else shared.homes()
+    places = [pl.Series(name, [home[k] for home in homes.values()], pl.Int64) for k, name in enumerate("pf")]
+    return _as_bytes(pl.DataFrame([pl.Series("text", list(homes), pl.String), *places]))
+
+
+@functools.lru_cache(maxsize=1)
+def _shared(homes: bytes) -> tuple[Callable[[], Mapping[str, tuple[int, int]]], dict[Hashable, Any]]:
+    """The homes, and what this process makes of texts for all parts of a run that it is given."""
+    import polars as pl
+
+    found = {text: (piece, field) for text, piece, field in pl.read_ipc(homes).iter_rows()}
+    return (lambda: found), {}
 
 
 def _described(metric: Metric) -> dict[str, Any]:

@@ -22,6 +22,8 @@ T = TypeVar("T")
 COST_CLASSES = ("cheap", "tagger", "neural CPU", "neural GPU", "paid requests")
 """What using a metric takes, cheapest first: arithmetic on words, a tagger, a network that a processor can
 carry, one that needs a graphics card, requests that somebody pays for."""
+NEURAL = "neural"
+"""What the names of those two begin with."""
 
 
 @dataclass(frozen=True)

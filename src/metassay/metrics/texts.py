@@ -138,7 +138,7 @@ def batch_characters(batch: Batch, *, lowercase: bool, with_spaces: bool, stripp
     def tokenize() -> Tokens:
         packed = _packed(batch, lowercase=lowercase)
         ids, offsets = character_ids(*packed, plain_classes(), with_spaces, stripped)
-        return Tokens(ids, offsets, int(ids.max(initial=0)) + 1)
+        return Tokens(ids.copy(), offsets, int(ids.max(initial=0)) + 1)
 
     return batch.derived(("characters", lowercase, with_spaces, stripped), tokenize)
 
@@ -178,7 +178,7 @@ def _tokenized(packed: Packed, scheme: Scheme, splitting: int) -> tuple[Tokens, 
     ids, offsets, pool, starts = token_ids(
         *packed, scheme.classes(), passes, scheme.padded, scheme.stripped_left, splitting
     )
-    return Tokens(ids, offsets, len(starts) - 1), Packed(pool[: starts[-1]], starts)
+    return Tokens(ids.copy(), offsets, len(starts) - 1), Packed(pool[: starts[-1]], starts.copy())
 
 
 def sacrebleu_signature(metric: Metric, official: Callable[..., Any], references: int) -> str | None:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.data.rankings import RankedLists
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
+from metassay.stats import empty, kernel, kernel_part
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import Keys, Stream, next_below, next_high
 from metassay.tasks.base import OutputKind
@@ -151,7 +151,7 @@ PERTURBATIONS = (RankSwapping, Shuffle)
 Codes = NDArray[np.int32]
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _restarted_state(state: np.uint64, copy: int) -> np.uint64:
     """The state of the stream for a further copy: the number drawn last becomes the key."""
     for _ in range(copy - 1):
@@ -161,7 +161,7 @@ def _restarted_state(state: np.uint64, copy: int) -> np.uint64:
     return state
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _sample(order: LongArray, size: int, count: int, state: np.uint64) -> None:
     """Draw `count` different numbers below `size` into the front of `order` (partial Fisher–Yates)."""
     for place in range(size):
@@ -172,11 +172,11 @@ def _sample(order: LongArray, size: int, count: int, state: np.uint64) -> None:
         order[place], order[other] = order[other], order[place]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def swapped_orders(offsets: LongArray, keys: Keys, swaps: LongArray, copy: int) -> LongArray:
     """`RankSwapping.order` for every list; `swaps[i]` pairs of entries of list i change places."""
     order = np.arange(offsets[-1])
-    drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
+    drawn = empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
     for i in range(len(keys)):
         start, size = offsets[i], offsets[i + 1] - offsets[i]
         _sample(drawn, size, 2 * swaps[i], _restarted_state(keys[i], copy))
@@ -186,11 +186,11 @@ def swapped_orders(offsets: LongArray, keys: Keys, swaps: LongArray, copy: int) 
     return order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shuffled_orders(offsets: LongArray, keys: Keys, top: int, copy: int) -> LongArray:
     """`Shuffle.order` for every list: the first `top` entries in random order."""
     order = np.arange(offsets[-1])
-    drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
+    drawn = empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
     for i in range(len(keys)):
         start = offsets[i]
         size = min(offsets[i + 1] - start, top)
@@ -200,7 +200,7 @@ def shuffled_orders(offsets: LongArray, keys: Keys, top: int, copy: int) -> Long
     return order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def place_copies(
     offsets: LongArray,
     order: LongArray,

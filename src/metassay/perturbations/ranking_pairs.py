@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
@@ -21,6 +20,7 @@ from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking import Reordering, place_copies
+from metassay.stats import kernel, zeros
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import Keys, named_keys, output_keys
 
@@ -157,7 +157,7 @@ def gain_change(lists: RankedLists, copies: RankedLists) -> GainChange:
     return GainChange(change, clear)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _changes(
     offsets: LongArray,
     before: Grades,
@@ -167,8 +167,8 @@ def _changes(
     judged: Grades,
     discounts: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    change = np.zeros(len(topics))
-    clear = np.zeros(len(topics), np.bool_)
+    change = zeros(len(topics), np.float64)
+    clear = zeros(len(topics), np.bool_)
     for i in range(len(topics)):
         ideal = 0.0
         first = judged_offsets[topics[i]]

@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from metassay.stats import kernel, kernel_part
 from metassay.stats.arrays import LongArray
 from metassay.text.segmentation import ALONE, HAN, HIRAGANA, KATAKANA
 
@@ -63,7 +63,7 @@ def unpack(out: Codes, lengths: LongArray) -> list[str | None]:
     return [None if length < 0 else text[end - length : end] for length, end in spans]
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def find_words(
     codes: Codes, kinds: Kinds, start: int, stop: int, starts: LongArray, ends: LongArray, spaced: bool
 ) -> int:
@@ -88,7 +88,7 @@ def find_words(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _after_word(codes: Codes, kinds: Kinds, start: int, stop: int) -> int:
     """Where the word ends that starts here, in a text without spaces; here, where none does."""
     kind, i = kinds[codes[start]], start + 1
@@ -108,7 +108,7 @@ def _after_word(codes: Codes, kinds: Kinds, start: int, stop: int) -> int:
     return start
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def room(offsets: LongArray, spaced: bool) -> int:
     """The most words any one text can have."""
     longest = 0

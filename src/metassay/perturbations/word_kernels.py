@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.perturbations.word_arrays import (
@@ -23,6 +22,7 @@ from metassay.perturbations.word_arrays import (
     room,
     unpack,
 )
+from metassay.stats import ZERO, empty, kernel, kernel_part, zeros
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import Keys, next_below
 
@@ -66,7 +66,7 @@ def swap(texts: Sequence[str], keys: Keys, strength: int, *, spaced: bool = True
     return unpack(out, lengths)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _copy(source: Codes, start: int, stop: int, out: Codes, at: int) -> int:
     """Copies a stretch and returns the place after it."""
     for i in range(start, stop):
@@ -75,7 +75,7 @@ def _copy(source: Codes, start: int, stop: int, out: Codes, at: int) -> int:
     return at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _remove_all(
     codes: Codes,
     offsets: LongArray,
@@ -87,9 +87,9 @@ def _remove_all(
     spaced: bool,
 ) -> None:
     most = room(offsets, spaced)
-    starts, ends, order = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    dropped = np.zeros(most, np.bool_)
-    at = 0
+    starts, ends, order = empty(most, np.int64), empty(most, np.int64), empty(most, np.int64)
+    dropped = zeros(most, np.bool_)
+    at = ZERO
     for row in range(keys.size):
         start, stop = offsets[row], offsets[row + 1]
         count = find_words(codes, kinds, start, stop, starts, ends, spaced)
@@ -108,7 +108,7 @@ def _remove_all(
         lengths[row] = at - begin
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _drop_words(
     codes: Codes,
     kinds: Kinds,
@@ -143,7 +143,7 @@ def _drop_words(
     return _copy(codes, done, stop, out, at)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _insert_all(
     codes: Codes,
     offsets: LongArray,
@@ -159,9 +159,10 @@ def _insert_all(
     spaced: bool,
 ) -> None:
     most, vocabulary = room(offsets, spaced), word_offsets.size - 1
-    starts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
-    places, drawn = np.empty(strength, np.int64), np.empty(strength, np.int64)
-    at = 0
+    starts, ends = empty(most, np.int64), empty(most, np.int64)
+    places, drawn = empty(strength, np.int64), empty(strength, np.int64)
+    order = empty(strength, np.int64)
+    at = ZERO
     for row in range(keys.size):
         start, stop = offsets[row], offsets[row + 1]
         count = find_words(codes, kinds, start, stop, starts, ends, spaced)
@@ -172,8 +173,14 @@ def _insert_all(
         for i in range(strength):
             state, places[i] = next_below(state, count + open_ends[row])
             state, drawn[i] = next_below(state, vocabulary)
-        order = np.argsort(places, kind="mergesort")
-        for i in order:
+        for i in range(strength):  # in order of place, equal ones as they were drawn
+            k = i
+            while k > 0 and places[order[k - 1]] > places[i]:
+                order[k] = order[k - 1]
+                k -= 1
+            order[k] = i
+        for k in range(strength):
+            i = order[k]
             inside = places[i] < count
             place = starts[places[i]] if inside else stop
             at = _copy(codes, done, place, out, at)
@@ -189,7 +196,7 @@ def _insert_all(
         lengths[row] = at - begin
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _put_word(codes: Codes, start: int, stop: int, before: bool, after: bool, out: Codes, at: int) -> int:
     """Writes a word and the spaces that set it off from the one before and the next."""
     if before:
@@ -202,7 +209,7 @@ def _put_word(codes: Codes, start: int, stop: int, before: bool, after: bool, ou
     return at
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _same(codes: Codes, start: int, stop: int, other_start: int, other_stop: int) -> bool:
     if stop - start != other_stop - other_start:
         return False
@@ -213,7 +220,7 @@ def _same(codes: Codes, start: int, stop: int, other_start: int, other_stop: int
     return i == length
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _pick_pair(
     codes: Codes,
     starts: LongArray,
@@ -237,7 +244,7 @@ def _pick_pair(
     return state, first, others[pick]
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _pick_pairs(
     codes: Codes,
     starts: LongArray,
@@ -269,7 +276,7 @@ def _pick_pairs(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _swap_all(
     codes: Codes,
     offsets: LongArray,
@@ -281,9 +288,9 @@ def _swap_all(
     spaced: bool,
 ) -> None:
     most = room(offsets, spaced)
-    starts, ends, order = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    free, others = np.empty(most, np.int64), np.empty(most, np.int64)
-    at = 0
+    starts, ends, order = empty(most, np.int64), empty(most, np.int64), empty(most, np.int64)
+    free, others = empty(most, np.int64), empty(most, np.int64)
+    at = ZERO
     for row in range(keys.size):
         start, stop = offsets[row], offsets[row + 1]
         count = find_words(codes, kinds, start, stop, starts, ends, spaced)

@@ -11,10 +11,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
+from metassay.stats import kernel
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.random import STEP, mixed
 
@@ -109,7 +109,7 @@ _POISSON = _poisson_table()
 _COIN = (np.arange(2**16) % 2).astype(np.uint8)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_weights(key: np.uint64, clusters: IntArray, table: ByteArray, weights: FloatArray) -> None:
     resamples = weights.shape[1]
     for row in range(len(clusters)):

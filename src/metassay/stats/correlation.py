@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import ndtr, stdtr
 
 from metassay.errors import UnknownName
+from metassay.stats import empty, kernel, kernel_part
 from metassay.stats.arrays import FloatArray
 from metassay.stats.swaps import Swaps
 
@@ -38,6 +38,8 @@ def correlate(statistic: str, x: FloatArray, y: FloatArray) -> float:
     >>> round(correlate("kendall", np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 4)
     0.3333
     """
+    from scipy import stats
+
     functions: dict[str, Callable[[], float]] = {
         "pearson": lambda: stats.pearsonr(x, y).statistic,
         "spearman": lambda: stats.spearmanr(x, y).statistic,
@@ -66,7 +68,7 @@ def neighbour_correlation(values: FloatArray) -> tuple[float, float]:
     if squares <= 0:
         return math.nan, math.nan
     r = float(centred[:-1] @ centred[1:]) / squares
-    return r, float(stats.norm.sf((r + 1 / len(centred)) * math.sqrt(len(centred))))
+    return r, float(ndtr(-(r + 1 / len(centred)) * math.sqrt(len(centred))))
 
 
 def system_agreement(
@@ -114,7 +116,7 @@ def williams_test(r_a: float, r_b: float, r_ab: float, n: int) -> float:
     if below <= 1e-15:
         return 0.5 if abs(r_a - r_b) < 1e-12 else float(r_a < r_b)
     t = (r_a - r_b) * math.sqrt((n - 1) * (1 + r_ab) / below)
-    return float(stats.t.sf(t, n - 3))
+    return float(stdtr(n - 3, -t))
 
 
 def _code(statistic: str) -> int:
@@ -123,7 +125,7 @@ def _code(statistic: str) -> int:
     return STATISTICS[statistic]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _agreement_of_rows(
     code: int, human: FloatArray, metrics: FloatArray, tie: float, out: FloatArray
 ) -> None:
@@ -131,13 +133,13 @@ def _agreement_of_rows(
         out[row] = _agreement(code, human[row], metrics[row], tie)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _swapped_means(
     code: int, human: FloatArray, total: FloatArray, swapped: FloatArray, out: NDArray[np.float32]
 ) -> None:
     draws, metrics, systems = swapped.shape
-    first = np.empty(systems)
-    second = np.empty(systems)
+    first = empty(systems, np.float64)
+    second = empty(systems, np.float64)
     for t in range(draws):
         column = 0
         for a in range(metrics):
@@ -150,7 +152,7 @@ def _swapped_means(
                 column += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _agreement(code: int, x: FloatArray, y: FloatArray, tie: float) -> float:
     if code == PEARSON:
         return _pearson(x, y)
@@ -159,7 +161,7 @@ def _agreement(code: int, x: FloatArray, y: FloatArray, tie: float) -> float:
     return _ordered_alike(code, x, y, tie)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _pearson(x: FloatArray, y: FloatArray) -> float:
     n = len(x)
     mean_x = x.sum() / n
@@ -177,10 +179,10 @@ def _pearson(x: FloatArray, y: FloatArray) -> float:
     return float(min(1.0, max(-1.0, xy / np.sqrt(xx * yy))))
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _ranks(x: FloatArray, tie: float) -> FloatArray:
     """Ranks from 1, equal values sharing the mean of theirs; quadratic, for short vectors."""
-    ranks = np.empty(len(x))
+    ranks = empty(len(x), np.float64)
     tolerance = tie * np.abs(x).max()
     for i in range(len(x)):
         below = 0.0
@@ -193,7 +195,7 @@ def _ranks(x: FloatArray, tie: float) -> FloatArray:
     return ranks
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _ordered_alike(code: int, x: FloatArray, y: FloatArray, tie: float) -> float:
     """Kendall's tau b or c, or the share of pairs with the same sign of difference, ties included."""
     n = len(x)
@@ -220,7 +222,7 @@ def _ordered_alike(code: int, x: FloatArray, y: FloatArray, tie: float) -> float
     return 2.0 * balance / (n * n * (classes - 1) / classes)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _distinct(x: FloatArray, tolerance: float) -> int:
     ordered = np.sort(x)
     count = 1

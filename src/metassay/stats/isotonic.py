@@ -11,9 +11,9 @@ does not contain weighs nothing, and is read off the line between its neighbours
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from metassay.stats import empty, kernel, kernel_part, zeros
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.score_order import (
     BitArray,
@@ -127,7 +127,7 @@ def _room(size: int) -> tuple[FloatArray, LongArray]:
     return np.empty((6, size + 1)), np.empty((3, size + 1), dtype=np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit(
     level: LongArray,
     knots: FloatArray,
@@ -163,7 +163,7 @@ def _fit(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _pool(sums: FloatArray, totals: FloatArray, numbers: FloatArray, places: LongArray) -> int:
     """Pool adjacent violators: from sums of values and weights per knot to blocks; returns their number.
 
@@ -205,7 +205,7 @@ def _pool(sums: FloatArray, totals: FloatArray, numbers: FloatArray, places: Lon
     return blocks
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _average(
     level: LongArray,
     beyond: FloatArray,
@@ -216,7 +216,7 @@ def _average(
     means: FloatArray,
 ) -> None:
     """Put the weighted mean of the fit, by group, into `means`; NaN for a group without weight."""
-    totals = np.zeros(len(means))
+    totals = zeros(len(means), np.float64)
     means[:] = 0.0
     for p in range(len(level)):
         means[group[p]] += w[p] * fitted[level[p]]
@@ -230,7 +230,7 @@ def _average(
         means[g] = means[g] / totals[g] if totals[g] > 0.0 else np.nan
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit_values(
     level: LongArray,
     beyond: FloatArray,
@@ -248,7 +248,7 @@ def _fit_values(
         _average(level, beyond, knots, fitted, w, group, means[row])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit_scores(
     x: FloatArray,
     bits: BitArray,
@@ -264,7 +264,7 @@ def _fit_scores(
 ) -> None:
     order, other, keys, other_keys = sorting
     level, beyond, knots = levels
-    moved_group = np.empty(len(y), dtype=np.int64)
+    moved_group = empty(len(y), np.int64)
     for row in range(len(x)):
         put_order(bits[row], order, other, keys, other_keys)
         distinct = put_levels(x[row], order, level, beyond, knots)
@@ -275,7 +275,7 @@ def _fit_scores(
         _average(level, beyond, knots[:distinct], fitted, moved[1], moved_group, means[row])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit_resamples(
     level: LongArray,
     beyond: FloatArray,
@@ -291,7 +291,7 @@ def _fit_resamples(
     numbers: FloatArray,
     places: LongArray,
 ) -> None:
-    drawn = np.empty(len(w))
+    drawn = empty(len(w), np.float64)
     for b in range(len(counts)):
         for p in range(len(w)):
             drawn[p] = w[p] * counts[b, cluster[p]]

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.special import chdtrc, fdtrc
 
+from metassay.stats import empty, kernel, zeros
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.random import STEP, mixed, next_below
 
@@ -83,13 +83,13 @@ def permutation_p_values(
     return Permuted(p, family)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _residuals(right: IntArray, total: IntArray, block_starts: LongArray) -> tuple[FloatArray, FloatArray]:
     """What units have above the share of their block, and the most it can spread.
 
     The most is the mean square of a residual where every unit is all right or all wrong.
     """
-    residual, most = np.empty(right.shape), np.zeros(right.shape[1])
+    residual, most = empty(right.shape, np.float64), zeros(right.shape[1], np.float64)
     for block in range(len(block_starts) - 1):
         first, end = block_starts[block], block_starts[block + 1]
         for column in range(right.shape[1]):
@@ -101,8 +101,11 @@ def _residuals(right: IntArray, total: IntArray, block_starts: LongArray) -> tup
             share = all_right / all_total if all_total > 0 else 0.0
             for unit in range(first, end):
                 residual[unit, column] = right[unit, column] - share * total[unit, own]
-                most[column] += share * (1 - share) * float(total[unit, own]) ** 2
-    return residual, most / len(right)
+                size = float(total[unit, own])
+                most[column] += share * (1 - share) * (size * size)
+    for column in range(len(most)):
+        most[column] /= len(right)
+    return residual, most
 
 
 def _statistics(tables: FloatArray, most: FloatArray) -> FloatArray:
@@ -150,7 +153,7 @@ def _quotient(top: FloatArray, bottom: FloatArray) -> FloatArray:
     return np.divide(top, bottom, where=bottom > 0, out=np.zeros(shape))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _group_sums(
     residual: FloatArray,
     total: IntArray,
@@ -165,7 +168,9 @@ def _group_sums(
 
     Of residuals, of their squares, of totals, and the number of units that have any.
     """
-    arranged = labels.copy()
+    arranged = empty(len(labels), np.int32)
+    for unit in range(len(labels)):
+        arranged[unit] = labels[unit]
     state = mixed(key + np.uint64(permutation) * STEP)
     if shuffled:
         for block in range(len(block_starts) - 1):
@@ -175,7 +180,7 @@ def _group_sums(
                 other = first + step
                 arranged[last], arranged[other] = arranged[other], arranged[last]
     columns, totals = residual.shape[1], total.shape[1]
-    sums = np.zeros((groups, 2 * (columns + totals)))
+    sums = zeros((groups, 2 * (columns + totals)), np.float64)
     for unit in range(len(arranged)):
         own = sums[arranged[unit]]
         for column in range(columns):

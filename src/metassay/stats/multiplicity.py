@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from metassay.stats import empty, kernel
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import few_clusters_stretch
 
@@ -103,20 +103,23 @@ def _spreads(draws: FloatArray, floor: float) -> FloatArray:
     return np.asarray(np.maximum(np.sqrt(np.maximum(own[:, None] + own - 2 * products, 0)), floor))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _leads_exceeded(estimate: FloatArray, draws: FloatArray, spreads: FloatArray) -> FloatArray:
     """For each candidate, the share of draws whose largest lead over it is at least the observed one."""
     count, resamples = draws.shape
-    shares = np.ones(count)
-    worst = np.empty(resamples)
+    shares, worst = empty(count, np.float64), empty(resamples, np.float64)
     for m in range(count):
-        observed = 0.0
-        worst[:] = 0.0
+        observed, shares[m] = 0.0, 1.0
+        for draw in range(resamples):
+            worst[draw] = 0.0
         for j in range(count):
             observed = max(observed, (estimate[j] - estimate[m]) / spreads[j, m])
             scale = 1 / spreads[j, m]
             for draw in range(resamples):
                 worst[draw] = max(worst[draw], (draws[j, draw] - draws[m, draw]) * scale)
         if observed > 0:
-            shares[m] = (1 + (worst >= observed).sum()) / (1 + resamples)
+            reached = 0
+            for draw in range(resamples):
+                reached += worst[draw] >= observed
+            shares[m] = (1 + reached) / (1 + resamples)
     return shares

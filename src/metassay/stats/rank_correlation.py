@@ -11,14 +11,15 @@ Hierarchical clustering from a matrix of agreements: a readable order, and a div
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
-from scipy.stats import kendalltau, weightedtau
 
 from metassay.errors import InputError, TiedScores, UnknownName
+from metassay.stats import empty, kernel, kernel_part
 from metassay.stats.arrays import FloatArray, LongArray
 
 
@@ -94,6 +95,8 @@ def weighted_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
     truth, guess = _scores(reference, estimate)
     if _all_tied(truth) or _all_tied(guess):
         return float("nan")
+    from scipy.stats import weightedtau
+
     return float(weightedtau(truth, guess).statistic)
 
 
@@ -106,6 +109,8 @@ def kendall_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
     truth, guess = _scores(reference, estimate)
     if _all_tied(truth) or _all_tied(guess):
         return float("nan")
+    from scipy.stats import kendalltau
+
     return float(kendalltau(truth, guess).statistic)
 
 
@@ -159,17 +164,17 @@ def _code(statistic: str) -> int:
     return STATISTICS[statistic]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _row_agreements(left: FloatArray, right: FloatArray, statistic: int) -> FloatArray:
-    values = np.empty(len(left))
+    values = empty(len(left), np.float64)
     for row in range(len(left)):
         values[row] = _agreement(left[row], right[row], statistic)
     return values
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _agreement_matrix(rows: FloatArray, statistic: int) -> FloatArray:
-    matrix = np.empty((len(rows), len(rows)))
+    matrix = empty((len(rows), len(rows)), np.float64)
     for i in range(len(rows)):
         for j in range(i, len(rows)):
             matrix[i, j] = _agreement(rows[i], rows[j], statistic)
@@ -177,21 +182,36 @@ def _agreement_matrix(rows: FloatArray, statistic: int) -> FloatArray:
     return matrix
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _agreement(x: FloatArray, y: FloatArray, statistic: int) -> float:
-    common = ~(np.isnan(x) | np.isnan(y))
-    if not common.all():
-        x, y = x[common], y[common]
-    if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():
+    x, y = _in_common(x, y)
+    differ_x, differ_y = False, False
+    for place in range(len(x)):
+        differ_x |= x[place] != x[0]
+        differ_y |= y[place] != y[0]
+    if not (differ_x and differ_y):
         return np.nan
     if statistic == 0:
         return _tau_ap_b(x, y)
     if statistic == 1:
         return (_weighted_tau(x, y) + _weighted_tau(y, x)) / 2
-    return _pair_agreement(x, y, np.full(len(x), 0.5))
+    halves = empty(len(x), np.float64)
+    for place in range(len(x)):
+        halves[place] = 0.5
+    return _pair_agreement(x, y, halves)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
+def _in_common(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What is known of both."""
+    kept_x, kept_y, kept = empty(len(x), np.float64), empty(len(x), np.float64), 0
+    for place in range(len(x)):
+        if not (math.isnan(x[place]) or math.isnan(y[place])):
+            kept_x[kept], kept_y[kept], kept = x[place], y[place], kept + 1
+    return kept_x[:kept], kept_y[:kept]
+
+
+@kernel_part
 def _tau_ap_b(x: FloatArray, y: FloatArray) -> float:
     total_x, total_y, below_x, below_y = 0.0, 0.0, 0, 0
     for here in range(len(x)):
@@ -210,10 +230,10 @@ def _tau_ap_b(x: FloatArray, y: FloatArray) -> float:
     return total_x / below_x + total_y / below_y - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _weighted_tau(x: FloatArray, y: FloatArray) -> float:
     """Hyperbolic weights by rank in x, ties broken by y, then by position from the end, as scipy does."""
-    weights = np.empty(len(x))
+    weights = empty(len(x), np.float64)
     for here in range(len(x)):
         rank = 0
         for other in range(len(x)):
@@ -227,7 +247,7 @@ def _weighted_tau(x: FloatArray, y: FloatArray) -> float:
     return _pair_agreement(x, y, weights)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _pair_agreement(x: FloatArray, y: FloatArray, weights: FloatArray) -> float:
     """Concordant less discordant weight over the geometric mean of the weights untied in x and in y."""
     agree, untied_x, untied_y = 0.0, 0.0, 0.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from metassay.stats import empty, kernel, zeros
 from metassay.stats.arrays import FloatArray, LongArray
 
 BitArray = NDArray[np.uint64]
@@ -59,7 +59,7 @@ def levels_for(size: int) -> tuple[LongArray, FloatArray, FloatArray]:
     return np.empty(size, dtype=np.int64), np.empty(size), np.empty(size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def put_order(bits: BitArray, order: LongArray, other: LongArray, keys: BitArray, moved: BitArray) -> None:
     """Put the order of float64 scores into `order`, equal ones as they come.
 
@@ -67,7 +67,7 @@ def put_order(bits: BitArray, order: LongArray, other: LongArray, keys: BitArray
     sign is flipped, and for negative ones every bit.
     """
     sign, mask = np.uint64(1) << np.uint64(63), np.uint64(DIGITS - 1)
-    starts = np.zeros((PASSES, DIGITS), dtype=np.int64)
+    starts = zeros((PASSES, DIGITS), np.int64)
     for p in range(len(bits)):
         order[p] = p
         keys[p] = ~bits[p] if bits[p] & sign else bits[p] | sign
@@ -82,7 +82,7 @@ def put_order(bits: BitArray, order: LongArray, other: LongArray, keys: BitArray
         keys, moved, order, other = moved, keys, other, order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def put_levels(
     x: FloatArray, order: LongArray, level: LongArray, beyond: FloatArray, knots: FloatArray
 ) -> int:
@@ -118,11 +118,11 @@ def nearest_in_order(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray,
     return nearest, ((rows - nearest) ** 2 * weights).sum(axis=1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pool_rows(rows: FloatArray, weights: FloatArray) -> FloatArray:
-    nearest = np.empty_like(rows)
+    nearest = empty(rows.shape, np.float64)
     count = rows.shape[1]
-    level, mass, first = np.empty(count), np.empty(count), np.empty(count, dtype=np.int64)
+    level, mass, first = empty(count, np.float64), empty(count, np.float64), empty(count, np.int64)
     for row in range(len(rows)):
         blocks = 0
         for place in range(count):
@@ -135,5 +135,6 @@ def _pool_rows(rows: FloatArray, weights: FloatArray) -> FloatArray:
                 blocks -= 1
         for block in range(blocks):
             end = first[block + 1] if block + 1 < blocks else count
-            nearest[row, first[block] : end] = level[block]
+            for place in range(first[block], end):
+                nearest[row, place] = level[block]
     return nearest

@@ -19,6 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from metassay.stats import kernel
 from metassay.stats.arrays import FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.random import from_seed
@@ -224,7 +225,7 @@ def sign_flip_null(differences: FloatArray, rng: np.random.Generator, draws: int
     return null
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc"})
+@njit(cache=True, nogil=True, fastmath={"reassoc"})  # type: ignore[untyped-decorator]
 def _difference_sums(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     metrics, systems, segments = scores.shape
     pairs = systems * (systems - 1) // 2
@@ -246,7 +247,7 @@ def _difference_sums(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     return sums, squares
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_halves(sums: FloatArray, tolerance: FloatArray, counts: NDArray[np.int64]) -> None:
     """Add 2 for every flip whose sum is lower for the first system, 1 for every tie."""
     metrics, systems, flips = sums.shape

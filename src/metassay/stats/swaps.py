@@ -23,12 +23,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import BoolArray, FloatArray, SingleArray, map_blocks
+from metassay.stats import kernel
+from metassay.stats.arrays import BoolArray, FloatArray, SingleArray, average_ranks, map_blocks
 from metassay.stats.random import branch
 
 SWAPS = ("perm-inputs", "perm-systems", "perm-both", "cells")
@@ -191,9 +190,9 @@ def _correlation(moments: list[FloatArray], cells: int, spread: FloatArray) -> F
 def _ranked(scores: FloatArray, groups: int | tuple[int, int]) -> FloatArray:
     """Ranks of each metric within each group, standardised so that two metrics can be exchanged."""
     if groups == -1:
-        ranks = rankdata(scores, axis=-1)
+        ranks = average_ranks(scores)
     else:
-        ranks = rankdata(scores.reshape(len(scores), -1), axis=-1).reshape(scores.shape)
+        ranks = average_ranks(scores.reshape(len(scores), -1)).reshape(scores.shape)
     ranks = ranks - ranks.mean(axis=groups, keepdims=True)
     deviation = ranks.std(axis=groups, keepdims=True)
     scaled: FloatArray = np.divide(ranks, deviation, out=np.zeros_like(ranks), where=deviation > 0)
@@ -252,7 +251,7 @@ def _grid(scores: FloatArray, first: NDArray[np.int64], second: NDArray[np.int64
     return grid
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _swapped_ties(total: SingleArray, swapped: SingleArray, share: np.float32, out: SingleArray) -> None:
     draws, metrics, steps = swapped.shape
     for t in range(draws):

@@ -100,7 +100,8 @@ def put(path: Path) -> None:
         if found is None:
             return
         system, there = found
-        if _WHOLE & {system.protocol} if isinstance(system.protocol, str) else _WHOLE & {*system.protocol}:
+        names = system.protocol
+        if _WHOLE & ({names} if isinstance(names, str) else {*names}):
             system.put_file(str(path), there)
             return
         folder, _, name = there.rpartition("/")

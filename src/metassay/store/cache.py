@@ -57,15 +57,15 @@ VARIABLE = "METASSAY_CACHE"
 
 def cache_folder(named: str | Path | None) -> Path | None:
     """The folder that was named, else in the environment; None where there is none, or `off`."""
-    chosen = str(named or os.environ.get(VARIABLE) or OFF)
-    if chosen == OFF:
+    chosen = named or os.environ.get(VARIABLE) or OFF
+    if str(chosen) == OFF:
         return None
     folder = at_hand(chosen)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"this can be no cache ({reason}).", place=Place(file=chosen)) from None
+        raise InputError(f"this can be no cache ({reason}).", place=Place(file=str(chosen))) from None
     return folder
 
 

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from metassay.stats import ZERO, empty, kernel, kernel_part, zeros
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.text.segmentation import code_points, hashed_with, number_of, row_starts, text_table
 
@@ -180,15 +180,17 @@ def _laid_out(rows: Sequence[Sequence[tuple[int, int, float]]]) -> _Order:
     return row_starts(rows), targets, tags, np.array([step[2] for step in flat])
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _by_ending(codes: NDArray[np.uint32], tables: _Tables, chances: FloatArray) -> FloatArray:
     """Log p of the longest known ending among the last 0 to 4 letters up to each place, by class."""
-    found = np.empty((len(codes) + 1, 5, chances.shape[1]))
+    found = empty((len(codes) + 1, 5, chances.shape[1]), np.float64)
     for i in range(len(codes)):
         key = np.uint64(1)
-        found[i + 1, 0] = chances[0]
+        for column in range(chances.shape[1]):
+            found[i + 1, 0, column] = chances[0, column]
         for k in range(1, 5):
-            found[i + 1, k] = found[i + 1, k - 1]
+            for column in range(chances.shape[1]):
+                found[i + 1, k, column] = found[i + 1, k - 1, column]
             if k <= i + 1:
                 key = hashed_with(key, codes[i + 1 - k])
                 ending = number_of(key, tables[2], tables[3])
@@ -198,7 +200,7 @@ def _by_ending(codes: NDArray[np.uint32], tables: _Tables, chances: FloatArray) 
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _weigh_piece(
     length: int,
     size: int,
@@ -209,7 +211,8 @@ def _weigh_piece(
     chances: FloatArray,
 ) -> None:
     """Log p of a morpheme by class: known, or new and judged by its length and ending."""
-    chances[:] = -np.inf
+    for tag in range(len(chances)):
+        chances[tag] = -np.inf
     for column in range(len(new[0])) if size < 4 or length > 2 else range(0):
         chance = new[1][column, min(length, 24)] + endings[min(4, length - 1), column]
         chances[new[0][column]] = chance - 4.6 if length == size else chance
@@ -217,31 +220,45 @@ def _weigh_piece(
         chances[known[2][k]] = known[3][k]
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _carry_on(found: LongArray, best: FloatArray) -> LongArray:
     """Of the states found, in their order, the best four and what comes near; overwrites what was found."""
-    top = np.full(4, -np.inf)
-    for state in found:
-        chance = best[state]
-        for k in range(4):
-            if chance > top[k]:
-                chance, top[k] = top[k], chance
-    bound, count = max(top[3] - 1, _LEAST), 0
-    for state in found:
-        if best[state] >= bound:
-            found[count], count = state, count + 1
+    chances, count = empty(len(found), np.float64), 0
+    for place in range(len(found)):
+        chances[place] = best[found[place]]
+    bound = _bound(chances, empty(4, np.float64))
+    for place in range(len(found)):
+        if chances[place] >= bound:
+            found[count], count = found[place], count + 1
     return found[:count]
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
+def _bound(chances: FloatArray, top: FloatArray) -> float:
+    """What comes near the highest, as many as `top` has room for: the least of them, less 1."""
+    for k in range(len(top)):
+        top[k] = -np.inf
+    for place in range(len(chances)):
+        chance = chances[place]
+        for k in range(len(top)):
+            if chance > top[k]:
+                chance, top[k] = top[k], chance
+    bound: float = max(top[-1] - 1, _LEAST)
+    return bound
+
+
+@kernel
 def _best_cuts(
     codes: NDArray[np.uint32], tables: _Tables, orders: tuple[_Order, _Order], known: _Order, new: _New
 ) -> tuple[LongArray, FloatArray]:
     """The parts of speech of a word, as found, each with the log p of the best ways to it."""
     starts, targets, tags, steps = orders[0]
     size, n_states = len(codes), len(orders[1][0]) - 1
-    best, chances = np.full((size + 1, n_states), -np.inf), np.empty(tags.max() + 1)
-    found, count = np.empty((size + 1, n_states), np.int64), np.zeros(size + 1, np.int64)
+    best, chances = empty((size + 1, n_states), np.float64), empty(_above(tags), np.float64)
+    for i in range(size + 1):
+        for state in range(n_states):
+            best[i, state] = -np.inf
+    found, count = empty((size + 1, n_states), np.int64), zeros(size + 1, np.int64)
     best[0, 0], found[0, 0], count[0] = 0.0, 0, 1
     endings = _by_ending(codes, tables, new[2])
     for i in range(size):
@@ -265,45 +282,59 @@ def _best_cuts(
     return _ended(found[size, : count[size]], best[size], orders[1])
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _ended(last: LongArray, best: FloatArray, ends: _Order) -> tuple[LongArray, FloatArray]:
     """The parts of speech that states can end with: the best state of each pair of classes, pairs summed."""
     starts, pairs, tags, steps = ends
-    of_pair, seen = np.full(pairs.max() + 1, -np.inf), np.full(pairs.max() + 1, -1)
-    order = [(0, 0)][:0]
-    for state in last:
+    of_pair, of_tag = empty(_above(pairs), np.float64), empty(_above(tags), np.float64)
+    for pair in range(len(of_pair)):
+        of_pair[pair] = -np.inf
+    for tag in range(len(of_tag)):
+        of_tag[tag] = -np.inf
+    order, known = empty((len(of_pair), 2), np.int64), 0
+    for place in range(len(last)):
+        state = last[place]
         for k in range(starts[state], starts[state + 1]):
             chance = best[state] + steps[k]
             if chance > _LEAST and chance > of_pair[pairs[k]]:
-                if seen[pairs[k]] < 0:
-                    seen[pairs[k]] = len(order)
-                    order.append((pairs[k], tags[k]))
+                if of_pair[pairs[k]] == -np.inf:
+                    order[known, 0], order[known, 1], known = pairs[k], tags[k], known + 1
                 of_pair[pairs[k]] = chance
-    of_tag = np.full(tags.max() + 1, -np.inf)
-    found = np.empty(len(order), np.int64)
-    count = 0
-    for pair, tag in order:
+    found, count = empty(known, np.int64), 0
+    for place in range(known):
+        pair, tag = order[place, 0], order[place, 1]
         if of_tag[tag] == -np.inf:
             found[count], count, of_tag[tag] = tag, count + 1, of_pair[pair]
         else:
             of_tag[tag] = np.logaddexp(of_tag[tag], of_pair[pair])
-    return found[:count], of_tag[found[:count]]
+    chances = empty(count, np.float64)
+    for place in range(count):
+        chances[place] = of_tag[found[place]]
+    return found[:count], chances
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
+def _above(numbers: LongArray) -> int:
+    """One more than the largest of numbers from 0 on."""
+    above = 0
+    for place in range(len(numbers)):
+        above = max(above, numbers[place] + 1)
+    return above
+
+
+@kernel
 def _best_path(
     classes: LongArray, chances: FloatArray, counts: LongArray, then: FloatArray, end: FloatArray
 ) -> LongArray:
     """The most likely tags of the words of a sentence, each of which has so many readings."""
     n, size = len(counts), end.shape[1]
-    room = 1 + counts[0] + (counts[1:] * counts[:-1]).sum()
-    before, last, back = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    best = np.empty(room)
+    room = _ways(counts)
+    before, last, back = empty(room, np.int64), empty(room, np.int64), empty(room, np.int64)
+    best, highest = empty(room, np.float64), empty(6, np.float64)
     before[0], last[0], best[0] = size, size - 1, 0.0
-    low, high, first = 0, 1, 0
+    low, high, first = ZERO, ZERO + 1, 0
     for i in range(n):
-        bound = _LEAST if high - low <= 5 else np.sort(best[low:high])[-6] - 1
-        top = high
+        bound, top = _bound(best[low:high], highest), high
         for state in range(low, high):
             if best[state] < bound:
                 continue
@@ -323,13 +354,22 @@ def _best_path(
         chance = best[state] + end[before[state], last[state]]
         if chance > most:
             winner, most = state, chance
-    tags = np.empty(n, np.int64)
+    tags = empty(n, np.int64)
     for i in range(n - 1, -1, -1):
         tags[i], winner = last[winner], back[winner]
     return tags
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
+def _ways(counts: LongArray) -> int:
+    """The most states there can be: two neighbouring words, each with one of its readings."""
+    ways: int = 1 + counts[0]
+    for i in range(1, len(counts)):
+        ways += counts[i] * counts[i - 1]
+    return ways
+
+
+@kernel_part
 def _place(low: int, high: int, a: int, b: int, before: LongArray, last: LongArray) -> int:
     """Where a state stands among those found for a word; after them where it is new."""
     while low < high and (before[low] != a or last[low] != b):

@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from metassay.errors import InputError
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
+from metassay.stats import kernel, kernel_part
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
 
 _PAIRS_AT_ONCE = 2**20
@@ -248,7 +248,7 @@ def _units(context: IntArray, cluster: IntArray) -> tuple[LongArray, LongArray]:
     return unit.astype(np.int64), first.astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tally_metric(
     outcome: OutcomeArray,
     output: IntArray,
@@ -284,7 +284,7 @@ def _tally_metric(
         sums[_OUTPUTS] += outputs
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _cell_sums(
     outcome: OutcomeArray, output: IntArray, weights: FloatArray, first: int, end: int, tie_credit: float
 ) -> tuple[int, int, int, int, float, float]:

@@ -25,13 +25,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr
-from scipy.stats import rankdata
 
 from metassay.meta.contexts.accuracy import Tally, ratio
-from metassay.stats.arrays import FloatArray, plain
+from metassay.stats import kernel, zeros
+from metassay.stats.arrays import FloatArray, average_ranks, plain
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.correlation import correlate
 from metassay.stats.multiplicity import holm
@@ -87,11 +86,11 @@ def context_leads(
     return Leads(lead, asked, _largest(np.ascontiguousarray(flipped), np.where(asked, scale, 0)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _largest(values: FloatArray, scale: FloatArray) -> FloatArray:
     """For every draw (column of `values`) the largest scaled difference of two rows, 0 at least."""
     count, draws = values.shape
-    found = np.zeros(draws)
+    found = zeros(draws, np.float64)
     for i in range(count):
         for j in range(count):
             if scale[i, j] > 0:
@@ -209,7 +208,7 @@ def trend_p_values(column: str, sums: Tally, large: NDArray[np.bool_]) -> FloatA
     undefined = np.full(len(sums.credit), np.nan)
     if len(taken) < ENOUGH or not ordered(column, sums.values):
         return undefined
-    weights = rankdata(_places([sums.values[c] for c in taken]))
+    weights = average_ranks(_places([sums.values[c] for c in taken]))
     weights -= weights.mean()
     size = np.broadcast_to(sums.size, sums.credit.shape)
     clusters = int(sums.cluster.max()) + 1

@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
+from metassay.stats import empty, kernel
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
 from metassay.stats.label_permutation import (
     Permuted,
@@ -200,11 +200,14 @@ def _linked(labels: IntArray, block: IntArray) -> tuple[int, IntArray]:
     return len(groups), of_label
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lowest_linked(labels: IntArray, block: IntArray, size: int, blocks: int) -> IntArray:
     """For each label the lowest one that it is linked with: two in one block are, and links of links."""
-    lower = np.arange(size).astype(np.int32)
-    seen = np.full(blocks, -1, dtype=np.int32)
+    lower, seen = empty(size, np.int32), empty(blocks, np.int32)
+    for label in range(size):
+        lower[label] = label
+    for each in range(blocks):
+        seen[each] = -1
     for place in range(len(labels)):
         one, other = labels[place], seen[block[place]]
         seen[block[place]] = one

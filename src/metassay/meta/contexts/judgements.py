@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
+from metassay.stats import kernel
 from metassay.stats.arrays import FloatArray, IntArray
 
 OutcomeArray = NDArray[np.int8]
@@ -175,7 +175,7 @@ def single_valued(keys: IntArray, values: IntArray) -> bool:
     return bool(_single_valued(keys, values, np.full(int(keys.max()) + 1, MISSING, dtype=np.int32)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _single_valued(keys: IntArray, values: IntArray, seen: IntArray) -> bool:
     """The same; `seen` has room for every key, and no value yet."""
     for place in range(len(keys)):

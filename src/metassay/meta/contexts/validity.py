@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
@@ -25,7 +24,7 @@ from metassay.meta.contexts.accuracy import TIE_CREDIT, ratio, sort_pairs
 from metassay.meta.contexts.column import study_intervals
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
 from metassay.perturbations.pairs import Pairs
-from metassay.stats import random
+from metassay.stats import kernel, random, zeros
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, plain
 from metassay.stats.bootstrap import ClusterBootstrap, widened_percentiles
 
@@ -287,27 +286,30 @@ def _stratum_sums(
     """
     weights = np.empty(0) if judgements.weights is None else judgements.weights
     codes = outcome, judgements.item, judgements.cluster, stratum
-    sums, used = _summed_strata(*codes, weights, count, credit)
+    items, clusters = int(judgements.item.max()) + 1, int(judgements.cluster.max()) + 1
+    sums, used = _summed_strata(*codes, weights, items, clusters, count, credit)
     return np.ascontiguousarray(sums[:, used]), np.flatnonzero(used).astype(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _summed_strata(
     outcome: OutcomeArray,
     item: IntArray,
     cluster: IntArray,
     stratum: IntArray,
     weights: FloatArray,
+    items: int,
+    clusters: int,
     count: int,
     credit: float,
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """The same of all clusters, and which of them have a pair."""
-    pairs, used = np.zeros(item.max() + 1, np.int64), np.zeros(cluster.max() + 1, np.bool_)
+    pairs, used = zeros(items, np.int64), zeros(clusters, np.bool_)
     for k in range(len(outcome)):
         if outcome[k] != MISSING:
             pairs[item[k]] += 1
             used[cluster[k]] = True
-    sums = np.zeros((3 * count, len(used)))
+    sums = zeros((3 * count, len(used)), np.float64)
     for k in range(len(outcome)):
         if outcome[k] == MISSING:
             continue

@@ -14,11 +14,11 @@ however evenly it does so.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.meta.dependence.cells import Cells
 from metassay.meta.dependence.fits import error_scale, expected_deviations, split_deviations, spread
+from metassay.stats import empty, kernel
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.isotonic import fit_isotonic, group_means_by_score, group_means_by_value, predict
 
@@ -139,7 +139,7 @@ def _exchanged(
     return np.concatenate(null) if null else np.empty(0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _exchange(
     table: NDArray[np.int64], cluster: NDArray[np.int64], uniform: FloatArray, residual: FloatArray
 ) -> FloatArray:
@@ -148,7 +148,7 @@ def _exchange(
     `table[item, unit]` is a cell or -1. An item that lacks systems uses its cluster's order without them.
     """
     units = table.shape[1]
-    orders = np.empty(uniform.shape, dtype=np.int64)
+    orders = empty(uniform.shape, np.int64)
     for c in range(len(uniform)):
         orders[c] = np.arange(units)
         for last in range(units - 1, 0, -1):

@@ -9,10 +9,10 @@ it does, else a match or substitution. The longest common subsequence is Hyyrö'
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.packing import Ids, Offsets, most_distinct
+from metassay.stats import empty, kernel, kernel_part, zeros
 
 Bits = NDArray[np.uint64]
 
@@ -28,7 +28,7 @@ _SIX = np.uint64(6)
 _LAST = np.uint64(63)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def edit_counts(
     ids: Ids, offsets: Offsets, size: int, outputs: Offsets, references: Offsets
 ) -> NDArray[np.int64]:
@@ -41,11 +41,11 @@ def edit_counts(
         longest = max(longest, offsets[k + 1] - offsets[k])
     blocks = (longest + 63) // 64
     # row 0 of the pattern table stands for all tokens that the reference lacks
-    row_of = np.zeros(size, np.int32)
-    patterns = np.zeros((most_distinct(ids, offsets, size, references) + 1, blocks), np.uint64)
+    row_of = zeros(size, np.int32)
+    patterns = zeros((most_distinct(ids, offsets, size, references) + 1, blocks), np.uint64)
     most = min(longest * blocks, SPLIT_MATRIX // 8 + longest + 64 * blocks)
-    rising, falling = np.empty(most, np.uint64), np.empty(most, np.uint64)
-    counts = np.zeros((len(outputs), 4), np.int64)
+    rising, falling = empty(most, np.uint64), empty(most, np.uint64)
+    counts = zeros((len(outputs), 4), np.int64)
     for c in range(len(outputs)):
         reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
         output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
@@ -67,7 +67,7 @@ def edit_counts(
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _common_beginning(first: Ids, second: Ids) -> int:
     n = 0
     while n < len(first) and n < len(second) and first[n] == second[n]:
@@ -75,7 +75,7 @@ def _common_beginning(first: Ids, second: Ids) -> int:
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _common_end(first: Ids, second: Ids) -> int:
     n = 0
     while n < len(first) and n < len(second) and first[len(first) - 1 - n] == second[len(second) - 1 - n]:
@@ -83,13 +83,13 @@ def _common_end(first: Ids, second: Ids) -> int:
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _is_divided(reference: int, output: int) -> bool:
     """Whether rapidfuzz divides the alignment of sequences of these lengths (Hirschberg, 1975)."""
     return reference >= 65 and output >= 10 and 2 * reference * output // 8 >= SPLIT_MATRIX
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _set_patterns(reference: Ids, row_of: Ids, patterns: Bits) -> None:
     """Bit i of the pattern of a token says whether it stands at position i of the reference."""
     blocks = (len(reference) + 63) // 64
@@ -103,7 +103,7 @@ def _set_patterns(reference: Ids, row_of: Ids, patterns: Bits) -> None:
         patterns[row, i >> 6] |= _ONE << (np.uint64(i) & _LAST)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _fill_matrix(length: int, output: Ids, row_of: Ids, patterns: Bits, rising: Bits, falling: Bits) -> None:
     """Where the distance rises and falls by one from row to row, for each token of the output."""
     blocks = (length + 63) // 64
@@ -126,7 +126,7 @@ def _fill_matrix(length: int, output: Ids, row_of: Ids, patterns: Bits, rising: 
             falling[here] = right_up & zero
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _trace(reference: Ids, output: Ids, rising: Bits, falling: Bits, counts: NDArray[np.int64]) -> None:
     """Reads the alignment off the matrix, from the end."""
     blocks = (len(reference) + 63) // 64
@@ -147,7 +147,7 @@ def _trace(reference: Ids, output: Ids, rising: Bits, falling: Bits, counts: NDA
     counts[INSERTIONS] += j
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lcs_lengths(
     ids: Ids, offsets: Offsets, size: int, outputs: Offsets, references: Offsets
 ) -> NDArray[np.int64]:
@@ -155,11 +155,11 @@ def lcs_lengths(
     longest = 1
     for k in range(len(offsets) - 1):
         longest = max(longest, offsets[k + 1] - offsets[k])
-    row_of = np.zeros(size, np.int32)
+    row_of = zeros(size, np.int32)
     rows = most_distinct(ids, offsets, size, references) + 1
-    patterns = np.zeros((rows, (longest + 63) // 64), np.uint64)
-    state = np.empty((longest + 63) // 64, np.uint64)
-    lengths = np.zeros(len(outputs), np.int64)
+    patterns = zeros((rows, (longest + 63) // 64), np.uint64)
+    state = empty((longest + 63) // 64, np.uint64)
+    lengths = zeros(len(outputs), np.int64)
     for c in range(len(outputs)):
         reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
         blocks = (len(reference) + 63) // 64
@@ -170,7 +170,8 @@ def lcs_lengths(
                     row_of[before[i]] = 0
             _set_lcs_patterns(reference, blocks, row_of, patterns)
         output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
-        state[:blocks] = _ALL
+        for b in range(blocks):
+            state[b] = _ALL
         for j in range(len(output)):
             if row_of[output[j]] > 0:
                 _step(patterns[row_of[output[j]]], blocks, state)
@@ -178,7 +179,7 @@ def lcs_lengths(
     return lengths
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _set_lcs_patterns(reference: Ids, blocks: int, row_of: Ids, patterns: NDArray[np.uint64]) -> None:
     """Bit i of the pattern of a token says whether it stands at position i of the reference."""
     rows = 0
@@ -187,11 +188,12 @@ def _set_lcs_patterns(reference: Ids, blocks: int, row_of: Ids, patterns: NDArra
         if row == 0:
             rows += 1
             row_of[reference[i]] = row = rows
-            patterns[row, :blocks] = _ZERO
+            for b in range(blocks):
+                patterns[row, b] = _ZERO
         patterns[row, i >> 6] |= _ONE << (np.uint64(i) & _LAST)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _step(pattern: NDArray[np.uint64], blocks: int, state: NDArray[np.uint64]) -> None:
     """One token of the output: a zero bit of the state marks one more common token."""
     carry = _ZERO
@@ -204,7 +206,7 @@ def _step(pattern: NDArray[np.uint64], blocks: int, state: NDArray[np.uint64]) -
         state[b] = twice | (old - matched)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _zeros(state: NDArray[np.uint64], length: int) -> int:
     count = 0
     for i in range(length):

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.packing import Ids, Offsets
+from metassay.metrics.kernels.packing import Ids, Offsets, copy_up_to
+from metassay.stats import empty, kernel, kernel_part, zeros
 
 Keys = NDArray[np.uint64]
 
@@ -29,7 +29,7 @@ _LOG_OF_ZERO = -9999999999.0
 _EPSILON = 1e-16
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shared_ngrams(
     ids: Ids,
     offsets: Offsets,
@@ -44,15 +44,15 @@ def shared_ngrams(
     `outputs` and `set_members` name sequences; `sets` names the set of references of each pair, and equal
     sets should be neighbours, for each is prepared anew.
     """
-    matches = np.zeros((len(outputs), order), np.int64)
+    matches = zeros((len(outputs), order), np.int64)
     capacity, longest = 1, 1
     for k in range(len(set_offsets) - 1):
         capacity = max(capacity, _capacity(offsets, set_members[set_offsets[k] : set_offsets[k + 1]], order))
     for k in range(len(offsets) - 1):
         longest = max(longest, offsets[k + 1] - offsets[k])
-    all_keys = np.zeros(capacity, np.uint64)
-    all_available, all_left = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32)
-    places, prefixes = np.zeros(longest, np.uint32), np.zeros(longest, np.uint32)
+    all_keys = zeros(capacity, np.uint64)
+    all_available, all_left = zeros(capacity, np.int32), zeros(capacity, np.int32)
+    places, prefixes = zeros(longest, np.uint32), zeros(longest, np.uint32)
     current = np.int64(-1)
     keys, available, left = all_keys, all_available, all_left
     for p in range(len(outputs)):
@@ -61,20 +61,21 @@ def shared_ngrams(
             members = set_members[set_offsets[current] : set_offsets[current + 1]]
             capacity = _capacity(offsets, members, order)
             keys, available, left = all_keys[:capacity], all_available[:capacity], all_left[:capacity]
-            keys[:] = _FREE
-            available[:] = 0
+            for slot in range(capacity):
+                keys[slot], available[slot] = _FREE, 0
             for m in range(len(members)):
-                left[:] = 0
+                for slot in range(capacity):
+                    left[slot] = 0
                 _enter(
                     ids[offsets[members[m]] : offsets[members[m] + 1]], order, keys, available, left, prefixes
                 )
-        left[:] = available
+        copy_up_to(len(left), available, left)
         output = ids[offsets[outputs[p]] : offsets[outputs[p] + 1]]
         _match(output, order, keys, left, places, prefixes, matches[p])
     return matches
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _capacity(offsets: Offsets, members: Offsets, order: int) -> int:
     """The size of a table, a power of two, that the n-grams of these sequences fill at most by half."""
     entries = 0
@@ -86,7 +87,7 @@ def _capacity(offsets: Offsets, members: Offsets, order: int) -> int:
     return capacity
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _enter(
     reference: Ids, order: int, keys: Keys, available: Ids, counted: Ids, prefixes: NDArray[np.uint32]
 ) -> None:
@@ -94,7 +95,8 @@ def _enter(
     mask = np.uint64(len(keys) - 1)
     shift = _shift(len(keys))
     length = len(reference)
-    prefixes[:length] = 0
+    for i in range(length):
+        prefixes[i] = 0
     for n in range(order):
         for i in range(length - n):
             key = ((np.uint64(prefixes[i]) << _HALF) | np.uint64(reference[i + n])) + _ONE
@@ -107,7 +109,7 @@ def _enter(
             prefixes[i] = slot + _ONE
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _match(
     output: Ids,
     order: int,
@@ -145,7 +147,7 @@ def _match(
         matches[n] = found
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _shift(capacity: int) -> np.uint64:
     """What is left of a 64-bit product after this shift lies below the capacity, a power of two."""
     shift = np.uint64(64)
@@ -155,14 +157,14 @@ def _shift(capacity: int) -> np.uint64:
     return shift
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bleu_scores(
     statistics: NDArray[np.float64], smoothing: int, value: float, effective_order: bool
 ) -> NDArray[np.float64]:
     """BLEU of each row [output length, reference length, matches × order, totals × order]."""
     order = (statistics.shape[1] - 2) // 2
-    scores = np.empty(statistics.shape[0], np.float64)
-    precisions = np.empty(order, np.float64)
+    scores = empty(statistics.shape[0], np.float64)
+    precisions = empty(order, np.float64)
     for row in range(statistics.shape[0]):
         matches = statistics[row, 2 : 2 + order]
         totals = statistics[row, 2 + order :]
@@ -177,14 +179,14 @@ def bleu_scores(
     return scores
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _brevity_penalty(output_length: float, reference_length: float) -> float:
     if output_length >= reference_length:
         return 1.0
     return math.exp(1 - reference_length / output_length) if output_length > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _precisions(
     matches: NDArray[np.float64],
     totals: NDArray[np.float64],
@@ -195,8 +197,11 @@ def _precisions(
 ) -> int:
     """Fills in the smoothed precisions, in per cent; returns how many count, 0 when nothing matches."""
     order = len(precisions)
-    precisions[:] = 0.0
-    if not np.any(matches > 0):
+    some = False
+    for n in range(order):
+        precisions[n] = 0.0
+        some |= matches[n] > 0
+    if not some:
         return 0
     used, halvings = order, 1.0
     for n in range(order):
@@ -216,11 +221,11 @@ def _precisions(
     return used
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def chrf_scores(statistics: NDArray[np.float64], beta: float, smoothed: bool) -> NDArray[np.float64]:
     """F-score of each row of (n-grams of the output, of the reference, in common) × order, in per cent."""
     factor = beta * beta
-    scores = np.empty(statistics.shape[0], np.float64)
+    scores = empty(statistics.shape[0], np.float64)
     for row in range(statistics.shape[0]):
         if smoothed:
             scores[row] = _mean_of_f(statistics[row], factor)
@@ -229,7 +234,7 @@ def chrf_scores(statistics: NDArray[np.float64], beta: float, smoothed: bool) ->
     return scores
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _f_of_means(counts: NDArray[np.float64], factor: float) -> float:
     """F of the mean precision and the mean recall over the orders that both sides reach."""
     precision, recall, orders = 0.0, 0.0, 0
@@ -249,7 +254,7 @@ def _f_of_means(counts: NDArray[np.float64], factor: float) -> float:
     return 100 * score
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _mean_of_f(counts: NDArray[np.float64], factor: float) -> float:
     """Mean over all orders of F, with a small number where a side has no n-gram."""
     total = 0.0

@@ -6,11 +6,12 @@ The numbering is exact: a hash only says where to look, the code points decide.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from metassay.stats import empty, kernel_part, zeros
 
 Codes = NDArray[np.uint32]
 Ids = NDArray[np.int32]
@@ -49,10 +50,19 @@ def unpack(packed: Packed) -> list[str]:
     return [text[start:end] for start, end in zip(packed.offsets[:-1], packed.offsets[1:])]
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
+def copy_up_to(size: int, source: NDArray[Any], target: NDArray[Any]) -> None:
+    """`target[:size] = source[:size]`, which takes Numba ten times as long to compile."""
+    for i in range(size):
+        target[i] = source[i]
+
+
+@kernel_part
 def most_distinct(ids: Ids, offsets: Offsets, size: int, sequences: Offsets) -> int:
     """The largest number of distinct tokens that one of the named sequences has."""
-    seen_in = np.full(size, -1, np.int64)
+    seen_in = empty(size, np.int64)
+    for token in range(size):
+        seen_in[token] = -1
     most = 0
     for k in sequences:
         distinct = 0
@@ -74,18 +84,18 @@ class Vocabulary(NamedTuple):
     pool: Codes
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def new_vocabulary() -> Vocabulary:
     """A table without words."""
     return Vocabulary(
-        np.zeros(_FIRST_CAPACITY, np.uint64),
-        np.zeros(_FIRST_CAPACITY, np.int32),
-        np.zeros(_FIRST_CAPACITY // 2 + 1, np.int64),
-        np.zeros(8 * _FIRST_CAPACITY, np.uint32),
+        zeros(_FIRST_CAPACITY, np.uint64),
+        zeros(_FIRST_CAPACITY, np.int32),
+        zeros(_FIRST_CAPACITY // 2 + 1, np.int64),
+        zeros(8 * _FIRST_CAPACITY, np.uint32),
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def number_words(
     text: Codes,
     starts: Offsets,
@@ -137,15 +147,17 @@ def number_words(
     return count, size
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def enlarged(table: Vocabulary, size: int, length: int) -> Vocabulary:
     """A copy of the table with room for more words, one of this length among them."""
     capacity = 4 * len(table.hashes)
-    starts = np.zeros(capacity // 2 + 1, np.int64)
-    starts[: size + 1] = table.starts[: size + 1]
-    pool = np.zeros(4 * len(table.pool) + length, np.uint32)
-    pool[: table.starts[size]] = table.pool[: table.starts[size]]
-    hashes, words = np.zeros(capacity, np.uint64), np.zeros(capacity, np.int32)
+    starts = zeros(capacity // 2 + 1, np.int64)
+    for word in range(size + 1):
+        starts[word] = table.starts[word]
+    pool = zeros(4 * len(table.pool) + length, np.uint32)
+    for place in range(starts[size]):
+        pool[place] = table.pool[place]
+    hashes, words = zeros(capacity, np.uint64), zeros(capacity, np.int32)
     mask = np.uint64(capacity - 1)
     for old in range(len(table.hashes)):
         if table.hashes[old] != _FREE:

@@ -13,10 +13,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.packing import Ids, Offsets
+from metassay.metrics.kernels.packing import Ids, Offsets, copy_up_to
+from metassay.stats import ZERO, kernel, kernel_part, zeros
 
 _MOST_WORDS, _MOST_DISTANCE, _MOST_CANDIDATES, _BEAM = 10, 50, 1000, 25
 _INFINITE = 1 << 30
@@ -42,7 +42,7 @@ class Alignment(NamedTuple):
     output_errors: Offsets
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ter_edits(ids: Ids, offsets: Offsets, outputs: Offsets, references: Offsets) -> NDArray[np.int64]:
     """Edits, shifts included, from each output to its reference."""
     longest, cells = 1, 1
@@ -51,25 +51,25 @@ def ter_edits(ids: Ids, offsets: Offsets, outputs: Offsets, references: Offsets)
         reference = offsets[references[c] + 1] - offsets[references[c]]
         longest = max(longest, output, reference)
         cells = max(cells, (output + 1) * _row_width(output, reference))
-    low, high = np.zeros(longest + 2, np.int64), np.zeros(longest + 2, np.int64)
-    distances, operations = np.zeros(cells, np.int32), np.zeros(cells, np.int8)
+    low, high = zeros(longest + 2, np.int64), zeros(longest + 2, np.int64)
+    distances, operations = zeros(cells, np.int32), zeros(cells, np.int8)
     alignment = Alignment(
-        np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
+        zeros(longest + 1, np.int64), zeros(longest + 1, np.int64), zeros(longest + 1, np.int64)
     )
-    rows = np.zeros((2, longest + 3), np.int32)
+    rows = zeros((2, longest + 3), np.int32)
     words, shifted, best = (
-        np.zeros(longest, np.int32),
-        np.zeros(longest, np.int32),
-        np.zeros(longest, np.int32),
+        zeros(longest, np.int32),
+        zeros(longest, np.int32),
+        zeros(longest, np.int32),
     )
-    edits = np.zeros(len(outputs), np.int64)
+    edits = zeros(len(outputs), np.int64)
     for c in range(len(outputs)):
         reference_words = ids[offsets[references[c]] : offsets[references[c] + 1]]
         n = offsets[outputs[c] + 1] - offsets[outputs[c]]
         if len(reference_words) == 0 or n == 0:
             edits[c] = max(n, len(reference_words))
             continue
-        words[:n] = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
+        copy_up_to(n, ids[offsets[outputs[c]] :], words)
         width = _row_width(n, len(reference_words))
         kept = (n + 1) * width
         shape = (n + 1, width)
@@ -78,14 +78,14 @@ def ter_edits(ids: Ids, offsets: Offsets, outputs: Offsets, references: Offsets)
     return edits
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _edits(
     words: Ids, reference: Ids, beam: Beam, alignment: Alignment, rows: Ids, shifted: Ids, best: Ids
 ) -> int:
     """Shifts while that reduces the edit distance; returns shifts plus distance."""
     _set_beam(len(words), len(reference), beam)
     shifts = 0
-    candidates = changed = 0 * len(words)  # no literals, for which callees would be compiled twice
+    candidates = changed = ZERO
     while True:
         distance = _fill(words, reference, changed, beam, rows)
         if distance == 0:
@@ -100,21 +100,21 @@ def _edits(
         changed = 0
         while words[changed] == best[changed]:
             changed += 1
-        words[:] = best
+        copy_up_to(len(words), best, words)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _beam_width(output: int, reference: int) -> int:
     ratio = reference / output if output > 0 else 1.0
     return math.ceil(ratio / 2 + _BEAM) if ratio / 2 > _BEAM else _BEAM
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _row_width(output: int, reference: int) -> int:
     return min(reference + 1, 2 * _beam_width(output, reference) + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _set_beam(output: int, reference: int, beam: Beam) -> None:
     ratio, width = reference / output, _beam_width(output, reference)
     for i in range(1, output + 1):
@@ -125,7 +125,7 @@ def _set_beam(output: int, reference: int, beam: Beam) -> None:
     beam.low[0], beam.high[0] = 0, reference + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _load(i: int, beam: Beam, row: Ids) -> None:
     """Row i of the matrix into a row buffer, where column j is at j + 1 and infinity on either side."""
     low, high = beam.low[i], beam.high[i]
@@ -134,7 +134,7 @@ def _load(i: int, beam: Beam, row: Ids) -> None:
     _guard(i, beam, row)
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _guard(i: int, beam: Beam, row: Ids) -> None:
     """Infinity where the next row looks beyond this one."""
     row[beam.low[i]] = _INFINITE
@@ -142,7 +142,7 @@ def _guard(i: int, beam: Beam, row: Ids) -> None:
         row[j + 1] = _INFINITE
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _fill(words: Ids, reference: Ids, start: int, beam: Beam, rows: Ids) -> int:
     """The matrix after row `start`, with the operation that led to each cell; returns the distance."""
     before, row = rows[0], rows[1]
@@ -167,7 +167,7 @@ def _fill(words: Ids, reference: Ids, start: int, beam: Beam, rows: Ids) -> int:
     return int(before[len(reference) + 1])
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _distance_after_shift(shifted: Ids, reference: Ids, start: int, end: int, beam: Beam, rows: Ids) -> int:
     """The distance of words that differ from those in the matrix only from `start` up to `end`."""
     before, row = rows[0], rows[1]
@@ -194,7 +194,7 @@ def _distance_after_shift(shifted: Ids, reference: Ids, start: int, end: int, be
     return int(before[len(reference) + 1])
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _equals_row(i: int, beam: Beam, row: Ids) -> bool:
     low = beam.low[i]
     j = low
@@ -203,7 +203,7 @@ def _equals_row(i: int, beam: Beam, row: Ids) -> bool:
     return bool(j == beam.high[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _align(words: Ids, reference: Ids, beam: Beam, alignment: Alignment) -> None:
     """Reads the alignment off the matrix, then sums the errors up."""
     target, reference_errors, output_errors = alignment
@@ -225,7 +225,7 @@ def _align(words: Ids, reference: Ids, beam: Beam, alignment: Alignment) -> None
         reference_errors[k + 1] += reference_errors[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _best_shift(
     words: Ids,
     reference: Ids,
@@ -266,13 +266,13 @@ def _best_shift(
                     candidates += 1
                     if (gain, length, -start, -place) > (most, most_length, -most_start, -most_place):
                         most, most_length, most_start, most_place = gain, length, start, place
-                        best[:] = shifted
+                        copy_up_to(len(words), shifted, best)
                 if candidates >= _MOST_CANDIDATES:
                     return most, candidates
     return (most if most > -_INFINITE else 0), candidates
 
 
-@njit(cache=True, nogil=True)
+@kernel_part
 def _shift(words: Ids, start: int, length: int, place: int, shifted: Ids) -> tuple[int, int]:
     """Moves a run of words to a place; returns where the words begin and cease to differ."""
     if place < start:
@@ -281,7 +281,7 @@ def _shift(words: Ids, start: int, length: int, place: int, shifted: Ids) -> tup
         first, end, cut = start, place, start + length
     else:
         first, end, cut = start, min(len(words), place + length), start + length
-    shifted[:first] = words[:first]
+    copy_up_to(first, words, shifted)
     n = first
     for i in range(cut, end):
         shifted[n] = words[i]
@@ -289,5 +289,6 @@ def _shift(words: Ids, start: int, length: int, place: int, shifted: Ids) -> tup
     for i in range(first, cut):
         shifted[n] = words[i]
         n += 1
-    shifted[end:] = words[end:]
+    for i in range(end, len(words)):
+        shifted[i] = words[i]
     return first, end
