@@ -255,7 +255,7 @@ class _Perturb:
     def all(self, idle: Idle, *, named: bool, strict: bool) -> list[Any]:
         """One worse output, or None, per view."""
         worse: list[Any] = [None] * len(self.views.views)
-        for language, positions in self.views.by_language():
+        for language, positions in self.views.by_language.items():
             reason = obstacle(self.method, language, named=named, strict=strict)
             if reason is not None:
                 before = idle.get((self.method.spec, language), (reason, 0))[1]
@@ -301,7 +301,7 @@ def _work_together(at_work: Sequence[_Perturb], plan: Plan) -> None:
         (perturb, language, share)
         for perturb in at_work
         if goes_word_by_word(perturb.method)
-        for language, positions in perturb.views.by_language()
+        for language, positions in perturb.views.by_language.items()
         if not obstacle(perturb.method, language, named=plan.named, strict=plan.strict)
         for share in _shares(positions)
     ]
@@ -329,20 +329,19 @@ def _outputs(count: int) -> str:
 def _assemble(
     dataset: Dataset, views: Views, columns: Mapping[str, list[Any]], preprocess: str, notes: tuple[str, ...]
 ) -> Pairs:
-    same = [view.output for view in views.views]
-    shown = dataset.outputs["output"].to_list() if preprocess == "paper-asymmetric" else None
-    items, systems = dataset.outputs["item"], dataset.outputs["system"]
-    frames, priorities, counts = [], [], {}
     kind = pl.List(pl.String) if dataset.kind.ranked else pl.String()
-    for spec, worse in columns.items():
-        applied = np.array([y is not None and y != x for x, y in zip(same, worse)], dtype=bool)
-        unchanged = np.array([y is not None and y == x for x, y in zip(same, worse)], dtype=bool)
+    same = pl.Series("output", [view.output for view in views.views], kind)
+    items, systems, shown = (dataset.outputs[name] for name in ("item", "system", "output"))
+    frames, priorities, counts = [], [], {}
+    for spec, made in columns.items():
+        worse = pl.Series("worse", made, kind)
+        known, other = worse.is_not_null(), worse.ne_missing(same)
+        applied, unchanged = (known & other).to_numpy(), (known & ~other).to_numpy()
         rows = np.flatnonzero(applied[views.row])
-        at = views.row[rows].tolist()
-        outputs = [same[i] for i in at] if shown is None else [shown[i] for i in rows.tolist()]
+        at = views.row[rows]
+        output = shown[rows] if preprocess == "paper-asymmetric" else same[at]
         named = pl.Series("perturbation", [spec], dtype=pl.String).new_from_index(0, len(rows))
-        sides = (pl.Series("output", outputs, kind), pl.Series("worse", [worse[i] for i in at], kind))
-        frames.append(pl.DataFrame([items[rows], systems[rows], named, *sides]))
+        frames.append(pl.DataFrame([items[rows], systems[rows], named, output, worse[at]]))
         priorities.append(named_keys(views.keys, f"sample {spec}")[at])
         kept_as_is = int(unchanged[views.row].sum())
         counts[spec] = PerturbationCount(
@@ -350,7 +349,8 @@ def _assemble(
         )
     frame = pl.concat(frames).with_columns(pl.Series("priority", np.concatenate(priorities), dtype=pl.UInt64))
     frame = frame.sort("item", "system", "perturbation")
-    resources = {view.language or "unknown": dict(view.collected) for view in views.views if view.collected}
+    collected = {view.language or "unknown": view.collected for view in views.views if view.collected}
+    resources = {language: dict(own) for language, own in collected.items()}
     pairs = frame.drop("priority")
     return Pairs(pairs, _with_pairs(counts, pairs), notes, resources, frame["priority"].to_numpy())
 

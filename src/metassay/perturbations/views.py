@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -58,13 +59,14 @@ class Views:
         """Those at these positions."""
         return [self.views[position] for position in positions.tolist()]
 
-    def by_language(self) -> Iterator[tuple[str | None, NDArray[np.int64]]]:
+    @cached_property
+    def by_language(self) -> dict[str | None, NDArray[np.int64]]:
         """Each language and the positions of its views."""
         groups: defaultdict[str | None, list[int]] = defaultdict(list)
         for position, view in enumerate(self.views):
             groups[view.language].append(position)
-        for language in sorted(groups, key=lambda name: name or ""):
-            yield language, np.asarray(groups[language], dtype=np.int64)
+        ordered = sorted(groups, key=lambda name: name or "")
+        return {language: np.asarray(groups[language], dtype=np.int64) for language in ordered}
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,9 @@ def _output(value: Any, preprocess: str) -> Output:
 
 def base_languages(dataset: Dataset) -> list[str | None]:
     """The language of each row without its region: en-GB is en."""
-    return [tag and tag.replace("_", "-").partition("-")[0].lower() for tag in dataset.languages]
+    tags = dataset.languages
+    base = {tag: tag and tag.replace("_", "-").partition("-")[0].lower() for tag in set(tags)}
+    return [base[tag] for tag in tags]
 
 
 def _column(dataset: Dataset, name: str) -> Sequence[Any]:
@@ -214,7 +218,8 @@ def _gathered(
         if found is None:
             missing.append(number)
         else:
-            method.recall(_stretch(texts, number), language, [json.loads(own or "null") for own in found])
+            told = json.loads(f"[{','.join(own or 'null' for own in found)}]")
+            method.recall(_stretch(texts, number), language, told)
     if before is None and method.study([], language) is not None:
         for number, own in _studied(method, texts, missing, language, workers):
             written = [json.dumps(each, ensure_ascii=False) for each in own]

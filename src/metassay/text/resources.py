@@ -201,9 +201,16 @@ def _content(place: str | None) -> str | None:
         return place
     digest = hashlib.blake2b(digest_size=16)
     for file in [path] if path.is_file() else sorted(file for file in path.iterdir() if file.is_file()):
+        known = file.stat()
         digest.update(f"{file.name}\0".encode())
-        digest.update(hashlib.blake2b(file.read_bytes()).digest())
+        digest.update(_file_hash(file, known.st_size, known.st_mtime_ns))
     return digest.hexdigest()
+
+
+@functools.cache
+def _file_hash(file: Path, _size: int, _changed: int) -> bytes:
+    """Of what a file holds, read again where it changed."""
+    return hashlib.blake2b(file.read_bytes()).digest()
 
 
 def resource(name: str, language: str) -> Resource:

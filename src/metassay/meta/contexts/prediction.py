@@ -102,10 +102,11 @@ def _chance(
     rng = beside(seed, len(matrix))
     first, second = pairs
     target = matrix[first, second]
+    alike = [_similarity(values, *np.indices(matrix.shape)) for values in metadata.values()]
     reached = 0
     for _ in range(_EXCHANGES):
         place = rng.permutation(len(matrix))
-        columns = [_similarity(values, place[first], place[second]) for values in metadata.values()]
+        columns = [table[place[first], place[second]] for table in alike]
         design = np.column_stack([np.ones(len(first)), *columns])
         reached += _unexplained(design, target) <= observed * (1 + 1e-9)
     return (1 + reached) / (1 + _EXCHANGES)
@@ -179,6 +180,8 @@ def _robust(accuracy: FloatArray, shares: FloatArray, radius: float) -> float:
         high *= 2
     for _ in range(_STEPS):
         middle = (low + high) / 2
+        if middle in {low, high}:
+            break
         low, high = (middle, high) if _divergence(p, gap, middle) < radius else (low, middle)
     tilted = p * np.exp(-low * gap)
     return float(a.min() + (tilted * gap).sum() / tilted.sum())
