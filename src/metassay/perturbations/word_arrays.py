@@ -63,7 +63,7 @@ def unpack(out: Codes, lengths: LongArray) -> list[str | None]:
     return [None if length < 0 else text[end - length : end] for length, end in spans]
 
 
-@kernel_part
+@kernel
 def find_words(
     codes: Codes, kinds: Kinds, start: int, stop: int, starts: LongArray, ends: LongArray, spaced: bool
 ) -> int:

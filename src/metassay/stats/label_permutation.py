@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc, fdtrc
 
-from metassay.stats import empty, kernel, zeros
+from metassay.stats import copy_up_to, empty, kernel, zeros
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.random import STEP, mixed, next_below
 
@@ -169,8 +169,7 @@ def _group_sums(
     Of residuals, of their squares, of totals, and the number of units that have any.
     """
     arranged = empty(len(labels), np.int32)
-    for unit in range(len(labels)):
-        arranged[unit] = labels[unit]
+    copy_up_to(len(labels), labels, arranged)
     state = mixed(key + np.uint64(permutation) * STEP)
     if shuffled:
         for block in range(len(block_starts) - 1):

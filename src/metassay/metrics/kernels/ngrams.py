@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.packing import Ids, Offsets, copy_up_to
-from metassay.stats import empty, kernel, kernel_part, zeros
+from metassay.metrics.kernels.packing import Ids, Offsets
+from metassay.stats import copy_up_to, empty, kernel, kernel_part, zeros
 
 Keys = NDArray[np.uint64]
 

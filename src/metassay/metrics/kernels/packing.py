@@ -6,7 +6,7 @@ The numbering is exact: a hash only says where to look, the code points decide.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +48,6 @@ def unpack(packed: Packed) -> list[str]:
     """The texts again."""
     text = packed.codes.tobytes().decode("utf-32-le", "surrogatepass")
     return [text[start:end] for start, end in zip(packed.offsets[:-1], packed.offsets[1:])]
-
-
-@kernel_part
-def copy_up_to(size: int, source: NDArray[Any], target: NDArray[Any]) -> None:
-    """`target[:size] = source[:size]`, which takes Numba ten times as long to compile."""
-    for i in range(size):
-        target[i] = source[i]
 
 
 @kernel_part

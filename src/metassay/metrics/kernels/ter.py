@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.packing import Ids, Offsets, copy_up_to
-from metassay.stats import ZERO, kernel, kernel_part, zeros
+from metassay.metrics.kernels.packing import Ids, Offsets
+from metassay.stats import ZERO, copy_up_to, kernel, kernel_part, zeros
 
 _MOST_WORDS, _MOST_DISTANCE, _MOST_CANDIDATES, _BEAM = 10, 50, 1000, 25
 _INFINITE = 1 << 30
