@@ -17,6 +17,18 @@ from metassay.metrics.kernels.ngrams import chrf_scores
 print(chrf_scores(np.array([[4.0, 5.0, 3.0, 3.0, 4.0, 1.0]]), 2.0, False), sum(chrf_scores.stats.cache_hits.values()))
 """
 
+_SCORES = """
+import sacrebleu
+from metassay.metrics.base import Batch
+from metassay.metrics.registry import parse_metric
+from metassay.stats import _PARTS
+texts, references = ["the cat sat on the mat", "a dog"], ["a cat sat on the mat", "the dog runs"]
+print("pipeline_class" in _PARTS)
+found = parse_metric("chrf").score(Batch.of(texts, [[text] for text in references]))
+print([round(score, 8) for score in found.tolist()])
+print([round(sacrebleu.sentence_chrf(*pair).score, 8) for pair in zip(texts, [[text] for text in references])])
+"""
+
 
 def _halved(value: int, steps: int) -> int:
     return value // 2 if steps == 0 else value // 4
@@ -86,3 +98,14 @@ def test_a_kernel_from_the_cache_needs_no_parts(tmp_path: Path) -> None:
     )
     assert (first[-1], second[-1]) == ("0", "1")
     assert first[:-1] == second[:-1]
+
+
+@pytest.mark.parametrize("plain", ["", "1"])
+def test_with_a_numba_that_is_not_known_the_numbers_are_the_same(tmp_path: Path, plain: str) -> None:
+    """Compiled as it does by itself; texts against sacrebleu's own scores."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "METASSAY_PLAIN_KERNELS": plain}
+    command = [sys.executable, "-c", _SCORES]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    known, ours, official = done.splitlines()
+    assert known == str(not plain)
+    assert ours == official
