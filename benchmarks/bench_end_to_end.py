@@ -39,6 +39,7 @@ DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared"
 WMT = DATA / "wmt22/wmt22_en-de.parquet"
 METRICS = "bleu,chrf,ter,rougel"
 MORE = "chrf(word_order=2)"
+THREADS = "POLARS_MAX_THREADS"
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -133,7 +134,9 @@ def _store(rows: Any, folder: Path) -> None:
 def _by_the_clock(workers: int, times: int) -> float:
     """Seconds that an assay takes in a process of its own, once all is compiled."""
     command = [sys.executable, __file__, str(workers), str(times)]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    environment = os.environ | {THREADS: str(workers)}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return float(done.stdout)
 
 
 def assay_by_the_clock(workers: int, times: int) -> float:
@@ -152,7 +155,9 @@ def assay_by_the_clock(workers: int, times: int) -> float:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
+    if THREADS not in os.environ:  # polars reads it when it is imported
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {THREADS: "1"})
+    elif sys.argv[1:]:
         print(assay_by_the_clock(*map(int, sys.argv[1:])))
     else:
         main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import os
 import re
 import sys
 import typing
@@ -215,6 +216,8 @@ def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
         }
         for name in ("out", "parts"):  # the folder itself, and what one of several processes does
             given.pop(name, None)
+        if values.get("workers"):  # polars, which no command has imported yet, would take all cores
+            os.environ.setdefault("POLARS_MAX_THREADS", str(values["workers"]))
         token = CALLED.set({"command": function.__name__.removeprefix("run_"), **given})
         try:
             return function(**made, **own)
