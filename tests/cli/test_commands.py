@@ -424,3 +424,17 @@ def test_out_writes_for_every_command_that_has_it(capfd, data, tmp_path) -> None
         assert status == 0, (name, err)
         assert json.loads((tmp_path / name / "manifest.json").read_text())["state"] == "finished", name
         assert len([path for path in (tmp_path / name).rglob("*") if path.is_file()]) >= 3, name
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_polars_takes_as_many_threads_as_there_are_workers(workers, data) -> None:
+    code = (
+        "import sys; from metassay.cli import run; status = run(sys.argv[1:]);"
+        "import polars; print(status, polars.thread_pool_size())"
+    )
+    asked = ["check", str(data), "--metrics", "bleu", "--workers", str(workers), "--json"]
+    free = {name: value for name, value in os.environ.items() if name != "POLARS_MAX_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *asked], env=free, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == f"0 {workers}"

@@ -86,3 +86,12 @@ def at_work(seconds: float) -> tuple[int, float]:
 
 def _waits(_: int) -> tuple[float]:
     return (0.05,)
+
+
+def test_no_more_helpers_than_are_worth_it() -> None:
+    worth = metassay.text.WORTH_A_PROCESS
+    assert metassay.text.helpers_for(worth - 1, 64) == 0
+    assert metassay.text.helpers_for(3 * worth, 64) == 3
+    assert metassay.text.helpers_for(3 * worth, 2) == 1
+    assert metassay.text.helpers_for(100 * worth, 64) == 8
+    assert metassay.text.helpers_for(100 * worth, 1) == 0

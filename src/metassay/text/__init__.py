@@ -23,6 +23,8 @@ from typing import Any, ClassVar
 
 WORTH_A_PROCESS = 50_000
 """Texts per helper below which starting it costs more than it saves: it takes a second to be ready."""
+_MOST = 8
+"""Helpers, whatever the number of workers: each holds dictionaries and taggers of its own, up to 350 MB."""
 _AT_ONCE = 4096
 _IDLE = 60
 """Seconds after which a helper that nobody asks ends."""
@@ -48,7 +50,7 @@ def map_texts(function: str, texts: Sequence[str], language: str, workers: int) 
 
 def helpers_for(texts: int, workers: int) -> int:
     """How many other processes are worth their start."""
-    return min(workers - 1, texts // WORTH_A_PROCESS)
+    return min(workers - 1, texts // WORTH_A_PROCESS, _MOST)
 
 
 def shared_out(function: str, count: int, task: Task, helpers: int) -> Iterator[tuple[int, Any]]:
