@@ -267,6 +267,7 @@ class Studious(Perturbation[str]):
     def study(self, texts, language, workers=1):  # noqa: ARG002
         if len(self.studied) >= Studious.stop_after:
             raise KeyboardInterrupt
+        assert texts, "somebody's method need not know what to do with nothing"
         self.studied.extend(texts)
         return [len(text) for text in texts]
 

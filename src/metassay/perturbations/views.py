@@ -220,7 +220,7 @@ def _gathered(
         else:
             told = json.loads(f"[{','.join(own or 'null' for own in found)}]")
             method.recall(_stretch(texts, number), language, told)
-    if before is None and method.study([], language) is not None:
+    if before is None:
         for number, own in _studied(method, texts, missing, language, workers):
             written = [json.dumps(each, ensure_ascii=False) for each in own]
             kept.save(f"{identity(method)} studied {number} {about}", written)
@@ -244,10 +244,19 @@ def _studied(
     language: str | None,
     workers: int,
 ) -> Iterator[tuple[int, list[Any]]]:
-    """What a method finds in stretches of texts, by several processes where that is worth it."""
+    """What a method finds in stretches of texts, by several processes where that is worth it.
+
+    Nothing where it looks for nothing in single texts.
+    """
     helpers = helpers_for(len(missing) * STUDIED_AT_ONCE, workers) if workers > 1 and is_ours(method) else 0
     if not helpers:
-        yield from ((number, method.study(_stretch(texts, number), language) or []) for number in missing)
+        for number in missing:
+            own = method.study(_stretch(texts, number), language)
+            if own is None:
+                return
+            yield number, own
+        return
+    if method.study([], language) is None:
         return
     task = lambda n: (method.spec, language, list(_stretch(texts, missing[n])))  # noqa: E731
     for n, found in shared_out(f"{__name__}:studied", len(missing), task, helpers):

@@ -95,6 +95,7 @@ class _Helper:
     """Another process at work, until nobody asks it any more."""
 
     running: ClassVar[list[_Helper]] = []
+    starting: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self) -> None:
         paths = os.pathsep.join(filter(None, sys.path))
@@ -112,12 +113,13 @@ class _Helper:
     @classmethod
     def several(cls, count: int) -> list[_Helper]:
         """So many helpers, or as many as can be had; those that are there are taken first."""
-        for helper in [each for each in cls.running if each.process.poll() is not None]:
-            helper.end()
-        with suppress(OSError):
-            while len(cls.running) < count:
-                cls.running.append(cls())
-        return cls.running[:count]
+        with cls.starting:
+            for helper in [each for each in cls.running if each.process.poll() is not None]:
+                helper.end()
+            with suppress(OSError):
+                while len(cls.running) < count:
+                    cls.running.append(cls())
+            return cls.running[:count]
 
     def end(self) -> None:
         """Have it end at once."""
