@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # several folders of tests share
 
 from fake_llm_server import server  # noqa: F401 - a fixture
 from real_llm import smollm  # noqa: F401 - a fixture
-from s3_server import bucket  # noqa: F401 - a fixture
+from s3_server import bucket, there  # noqa: F401 - fixtures
 
 settings.register_profile("any machine", deadline=None)  # a busy machine is no defect
 settings.load_profile("any machine")

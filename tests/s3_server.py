@@ -1,4 +1,7 @@
-"""An S3 server on this machine, for tests that take `bucket`; they are skipped without s3fs and moto."""
+"""Filesystems elsewhere for tests: one in memory (`there`), and an S3 server on this machine (`bucket`).
+
+Tests that take the latter are skipped without s3fs and moto.
+"""
 
 from __future__ import annotations
 
@@ -27,3 +30,12 @@ def bucket(monkeypatch):
     system.mkdir("bucket")
     yield system
     server.stop()
+
+
+@pytest.fixture
+def there():
+    """A filesystem in memory, empty again afterwards."""
+    system = fsspec.filesystem("memory")
+    yield system
+    system.store.clear()
+    system.pseudo_dirs[:] = [""]

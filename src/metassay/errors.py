@@ -19,7 +19,7 @@ _SENTENCE = 300
 _MESSAGE = 490
 _LONG_QUOTE = re.compile(rf"'[^']{{{QUOTED - 1},}}'|\"[^\"]{{{QUOTED - 1},}}\"")
 _LONG_WORD = re.compile(rf"\S{{{QUOTED + 1},}}")
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::.*://)", re.DOTALL)
 _LOST_SLASH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
 COPIES: dict[str, str] = {}
 """Files and folders of this machine that stand for what lies elsewhere, and the addresses of that."""

@@ -153,7 +153,7 @@ def test_neural_metrics_go_where_a_gpu_is_and_the_others_do_not_wait_for_it(
         progress=lambda stage, *_: stages.update([stage]),
     )
     parts = len(list((tmp_path / "local" / "scores").iterdir())) // 2
-    assert stages["by Ray"] == stages["by Ray, on GPUs"] == parts
+    assert stages["by Ray"] == stages["by Ray, neural metrics"] == parts
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
 
 

@@ -78,15 +78,6 @@ def forget() -> None:
 
 
 @pytest.fixture
-def there():
-    """A filesystem in memory, empty again afterwards."""
-    system = fsspec.filesystem("memory")
-    yield system
-    system.store.clear()
-    system.pseudo_dirs[:] = [""]
-
-
-@pytest.fixture
 def data(tmp_path, monkeypatch) -> str:
     monkeypatch.setattr(batches, "BATCH_ROWS", 40)
     (tmp_path / "data.csv").write_text(TABLE)

@@ -136,7 +136,7 @@ def make_parts(
         )
         for count, _ in enumerate(done, start=1):
             if progress is not None:
-                progress("by Ray, on GPUs" if gpu else "by Ray", count, len(wanted))
+                progress("by Ray, neural metrics" if gpu else "by Ray", count, len(wanted))
     parts.look_again()
 
 
@@ -167,8 +167,8 @@ def _homes_of(pieces: Mapping[int, Rows]) -> bytes:
 
     shared = next(iter(pieces.values())).shared
     homes = {} if shared is None else shared.homes()
-    places = [pl.Series(name, [home[k] for home in homes.values()], pl.Int64) for k, name in enumerate("pf")]
-    return _as_bytes(pl.DataFrame([pl.Series("text", list(homes), pl.String), *places]))
+    kinds = {"text": pl.String, "piece": pl.Int64, "field": pl.Int64}
+    return _as_bytes(pl.DataFrame([(text, *home) for text, home in homes.items()], kinds, orient="row"))
 
 
 @functools.lru_cache(maxsize=1)

@@ -250,7 +250,7 @@ class _Perturb:
     about: str
     kept: KeptTexts | None
     ready: dict[str, list[Any]] = field(default_factory=dict)
-    """What other processes made, by name."""
+    """What was kept, or other processes made, by name."""
 
     def all(self, idle: Idle, *, named: bool, strict: bool) -> list[Any]:
         """One worse output, or None, per view."""
@@ -308,16 +308,20 @@ def _work_together(at_work: Sequence[_Perturb], plan: Plan) -> None:
     helpers = helpers_for(sum(len(share) for *_, share in tasks), plan.workers)
     if not helpers:
         return
-    missing = [(own, lang, share) for own, lang, share in tasks if own.load(own.named(share)[0]) is None]
+    missing = []
+    for perturb, language, share in tasks:
+        name, keys = perturb.named(share)
+        if (found := perturb.load(name)) is None:
+            missing.append((perturb, language, share, name, keys))
+        else:
+            perturb.ready[name] = found
 
     def task(number: int) -> Sequence[Any]:
-        perturb, language, share = missing[number]
-        seen = seen_by(perturb.views.some(share), perturb.named(share)[1])
-        return perturb.method.spec, language, *seen
+        perturb, language, share, _, keys = missing[number]
+        return perturb.method.spec, language, *seen_by(perturb.views.some(share), keys)
 
     for number, made in shared_out(f"{applied.__module__}:applied", len(missing), task, helpers):
-        perturb, _, share = missing[number]
-        name = perturb.named(share)[0]
+        perturb, _, _, name, _ = missing[number]
         perturb.ready[name] = made
         perturb.save(name, made)
 

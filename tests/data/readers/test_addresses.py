@@ -38,15 +38,6 @@ FEW = {"metrics": "chrf", "perturbations": "removal", "resamples": 20, "permutat
 
 
 @pytest.fixture
-def there():
-    """A filesystem in memory, empty again afterwards."""
-    system = fsspec.filesystem("memory")
-    yield system
-    system.store.clear()
-    system.pseudo_dirs[:] = [""]
-
-
-@pytest.fixture
 def folder(tmp_path) -> Path:
     """Files of many kinds."""
     frame = pl.DataFrame(ROWS)
@@ -170,7 +161,10 @@ def test_results_say_nothing_of_the_copy(folder, there) -> None:
 
 def test_what_is_no_address() -> None:
     assert not any(
-        map(is_remote, ["C:\\data.csv", "C:/data.csv", "data.csv", "/a/b", "-", "own.py:Metric", "a:b"])
+        map(
+            is_remote,
+            ["C:\\data.csv", "C:/data.csv", "data.csv", "/a/b", "-", "own.py:Metric", "a:b", "a::b"],
+        )
     )
     with pytest.raises(InputError, match="Pass it as text"):
         read(Path("s3://bucket/data.csv"))
@@ -261,3 +255,14 @@ def test_data_on_the_web(web, folder) -> None:
         read(f"{web}/none.csv")
     with pytest.raises(InputError, match=rf"^{web}/secret\.csv: access is refused"):
         read(f"{web}/secret.csv")
+
+
+def test_a_file_whose_name_has_colons_is_a_file(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame(ROWS).write_csv("run::1.csv")
+    assert (
+        read("run::1.csv", task="mt").content_hash
+        == read(str(tmp_path / "run::1.csv"), task="mt").content_hash
+    )
+    with pytest.raises(InputError, match=r"^none::here\.csv: there is no such file"):
+        read("none::here.csv", task="mt")
