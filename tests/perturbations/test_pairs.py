@@ -1,5 +1,6 @@
 """Making pairs: the same whatever the order, the systems and the other methods; counted and noted."""
 
+import os
 import random
 from collections import defaultdict
 from collections.abc import Callable
@@ -334,20 +335,28 @@ def test_parts_of_other_data_seeds_versions_and_preprocessing_are_not_taken(stud
         assert found.frame.equals(plain.frame)
 
 
-def test_several_processes_make_the_pairs_that_one_makes(tmp_path, monkeypatch) -> None:
-    """Methods that go word by word, and what is looked for in texts, kept and not."""
+@pytest.mark.parametrize("copies", [True, False])
+def test_several_processes_make_the_pairs_that_one_makes(copies, tmp_path, monkeypatch) -> None:
+    """What methods make of texts, and look for in them, kept and not."""
     pytest.importorskip("HanTa")
+    if not copies:
+        for module in (metassay.text, pairs_module):
+            monkeypatch.setattr(module, "can_copy", lambda: False)
     data = read(sample_path("mt"))
     expected = make_pairs(data, per_output=None)
     monkeypatch.setattr(views, "STUDIED_AT_ONCE", 50)
     monkeypatch.setattr(pairs_module, "PERTURBED_AT_ONCE", 50)
     monkeypatch.setattr(metassay.text, "WORTH_A_PROCESS", 50)
+    monkeypatch.setattr(metassay.text, "WORTH_A_COPY", 50)
     monkeypatch.setattr(entity, "_FOUND", defaultdict(dict))
+    forked, fork = [], os.fork
+    monkeypatch.setattr(os, "fork", lambda: forked.append(1) or fork())
     for kept in (None, TextParts(tmp_path, ""), TextParts(tmp_path, "")):
         found = make_pairs(data, per_output=None, workers=3, kept=kept)
         assert found.frame.equals(expected.frame)
         assert found.resources == expected.resources
         assert found.counts == expected.counts
+    assert bool(forked) is copies
 
 
 @pytest.mark.parametrize("spec", ["pronoun", "negation(strength=2)", "negation_removal", "number"])

@@ -12,9 +12,16 @@ import sacrebleu
 from metassay.cli import run
 from metassay.data.context import make_context
 from metassay.data.dataset import Dataset
+from metassay.data.preparation import clusters
 from metassay.errors import InputError, UnknownName
 from metassay.workflows.assay import assay
-from metassay.workflows.pairs import context_metadata, human_column, human_pairs, output_weights
+from metassay.workflows.pairs import (
+    _rated_systems,
+    context_metadata,
+    human_column,
+    human_pairs,
+    output_weights,
+)
 from metassay.workflows.read import read
 
 FAST = {"resamples": 60, "permutations": 39}
@@ -81,12 +88,42 @@ def test_metadata_of_contexts_is_what_is_constant_in_them(data) -> None:
     frame = data.outputs.with_columns(
         family=pl.col("system").replace_strict({"a": "x", "b": "x", "c": "y"}), nothing=pl.lit("same")
     )
-    known = context_metadata(Dataset("mt", frame, human=("mqm",)), make_context(data, "system"))
+    found = context_metadata(Dataset("mt", frame, human=("mqm",)), [make_context(data, "system")])
+    known = found["system"]
     assert known["family"] == ["x", "x", "y"]
     assert known["output_length"] == [2.0, 1.5, 1.5]
     assert known["mean_mqm"] == [-1.0, -1.5, -6.0]
     assert "nothing" not in known
     assert "views" not in known
+
+
+def test_systems_are_compared_on_segments_that_people_scored_for_all_of_them() -> None:
+    """Against a search by hand: two test sets, a system nobody scored in one, segments with gaps."""
+    rng = np.random.default_rng(3)
+    rows = [
+        {"item": f"{lp}-{item}", "system": system, "output": "x", "lp": lp, "mqm": float(rng.normal())}
+        for lp in ("en-de", "en-ru")
+        for item in range(30)
+        for system in ("Z", "a", "b")
+        if (lp, system) != ("en-ru", "a") and rng.random() > 0.1
+    ]
+    rows = [row | {"mqm": row["mqm"] if rng.random() > 0.1 else None} for row in rows]
+    dataset = Dataset("mt", pl.DataFrame(rows, infer_schema_length=None), human=("mqm",))
+    unit, scores = clusters(dataset, None), rng.normal(size=(2, len(rows)))
+    places = {(row["item"], row["system"]): n for n, row in enumerate(dataset.outputs.to_dicts())}
+    scored = {key for key, n in places.items() if dataset.outputs["mqm"][n] is not None}
+    expected = []
+    for lp, systems in (("en-de", ("Z", "a", "b")), ("en-ru", ("Z", "b"))):
+        items = dict.fromkeys(item for item, _ in places if item.startswith(lp))
+        whole = [item for item in items if all((item, system) in scored for system in systems)]
+        assert 0 < len(whole) < len(items)
+        expected.append([[places[item, system] for item in whole] for system in systems])
+    found = _rated_systems(dataset, "mqm", unit, scores)
+    assert len(found) == 2
+    for one, rows_of in zip(found, expected):
+        assert np.array_equal(one.human, dataset.outputs["mqm"].to_numpy()[rows_of])
+        assert np.array_equal(one.metrics, scores[:, rows_of])
+        assert np.array_equal(one.cluster, unit.codes[rows_of[0]])
 
 
 def test_real_people_prefer_what_chrf_prefers_more_often_than_not(real_data) -> None:

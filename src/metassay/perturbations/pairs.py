@@ -33,11 +33,11 @@ from metassay.perturbations.views import (
     make_views,
     obstacle,
 )
-from metassay.perturbations.words import applied, goes_word_by_word, seen_by
+from metassay.perturbations.words import applied, goes_alone, goes_word_by_word, seen_by
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import Keys, named_keys
 from metassay.tasks.base import Task
-from metassay.text import helpers_for, shared_out
+from metassay.text import can_copy, helpers_for, shared_out
 
 Progress = Callable[[int, int], None]
 PER_OUTPUT = 4
@@ -296,11 +296,11 @@ def _shares(positions: LongArray) -> list[LongArray]:
 
 
 def _work_together(at_work: Sequence[_Perturb], plan: Plan) -> None:
-    """Have several processes do what goes word by word in Python, where that is worth it."""
+    """Have several processes perturb, where that is worth it."""
     tasks = [
         (perturb, language, share)
         for perturb in at_work
-        if goes_word_by_word(perturb.method)
+        if (goes_alone(perturb.method) if can_copy() else goes_word_by_word(perturb.method))
         for language, positions in perturb.views.by_language.items()
         if not obstacle(perturb.method, language, named=plan.named, strict=plan.strict)
         for share in _shares(positions)
@@ -320,7 +320,11 @@ def _work_together(at_work: Sequence[_Perturb], plan: Plan) -> None:
         perturb, language, share, _, keys = missing[number]
         return perturb.method.spec, language, *seen_by(perturb.views.some(share), keys)
 
-    for number, made in shared_out(f"{applied.__module__}:applied", len(missing), task, helpers):
+    def here(number: int) -> list[Any]:
+        perturb, _, share, _, keys = missing[number]
+        return perturb.method.apply_all(perturb.views.some(share), keys)
+
+    for number, made in shared_out(f"{applied.__module__}:applied", len(missing), task, helpers, here):
         perturb, _, _, name, _ = missing[number]
         perturb.ready[name] = made
         perturb.save(name, made)

@@ -259,7 +259,8 @@ def _studied(
     if method.study([], language) is None:
         return
     task = lambda n: (method.spec, language, list(_stretch(texts, missing[n])))  # noqa: E731
-    for n, found in shared_out(f"{__name__}:studied", len(missing), task, helpers):
+    here = lambda n: method.study(_stretch(texts, missing[n]), language)  # noqa: E731
+    for n, found in shared_out(f"{__name__}:studied", len(missing), task, helpers, here):
         yield missing[n], found
 
 

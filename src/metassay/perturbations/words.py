@@ -39,6 +39,11 @@ class WordEdit(Perturbation[str]):
             raise InputError(f"the strength of {self.name} is {self.strength}, less than 1.")
 
 
+def goes_alone(method: Perturbation[Any]) -> bool:
+    """Whether a method of ours makes texts from texts, and asks nobody: a copy of this process can do it."""
+    return isinstance(method, WordEdit) and method.keepable and is_ours(method)
+
+
 def goes_word_by_word(method: Perturbation[Any]) -> bool:
     """Whether a method of ours goes through texts in Python, and sees nothing but a text and its item."""
     kind = type(method)

@@ -66,11 +66,12 @@ class ClusterBootstrap:
         if most > _ROWS or clusters.min(initial=0) < 0:
             _fill_weights(self._key, np.ascontiguousarray(clusters, dtype=np.int32), self._table, weights)
             return weights
-        if most > len(self._known):
+        known = self._known  # another thread may put fewer in its place
+        if most > len(known):
             known = np.empty((most, self.resamples))
             _fill_weights(self._key, np.arange(most, dtype=np.int32), self._table, known)
             self._known = known
-        return np.take(self._known, clusters, axis=0, out=weights, mode="clip")
+        return np.take(known, clusters, axis=0, out=weights, mode="clip")
 
 
 class ClusterHalves(ClusterBootstrap):

@@ -134,9 +134,9 @@ def assay(
     sentinels, costs = sentinels_beside(plan.metrics), costs_of(plan.metrics)
     find = partial(_carry_out, data, plan, unit, sentinels, costs, how)
     if run is not None and run.resumed and only is None and llm is None and is_done(run, data, plan, known):
-        return AssayResult(data, plan, find, run.path, run)
+        return AssayResult(data, plan, find, run.path, run, threads)
     found = find()
-    result = AssayResult(data, plan, lambda: found, None if run is None else run.path)
+    result = AssayResult(data, plan, lambda: found, None if run is None else run.path, workers=threads)
     if run is not None:
         write_run(run, result, known)
         scratch.clear()
@@ -199,7 +199,7 @@ def _carry_out(
     judged = replace(judged, notes=(*judged.notes, *notes, *judged.of_metrics))
     how.tell("judging", 0, 1)
     contexts = [judged.in_context(context) for context in plan.contexts]
-    metadata = {context.name: context_metadata(data, context) for context in plan.contexts}
+    metadata = context_metadata(data, plan.contexts)
     people = None if heard is None else people_side(data, heard, judged, metrics, plan.contexts, weights)
     if heard is not None and people is None:
         judged = replace(judged, notes=(*judged.notes, f"{heard} tells no two outputs of an item apart."))

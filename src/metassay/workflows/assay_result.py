@@ -111,6 +111,7 @@ class AssayResult(Result):
     find: Callable[[], Found]
     folder: Path | None = None
     finished: RunFolder | None = None
+    workers: int = 1
 
     @cached_property
     def _found(self) -> Found:
@@ -149,7 +150,7 @@ class AssayResult(Result):
         judgements = self.judged.judgements.take(self.judged.sampled).select(np.array(self.contextual.ranked))
         told, corrected = self._told_apart(), self._corrected(judgements)
         aside, frame = self.judged.aside, self.pairs.frame
-        edits = edits_of(frame["output"], frame["worse"]) if aside is None else aside.edits
+        edits = edits_of(frame["output"], frame["worse"], self.workers) if aside is None else aside.edits
         known = None if aside is None else aside.told(judgements)
         validity = perturbation_validity(self.pairs, self.dataset, edits, known)
         parts = Parts.of(edits[1])
@@ -157,7 +158,7 @@ class AssayResult(Result):
         by_difficulty = difficulty(
             judgements,
             parts,
-            None if told is None else (told[0], edits_of(*told[1:])[1]),
+            None if told is None else (told[0], edits_of(*told[1:], self.workers)[1]),
             ties=self.plan.asked.ties,
             resamples=self.plan.asked.resamples,
             seed=self.plan.seed,

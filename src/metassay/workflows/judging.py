@@ -164,7 +164,8 @@ def judge_pairs(
         seconds, better, worse = _score_texts(dataset, pairs, sampled, metrics, how, verdicts, outputs)
     of_metrics = tuple(note for metric in metrics for note in metric.notes())
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
-    methods = tuple(sorted(pairs.frame["perturbation"].unique()))
+    made_by = pairs.frame["perturbation"]
+    methods = tuple(sorted(made_by.unique()))
     unit = unit or clusters(dataset, None)
     judgements = Judgements(
         metrics=names,
@@ -173,7 +174,7 @@ def judge_pairs(
         item=unit.items[rows],
         output=rows.astype(np.int32),
         cluster=unit.codes[rows],
-        method=np.searchsorted(np.array(methods), pairs.frame["perturbation"].to_numpy()).astype(np.int32),
+        method=made_by.replace_strict(methods, range(len(methods)), return_dtype=pl.Int32).to_numpy(),
         weights=None if weights is None else weights[rows],
     )
     said = pl.concat(verdicts) if verdicts else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -140,24 +141,27 @@ def _rated_systems(
     dataset: Dataset, human: str, unit: Unit, scores: NDArray[np.float64]
 ) -> list[RatedSystems]:
     """Of each test set the segments in which people scored every system that they scored at all."""
-    frame = pl.DataFrame(
-        {
-            "row": np.arange(len(dataset)),
-            "set": groups(dataset),
-            "system": dataset.outputs["system"],
-            "item": unit.items,
-            "human": dataset.outputs[human],
-        }
-    ).drop_nulls("human")
+    system = dataset.outputs["system"].rank("dense").to_numpy()
+    frame = pl.DataFrame({"row": np.arange(len(dataset)), "set": groups(dataset)})
     found = []
-    for _, rated in frame.group_by("set", maintain_order=True):
-        table = rated.pivot("item", index="system", values="row", sort_columns=False).sort("system")
-        rows = table.drop("system").to_numpy().astype(np.float64)
-        places = rows[:, ~np.isnan(rows).any(axis=0)].astype(np.int64)
+    for _, rated in frame.filter(dataset.outputs[human].is_not_null()).group_by("set", maintain_order=True):
+        rows = rated["row"].to_numpy()
+        place, systems = _numbered(system[rows])
+        segment, segments = _numbered(unit.items[rows])
+        table = np.full((systems, segments), -1)
+        table[place, segment] = rows
+        whole = np.flatnonzero((table >= 0).all(axis=0))
+        places = table[:, whole[np.argsort(table[:, whole].min(axis=0, initial=len(dataset)))]]
         if len(places) > 1 and places.size:
             people = dataset.outputs[human].to_numpy()[places]
             found.append(RatedSystems(people, scores[:, places], unit.codes[places[0]]))
     return found
+
+
+def _numbered(codes: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    """For each the place of its code among those that occur, and how many these are."""
+    held, place = np.unique(codes, return_inverse=True)
+    return place.ravel(), len(held)
 
 
 def told_apart(dataset: Dataset) -> Dataset:
@@ -266,7 +270,13 @@ def output_weights(
     return weights.to_numpy()
 
 
-def context_metadata(dataset: Dataset, context: Context) -> Metadata:
+def context_metadata(dataset: Dataset, contexts: Sequence[Context]) -> dict[str, Metadata]:
+    """By column, what the data says of its contexts."""
+    lengths = _lengths(dataset.outputs["output"])
+    return {context.name: _metadata(dataset, context, lengths) for context in contexts}
+
+
+def _metadata(dataset: Dataset, context: Context, lengths: NDArray[np.float64]) -> Metadata:
     """What the data says of each context: columns with one value in it, mean length and human scores."""
     told = (dataset.outputs[name] for name in dataset.metadata)
     outputs = pl.DataFrame([pl.Series("_code", context.codes), *told])
@@ -280,7 +290,7 @@ def context_metadata(dataset: Dataset, context: Context) -> Metadata:
         values = grouped.sort("_code")[name]
         if (grouped["n"] == 1).all() and not values.has_nulls() and values.n_unique() > 1:
             known[name] = values.to_list()
-    numbers = {"output_length": _lengths(dataset.outputs["output"])}
+    numbers = {"output_length": lengths}
     scores = (name for name in dataset.human if name not in asked)
     numbers |= {f"mean_{name}": dataset.outputs[name].to_numpy() for name in scores}
     for name, own in numbers.items():

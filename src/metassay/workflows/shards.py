@@ -155,7 +155,7 @@ class Shards:
             self._write(PAIRS, sample.frame)
         self._write(EXPLORER, explorer_frame(part, *about, names, cut.start))
         self._write(JUDGED, judgements_frame(judged))
-        edits = edits_of(sample.frame["output"], sample.frame["worse"])
+        edits = edits_of(sample.frame["output"], sample.frame["worse"], self.how.workers)
         self._write(_EDITS, pl.DataFrame({"distance": edits[0].astype(np.int32), "share": edits[1]}))
         for spec, own in differences_by_method(sample.frame, part).items():
             self.differences.setdefault(spec, []).extend(own)

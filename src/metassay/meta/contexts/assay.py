@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +34,7 @@ from metassay.meta.contexts.judgements import (
 )
 from metassay.meta.contexts.people import People, PeopleSide, beside_people
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, known_metadata
+from metassay.meta.contexts.soft_accuracy import SoftAccuracy, soft_accuracy
 from metassay.meta.contexts.tables import (
     Row,
     accuracy_rows,
@@ -51,6 +55,8 @@ from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.rank_correlation import STATISTICS
 
 _SPLITS = 100
+_AT_ONCE = 2**22
+"""Of more pairs one thing is studied after the other, to hold less in memory."""
 _MOST_CONFOUNDING_CONTEXTS = 300
 
 
@@ -219,10 +225,17 @@ def assay_pairs(
         np.array([judgements.metrics[m] in uninformed for m in ranked], dtype=np.bool_),
     )
     pairs, columns = sort_pairs(judgements, [each.occupied() for each in contexts])
-    with threadpool_limits(1):  # one thread per context instead: the same bytes on any number of workers
+    rng = random.named(seed, "combinations")
+    others = workers if pairs.pairs <= _AT_ONCE else 1
+    with (
+        threadpool_limits(1),
+        _meanwhile(others) as begin,
+    ):  # BLAS in one thread: the same bytes for any number
+        of_systems = begin(_soft, people, method, seed)
+        confounded = begin(_confounding, confounding, pairs, columns, method, rng)
         overall, found = _study(pairs, columns, method, seed)
-        confounded = _confounding(confounding, pairs, columns, method, random.named(seed, "combinations"))
-        beside = None if people is None else beside_people(people, overall, found, method, seed)
+        soft, confounding_found = of_systems(), confounded()
+        beside = None if people is None else beside_people(people, overall, found, method, soft)
     judged = [pairs] if people is None else [pairs, people.pairs]
     same = same_decisions([each.select(ranked) for each in judged])
     known = {"radius": radius, "cost": costs or {}, "criteria": criteria or {}, "same": same}
@@ -238,7 +251,7 @@ def assay_pairs(
         whole=overall,
         columns=found,
         evidence=evidence,
-        confounding=confounded,
+        confounding=confounding_found,
         phi=phi_coefficients(pairs.select(ranked)),
         metadata=known_metadata(contexts, columns, metadata or {}),
         minimum_items=minimum_items,
@@ -247,6 +260,21 @@ def assay_pairs(
         uninformed=frozenset(uninformed),
         people=beside,
     )
+
+
+@contextmanager
+def _meanwhile(workers: int) -> Iterator[Callable[..., Callable[[], Any]]]:
+    """Begins what other threads do meanwhile, where there are any; what it returns has the result."""
+    if workers == 1:
+        yield partial
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield lambda function, *given: pool.submit(function, *given).result
+
+
+def _soft(people: PeopleSide | None, method: Method, seed: int) -> SoftAccuracy | None:
+    """How well metrics tell systems apart as people do, where people scored several."""
+    return soft_accuracy(people.systems, method, seed) if people is not None and people.systems else None
 
 
 def _competing(judgements: Judgements, sentinels: Collection[str]) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ from metassay.meta.contexts.claims import Family, Leads, lead_p_values
 from metassay.meta.contexts.column import Column, Estimates, Method, Whole, resample, study_whole
 from metassay.meta.contexts.h2 import paired_agreement, split_half
 from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.meta.contexts.soft_accuracy import KENDALL, RatedSystems, SoftAccuracy, soft_accuracy
+from metassay.meta.contexts.soft_accuracy import KENDALL, RatedSystems, SoftAccuracy
 from metassay.stats.arrays import FloatArray, LongArray, plain
 from metassay.stats.bootstrap import cluster_interval
 
@@ -165,16 +165,16 @@ class People:
 
 
 def beside_people(
-    side: PeopleSide, rules: Whole, columns: Mapping[str, Column], method: Method, seed: int
+    side: PeopleSide, rules: Whole, columns: Mapping[str, Column], method: Method, soft: SoftAccuracy | None
 ) -> People:
     """Judge the metrics by people, and hold their order against that of `rules` and of its `columns`.
 
+    `soft` is how well they tell systems apart, where people scored several.
     Contexts below the smallest size on either side are left out.
     """
     method = replace(method, agreement=KENDALL)
     pairs, contexts = sort_pairs(side.pairs, [each.occupied() for each in side.contexts])
     found = study_whole(pairs, whole(pairs), method)
-    soft = soft_accuracy(side.systems, method, seed) if side.systems else None
     ranked = method.ranked
     accuracy = found.estimates.accuracy[ranked, 0]
     by_rule = rules.estimates.accuracy[ranked, 0], rules.resamples[ranked]

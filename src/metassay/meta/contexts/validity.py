@@ -104,12 +104,12 @@ Edits = tuple[LongArray, FloatArray]
 """Of every pair the characters edited, and their share of the longer text; both empty for rankings."""
 
 
-def edits_of(output: pl.Series, worse: pl.Series) -> Edits:
+def edits_of(output: pl.Series, worse: pl.Series, workers: int = 1) -> Edits:
     """Levenshtein distance of the two sides of every pair, in characters, and its share."""
     if output.is_empty() or output.dtype != pl.String:
         return np.empty(0, dtype=np.int64), np.empty(0)
     one, other = output.to_list(), worse.to_list()
-    distances = process.cpdist(one, other, scorer=Levenshtein.distance, dtype=np.int64)
+    distances = process.cpdist(one, other, scorer=Levenshtein.distance, dtype=np.int64, workers=workers)
     lengths = np.maximum(*(texts.str.len_chars().to_numpy() for texts in (output, worse)))
     return distances, distances / np.maximum(lengths, 1)
 
