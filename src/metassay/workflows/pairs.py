@@ -314,5 +314,7 @@ def _features(dataset: Dataset) -> NDArray[np.float64]:
 
 def _lengths(column: pl.Series) -> NDArray[np.float64]:
     """Words of a text, documents of a list."""
-    counted = column.list.len() if column.dtype.is_nested() else column.str.count_matches(r"\S+")
-    return counted.cast(pl.Float64).to_numpy()
+    if column.dtype.is_nested():
+        return column.list.len().cast(pl.Float64).to_numpy()
+    words = (np.nan if text is None else len(text.split()) for text in column)
+    return np.fromiter(words, np.float64, len(column))
