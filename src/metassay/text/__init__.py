@@ -2,8 +2,7 @@
 
 On Linux a helper is a copy of this process: it has all dictionaries and all texts at once, is asked for tasks
 by number, and ends with the work. Elsewhere it is started with a line of its own, so that the program that
-uses metassay is not run again in it, as the standard library's process pools would; questions and answers are
-lines of JSON.
+uses metassay is not run again in it, as the standard library's process pools would. Answers are JSON.
 """
 
 from __future__ import annotations
@@ -134,11 +133,11 @@ class _Copy:
             ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
             gc.freeze()  # else looking for garbage would touch, and so copy, all memory
             while os.getppid() == parent:
-                number = own.recv()
+                number = int(own.recv_bytes())
                 answer: list[Any] = []
                 with suppress(Exception):  # whoever asked does it, and sees the error
                     answer = [work(number)]
-                own.send(answer)
+                own.send_bytes(json.dumps(answer).encode())
         os._exit(0)
 
     @classmethod
@@ -156,8 +155,8 @@ class _Copy:
         with self.pipe, suppress(OSError, EOFError, IndexError):
             while True:
                 number = waiting.popleft()
-                self.pipe.send(number)
-                if answer := self.pipe.recv():
+                self.pipe.send_bytes(b"%d" % number)
+                if answer := json.loads(self.pipe.recv_bytes()):
                     done.put((number, answer[0]))
 
     def end(self) -> None:
