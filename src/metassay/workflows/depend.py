@@ -20,7 +20,7 @@ from metassay.data.score_files import Scores
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.meta.dependence.assembly import corrected, depend_on_all, depend_on_systems
-from metassay.meta.dependence.outputs import SYSTEM, outputs_of
+from metassay.meta.dependence.cells import SYSTEM, outputs_of
 from metassay.meta.dependence.results import DependenceReport, MetricDependence, sorted_by_sysdep
 from metassay.meta.people.intervals import Trial
 from metassay.meta.people.rated import CONSTANT

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from metassay.data.cube import Cube
 from metassay.errors import InputError
-from metassay.meta.dependence.cells import Cells
+from metassay.meta.dependence.cells import Cells, Outputs, outputs_of
 from metassay.meta.dependence.curves import deviations_by_estimator, sensitivities
 from metassay.meta.dependence.fits import (
     Difference,
@@ -39,7 +39,6 @@ from metassay.meta.dependence.fits import (
     split_deviations,
 )
 from metassay.meta.dependence.nulls import DRAWS, p_equal, p_fair
-from metassay.meta.dependence.outputs import Outputs, outputs_of
 from metassay.meta.dependence.results import (
     DependenceReport,
     LocalDependence,
