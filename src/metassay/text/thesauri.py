@@ -19,8 +19,9 @@ from zlib import crc32
 
 import numpy as np
 
+from metassay.text.morphemes import UNKNOWN
 from metassay.text.resources import Folder, kept, thesaurus_file, wordnet_folder
-from metassay.text.tagging import UNKNOWN, hanta
+from metassay.text.tagging import hanta
 from metassay.text.tokens import token_spans, word_tokens
 from metassay.text.words import Span
 
