@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from metassay.text.tagging import hanta
-from metassay.text.thesauri import word_tags
+from metassay.text.tagging import hanta, word_tags
 from metassay.text.tokens import word_tokens
 
 TEXTS = {

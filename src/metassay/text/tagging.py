@@ -2,7 +2,7 @@
 
 A word that the model does not list is cut into morphemes (`text.morphemes`). The tags of a sentence are the
 best path through a hidden Markov model of second order of parts of speech. Sums and ties are those of HanTa,
-in its order, so that the tags are, too.
+in its order, so that the tags are, too. Russian has pymorphy3's analyser.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import gc
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ import numpy as np
 from metassay.stats import ZERO, empty, kernel, kernel_part
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.text.morphemes import END, LEAST, START, UNKNOWN, Morphemes, Readings, lower_bound
+from metassay.text.thesauri import known_lemma
+from metassay.text.tokens import token_spans, word_tokens
+from metassay.text.words import Span
 
 _MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
 _UNSURE = 5.0
@@ -177,3 +180,94 @@ def _place(low: int, high: int, a: int, b: int, before: LongArray, last: LongArr
     while low < high and (before[low] != a or last[low] != b):
         low += 1
     return low
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def tagged_pairs(
+    text: str, language: str, first: frozenset[str], second: frozenset[str], without: frozenset[str]
+) -> tuple[tuple[Span, str], ...]:
+    """Words of the dictionary with a tag of a set, one space after a word with one of another: place and tag.
+
+    Words whose base form is among those `without` are left out.
+    """
+    runs = text.split()  # no token goes over a space: each distinct run of letters and signs is cut once
+    can_be = _can_be(language, second, without)
+    if not any(map(can_be.runs.__getitem__, runs)):
+        return ()
+    words = [token for run in runs for token in _tokens(run)]
+    places = [
+        i
+        for i, word in enumerate(words)
+        if can_be[word] and i > 0 and not first.isdisjoint(_may_be(words[i - 1], language, inside=i > 1))
+    ]
+    spans = token_spans(text) if places else []
+    places = [i for i in places if text[spans[i - 1][1] : spans[i][0]] == " "]
+    tags = hanta(language).tags(words) if places else []
+    return tuple((spans[i], tags[i]) for i in places if tags[i - 1] in first and tags[i] in second)
+
+
+@functools.cache
+def _tokens(run: str) -> list[str]:
+    return word_tokens(run)
+
+
+class _Asked(dict[str, bool]):
+    """What was asked of words, or of runs of letters and signs, each once."""
+
+    def __init__(self, ask: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._ask = ask
+
+    def __missing__(self, word: str) -> bool:
+        self[word] = found = self._ask(word)
+        return found
+
+
+class _CanBe(_Asked):
+    """Whether the dictionary has a word, not of these base forms, that can have one of these tags."""
+
+    def __init__(self, language: str, tags: frozenset[str], without: frozenset[str]) -> None:
+        super().__init__(self._of_word)
+        self._language, self._tags, self._without = language, tags, without
+        self.runs = _Asked(lambda run: any(self[token] for token in _tokens(run)))
+        """Whether a word of a run can."""
+
+    def _of_word(self, word: str) -> bool:
+        listed = _listed(word, self._language)
+        if listed and self._tags.isdisjoint(listed):
+            return False
+        base = known_lemma(word, self._language)
+        known = base is not None and base not in self._without
+        return known and not self._tags.isdisjoint(listed or _may_be(word, self._language))
+
+
+_can_be = functools.cache(_CanBe)
+
+
+@functools.cache
+def _listed(word: str, language: str) -> frozenset[str]:
+    """The tags that the model lists a word with."""
+    model = hanta(language).model
+    listed = model.cache.get(model.normalize(word)) or ()
+    return frozenset(str(model.int2tag[tag]) for tag, _ in listed if tag != UNKNOWN)
+
+
+@functools.cache
+def _may_be(word: str, language: str, *, inside: bool = True) -> frozenset[str]:
+    """The tags that a word can get in a sentence: all that the model lists it with, if it does."""
+    return _listed(word, language) or hanta(language).may_be(word, inside=inside)
+
+
+@functools.cache
+def word_tags(word: str, language: str) -> tuple[str, ...]:
+    """The tags that a word may have out of context, most likely first."""
+    tagger = hanta(language)
+    return tuple(str(tagger.model.int2tag[tag]) for tag, _ in tagger.weighed(word, inside=True))
+
+
+@functools.cache
+def russian() -> Any:
+    """pymorphy3's analyser."""
+    from pymorphy3 import MorphAnalyzer
+
+    return MorphAnalyzer(lang="ru")

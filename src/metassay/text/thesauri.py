@@ -1,4 +1,4 @@
-"""Thesauri, taggers and morphological analysers, loaded when first needed.
+"""Thesauri and dictionaries of base forms, loaded when first needed.
 
 WordNet is read from its database files (wndb(5WN), senseidx(5WN), morphy(7WN)). MyThes thesauri are
 OpenThesaurus and the Russian one, as LibreOffice and Debian carry them: the file starts with the name of its
@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,7 @@ from zlib import crc32
 
 import numpy as np
 
-from metassay.text.morphemes import UNKNOWN
 from metassay.text.resources import Folder, kept, thesaurus_file, wordnet_folder
-from metassay.text.tagging import hanta
-from metassay.text.tokens import token_spans, word_tokens
-from metassay.text.words import Span
 
 _FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 PARTS_OF_SPEECH = tuple(_FILES)
@@ -230,97 +226,6 @@ def open_thesaurus(language: str) -> Thesaurus | None:
     """The thesaurus of a language on this machine, or None."""
     path = thesaurus_file(language)
     return None if path is None else Thesaurus(path)
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def tagged_pairs(
-    text: str, language: str, first: frozenset[str], second: frozenset[str], without: frozenset[str]
-) -> tuple[tuple[Span, str], ...]:
-    """Words of the dictionary with a tag of a set, one space after a word with one of another: place and tag.
-
-    Words whose base form is among those `without` are left out.
-    """
-    runs = text.split()  # no token goes over a space: each distinct run of letters and signs is cut once
-    can_be = _can_be(language, second, without)
-    if not any(map(can_be.runs.__getitem__, runs)):
-        return ()
-    words = [token for run in runs for token in _tokens(run)]
-    places = [
-        i
-        for i, word in enumerate(words)
-        if can_be[word] and i > 0 and not first.isdisjoint(_may_be(words[i - 1], language, inside=i > 1))
-    ]
-    spans = token_spans(text) if places else []
-    places = [i for i in places if text[spans[i - 1][1] : spans[i][0]] == " "]
-    tags = hanta(language).tags(words) if places else []
-    return tuple((spans[i], tags[i]) for i in places if tags[i - 1] in first and tags[i] in second)
-
-
-@functools.cache
-def _tokens(run: str) -> list[str]:
-    return word_tokens(run)
-
-
-class _Asked(dict[str, bool]):
-    """What was asked of words, or of runs of letters and signs, each once."""
-
-    def __init__(self, ask: Callable[[str], bool]) -> None:
-        super().__init__()
-        self._ask = ask
-
-    def __missing__(self, word: str) -> bool:
-        self[word] = found = self._ask(word)
-        return found
-
-
-class _CanBe(_Asked):
-    """Whether the dictionary has a word, not of these base forms, that can have one of these tags."""
-
-    def __init__(self, language: str, tags: frozenset[str], without: frozenset[str]) -> None:
-        super().__init__(self._of_word)
-        self._language, self._tags, self._without = language, tags, without
-        self.runs = _Asked(lambda run: any(self[token] for token in _tokens(run)))
-        """Whether a word of a run can."""
-
-    def _of_word(self, word: str) -> bool:
-        listed = _listed(word, self._language)
-        if listed and self._tags.isdisjoint(listed):
-            return False
-        base = known_lemma(word, self._language)
-        known = base is not None and base not in self._without
-        return known and not self._tags.isdisjoint(listed or _may_be(word, self._language))
-
-
-_can_be = functools.cache(_CanBe)
-
-
-@functools.cache
-def _listed(word: str, language: str) -> frozenset[str]:
-    """The tags that the model lists a word with."""
-    model = hanta(language).model
-    listed = model.cache.get(model.normalize(word)) or ()
-    return frozenset(str(model.int2tag[tag]) for tag, _ in listed if tag != UNKNOWN)
-
-
-@functools.cache
-def _may_be(word: str, language: str, *, inside: bool = True) -> frozenset[str]:
-    """The tags that a word can get in a sentence: all that the model lists it with, if it does."""
-    return _listed(word, language) or hanta(language).may_be(word, inside=inside)
-
-
-@functools.cache
-def word_tags(word: str, language: str) -> tuple[str, ...]:
-    """The tags that a word may have out of context, most likely first."""
-    tagger = hanta(language)
-    return tuple(str(tagger.model.int2tag[tag]) for tag, _ in tagger.weighed(word, inside=True))
-
-
-@functools.cache
-def russian() -> Any:
-    """pymorphy3's analyser."""
-    from pymorphy3 import MorphAnalyzer
-
-    return MorphAnalyzer(lang="ru")
 
 
 @functools.cache

@@ -36,7 +36,8 @@ from metassay.perturbations.languages.names import (
 )
 from metassay.text.entities import Entity
 from metassay.text.segmentation import CodedWords, coded_words
-from metassay.text.thesauri import is_common, word_tags
+from metassay.text.tagging import word_tags
+from metassay.text.thesauri import is_common
 from metassay.text.words import WordLists, any_of, starts_sentence
 
 _OWN = WordLists("metassay.perturbations.languages", "en")

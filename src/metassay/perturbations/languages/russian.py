@@ -9,7 +9,8 @@ import functools
 import re
 from typing import Any
 
-from metassay.text.thesauri import open_thesaurus, russian
+from metassay.text.tagging import russian
+from metassay.text.thesauri import open_thesaurus
 from metassay.text.words import WordLists
 
 _LISTS = WordLists("metassay.perturbations.languages", "ru")
