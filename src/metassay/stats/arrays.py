@@ -248,3 +248,12 @@ def average_ranks(values: ArrayLike) -> FloatArray:
     np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=-1)
     ranks[np.isnan(given).any(axis=-1)] = np.nan
     return ranks
+
+
+def row_starts(rows: Iterable[Sequence[Any]]) -> LongArray:
+    """Where each row begins when all are laid end to end, and where the last one ends.
+
+    >>> row_starts(["ab", "", "c"]).tolist()
+    [0, 2, 2, 3]
+    """
+    return np.cumsum([0, *map(len, rows)], dtype=np.int64)

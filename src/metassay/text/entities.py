@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.stats import empty, kernel, zeros
-from metassay.stats.arrays import LongArray, SingleArray, distinct, map_blocks
-from metassay.text.segmentation import code_points, coded_runs, hashed_with, row_starts, slot_of, with_room
+from metassay.stats.arrays import LongArray, SingleArray, distinct, map_blocks, row_starts
+from metassay.text.segmentation import code_points, coded_runs, hashed_with, slot_of, with_room
 from metassay.text.tokens import LEANS, kind_of_piece, razdel_words
 
 Entity = tuple[int, int, str]

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.stats import empty, kernel, kernel_part, zeros
-from metassay.stats.arrays import FloatArray, LongArray
-from metassay.text.segmentation import code_points, hashed_with, number_of, row_starts, text_table
+from metassay.stats.arrays import FloatArray, LongArray, row_starts
+from metassay.text.segmentation import code_points, hashed_with, number_of, text_table
 
 START, END, UNKNOWN = 1, 2, 3
 LEAST = -1e6  # what is less likely is left out

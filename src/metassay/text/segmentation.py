@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.stats import empty, kernel, kernel_part, zeros
-from metassay.stats.arrays import LongArray
+from metassay.stats.arrays import LongArray, row_starts
 from metassay.text.resources import has_package
 from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless, word_list
 
@@ -167,15 +167,6 @@ def words_to_insert(texts: Iterable[str], language: str | None) -> list[str]:
     own = {word for word in unspaced if not any(map(_APART.match, word))}
     long = {word for word in own if len(word) > 1}
     return sorted({*word_list(spaced, language), *(long or own or unspaced)})
-
-
-def row_starts(rows: Iterable[Sequence[Any]]) -> LongArray:
-    """Where each row begins when all are laid end to end, and where the last one ends.
-
-    >>> row_starts(["ab", "", "c"]).tolist()
-    [0, 2, 2, 3]
-    """
-    return np.cumsum([0, *map(len, rows)], dtype=np.int64)
 
 
 def code_points(text: str) -> NDArray[np.uint32]:
