@@ -1,6 +1,6 @@
 """What a perturbation sees and is: from an output and a random stream to a worse output, or to nothing.
 
-Which perturbations exist, and from text to perturbation and back.
+Which perturbations exist, from text to perturbation and back, and why one does nothing for a language.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.specs import format_spec, parse_spec, refuse_repeats, single_parts
 from metassay.stats.random import Keys, Stream
 from metassay.tasks.base import OutputKind, Task
+from metassay.text.words import WITHOUT_SPACES
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -252,3 +253,31 @@ def _parameter(family: type[AnyPerturbation], name: str, value: Any) -> Any:
         kind = "a whole number" if isinstance(default, int) else "a number"
         raise InputError(f"{name} of {family.name} is {value!r}, not {kind}.")
     return value
+
+
+_NAME_IT = "--language en, in Python language='en'"
+
+
+def obstacle(method: Perturbation[Any], language: str | None, *, named: bool, strict: bool) -> str | None:
+    """Why a method does nothing for a language; None where it works."""
+    if method.edits is OutputKind.RANKING:
+        return None
+    if method.languages is None:
+        spaceless = method.by_words and language is not None and language.partition("-")[0] in WITHOUT_SPACES
+        return (
+            f"{method.spec} does not apply to {language}, which is written without spaces" * spaceless or None
+        )
+    if language is None:
+        if named:
+            raise InputError(
+                f"{method.spec} needs to know the language of the outputs.",
+                remedy=f"Name it: {_NAME_IT}.",
+            )
+        return f"The language is not known, and methods that need it are left out; name it: {_NAME_IT}"
+    if language not in method.languages:
+        known = ", ".join(sorted(method.languages))
+        return f"{method.spec} does not know the language {language}; it knows {known}"
+    missing = method.missing(language)
+    if missing is not None and strict:
+        raise InputError(f"{method.spec} lacks a resource for {language}.", remedy=missing)
+    return None if missing is None else f"{method.spec} does not apply to {language}: {missing}"

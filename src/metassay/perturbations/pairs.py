@@ -18,6 +18,7 @@ from metassay.perturbations.base import (
     KeptTexts,
     Perturbation,
     default_perturbations,
+    obstacle,
     parse_perturbation,
     parse_perturbations,
 )
@@ -31,7 +32,6 @@ from metassay.perturbations.views import (
     identity,
     keeper,
     make_views,
-    obstacle,
 )
 from metassay.perturbations.words import applied, goes_alone, goes_word_by_word, seen_by
 from metassay.stats.arrays import LongArray

@@ -18,10 +18,8 @@ from metassay.errors import InputError, UnknownName
 from metassay.perturbations.base import KeptTexts, Perturbation, View, is_ours, parse_perturbation
 from metassay.plugins import source_hash
 from metassay.stats.random import Keys, output_keys
-from metassay.tasks.base import OutputKind
 from metassay.text import helpers_for, shared_out
 from metassay.text.tokens import word_tokens
-from metassay.text.words import WITHOUT_SPACES
 
 PREPROCESSING = {
     "none": "the raw text is edited and nothing else is touched",
@@ -316,31 +314,3 @@ def _rivals(dataset: Dataset, outputs: Sequence[Output]) -> dict[tuple[str, Outp
         for score, output in ranked:
             rivals[item, output] = tuple(other for lower, other in ranked if lower < score)
     return rivals
-
-
-_NAME_IT = "--language en, in Python language='en'"
-
-
-def obstacle(method: Perturbation[Any], language: str | None, *, named: bool, strict: bool) -> str | None:
-    """Why a method does nothing for a language; None where it works."""
-    if method.edits is OutputKind.RANKING:
-        return None
-    if method.languages is None:
-        spaceless = method.by_words and language is not None and language.partition("-")[0] in WITHOUT_SPACES
-        return (
-            f"{method.spec} does not apply to {language}, which is written without spaces" * spaceless or None
-        )
-    if language is None:
-        if named:
-            raise InputError(
-                f"{method.spec} needs to know the language of the outputs.",
-                remedy=f"Name it: {_NAME_IT}.",
-            )
-        return f"The language is not known, and methods that need it are left out; name it: {_NAME_IT}"
-    if language not in method.languages:
-        known = ", ".join(sorted(method.languages))
-        return f"{method.spec} does not know the language {language}; it knows {known}"
-    missing = method.missing(language)
-    if missing is not None and strict:
-        raise InputError(f"{method.spec} lacks a resource for {language}.", remedy=missing)
-    return None if missing is None else f"{method.spec} does not apply to {language}: {missing}"
