@@ -1,11 +1,12 @@
-"""Systems that are their own reference are found by their texts, per test set."""
+"""Systems that are their own reference are found by their texts, per test set; styles of sides that clash."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import own_references, without_own_references
+from metassay.data.preparation import differs_in_style, own_references, without_own_references
+from metassay.text.normalize import normalize
 from metassay.workflows.read import read
 
 
@@ -48,3 +49,22 @@ def test_real_references_are_found(real_data) -> None:
     for name, systems in expected.items():
         found = own_references(read(real_data(f"{name}.parquet")))
         assert found == systems, name
+
+
+def test_a_mismatch_of_case_or_punctuation_is_told():
+    raw, plain = ["He hoped, there.", "Stew for dinner."], ["HE HOPED THERE", "STEW FOR DINNER"]
+    assert "upper case" in (differs_in_style(raw, plain) or "")
+    assert "punctuation" in (differs_in_style(raw, plain) or "")
+    assert differs_in_style(raw, raw) is None
+    assert differs_in_style(plain, plain) is None
+    lowered = [normalize(text, "english") for text in raw]
+    assert differs_in_style(lowered, [normalize(text, "english") for text in plain]) is None
+
+
+def test_librispeech_sides_differ_until_normalised(real_data):
+    table = pl.read_parquet(real_data("asr/asr_librispeech_test_clean.parquet"))
+    outputs, references = table["hyp"].to_list(), table["ref"].to_list()
+    assert differs_in_style(outputs, references) is not None
+    english = [[normalize(text, "english") for text in side] for side in (outputs, references)]
+    assert differs_in_style(*english) is None
+    assert english[1] == [text.lower() for text in references]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metassay.errors import UnknownName
-from metassay.text.normalize import SCHEMES, differs_in_style, normalize
+from metassay.text.normalize import SCHEMES, normalize
 
 
 @pytest.mark.parametrize(
@@ -79,22 +78,3 @@ def test_every_scheme_takes_any_text(text):
 def test_an_unknown_scheme_names_the_known():
     with pytest.raises(UnknownName, match="english"):
         normalize("a", "englisch")
-
-
-def test_a_mismatch_of_case_or_punctuation_is_told():
-    raw, plain = ["He hoped, there.", "Stew for dinner."], ["HE HOPED THERE", "STEW FOR DINNER"]
-    assert "upper case" in (differs_in_style(raw, plain) or "")
-    assert "punctuation" in (differs_in_style(raw, plain) or "")
-    assert differs_in_style(raw, raw) is None
-    assert differs_in_style(plain, plain) is None
-    lowered = [normalize(text, "english") for text in raw]
-    assert differs_in_style(lowered, [normalize(text, "english") for text in plain]) is None
-
-
-def test_librispeech_sides_differ_until_normalised(real_data):
-    table = pl.read_parquet(real_data("asr/asr_librispeech_test_clean.parquet"))
-    outputs, references = table["hyp"].to_list(), table["ref"].to_list()
-    assert differs_in_style(outputs, references) is not None
-    english = [[normalize(text, "english") for text in side] for side in (outputs, references)]
-    assert differs_in_style(*english) is None
-    assert english[1] == [text.lower() for text in references]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from metassay.data.columns import KEY_PREFIXES
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
-from metassay.text.normalize import differs_in_style, normalize
+from metassay.text.normalize import normalize
 from metassay.text.words import is_spaceless
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ UNITS = ("doc_id", "document", "chapter_id", "speaker_id", "session_id")
 """Columns that name the independent unit, in the order in which they are taken for it."""
 _NUMBERS = re.compile(r"([0-9]{1,15})")
 _SAMPLE = 1000
+_STYLE_SAMPLE = 2_000
 
 
 def own_references(dataset: Dataset) -> tuple[str, ...]:
@@ -119,6 +121,45 @@ def _warned(dataset: Dataset) -> Dataset:
     references = [own[0] for own in dataset.outputs["references"]]
     difference = differs_in_style(dataset.outputs["output"].to_list(), references)
     return dataset if difference is None else dataset.with_notes(difference)
+
+
+def differs_in_style(outputs: Sequence[str], references: Sequence[str]) -> str | None:
+    """A sentence for the user when one side has case or punctuation that the other lacks; else None.
+
+    Looks at the first few thousand texts of each side. Such a mismatch makes every word an error that has
+    nothing to do with recognition.
+    """
+    own, other = _style(outputs), _style(references)
+    clashes = []
+    if _clash(own["upper"], other["upper"]):
+        clashes.append(f"{_percent(own['upper'])} of the letters in outputs are upper case, "
+                       f"{_percent(other['upper'])} in references")  # fmt: skip
+    if _clash(own["punctuated"], other["punctuated"]):
+        clashes.append(f"{_percent(own['punctuated'])} of the outputs have punctuation, "
+                       f"{_percent(other['punctuated'])} of the references")  # fmt: skip
+    if not clashes:
+        return None
+    return f"outputs and references are written differently: {'; '.join(clashes)}."
+
+
+def _style(texts: Iterable[str]) -> dict[str, float]:
+    upper = letters = punctuated = count = 0
+    for text in islice(texts, _STYLE_SAMPLE):
+        count += 1
+        upper += sum(map(str.isupper, text))
+        letters += sum(map(str.isalpha, text))
+        punctuated += any(mark in text for mark in '.,;:!?"')
+    return {"upper": upper / max(letters, 1), "punctuated": punctuated / max(count, 1)}
+
+
+def _clash(one: float, other: float) -> bool:
+    """Far apart: more than two percentage points, and one at least five times the other."""
+    low, high = sorted((one, other))
+    return high - low > 0.02 and high >= 5 * low
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def prepared(dataset: Dataset, *, normalize: str | None, keep_references: bool) -> Dataset:
