@@ -14,8 +14,7 @@ import pytest
 import metassay.text
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
-from metassay.perturbations import entity, views
-from metassay.perturbations import pairs as pairs_module
+from metassay.perturbations import at_work, entity, views
 from metassay.perturbations.base import Perturbation, View, parse_perturbation
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.words import Removal, Swapping, goes_word_by_word, seen_by
@@ -287,7 +286,7 @@ def studious(monkeypatch) -> type[Studious]:
     monkeypatch.setattr(Studious, "studied", [])
     monkeypatch.setattr(Studious, "applied", [])
     monkeypatch.setattr(views, "STUDIED_AT_ONCE", 3)
-    monkeypatch.setattr(pairs_module, "PERTURBED_AT_ONCE", 3)
+    monkeypatch.setattr(at_work, "PERTURBED_AT_ONCE", 3)
     return Studious
 
 
@@ -340,12 +339,12 @@ def test_several_processes_make_the_pairs_that_one_makes(copies, tmp_path, monke
     """What methods make of texts, and look for in them, kept and not."""
     pytest.importorskip("HanTa")
     if not copies:
-        for module in (metassay.text, pairs_module):
+        for module in (metassay.text, at_work):
             monkeypatch.setattr(module, "can_copy", lambda: False)
     data = read(sample_path("mt"))
     expected = make_pairs(data, per_output=None)
     monkeypatch.setattr(views, "STUDIED_AT_ONCE", 50)
-    monkeypatch.setattr(pairs_module, "PERTURBED_AT_ONCE", 50)
+    monkeypatch.setattr(at_work, "PERTURBED_AT_ONCE", 50)
     monkeypatch.setattr(metassay.text, "WORTH_A_PROCESS", 50)
     monkeypatch.setattr(metassay.text, "WORTH_A_COPY", 50)
     monkeypatch.setattr(entity, "_FOUND", defaultdict(dict))

@@ -19,8 +19,9 @@ from statistics import NormalDist
 from typing import Any
 
 from metassay.data.dataset import Dataset
+from metassay.perturbations.at_work import Plan
 from metassay.perturbations.base import Perturbation, default_perturbations, obstacle
-from metassay.perturbations.pairs import PerturbationCount, Plan, made_by
+from metassay.perturbations.pairs import PerturbationCount, made_by
 from metassay.perturbations.views import base_languages
 from metassay.specs import parse_spec
 from metassay.text.tokenizers import primary

@@ -21,9 +21,9 @@ from metassay.llm.asking import LlmSettings, read_prices
 from metassay.meta.contexts.validity import edits_of
 from metassay.metrics.given import GivenScores, distinct_texts
 from metassay.metrics.judge import Judge
+from metassay.perturbations.at_work import Plan as Making
 from metassay.perturbations.base import Perturbation, default_perturbations, parse_perturbations
 from metassay.perturbations.pairs import Pairs, make_pairs, pairs_by_part
-from metassay.perturbations.pairs import Plan as Making
 from metassay.perturbations.words import WordEdit
 from metassay.settings import HUMAN, PERTURBED, takes
 from metassay.specs import single_parts
