@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from metassay.meta.contexts.accuracy import net_spread, pareto
-from metassay.meta.contexts.prediction import robust_accuracy
+from metassay.meta.contexts.prediction import net_spread, robust_accuracy
+from metassay.meta.contexts.tables import pareto
 
 
 def by_optimiser(accuracy, shares, radius):

@@ -9,8 +9,6 @@ For item x of a context, Q_x holds every pair whose better output belongs to the
 A pair carries the weight of its output, an item the mean weight of its pairs; without weights both are plain
 means. A tie is wrong (`ties="strict"`) or counts half (`ties="half"`). A pair that a metric could not score
 is left out for that metric.
-
-How a metric holds up over contexts: stability, costs.
 """
 
 from __future__ import annotations
@@ -309,25 +307,3 @@ def _cell_sums(
         outputs += output[pair] != last_output
         last_output = output[pair]
     return right, tied, scored, outputs, gained, had
-
-
-def net_spread(accuracy: FloatArray, variance: FloatArray) -> FloatArray:
-    """Standard deviation of true accuracies between contexts, [metrics] from [metrics, contexts].
-
-    The variance between contexts less the mean sampling variance inside them, 0 at least: what would be left
-    with unlimited data. NaN with fewer than two contexts.
-    """
-    known = ~np.isnan(accuracy)
-    count = known.sum(axis=1)
-    centre = np.divide(np.nansum(accuracy, axis=1), count, out=np.zeros(len(count)), where=count > 0)
-    squares = np.where(known, (accuracy - centre[:, None]) ** 2, 0).sum(axis=1)
-    between = squares / np.maximum(count - 1, 1)
-    inside = np.where(known, np.nan_to_num(variance), 0).sum(axis=1) / np.maximum(count, 1)
-    return np.where(count > 1, np.sqrt(np.maximum(between - inside, 0)), np.nan)
-
-
-def pareto(accuracy: FloatArray, cost: FloatArray) -> NDArray[np.bool_]:
-    """Which metrics are not beaten: none is at least as accurate and as cheap, and better in one of both."""
-    at_least = (accuracy[:, None] >= accuracy) & (cost[:, None] <= cost)
-    better = (accuracy[:, None] > accuracy) | (cost[:, None] < cost)
-    return ~(at_least & better).any(axis=0) & ~np.isnan(accuracy) & ~np.isnan(cost)

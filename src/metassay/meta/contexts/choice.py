@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.accuracy import net_spread
 from metassay.meta.contexts.claims import LEAD
-from metassay.meta.contexts.prediction import robust_accuracy
+from metassay.meta.contexts.prediction import net_spread, robust_accuracy
 from metassay.metrics.base import COST_CLASSES
 from metassay.stats.arrays import FloatArray
 

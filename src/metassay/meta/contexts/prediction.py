@@ -3,7 +3,8 @@
 A good prediction lets a metric be adopted for a new context without assaying it there (Deviyani and Diaz,
 2025, section 6.2).
 
-And how accurate a metric is at worst where contexts come in another mix.
+And how accuracies hold up: how much they vary between contexts, and how low they are at worst where contexts
+come in another mix.
 """
 
 from __future__ import annotations
@@ -191,3 +192,18 @@ def _divergence(p: FloatArray, gap: FloatArray, tilt: float) -> float:
     weights = p * np.exp(-tilt * gap)
     total = weights.sum()
     return float(-tilt * (weights * gap).sum() / total - np.log(total))
+
+
+def net_spread(accuracy: FloatArray, variance: FloatArray) -> FloatArray:
+    """Standard deviation of true accuracies between contexts, [metrics] from [metrics, contexts].
+
+    The variance between contexts less the mean sampling variance inside them, 0 at least: what would be left
+    with unlimited data. NaN with fewer than two contexts.
+    """
+    known = ~np.isnan(accuracy)
+    count = known.sum(axis=1)
+    centre = np.divide(np.nansum(accuracy, axis=1), count, out=np.zeros(len(count)), where=count > 0)
+    squares = np.where(known, (accuracy - centre[:, None]) ** 2, 0).sum(axis=1)
+    between = squares / np.maximum(count - 1, 1)
+    inside = np.where(known, np.nan_to_num(variance), 0).sum(axis=1) / np.maximum(count, 1)
+    return np.where(count > 1, np.sqrt(np.maximum(between - inside, 0)), np.nan)

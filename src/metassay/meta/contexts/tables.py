@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.accuracy import pareto
 from metassay.meta.contexts.choice import GLOBAL, Evidence, cost_rank, recommend, robust_choice
 from metassay.meta.contexts.claims import (
     LEAD,
@@ -236,6 +235,13 @@ def pareto_entry(evidence: Evidence | None) -> list[str] | None:
     cost = np.array([cost_rank(evidence.cost.get(metric)) for metric in evidence.metrics])
     kept = pareto(evidence.accuracy[:, 0], np.where(np.isinf(cost), np.nan, cost))
     return [metric for metric, keep in zip(evidence.metrics, kept) if keep]
+
+
+def pareto(accuracy: FloatArray, cost: FloatArray) -> NDArray[np.bool_]:
+    """Which metrics are not beaten: none is at least as accurate and as cheap, and better in one of both."""
+    at_least = (accuracy[:, None] >= accuracy) & (cost[:, None] <= cost)
+    better = (accuracy[:, None] > accuracy) | (cost[:, None] < cost)
+    return ~(at_least & better).any(axis=0) & ~np.isnan(accuracy) & ~np.isnan(cost)
 
 
 def choice_entries(evidence: Evidence) -> Row:
