@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from metassay.meta.contexts.assay import ContextualResult
-from metassay.meta.contexts.choice import GLOBAL, Evidence, Followed, cost_rank, in_steps
+from metassay.meta.contexts.choice import GLOBAL, Evidence, cost_rank, in_steps
+from metassay.meta.contexts.claims import Followed
 from metassay.meta.contexts.drift import holds
 
 Row = dict[str, Any]

@@ -5,14 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metassay.meta.contexts.choice import (
-    Evidence,
-    Settled,
-    first_choice,
-    recommend,
-    robust_choice,
-    table_evidence,
-)
+from metassay.meta.contexts.choice import Evidence, first_choice, recommend, robust_choice, table_evidence
+from metassay.meta.contexts.claims import Settled
 from metassay.meta.contexts.tables import choice_entries
 from metassay.reporting.reasons import with_reasons
 

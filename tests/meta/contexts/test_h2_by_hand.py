@@ -9,7 +9,8 @@ from scipy.stats import kendalltau, norm, t
 
 from metassay.meta.contexts.accuracy import tally, whole
 from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.choice import Settled, answer_entry, table_evidence
+from metassay.meta.contexts.choice import table_evidence
+from metassay.meta.contexts.claims import Settled, answer_entry
 from metassay.meta.contexts.h1 import _smallest, accuracy_change, cross_methods, exchange_levels
 from metassay.meta.contexts.h2 import ContextOrder, compare_with_global, order_change, split_half
 from metassay.meta.contexts.judgements import Contexts, Judgements

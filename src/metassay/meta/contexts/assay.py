@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.accuracy import sort_pairs, whole
-from metassay.meta.contexts.choice import GLOBAL, PAIRS, Evidence, Settled, answer_entry, cost_rank, settled
+from metassay.meta.contexts.choice import GLOBAL, PAIRS, Evidence, cost_rank
+from metassay.meta.contexts.claims import Settled, answer_entry, settled
 from metassay.meta.contexts.column import (
     Column,
     Method,

@@ -14,14 +14,16 @@ over all contexts, columns and pairs at once, one sign per cluster (Westfall and
 √clusters, so a handful of clusters never carries a claim; nor does a context below the smallest size.
 
 Whether accuracy follows the order of contexts that have one: numbers, and buckets of numbers.
+
+What claims settle: one metric for all contexts, and where others are shown to be ahead of it.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -237,3 +239,68 @@ def _trend(places: FloatArray, accuracy: FloatArray) -> float | None:
         return None
     rho = correlate("spearman", places[defined], accuracy[defined])
     return plain(rho)
+
+
+@dataclass(frozen=True)
+class Followed:
+    """Why people are followed: by which score, and what their pairs say of their choice and the rules'.
+
+    Accuracies come with their low and high ends.
+    """
+
+    human: str
+    rule: str
+    accuracy: tuple[float, float, float]
+    accuracy_of_rule: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The one choice of a run: `first` everywhere, but where others are shown to be `ahead` of it.
+
+    `aside` are the contexts that are too small for a choice of their own, `equals` the metrics that no claim
+    over all outputs puts behind it. Where people are followed, `people` says why and `top_group` are the
+    metrics that they do not put behind it.
+    """
+
+    first: str
+    ahead: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    aside: frozenset[str] = frozenset()
+    people: Followed | None = None
+    top_group: Sequence[str] = ()
+    equals: Sequence[str] = ()
+
+
+def settled(
+    claims: Row, column: str, first: str, metrics: Sequence[str], uninformed: Collection[str] = ()
+) -> Settled:
+    """The choice of the run as one column has it: the first metric, and those shown to be ahead of it."""
+    ahead: dict[str, list[str]] = {}
+    for row in claims[LEAD]:
+        if row["column"] == column and row["worse"] == first and row["better"] not in uninformed:
+            ahead.setdefault(row["context"], []).append(row["better"])
+    aside = frozenset(claims["set_aside"].get(column, ()))
+    return Settled(first, ahead, aside, equals=_equals(claims, first, metrics))
+
+
+def _equals(claims: Row, first: str, metrics: Sequence[str]) -> list[str]:
+    """The metrics that no claim over all outputs puts behind the first."""
+    behind = {row["worse"] for row in claims[LEAD] if row["column"] is None and row["better"] == first}
+    return [metric for metric in metrics if metric not in {first, *behind}]
+
+
+def answer_entry(
+    recommendation: Mapping[str, Row], claims: Row, choice: Settled, metrics: Sequence[str]
+) -> Row:
+    """The answer of the run: the first metric, those not shown to be behind it, where another is ahead."""
+    first = choice.first
+    return {
+        "metric": first,
+        "top_group": list(choice.top_group) or [first, *_equals(claims, first, metrics)],
+        "exceptions": [
+            {"column": column, "context": context, "metric": entry["choice"]}
+            for column, entries in recommendation.items()
+            for context, entry in entries.items()
+            if entry["choice"] not in {first, None}
+        ],
+    }

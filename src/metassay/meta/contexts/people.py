@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
-from metassay.meta.contexts.choice import GLOBAL, Followed, Settled
-from metassay.meta.contexts.claims import Family, Leads, lead_p_values
+from metassay.meta.contexts.choice import GLOBAL
+from metassay.meta.contexts.claims import Family, Followed, Leads, Settled, lead_p_values
 from metassay.meta.contexts.column import Column, Estimates, Method, Whole, resample, study_whole
 from metassay.meta.contexts.h2 import paired_agreement, split_half
 from metassay.meta.contexts.judgements import Contexts, Judgements
