@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import calibration
-from metassay.meta.contexts import choice, claims, confounding
+from metassay.meta.contexts import choice, claims, confounding, h1
 from metassay.meta.contexts.prediction import robust_accuracy
 from metassay.meta.dependence import fits
 from metassay.meta.people import ranking
@@ -118,9 +118,7 @@ def constants(replicates):
             lambda: calibration.best_kept(100, few * 4)[1],
         ),
         Constant(confounding, "_EXCESS", "coverage of σ² between methods", lambda: confounded_coverage(few)),
-        Constant(
-            confounding, "_FLOOR", "share of fair metrics flagged", lambda: calibration.flag_rates(few)[1]
-        ),
+        Constant(h1, "_FLOOR", "share of fair metrics flagged", lambda: calibration.flag_rates(few)[1]),
         Constant(
             fits, "NEAR", "coverage of SysDep, 6 systems", lambda: calibration.sysdep_coverage(6, 40, few * 8)
         ),

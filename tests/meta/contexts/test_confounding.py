@@ -8,7 +8,8 @@ from scipy.stats import binom, chi2, norm, t
 
 from metassay.meta.contexts.accuracy import tally
 from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.confounding import _accuracy_of_combinations, _depends, _unseen, confounding
+from metassay.meta.contexts.confounding import _accuracy_of_combinations, _unseen, confounding
+from metassay.meta.contexts.h1 import depends
 from metassay.meta.contexts.judgements import Contexts, Judgements
 from metassay.reporting.reasons import confounding_sentence
 from metassay.stats.bootstrap import ClusterBootstrap
@@ -183,8 +184,8 @@ def test_the_test_of_methods_allows_for_few_clusters():
     by_method = np.array([[0.7, 0.62, 0.55]])
     strays = rng.normal(0, 0.08, (1, 3, 800))
     wider = t.ppf(0.975, 5) / norm.ppf(0.975)
-    few, plain = (_depends(by_method, by_method[..., None] + strays, clusters)[0] for clusters in (6, 10**6))
-    many = _depends(by_method, by_method[..., None] + wider * strays, 10**6)[0]
+    few, plain = (depends(by_method, by_method[..., None] + strays, clusters)[0] for clusters in (6, 10**6))
+    many = depends(by_method, by_method[..., None] + wider * strays, 10**6)[0]
     assert few == pytest.approx(many)
     assert few > plain
 
@@ -195,7 +196,7 @@ def test_the_test_of_methods_is_chi_square_s_with_enough_data():
     by_method, error = np.array([[0.72, 0.69, 0.66]]), 0.02
     draws = by_method[..., None] + rng.normal(0, error, (1, 3, 20_000))
     statistic = ((by_method[0] - by_method.mean()) ** 2).sum() / error**2
-    assert _depends(by_method, draws, 10**6)[0] == pytest.approx(chi2.sf(statistic, 2), abs=0.01)
+    assert depends(by_method, draws, 10**6)[0] == pytest.approx(chi2.sf(statistic, 2), abs=0.01)
 
 
 def test_a_metric_that_is_always_right_under_one_method_is_no_proof_against_chance():
@@ -204,7 +205,7 @@ def test_a_metric_that_is_always_right_under_one_method_is_no_proof_against_chan
     rng = np.random.default_rng(2)
     drawn = rng.binomial(4, 0.75, 500) / 4
     draws = np.stack([np.ones(500), drawn])[None]
-    assert _depends(by_method, draws, 4)[0] > 0.05
+    assert depends(by_method, draws, 4)[0] > 0.05
 
 
 def test_the_interval_takes_off_what_sampling_and_resampling_add():

@@ -21,15 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, stretches, tallies, tally
-from metassay.meta.contexts.h1 import cross_methods
+from metassay.meta.contexts.h1 import cross_methods, depends
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, IntArray, run_starts
-from metassay.stats.bootstrap import ClusterBootstrap, few_clusters_stretch, percentiles
+from metassay.stats.bootstrap import ClusterBootstrap, percentiles
 from metassay.stats.multiplicity import holm
 
 _LEVEL = 0.05
 _COMBINATIONS = 10
-_FLOOR = 0.5  # clusters' worth of difference that the spread of an accuracy is never below
 _AT_ONCE = 1 << 20  # entries of a matrix of combinations and cells: what a cache holds
 _EXCESS = 2.0  # times that resampling adds to σ²: once as sampling error did, once on top of it
 
@@ -135,7 +134,7 @@ def confounding(
         net=net,
         share=np.nan_to_num(ratio(net, possible)),
         share_low=np.nan_to_num(ratio(np.maximum(low, 0), possible)),
-        p=_depends(by_method, resampled, len(np.unique(judgements.cluster))),
+        p=depends(by_method, resampled, len(np.unique(judgements.cluster))),
         curve=curve,
         combined=combined,
         unseen=_unseen(judgements),
@@ -158,34 +157,6 @@ def _unseen(judgements: Judgements) -> tuple[tuple[dict[str, object], ...], ...]
         )
         for m, own in enumerate(accuracy)
     )
-
-
-def _depends(by_method: FloatArray, resampled: FloatArray, clusters: int) -> FloatArray:
-    """p-values that accuracy [metrics, methods] is the same under all methods, from resamples of it.
-
-    The statistic is Σ_k (a_k - a)² / v_k, v_k the variance of a_k and a their mean weighted by 1 / v_k;
-    around equal accuracies the deviations of the resamples, stretched for few clusters, show what chance
-    makes of it.
-    """
-    deviations = (resampled - by_method[..., None]) * few_clusters_stretch(np.array(clusters))
-    p = np.full(len(by_method), np.nan)
-    if clusters < 2:
-        return p
-    for m, accuracy in enumerate(by_method):
-        known = ~np.isnan(accuracy)
-        drawn = deviations[m][known]
-        drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
-        if known.sum() < 2 or drawn.shape[1] < 2:
-            continue
-        weights = 1 / np.maximum(drawn.var(axis=1), (_FLOOR / clusters) ** 2)
-        null, observed = _unevenness(drawn, weights), _unevenness(accuracy[known, None], weights)[0]
-        p[m] = (1 + (null >= observed * (1 - 1e-9)).sum()) / (1 + len(null))
-    return p
-
-
-def _unevenness(values: FloatArray, weights: FloatArray) -> FloatArray:
-    centre = weights @ values / weights.sum()
-    return np.asarray(weights @ (values - centre) ** 2)
 
 
 def _by_method(

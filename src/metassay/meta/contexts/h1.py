@@ -10,6 +10,8 @@ items of a document differ in context, so whole items exchange labels within the
 cluster lies in one context (its domain), so whole clusters exchange labels. Where exchanges at one level
 cannot link all contexts (`system+domain`), the groups they do link are compared at the next, and the p-value
 is the smallest, multiplied by the number of levels.
+
+Beside it, whether accuracy changes with the perturbation method.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
 from metassay.stats import empty, kernel
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
+from metassay.stats.bootstrap import few_clusters_stretch
 from metassay.stats.label_permutation import (
     Permuted,
     chi_square,
@@ -249,3 +252,34 @@ def _in_order(keys: IntArray) -> IntArray | slice:
     if (keys[1:] >= keys[:-1]).all():
         return slice(None)
     return counting_order(keys, int(keys.max()) + 1)
+
+
+_FLOOR = 0.5  # clusters' worth of difference that the spread of an accuracy is never below
+
+
+def depends(by_method: FloatArray, resampled: FloatArray, clusters: int) -> FloatArray:
+    """p-values that accuracy [metrics, methods] is the same under all methods, from resamples of it.
+
+    The statistic is Σ_k (a_k - a)² / v_k, v_k the variance of a_k and a their mean weighted by 1 / v_k;
+    around equal accuracies the deviations of the resamples, stretched for few clusters, show what chance
+    makes of it.
+    """
+    deviations = (resampled - by_method[..., None]) * few_clusters_stretch(np.array(clusters))
+    p = np.full(len(by_method), np.nan)
+    if clusters < 2:
+        return p
+    for m, accuracy in enumerate(by_method):
+        known = ~np.isnan(accuracy)
+        drawn = deviations[m][known]
+        drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
+        if known.sum() < 2 or drawn.shape[1] < 2:
+            continue
+        weights = 1 / np.maximum(drawn.var(axis=1), (_FLOOR / clusters) ** 2)
+        null, observed = _unevenness(drawn, weights), _unevenness(accuracy[known, None], weights)[0]
+        p[m] = (1 + (null >= observed * (1 - 1e-9)).sum()) / (1 + len(null))
+    return p
+
+
+def _unevenness(values: FloatArray, weights: FloatArray) -> FloatArray:
+    centre = weights @ values / weights.sum()
+    return np.asarray(weights @ (values - centre) ** 2)
