@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.accuracy import sort_pairs, whole
-from metassay.meta.contexts.choice import GLOBAL, PAIRS, Evidence, cost_rank
+from metassay.meta.contexts.choice import PAIRS, Evidence, cost_rank
 from metassay.meta.contexts.claims import Settled, answer_entry, settled
 from metassay.meta.contexts.column import (
     Column,
@@ -29,9 +28,9 @@ from metassay.meta.contexts.confounding import Confounding, confounding
 from metassay.meta.contexts.judgements import (
     Contexts,
     Judgements,
+    check_pairs,
     phi_coefficients,
     same_decisions,
-    single_valued,
 )
 from metassay.meta.contexts.people import People, PeopleSide, beside_people
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, known_metadata
@@ -53,7 +52,6 @@ from metassay.meta.contexts.tables import (
 from metassay.stats import random
 from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
-from metassay.stats.rank_correlation import STATISTICS
 
 _SPLITS = 100
 _AT_ONCE = 2**22
@@ -212,7 +210,7 @@ def assay_pairs(
     people; `people` is what people said of the same outputs, metrics in the same order. Results depend on
     `seed`, never on `workers` or the order of the pairs.
     """
-    _check(judgements, contexts, agreement, sentinels)
+    check_pairs(judgements, contexts, agreement, sentinels)
     ranked = _competing(judgements, sentinels)
     method = Method(
         ties,
@@ -298,25 +296,6 @@ def _study(
         each.name: study_column(pairs, each, overall, method, random.named(seed, "exchange", each.name))
         for each in columns
     }
-
-
-def _check(
-    judgements: Judgements, contexts: Sequence[Contexts], agreement: str, sentinels: Collection[str]
-) -> None:
-    if agreement not in STATISTICS:
-        raise UnknownName("rank agreement", agreement, STATISTICS)
-    if judgements.pairs == 0:
-        raise InputError("there are no pairs to judge.", remedy="No perturbation applied to any output.")
-    if not set(judgements.metrics) - set(sentinels):
-        raise InputError("there is no metric to assay.")
-    for each in contexts:
-        if each.codes.shape != (judgements.pairs,):
-            raise InputError(f"contexts of {each.name} need one code for each pair.")
-        if GLOBAL in each.values:
-            remedy = "That name means all outputs together: rename the value."
-            raise InputError(f"a context of {each.name} is called {GLOBAL!r}.", remedy=remedy)
-        if not single_valued(judgements.output, each.codes):
-            raise InputError(f"an output lies in two contexts of {each.name}.")
 
 
 def _confounding(

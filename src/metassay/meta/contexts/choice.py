@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.claims import Settled
+from metassay.meta.contexts.judgements import GLOBAL
 from metassay.meta.contexts.prediction import net_spread, robust_accuracy
 from metassay.metrics.base import COST_CLASSES
 from metassay.stats.arrays import FloatArray
 
-GLOBAL = "global"
 PAIRS = {
     "rule": "pairs made worse by rule",
     "model": "pairs made worse by rule or by a language model",

@@ -8,22 +8,25 @@ specific context" (Deviyani and Diaz, 2024). Weights by density let typical outp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.errors import InputError
+from metassay.errors import InputError, UnknownName
 from metassay.stats import kernel
 from metassay.stats.arrays import FloatArray, IntArray
+from metassay.stats.rank_correlation import STATISTICS
 
 OutcomeArray = NDArray[np.int8]
 
 RIGHT, TIE, WRONG, MISSING = 1, 0, -1, -2
 
 _BLOCK = 1 << 20  # pairs at a time; their counts stay exact in float32
+GLOBAL = "global"
+"""The context of all outputs together."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +187,26 @@ def _single_valued(keys: IntArray, values: IntArray, seen: IntArray) -> bool:
         elif seen[keys[place]] != values[place]:
             return False
     return True
+
+
+def check_pairs(
+    judgements: Judgements, contexts: Sequence[Contexts], agreement: str, sentinels: Collection[str]
+) -> None:
+    """An error where these pairs cannot be assayed in these contexts, or by this agreement of ranks."""
+    if agreement not in STATISTICS:
+        raise UnknownName("rank agreement", agreement, STATISTICS)
+    if judgements.pairs == 0:
+        raise InputError("there are no pairs to judge.", remedy="No perturbation applied to any output.")
+    if not set(judgements.metrics) - set(sentinels):
+        raise InputError("there is no metric to assay.")
+    for each in contexts:
+        if each.codes.shape != (judgements.pairs,):
+            raise InputError(f"contexts of {each.name} need one code for each pair.")
+        if GLOBAL in each.values:
+            remedy = "That name means all outputs together: rename the value."
+            raise InputError(f"a context of {each.name} is called {GLOBAL!r}.", remedy=remedy)
+        if not single_valued(judgements.output, each.codes):
+            raise InputError(f"an output lies in two contexts of {each.name}.")
 
 
 def phi_coefficients(judgements: Judgements) -> FloatArray:

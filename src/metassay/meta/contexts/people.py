@@ -24,11 +24,10 @@ from typing import Any
 import numpy as np
 
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
-from metassay.meta.contexts.choice import GLOBAL
 from metassay.meta.contexts.claims import Family, Followed, Leads, Settled, lead_p_values
 from metassay.meta.contexts.column import Column, Estimates, Method, Whole, resample, study_whole
 from metassay.meta.contexts.h2 import paired_agreement, split_half
-from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.judgements import GLOBAL, Contexts, Judgements
 from metassay.meta.contexts.soft_accuracy import KENDALL, RatedSystems, SoftAccuracy
 from metassay.stats.arrays import FloatArray, LongArray, plain
 from metassay.stats.bootstrap import cluster_interval

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.contexts.choice import GLOBAL, Evidence, cost_rank, recommend, robust_choice
+from metassay.meta.contexts.choice import Evidence, cost_rank, recommend, robust_choice
 from metassay.meta.contexts.claims import (
     LEAD,
     Family,
@@ -21,6 +21,7 @@ from metassay.meta.contexts.claims import (
 )
 from metassay.meta.contexts.column import Column, ContextFinding, Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
+from metassay.meta.contexts.judgements import GLOBAL
 from metassay.meta.contexts.people import PEOPLE, ContextBeside, People, Tau
 from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, predict_agreement
 from metassay.meta.contexts.soft_accuracy import KENDALL
