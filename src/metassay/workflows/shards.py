@@ -27,7 +27,8 @@ from metassay.engine.local import Parts, Progress
 from metassay.errors import PartsDone
 from metassay.llm.asking import LlmSettings
 from metassay.meta.contexts.judgements import Judgements
-from metassay.meta.contexts.validity import differences_by_method, edits_of
+from metassay.meta.contexts.people import differences_by_method
+from metassay.meta.contexts.validity import edits_of
 from metassay.metrics.base import Metric
 from metassay.perturbations.base import KeptTexts
 from metassay.perturbations.pairs import Pairs, PerturbationCount

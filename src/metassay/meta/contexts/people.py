@@ -17,12 +17,15 @@ people's order would agree with that of a second sample of people's judgements a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from metassay.data.dataset import Dataset
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
 from metassay.meta.contexts.claims import Family, Followed, Leads, Settled, lead_p_values
 from metassay.meta.contexts.column import Column, Estimates, Method, Whole, resample, study_whole
@@ -241,3 +244,20 @@ def _rank(values: FloatArray, row: int) -> int | None:
     """From 1; equal values share the best place, an undefined one has none."""
     rounded = np.round(values, 12)
     return None if np.isnan(rounded[row]) else 1 + int((rounded > rounded[row]).sum())
+
+
+def differences_by_method(frame: pl.DataFrame, dataset: Dataset) -> Mapping[str, list[float]]:
+    """By method, human score of y minus human score of y′, for every pair where both are known."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    if not dataset.human or dataset.kind.ranked:
+        return found
+    scored = dataset.outputs.select("item", "output", score=pl.mean_horizontal(dataset.human)).drop_nulls(
+        "score"
+    )
+    means = scored.group_by("item", "output", maintain_order=True).agg(pl.col("score").mean())
+    judged = frame.join(means, on=["item", "output"]).join(
+        means.rename({"output": "worse", "score": "worse_score"}), on=["item", "worse"]
+    )
+    for method, better, worse in judged.select("perturbation", "score", "worse_score").iter_rows():
+        found[method].append(better - worse)
+    return found

@@ -6,7 +6,6 @@ prefers the copy is counted wrong; a pair whose sides are close is hard to tell 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -23,6 +22,7 @@ from metassay.data.dataset import Dataset
 from metassay.meta.contexts.accuracy import TIE_CREDIT, ratio, sort_pairs
 from metassay.meta.contexts.column import study_intervals
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
+from metassay.meta.contexts.people import differences_by_method
 from metassay.perturbations.pairs import Pairs
 from metassay.stats import kernel, random, zeros
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, plain
@@ -209,23 +209,6 @@ def _starts(ordered: FloatArray) -> list[int]:
 def _quartiles(human: str, shares: FloatArray) -> dict[str, Any]:
     low, median, high = np.quantile(shares, (0.25, 0.5, 0.75)).tolist()
     return {"human": human, "pairs": len(shares), "low": low, "median": median, "high": high}
-
-
-def differences_by_method(frame: pl.DataFrame, dataset: Dataset) -> Mapping[str, list[float]]:
-    """By method, human score of y minus human score of y′, for every pair where both are known."""
-    found: defaultdict[str, list[float]] = defaultdict(list)
-    if not dataset.human or dataset.kind.ranked:
-        return found
-    scored = dataset.outputs.select("item", "output", score=pl.mean_horizontal(dataset.human)).drop_nulls(
-        "score"
-    )
-    means = scored.group_by("item", "output", maintain_order=True).agg(pl.col("score").mean())
-    judged = frame.join(means, on=["item", "output"]).join(
-        means.rename({"output": "worse", "score": "worse_score"}), on=["item", "worse"]
-    )
-    for method, better, worse in judged.select("perturbation", "score", "worse_score").iter_rows():
-        found[method].append(better - worse)
-    return found
 
 
 CORRECTED = ("accuracy_corrected", "corrected_low", "corrected_high", "label_error")
