@@ -1,26 +1,22 @@
-"""From raw tables to a `Dataset`: joins, roles, keys, references, and every check that names its place."""
+"""From raw tables to a `Dataset`: roles, keys, references, and every check that names its place."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 
 from metassay.data import cells, forget
 from metassay.data.columns import (
     FIXED_TEXT,
-    KEY_PREFIXES,
     Roles,
     check_given,
     is_criterion,
     is_index,
     is_number,
-    item_names,
     missing_column,
     recognise,
-    system_names,
 )
 from metassay.data.dataset import Dataset
 from metassay.data.readers.files import plain_name
@@ -33,8 +29,6 @@ FILE, ROW = "_file", "_row"
 PAIR_ROLES = ("worse", "perturbation")
 """What a table of pairs holds beside an output: the worse text, and how it was made."""
 REFERENCE_RULES = ("per-item", "per-output")
-OTHERS = ("doc_id", "speaker_id")
-"""Keys beside those of items and systems."""
 
 
 def assemble(
@@ -290,33 +284,3 @@ def _check_references(frame: pl.DataFrame, rule: str) -> list[str]:
         place=Place(other[FILE], other[ROW], "references"),
         remedy="Use --references per-output if each row should keep its own.",
     )
-
-
-def join_columns(frame: pl.DataFrame, other: pl.DataFrame, *, file: str) -> tuple[pl.DataFrame, str]:
-    """`frame` with the further columns of `other`, and a sentence that says how many rows found a match."""
-    known = dict.fromkeys((*KEY_PREFIXES, *item_names(), *system_names(), *OTHERS))
-    keys = [name for name in frame.columns if name in other.columns and name.lower() in known]
-    if not keys:
-        raise InputError(
-            "shares no key column with the data.",
-            place=Place(file=file),
-            remedy=f"Both need some of: {', '.join(known)}.",
-        )
-    right = other.select([*keys, *(name for name in other.columns if name not in frame.columns)])
-    if len(right.columns) == len(keys):
-        raise InputError("adds no column that the data does not have.", place=Place(file=file))
-    repeated = right.select(keys).is_duplicated()
-    if repeated.any():
-        row = int(repeated.arg_max() or 0) + 1
-        raise InputError(
-            f"the key {', '.join(keys)} occurs more than once.",
-            place=Place(file=file, row=row, column=keys[-1]),
-        )
-    text = [pl.col(key).cast(pl.String).alias(f"_key_{key}") for key in keys]
-    names = [f"_key_{key}" for key in keys]
-    left = frame.with_columns(text)
-    marked = right.with_columns(*text, pl.lit(value=True).alias("_found")).drop(keys)
-    joined = left.join(marked, on=names, how="left", maintain_order="left")
-    found = int(joined["_found"].fill_null(value=False).sum())
-    note = f"{Path(file).name}: joined by {', '.join(keys)}; {found} of {frame.height} rows found a match."
-    return joined.drop([*names, "_found"]), note

@@ -10,8 +10,9 @@ from typing import Any
 import polars as pl
 
 from metassay.data import forget, is_large, on_disk
-from metassay.data.assemble import assemble, join_columns
+from metassay.data.assemble import assemble
 from metassay.data.assemble_rankings import assemble_rankings
+from metassay.data.columns import join_columns
 from metassay.data.dataset import Dataset
 from metassay.data.readers import fetched
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables

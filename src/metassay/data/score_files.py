@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.assemble import join_columns
-from metassay.data.columns import KEY_PREFIXES, item_names, score_columns, without_copies
+from metassay.data.columns import KEY_PREFIXES, item_names, join_columns, score_columns, without_copies
 from metassay.data.cube import Cube, cubes, widened
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import doubts

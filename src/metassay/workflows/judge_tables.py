@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.assemble import join_columns
+from metassay.data.columns import join_columns
 from metassay.data.readers.registry import How, as_frame, joined_table, paths_of, raw_tables
 from metassay.data.verdicts import NAMES, PAIRS, QUESTION, SCORES, VerdictTable
 from metassay.errors import InputError, Place, UnknownName
