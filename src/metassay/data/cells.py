@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, Place, called
 
 MISSING_SCORES = frozenset({"", "none", "na", "n/a", "null", "nan"})
 """What people write for a score that is not there, in lower case."""
@@ -143,3 +143,28 @@ def _refuse_written_floats(text: pl.Series, file: str) -> None:
             place=Place(file=file, row=row + 1, column=text.name),
             remedy="Write the ids as text or as integers.",
         )
+
+
+_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
+_DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
+
+
+def with_points(table: pl.DataFrame, file: str, notes: list[str]) -> pl.DataFrame:
+    """The table with a point in numbers that have a comma: columns in which every filled cell is a number.
+
+    Where every comma could part thousands as well (`1,234`), the column stays as it is, and as scores is
+    refused.
+    """
+    number = rf"{_DECIMAL_COMMA}|^\s*[+-]?\d*\s*$"
+    told = [
+        name
+        for name, cells in table.to_dict().items()
+        if cells.str.contains(_DECIMAL_COMMA).any()
+        and cells.str.contains(number).all()
+        and (cells.str.contains(",") & ~cells.str.contains(_THOUSANDS)).any()
+    ]
+    if told:
+        notes.append(
+            f"{called(file)}: numbers with a decimal comma were read as with a point: {', '.join(told)}."
+        )
+    return table.with_columns(pl.col(told).str.replace(",", ".", literal=True))

@@ -17,17 +17,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metassay.data import is_large, on_disk
+from metassay.data.cells import with_points
 from metassay.data.readers.files import checked_text, ending, opening, read_bytes, size_of
 from metassay.data.readers.jsonlines import parse_json_array, parse_json_lines
-from metassay.errors import InputError, MissingBackend, Place, called
+from metassay.errors import InputError, MissingBackend, Place
 
 QUOTINGS = ("minimal", "none")
 _TRY_NONE = "Files such as WMT's are written without quoting: try --quoting none."
 PLAIN_TEXT = "If this is plain text, name its reference: --reference FILE OUTPUT…"
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _SEPARATORS = ",\t;|"
-_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
-_DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
 _TOLD = re.compile(r"sep=(.)\r?\n")
 """What Excel writes before the header, to itself."""
 JSON_LINES = (".jsonl", ".ndjson", ".jsonlines")
@@ -84,7 +83,7 @@ def _parser(kind: str, notes: list[str]) -> Callable[[str, str, str], pl.DataFra
             return parse_json_array(text, file=file)
         delimiter, text = _separated(text, DELIMITERS.get(kind))
         table = parse_delimited(text, delimiter=delimiter, quoting=quoting, file=file)
-        return _with_points(table, file, notes) if delimiter == ";" else table
+        return with_points(table, file, notes) if delimiter == ";" else table
 
     return parse
 
@@ -142,27 +141,6 @@ def parse_delimited(text: str, *, delimiter: str, quoting: str, file: str) -> pl
     if table.height == 1:
         raise _without_rows(file)
     return table.slice(1).rename(dict(zip(table.columns, header)))
-
-
-def _with_points(table: pl.DataFrame, file: str, notes: list[str]) -> pl.DataFrame:
-    """The table with a point in numbers that have a comma: columns in which every filled cell is a number.
-
-    Where every comma could part thousands as well (`1,234`), the column stays as it is, and as scores is
-    refused.
-    """
-    number = rf"{_DECIMAL_COMMA}|^\s*[+-]?\d*\s*$"
-    told = [
-        name
-        for name, cells in table.to_dict().items()
-        if cells.str.contains(_DECIMAL_COMMA).any()
-        and cells.str.contains(number).all()
-        and (cells.str.contains(",") & ~cells.str.contains(_THOUSANDS)).any()
-    ]
-    if told:
-        notes.append(
-            f"{called(file)}: numbers with a decimal comma were read as with a point: {', '.join(told)}."
-        )
-    return table.with_columns(pl.col(told).str.replace(",", ".", literal=True))
 
 
 def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
