@@ -20,8 +20,8 @@ from metassay.errors import Heard, InputError, MetricFailure, MissingBackend
 if TYPE_CHECKING:
     import polars as pl
 
-    from metassay.engine.batches import Rows
-    from metassay.engine.local import Parts, Progress
+    from metassay.engine.batches import Parts, Rows
+    from metassay.engine.local import Progress
     from metassay.metrics.base import Metric
 
 LOCAL, RAY = "local", "ray"

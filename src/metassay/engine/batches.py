@@ -1,4 +1,4 @@
-"""Rows to score, cut into batches: the same cuts whatever the number of workers."""
+"""Rows to score, cut into batches: the same cuts whatever the number of workers; where scores are kept."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import hashlib
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.rankings import grade_mappings, ranked_lists
-from metassay.errors import InputError
-from metassay.metrics.base import Batch, Metric, Shared
+from metassay.errors import InputError, Notes
+from metassay.metrics.base import Batch, Metric, Scores, Shared
 from metassay.stats.arrays import LongArray
 
 Digests = NDArray[np.uint64]
@@ -147,3 +147,29 @@ def _written(column: pl.Series) -> pl.Expr:
 
 def _text(cell: pl.Expr) -> pl.Expr:
     return pl.concat_str(cell.str.len_bytes().cast(pl.String), pl.lit(":"), cell).fill_null("-")
+
+
+class Parts(Protocol):
+    """Where finished scores are kept, so that a stopped run goes on where it was."""
+
+    def find(self, metric: str, signature: str, number: int, digests: Digests) -> tuple[Scores, Notes]:
+        """The scores of these contents, NaN where none is kept, and what was warned of as they were made."""
+        ...
+
+    def keep(
+        self, metric: str, signature: str, number: int, digests: Digests, scores: Scores, notes: Notes
+    ) -> None:
+        """Keep a finished part; scores that are undefined are left out."""
+        ...
+
+    def has(self, metric: str, signature: str, number: int) -> bool:
+        """Whether the run has a part of this name."""
+        ...
+
+    def look_again(self) -> None:
+        """Find also what others have kept since the first look."""
+        ...
+
+    def places(self) -> tuple[str | None, str | None]:
+        """The folders of the run and of the cache behind it, for others to open: `store.cache.parts_at`."""
+        ...

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from metassay.data.rankings import RankedLists, grade_mappings, ranked_lists
 from metassay.engine import RayCluster, make_parts
-from metassay.engine.batches import Digests, Rows, distinct
+from metassay.engine.batches import Parts, Rows, distinct
 from metassay.errors import Heard, InputError, MetricFailure, Notes, PartsDone, repeat
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.ranking_base import RankingMetric, score_rankings
@@ -31,32 +30,6 @@ Piece = dict[str, tuple[Scores, float, Notes]]
 PROBE_ROWS = 256
 """So many outputs are scored to learn what a metric costs."""
 LISTS_AT_ONCE = 16_384
-
-
-class Parts(Protocol):
-    """Where finished scores are kept, so that a stopped run goes on where it was."""
-
-    def find(self, metric: str, signature: str, number: int, digests: Digests) -> tuple[Scores, Notes]:
-        """The scores of these contents, NaN where none is kept, and what was warned of as they were made."""
-        ...
-
-    def keep(
-        self, metric: str, signature: str, number: int, digests: Digests, scores: Scores, notes: Notes
-    ) -> None:
-        """Keep a finished part; scores that are undefined are left out."""
-        ...
-
-    def has(self, metric: str, signature: str, number: int) -> bool:
-        """Whether the run has a part of this name."""
-        ...
-
-    def look_again(self) -> None:
-        """Find also what others have kept since the first look."""
-        ...
-
-    def places(self) -> tuple[str | None, str | None]:
-        """The folders of the run and of the cache behind it, for others to open: `store.cache.parts_at`."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters
 from metassay.engine import RayCluster
-from metassay.engine.batches import Rows
-from metassay.engine.local import Parts, Progress, score_lists, score_rows
+from metassay.engine.batches import Parts, Rows
+from metassay.engine.local import Progress, score_lists, score_rows
 from metassay.errors import InputError
 from metassay.meta.contexts.judgements import RIGHT, Contexts, Judgements, OutcomeArray, judge
 from metassay.meta.contexts.validity import Edits, Told

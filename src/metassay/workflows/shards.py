@@ -23,7 +23,8 @@ from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit
 from metassay.engine import RayCluster
-from metassay.engine.local import Parts, Progress
+from metassay.engine.batches import Parts
+from metassay.engine.local import Progress
 from metassay.errors import PartsDone
 from metassay.llm.asking import LlmSettings
 from metassay.meta.contexts.judgements import Judgements
