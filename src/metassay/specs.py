@@ -19,6 +19,20 @@ def format_spec(name: str, parameters: Mapping[str, Any]) -> str:
     return f"{name}({inside})" if inside else name
 
 
+def labelled(title: str, parameters: Mapping[str, Any]) -> str:
+    """A title with the parameters that differ from their defaults."""
+    inside = format_spec("", parameters)[1:-1].replace(",", ", ")
+    return f"{title} ({inside})" if inside else title
+
+
+def by_language(used: Mapping[str | None, Mapping[str, Any]], name: str) -> str:
+    """The value of a setting; where it differs between languages, each language with its own."""
+    values = {language or "unknown": str(settings[name]) for language, settings in used.items()}
+    if len(set(values.values())) == 1:
+        return next(iter(values.values()))
+    return format_spec("by-language", values)
+
+
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
     """The lower-case name and the parameters of a spec. Values are int, float, bool, None or text.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from metassay import plugins
 from metassay.errors import InputError
-from metassay.specs import format_spec
+from metassay.specs import by_language, format_spec, labelled
 
 Scores = NDArray[np.float64]
 T = TypeVar("T")
@@ -232,7 +232,7 @@ class Metric(ABC):
         that is not ours; what was done to the text first.
         """
         used = {language: self.settings(language) for language in self.languages or (None,)}
-        settings = [f"{name}:{_by_language(used, name)}" for name in self.settings(None)]
+        settings = [f"{name}:{by_language(used, name)}" for name in self.settings(None)]
         parts = [self.name, *settings, *([f"equals:{self.oracle}"] if self.oracle else [])]
         parts.append(f"implementation:{self.implementation}")
         source = plugins.source_hash(self)
@@ -270,26 +270,12 @@ class Metric(ABC):
         return scores if self.higher_is_better else -scores
 
 
-def labelled(title: str, parameters: Mapping[str, Any]) -> str:
-    """A title with the parameters that differ from their defaults."""
-    inside = format_spec("", parameters)[1:-1].replace(",", ", ")
-    return f"{title} ({inside})" if inside else title
-
-
 def check_range(metric: str, parameter: str, value: float, low: float, high: float = math.inf) -> None:
     """An error where a parameter is not a number between `low` and `high`."""
     if low <= value <= high and math.isfinite(value):
         return
     bounds = f"of at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
     raise InputError(f"{metric}: {parameter} is {value}; it must be a number {bounds}.")
-
-
-def _by_language(used: Mapping[str | None, Mapping[str, Any]], name: str) -> str:
-    """The value of a setting; where it differs between languages, each language with its own."""
-    values = {language or "unknown": str(settings[name]) for language, settings in used.items()}
-    if len(set(values.values())) == 1:
-        return next(iter(values.values()))
-    return format_spec("by-language", values)
 
 
 class StatisticsMetric(Metric):

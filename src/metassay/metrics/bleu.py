@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from metassay.errors import InputError, UnknownName
-from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_range, labelled
+from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_range
 from metassay.metrics.kernels.ngrams import (
     SMOOTH_ADD_K,
     SMOOTH_EXP,
@@ -34,6 +34,7 @@ from metassay.metrics.texts import (
     pairing,
     sacrebleu_signature,
 )
+from metassay.specs import labelled
 from metassay.text.tokenizers import (
     AUTO,
     BLEU_TOKENIZERS,

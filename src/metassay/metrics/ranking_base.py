@@ -10,9 +10,9 @@ import numpy as np
 
 from metassay.data.rankings import RankedLists, lists_from_mappings
 from metassay.errors import InputError
-from metassay.metrics.base import Batch, Metric, Scores, labelled
+from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.kernels import ranking as kernels
-from metassay.specs import format_spec
+from metassay.specs import format_spec, labelled
 
 ORACLE = "trec_eval 10.0"
 
