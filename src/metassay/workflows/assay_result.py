@@ -38,11 +38,11 @@ from metassay.stats.arrays import code_counts, plain
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import RunFolder, versions
 from metassay.workflows.judging import JudgedPairs
+from metassay.workflows.pair_files import wrong_pairs
 from metassay.workflows.pairs import human_rows
 from metassay.workflows.read import scoring_rows
 from metassay.workflows.run_files import EXAMPLES, RESULT, SCHEMA_VERSION, Found, Result, warnings_as_notes
 from metassay.workflows.settings import FIXED, AssaySettings
-from metassay.workflows.shards import wrong_pairs
 
 _AT_ONCE = 2**22
 _RUNS = 0.01  # chance of a warning of runs where there are none

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data import mapped
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters
@@ -20,82 +18,17 @@ from metassay.engine import RayCluster
 from metassay.engine.batches import Parts, Rows
 from metassay.engine.local import Progress, score_lists, score_rows
 from metassay.errors import InputError
-from metassay.meta.contexts.judgements import RIGHT, Contexts, Judgements, OutcomeArray, judge
-from metassay.meta.contexts.validity import Edits, Told
+from metassay.meta.contexts.judgements import Contexts, Judgements, judge
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
-from metassay.stats.arrays import FloatArray, LongArray
 from metassay.workflows.judge_asking import compared, verdicts_on_pairs
+from metassay.workflows.pair_files import Aside
 from metassay.workflows.read import scoring_rows
 
 KEY = ["item", "system"]
 _NONE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-MOST = 3000
-"""Pairs that a page holds."""
-
-
-@dataclass(frozen=True)
-class Widest:
-    """Pairs that some metric got wrong, the widest margins of each; scores are [metrics, these pairs]."""
-
-    places: LongArray
-    """Which of all pairs they are, ascending."""
-    better: FloatArray
-    worse: FloatArray
-    outcome: OutcomeArray
-
-    def orders(self, metrics: int) -> list[LongArray]:
-        """For each of the first metrics, which of these it got wrong, the widest margin first."""
-        margins = self.worse - self.better
-        wrong = (self.outcome < RIGHT) & ~np.isnan(margins)
-        return [
-            np.flatnonzero(own)[np.argsort(-margin[own], kind="stable")][:MOST]
-            for own, margin in zip(wrong[:metrics], margins)
-        ]
-
-    def kept(self, metrics: int) -> Widest:
-        """Those that are among the widest of some metric."""
-        some = np.unique(np.concatenate([np.empty(0, np.int64), *self.orders(metrics)]))
-        return Widest(self.places[some], self.better[:, some], self.worse[:, some], self.outcome[:, some])
-
-    def beside(self, other: Widest) -> Widest:
-        """Both; the other's places are larger."""
-        pairs = ((getattr(self, name), getattr(other, name)) for name in vars(self))
-        return Widest(*(np.concatenate(both, axis=-1) for both in pairs))
-
-
-@dataclass(frozen=True)
-class Aside:
-    """What was put away of pairs that were judged shard by shard."""
-
-    widest: Widest
-    differences: Mapping[str, list[float]]
-    """By method, `differences_by_method`."""
-    files: Mapping[str, list[Path]]
-    """By name, the tables of the shards; they last until the run is finished."""
-    every: Sequence[pl.DataFrame]
-    """The pairs of the shards, mapped: they can be read as long as anyone holds them."""
-    edited: Sequence[pl.DataFrame]
-    """Distance and share of the sampled ones, likewise."""
-
-    @property
-    def edits(self) -> Edits:
-        """Of the sampled pairs."""
-        distance, share = (
-            np.concatenate([part[name] for part in self.edited]) for name in self.edited[0].columns
-        )
-        return distance, share
-
-    def told(self, judgements: Judgements) -> Told:
-        """What `perturbation_validity` must know of the sampled pairs."""
-        place = {spec: n for n, spec in enumerate(judgements.methods)}
-        return (lambda spec: judgements.method == place.get(spec, -1)), self.differences
-
-    def tables(self) -> dict[str, list[pl.DataFrame]]:
-        """The tables of all shards, mapped."""
-        return {name: [mapped(file) for file in files] for name, files in self.files.items()}
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,23 @@
-"""The tables of pairs that a run keeps for whoever looks through them: what every metric said of each."""
+"""What a run keeps of pairs for whoever looks through them: what each metric said, and which a page shows.
+
+What was put away of pairs that were judged shard by shard is read from here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from rapidfuzz.distance import Levenshtein
 
+from metassay.data import mapped
+from metassay.meta.contexts.judgements import RIGHT, Judgements, OutcomeArray
+from metassay.meta.contexts.validity import Edits, Told
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.workflows.pair_table import KEY
 
 if TYPE_CHECKING:
@@ -82,3 +92,180 @@ def _of_worse(pairs: pl.DataFrame, outputs: pl.DataFrame, name: str) -> pl.Serie
     return sides.join(scores, on=["item", "system"], how="left", maintain_order="left")[name].alias(
         f"human_worse/{name}"
     )
+
+
+MOST = 3000
+"""Pairs that a page holds."""
+
+
+@dataclass(frozen=True)
+class Widest:
+    """Pairs that some metric got wrong, the widest margins of each; scores are [metrics, these pairs]."""
+
+    places: LongArray
+    """Which of all pairs they are, ascending."""
+    better: FloatArray
+    worse: FloatArray
+    outcome: OutcomeArray
+
+    def orders(self, metrics: int) -> list[LongArray]:
+        """For each of the first metrics, which of these it got wrong, the widest margin first."""
+        margins = self.worse - self.better
+        wrong = (self.outcome < RIGHT) & ~np.isnan(margins)
+        return [
+            np.flatnonzero(own)[np.argsort(-margin[own], kind="stable")][:MOST]
+            for own, margin in zip(wrong[:metrics], margins)
+        ]
+
+    def kept(self, metrics: int) -> Widest:
+        """Those that are among the widest of some metric."""
+        some = np.unique(np.concatenate([np.empty(0, np.int64), *self.orders(metrics)]))
+        return Widest(self.places[some], self.better[:, some], self.worse[:, some], self.outcome[:, some])
+
+    def beside(self, other: Widest) -> Widest:
+        """Both; the other's places are larger."""
+        pairs = ((getattr(self, name), getattr(other, name)) for name in vars(self))
+        return Widest(*(np.concatenate(both, axis=-1) for both in pairs))
+
+
+@dataclass(frozen=True)
+class Aside:
+    """What was put away of pairs that were judged shard by shard."""
+
+    widest: Widest
+    differences: Mapping[str, list[float]]
+    """By method, `differences_by_method`."""
+    files: Mapping[str, list[Path]]
+    """By name, the tables of the shards; they last until the run is finished."""
+    every: Sequence[pl.DataFrame]
+    """The pairs of the shards, mapped: they can be read as long as anyone holds them."""
+    edited: Sequence[pl.DataFrame]
+    """Distance and share of the sampled ones, likewise."""
+
+    @property
+    def edits(self) -> Edits:
+        """Of the sampled pairs."""
+        distance, share = (
+            np.concatenate([part[name] for part in self.edited]) for name in self.edited[0].columns
+        )
+        return distance, share
+
+    def told(self, judgements: Judgements) -> Told:
+        """What `perturbation_validity` must know of the sampled pairs."""
+        place = {spec: n for n, spec in enumerate(judgements.methods)}
+        return (lambda spec: judgements.method == place.get(spec, -1)), self.differences
+
+    def tables(self) -> dict[str, list[pl.DataFrame]]:
+        """The tables of all shards, mapped."""
+        return {name: [mapped(file) for file in files] for name, files in self.files.items()}
+
+
+BUDGET = 1_200_000
+"""Characters of pairs that a page holds."""
+LONGEST, DOCUMENTS = 400, 12
+"""Longer texts are no pleasure to compare by eye, nor longer lists."""
+LOOKED_AT = 2000
+"""So many pairs tell how many labels are doubtful."""
+
+
+def _texts(judged: JudgedPairs, places: LongArray) -> pl.DataFrame:
+    """Some pairs, in ascending order; shard by shard, since a table in many pieces would be copied first."""
+    if judged.aside is None:
+        return judged.pairs.frame[places]
+    found, first = [], 0
+    for frame in judged.aside.every:
+        own = places[(places >= first) & (places < first + frame.height)]
+        found.append(frame[own - first])
+        first += frame.height
+    return pl.concat(found)
+
+
+def wrong_pairs(
+    dataset: Dataset, metrics: Sequence[Metric], judged: JudgedPairs, contexts: Sequence[Context]
+) -> dict[str, Any]:
+    """Pairs that some metric got wrong: the widest margins first, of each metric in turn, to fill a page.
+
+    Copies that come nearer to a reference than their output are `doubtful` and stand last; how many of all
+    pairs are is estimated on pairs evenly spaced over all of them.
+    """
+    every = np.arange(len(judged.rows)), judged.better, judged.worse, judged.judgements.outcome
+    wide = (Widest(*every) if judged.aside is None else judged.aside.widest).kept(len(metrics))
+    orders = wide.orders(len(metrics))
+    turns = [order[turn] for turn in range(MOST) for order in orders if turn < len(order)]
+    chosen = list(dict.fromkeys(int(pair) for pair in turns))[:MOST]
+    places = judged.rows[wide.places[np.array(chosen, dtype=np.int64)]]
+    beside = [name for name in ("source", "references") if name in dataset.outputs.columns]
+    known = dataset.outputs.select(beside)[places].rows(named=True) if beside else [{}] * len(chosen)
+    texts = _texts(judged, wide.places)[chosen].rows(named=True)
+    judgements = _judgements(metrics, wide, chosen)
+    rows, left = [], BUDGET
+    for n, place in enumerate(places.tolist()):
+        if left < 0:
+            break
+        row = _readable(dataset, texts[n], known[n], place, contexts)
+        if row is not None:
+            row["judgements"] = judgements[n]
+            left -= len(str(row))
+            rows.append(row)
+    return {"pairs": sorted(rows, key=lambda row: bool(row["doubtful"])), **_doubtful(dataset, judged)}
+
+
+def _judgements(metrics: Sequence[Metric], wide: Widest, chosen: Sequence[int]) -> list[dict[str, list[Any]]]:
+    """Of each pair chosen, by metric: both scores as the metric gives them, and what they say."""
+    found: list[dict[str, list[Any]]] = [{} for _ in chosen]
+    for m, metric in enumerate(metrics):
+        spec, sign = metric.spec, 1.0 if metric.higher_is_better else -1.0
+        better, worse = (sign * side[m, chosen] for side in (wide.better, wide.worse))
+        known = (~np.isnan(worse - better)).tolist()
+        said = zip(found, known, better.tolist(), worse.tolist(), wide.outcome[m, chosen].tolist())
+        for own, is_known, *scores in said:
+            if is_known:
+                own[spec] = scores
+    return found
+
+
+def _readable(
+    dataset: Dataset, row: dict[str, Any], output: Mapping[str, Any], place: int, contexts: Sequence[Context]
+) -> dict[str, Any] | None:
+    """A pair with what is known of its output; of two rankings the first places, with their grades."""
+    labels = {
+        c.name: c.values[c.codes[place]] for c in contexts if c.name != "system" and c.codes[place] >= 0
+    }
+    row |= {"contexts": labels, "doubtful": False}
+    if dataset.kind.ranked:
+        sides = {side: list(row[side])[:DOCUMENTS] for side in ("output", "worse")}
+        return row | sides | {"grades": _grades(dataset, row["item"], {*sides["output"], *sides["worse"]})}
+    if max(len(row["output"]), len(row["worse"])) > LONGEST:
+        return None
+    row |= {"source": output.get("source"), "references": output.get("references") or []}
+    return row | {"doubtful": _is_nearer(row["output"], row["worse"], row["references"])}
+
+
+def _grades(dataset: Dataset, item: str, documents: set[str]) -> dict[str, int]:
+    """What people judged of these documents."""
+    if dataset.qrels is None:
+        return {}
+    own = dataset.qrels.filter((pl.col("item") == item) & pl.col("document").is_in(list(documents)))
+    return dict(zip(own["document"].to_list(), own["grade"].to_list()))
+
+
+def _is_nearer(output: str, worse: str, references: Sequence[str]) -> bool:
+    """Whether the worse text is fewer words away from a reference than the output is from any."""
+    if not references:
+        return False
+    goals = [reference.split() for reference in references]
+    kept, made = (
+        min(Levenshtein.distance(words, goal) for goal in goals) for words in (output.split(), worse.split())
+    )
+    return made < kept
+
+
+def _doubtful(dataset: Dataset, judged: JudgedPairs) -> dict[str, int]:
+    """Of how many pairs looked at the label is doubtful."""
+    if dataset.kind.ranked or "references" not in dataset.outputs.columns or not len(judged.rows):
+        return {}
+    some = np.unique(np.linspace(0, len(judged.rows) - 1, num=LOOKED_AT).astype(np.int64))
+    references = dataset.outputs["references"].gather(judged.rows[some])
+    sides = _texts(judged, some).select("output", "worse").rows()
+    found = sum(_is_nearer(one, two, own) for (one, two), own in zip(sides, references.to_list()))
+    return {"looked_at": len(some), "doubtful": found}

@@ -1,4 +1,4 @@
-"""Pairs judged shard by shard, so that memory holds the texts and scores of one; and which a page shows.
+"""Pairs judged shard by shard, so that memory holds the texts and scores of one.
 
 A shard is some 131,072 outputs with all outputs of their items. As soon as its pairs are judged they are put
 into files. Of each pair a few bytes stay: its output, its method, how far its sides are apart, and what every
@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from rapidfuzz.distance import Levenshtein
 
 from metassay.data import forget, mapped
 from metassay.data.context import Context
@@ -35,18 +34,12 @@ from metassay.perturbations.base import KeptTexts
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.store.parts import Scratch
-from metassay.workflows.judging import MOST, Aside, JudgedPairs, Widest, judge_pairs
-from metassay.workflows.pair_files import explorer_frame, judgements_frame
+from metassay.workflows.judging import JudgedPairs, judge_pairs
+from metassay.workflows.pair_files import Aside, Widest, explorer_frame, judgements_frame
 from metassay.workflows.pair_table import EXPLORER, JUDGED, PAIRS
 
 SHARD = 2**17
 """Outputs of a shard: the same on every machine, since parts are numbered shard by shard."""
-BUDGET = 1_200_000
-"""Characters of pairs that a page holds."""
-LONGEST, DOCUMENTS = 400, 12
-"""Longer texts are no pleasure to compare by eye, nor longer lists."""
-LOOKED_AT = 2000
-"""So many pairs tell how many labels are doubtful."""
 _EVERY, _EDITS = "every", "edits"
 
 
@@ -234,106 +227,3 @@ def _added(counts: Iterable[Mapping[str, PerturbationCount]]) -> dict[str, Pertu
             before = found.get(spec, PerturbationCount())
             found[spec] = PerturbationCount(*(getattr(before, n) + getattr(count, n) for n in names))
     return found
-
-
-def _texts(judged: JudgedPairs, places: LongArray) -> pl.DataFrame:
-    """Some pairs, in ascending order; shard by shard, since a table in many pieces would be copied first."""
-    if judged.aside is None:
-        return judged.pairs.frame[places]
-    found, first = [], 0
-    for frame in judged.aside.every:
-        own = places[(places >= first) & (places < first + frame.height)]
-        found.append(frame[own - first])
-        first += frame.height
-    return pl.concat(found)
-
-
-def wrong_pairs(
-    dataset: Dataset, metrics: Sequence[Metric], judged: JudgedPairs, contexts: Sequence[Context]
-) -> dict[str, Any]:
-    """Pairs that some metric got wrong: the widest margins first, of each metric in turn, to fill a page.
-
-    Copies that come nearer to a reference than their output are `doubtful` and stand last; how many of all
-    pairs are is estimated on pairs evenly spaced over all of them.
-    """
-    every = np.arange(len(judged.rows)), judged.better, judged.worse, judged.judgements.outcome
-    wide = (Widest(*every) if judged.aside is None else judged.aside.widest).kept(len(metrics))
-    orders = wide.orders(len(metrics))
-    turns = [order[turn] for turn in range(MOST) for order in orders if turn < len(order)]
-    chosen = list(dict.fromkeys(int(pair) for pair in turns))[:MOST]
-    places = judged.rows[wide.places[np.array(chosen, dtype=np.int64)]]
-    beside = [name for name in ("source", "references") if name in dataset.outputs.columns]
-    known = dataset.outputs.select(beside)[places].rows(named=True) if beside else [{}] * len(chosen)
-    texts = _texts(judged, wide.places)[chosen].rows(named=True)
-    judgements = _judgements(metrics, wide, chosen)
-    rows, left = [], BUDGET
-    for n, place in enumerate(places.tolist()):
-        if left < 0:
-            break
-        row = _readable(dataset, texts[n], known[n], place, contexts)
-        if row is not None:
-            row["judgements"] = judgements[n]
-            left -= len(str(row))
-            rows.append(row)
-    return {"pairs": sorted(rows, key=lambda row: bool(row["doubtful"])), **_doubtful(dataset, judged)}
-
-
-def _judgements(metrics: Sequence[Metric], wide: Widest, chosen: Sequence[int]) -> list[dict[str, list[Any]]]:
-    """Of each pair chosen, by metric: both scores as the metric gives them, and what they say."""
-    found: list[dict[str, list[Any]]] = [{} for _ in chosen]
-    for m, metric in enumerate(metrics):
-        spec, sign = metric.spec, 1.0 if metric.higher_is_better else -1.0
-        better, worse = (sign * side[m, chosen] for side in (wide.better, wide.worse))
-        known = (~np.isnan(worse - better)).tolist()
-        said = zip(found, known, better.tolist(), worse.tolist(), wide.outcome[m, chosen].tolist())
-        for own, is_known, *scores in said:
-            if is_known:
-                own[spec] = scores
-    return found
-
-
-def _readable(
-    dataset: Dataset, row: dict[str, Any], output: Mapping[str, Any], place: int, contexts: Sequence[Context]
-) -> dict[str, Any] | None:
-    """A pair with what is known of its output; of two rankings the first places, with their grades."""
-    labels = {
-        c.name: c.values[c.codes[place]] for c in contexts if c.name != "system" and c.codes[place] >= 0
-    }
-    row |= {"contexts": labels, "doubtful": False}
-    if dataset.kind.ranked:
-        sides = {side: list(row[side])[:DOCUMENTS] for side in ("output", "worse")}
-        return row | sides | {"grades": _grades(dataset, row["item"], {*sides["output"], *sides["worse"]})}
-    if max(len(row["output"]), len(row["worse"])) > LONGEST:
-        return None
-    row |= {"source": output.get("source"), "references": output.get("references") or []}
-    return row | {"doubtful": _is_nearer(row["output"], row["worse"], row["references"])}
-
-
-def _grades(dataset: Dataset, item: str, documents: set[str]) -> dict[str, int]:
-    """What people judged of these documents."""
-    if dataset.qrels is None:
-        return {}
-    own = dataset.qrels.filter((pl.col("item") == item) & pl.col("document").is_in(list(documents)))
-    return dict(zip(own["document"].to_list(), own["grade"].to_list()))
-
-
-def _is_nearer(output: str, worse: str, references: Sequence[str]) -> bool:
-    """Whether the worse text is fewer words away from a reference than the output is from any."""
-    if not references:
-        return False
-    goals = [reference.split() for reference in references]
-    kept, made = (
-        min(Levenshtein.distance(words, goal) for goal in goals) for words in (output.split(), worse.split())
-    )
-    return made < kept
-
-
-def _doubtful(dataset: Dataset, judged: JudgedPairs) -> dict[str, int]:
-    """Of how many pairs looked at the label is doubtful."""
-    if dataset.kind.ranked or "references" not in dataset.outputs.columns or not len(judged.rows):
-        return {}
-    some = np.unique(np.linspace(0, len(judged.rows) - 1, num=LOOKED_AT).astype(np.int64))
-    references = dataset.outputs["references"].gather(judged.rows[some])
-    sides = _texts(judged, some).select("output", "worse").rows()
-    found = sum(_is_nearer(one, two, own) for (one, two), own in zip(sides, references.to_list()))
-    return {"looked_at": len(some), "doubtful": found}
