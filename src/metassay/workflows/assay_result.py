@@ -30,7 +30,6 @@ from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs
-from metassay.perturbations.validity import LabelError
 from metassay.reporting.html import assay_page
 from metassay.reporting.pages import Page
 from metassay.reporting.reasons import worded
@@ -182,7 +181,7 @@ class AssayResult(Result):
             ],
             "price": {metric: list(price) for metric, price in self._found.prices.items()},
             "validity": self._validity(validity),
-            "label_errors": [_label_row(*key, found) for key, found in self._found.labels.items() if found],
+            "label_errors": self._found.label_rows(),
             "difficulty": by_difficulty,
             "valid_pairs_only": self.plan.valid_pairs,
             "notes": [*self.dataset.notes, *self.judged.notes, *self.pairs.notes, *self.plan.notes],
@@ -314,16 +313,3 @@ class AssayResult(Result):
                 "left_out": dict(self.dataset.left_out),
             },
         }
-
-
-def _label_row(method: str, language: str | None, found: LabelError) -> dict[str, Any]:
-    low, high = found.interval
-    return {
-        "perturbation": method,
-        "language": language,
-        "read": found.read,
-        "not_worse": found.not_worse,
-        "rate": found.rate,
-        "low": low,
-        "high": high,
-    }

@@ -100,6 +100,22 @@ class Found:
     labels: Mapping[tuple[str, str | None], LabelError | None]
     """What readings of pairs say of each method in each language; None where none were read."""
 
+    def label_rows(self) -> list[dict[str, Any]]:
+        """How often labels are wrong: a row for each method and language of which pairs were read."""
+        return [
+            {
+                "perturbation": method,
+                "language": language,
+                "read": found.read,
+                "not_worse": found.not_worse,
+                "rate": found.rate,
+                "low": found.interval[0],
+                "high": found.interval[1],
+            }
+            for (method, language), found in self.labels.items()
+            if found
+        ]
+
 
 def also_deciding(data: Dataset, plan: Plan) -> list[Any]:
     """What decides a run and is neither in its settings nor in the content of its data.
