@@ -27,7 +27,7 @@ COMMANDS = {
     "run": "runs",
     "resume": "runs",
     "work": "runs",
-    "recommend": "runs",
+    "recommend": "assay",
     "compare": "runs",
     "report": "runs",
     "serve": "runs",

@@ -1,7 +1,8 @@
-"""`metassay assay`, `metassay demo`, an assay of the samples, and `metassay judge`."""
+"""`metassay assay`, `metassay demo`, an assay of the samples, `metassay recommend` and `metassay judge`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from metassay.cli.printing import note, print_table, progress, say
 from metassay.errors import InputError, called
 from metassay.sample import DEFAULT
 from metassay.settings import PERTURBED, names_a_source, names_of
+from metassay.specs import split_list
 from metassay.workflows.settings import AssaySettings
 
 
@@ -125,6 +127,67 @@ def show_assay(found: dict[str, Any], folder: Any) -> None:
     note(remarks(findings))
     if folder is not None:
         say(f"Report: {called(folder / 'report.html')}")
+
+
+def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
+    """`["licence:bleu=1,comet=0"]` as numbers per metric, one entry a criterion."""
+    found: dict[str, dict[str, float]] = {}
+    for text in texts:
+        name, colon, rest = text.partition(":")
+        numbers = dict(part.rpartition("=")[::2] for part in split_list(rest))
+        try:
+            found[name] = {metric.strip(): float(number) for metric, number in numbers.items()}
+        except ValueError:
+            colon = ""
+        if not colon or not numbers or not all(numbers):
+            raise InputError(f"--criterion {text!r} is not NAME:METRIC=NUMBER,….")
+    return found
+
+
+def run_recommend(
+    run: Annotated[str, typer.Argument(help="A run folder.", metavar="RUN")],
+    *,
+    context: Annotated[str | None, typer.Option(help="One column of contexts; default all.")] = None,
+    criterion: Annotated[
+        list[str],
+        typer.Option(help="Your own, higher is better; repeatable.", metavar="NAME:METRIC=NUMBER,…"),
+    ] = [],  # noqa: B006
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Which metric to use in each context, and why; with --criterion by your own criteria too."""
+    from metassay.reporting.answer import answer_lines
+    from metassay.reporting.wording import in_labels
+    from metassay.workflows.recommend import recommend
+
+    result = recommend(run, context=context, criteria=criteria(criterion))
+    if json:
+        print(result.to_json())
+        return
+    found = in_labels(result.to_dict())
+    say(*answer_lines(found))
+    for column, contexts in found["recommendation"].items():
+        rows = [
+            {
+                "context": name,
+                "use": entry["choice"],
+                "top group": ", ".join(entry["top_group"]),
+                "why": entry["why"],
+            }
+            for name, entry in contexts.items()
+        ]
+        print_table(rows, title=f"By {column}")
+        robust = found["robust_choice"][column]
+        if robust is not None:
+            say(f"Where the mix of {column} may change, {robust} holds up best.")
+        print_table(found["robustness"][column])
+    print_table(
+        [
+            {"metric": name, "cost": cost, "seconds per 1000 outputs": found["cost"].get(name)}
+            for name, cost in found["cost_class"].items()
+        ]
+    )
+    if found["pareto"] and len(set(found["cost_class"].values())) > 1:
+        say(f"None is both more accurate and cheaper than: {', '.join(found['pareto'])}.")
 
 
 def run_demo(
