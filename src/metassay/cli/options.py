@@ -35,11 +35,9 @@ if TYPE_CHECKING:
 OUTPUT, LLM = "Output", "Language model"
 COMPLETED = ("metrics", "perturbations", "contexts", "context", "task", "human", "systems")
 """Options whose values the shell can offer."""
-SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE_NAME = re.compile(r"(?<![a-z])(ref[a-z]?|references?|gold)(?![a-z])", re.IGNORECASE)
 TYPED: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 """What was typed after the command: only the order tells `score REFERENCE -i OUTPUT` from the reverse."""
-_KINDS: dict[Any, str] = {bool: "boolean", int: "integer", float: "number"}
 
 
 def _option(*names: str, text: str, panel: str, **more: Any) -> Any:
@@ -299,40 +297,3 @@ def _completing(name: str) -> Callable[..., list[str]] | None:
         return completions(name, incomplete)
 
     return complete
-
-
-def schema_of(commands: Mapping[str, Mapping[str, Any]], common: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON schema of a file that names one of the commands and any of its options."""
-    return {
-        "$schema": SCHEMA,
-        "title": "Options of a metassay command",
-        "oneOf": [
-            {
-                "title": name,
-                "type": "object",
-                "required": ["command"],
-                "properties": {
-                    "command": {"const": name},
-                    **common,
-                    **{key: _described(one) for key, one in parameters.items()},
-                },
-                "additionalProperties": False,
-            }
-            for name, parameters in commands.items()
-        ],
-    }
-
-
-def _described(one: Any) -> dict[str, Any]:
-    """One option: its type, what it does, its default."""
-    asked = one.type_descriptor.annotation
-    kind = next((named for known, named in _KINDS.items() if asked in (known, known | None)), "string")
-    forms: dict[str, Any] = {"type": kind}
-    if kind == "string" or one.multiple or one.nargs == -1:
-        plain = {"type": ["string", "number"]}
-        forms = {"anyOf": [plain, {"type": "array", "items": plain}]}
-        if one.metavar and "=" in one.metavar:
-            forms["anyOf"].append({"type": "object"})
-    about = {"description": one.help} if getattr(one, "help", None) else {}
-    default = one.default if isinstance(one.default, str | int | float) else None
-    return {**forms, **about, **({} if default is None else {"default": default})}

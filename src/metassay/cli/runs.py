@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.cli.options import schema_of
 from metassay.cli.printing import print_table, say
 from metassay.errors import InputError, NoSuchFile, Place, UnknownName, called, is_remote
 
@@ -181,6 +180,47 @@ def config_schema() -> dict[str, Any]:
     """The JSON schema of a file of options: for each command, what it takes."""
     common = {FOLDER: {"type": "string", "description": _WORKING}}
     return schema_of({name: _parameters(name) for name in FROM_FILES}, common)
+
+
+SCHEMA = "https://json-schema.org/draft/2020-12/schema"
+_KINDS: dict[Any, str] = {bool: "boolean", int: "integer", float: "number"}
+
+
+def schema_of(commands: Mapping[str, Mapping[str, Any]], common: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of a file that names one of the commands and any of its options."""
+    return {
+        "$schema": SCHEMA,
+        "title": "Options of a metassay command",
+        "oneOf": [
+            {
+                "title": name,
+                "type": "object",
+                "required": ["command"],
+                "properties": {
+                    "command": {"const": name},
+                    **common,
+                    **{key: _described(one) for key, one in parameters.items()},
+                },
+                "additionalProperties": False,
+            }
+            for name, parameters in commands.items()
+        ],
+    }
+
+
+def _described(one: Any) -> dict[str, Any]:
+    """One option: its type, what it does, its default."""
+    asked = one.type_descriptor.annotation
+    kind = next((named for known, named in _KINDS.items() if asked in (known, known | None)), "string")
+    forms: dict[str, Any] = {"type": kind}
+    if kind == "string" or one.multiple or one.nargs == -1:
+        plain = {"type": ["string", "number"]}
+        forms = {"anyOf": [plain, {"type": "array", "items": plain}]}
+        if one.metavar and "=" in one.metavar:
+            forms["anyOf"].append({"type": "object"})
+    about = {"description": one.help} if getattr(one, "help", None) else {}
+    default = one.default if isinstance(one.default, str | int | float) else None
+    return {**forms, **about, **({} if default is None else {"default": default})}
 
 
 CHANGED = 3
