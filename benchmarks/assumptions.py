@@ -16,9 +16,8 @@ import calibration
 from metassay.meta.contexts import choice, claims, confounding, h1
 from metassay.meta.contexts.prediction import robust_accuracy
 from metassay.meta.dependence import fits
-from metassay.meta.people import ranking
 from metassay.sample import sample_path
-from metassay.stats import best_subset, label_permutation, proportion
+from metassay.stats import bootstrap, label_permutation, multiplicity, sign_flip
 from metassay.stats.sign_flip import flip_p_values, normal_error, normal_p_values
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
@@ -78,8 +77,8 @@ def confounded_coverage(replicates):
         right = rng.random((calibration.METRICS, len(item))) < truth[method]
         made = calibration.judgements(right, item, item, item, method)
         contexts = calibration.contexts_of("all", item * 0)
-        bootstrap = calibration.ClusterBootstrap(rng, 300)
-        found = confounding.confounding(made, contexts, ties="strict", bootstrap=bootstrap, rng=rng)
+        drawn = calibration.ClusterBootstrap(rng, 300)
+        found = confounding.confounding(made, contexts, ties="strict", bootstrap=drawn, rng=rng)
         held += ((found.low <= truth.var()) & (truth.var() <= found.high)).tolist()
     return np.mean(held)
 
@@ -94,13 +93,13 @@ def constants(replicates):
     null = calibration.heteroscedastic_null
     return (
         Constant(
-            proportion,
+            bootstrap,
             "_FEW_ERRORS",
             "coverage, accuracy .95, 200 items",
             lambda: calibration.coverage(0.95, 200, replicates),
         ),
         Constant(
-            proportion,
+            bootstrap,
             "_FEW_CLUSTERS",
             "coverage, accuracy .5, 15 items",
             lambda: calibration.coverage(0.5, 15, replicates, pairs=20),
@@ -112,7 +111,7 @@ def constants(replicates):
             lambda: calibration.rejection_rates(null, replicates, 199)[0],
         ),
         Constant(
-            best_subset,
+            multiplicity,
             "_FLOOR",
             "metrics in the top group, 100 items",
             lambda: calibration.best_kept(100, few * 4)[1],
@@ -135,10 +134,10 @@ def constants(replicates):
             lambda: calibration.power(20, 30, 0.2, few),
         ),
         Constant(
-            ranking,
+            sign_flip,
             "CLOSED_FORM",
             "largest error of a p-value in SPA",
-            lambda: heavy_tails(ranking.CLOSED_FORM),
+            lambda: heavy_tails(sign_flip.CLOSED_FORM),
         ),
     )
 
