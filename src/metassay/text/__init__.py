@@ -29,8 +29,8 @@ from typing import Any, ClassVar
 
 WORTH_A_PROCESS = 50_000
 """Texts per helper below which starting it costs more than it saves: it takes a second to be ready."""
-WORTH_A_COPY = 4_000
-"""The same of a copy of this process, which is ready in a few hundredths of a second."""
+WORTH_A_COPY = 16_000
+"""The same of a copy of this process: it is there at once, but learns anew what it meets."""
 _MOST = 8
 """Helpers, whatever the number of workers: each holds what it learns of words, up to 350 MB."""
 _AT_ONCE = 4096
