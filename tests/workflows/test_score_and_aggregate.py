@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from sacrebleu import corpus_bleu, corpus_chrf, sentence_chrf
+from threadpoolctl import threadpool_limits
 
 import metassay
 from metassay.cli import run
@@ -125,6 +126,16 @@ def test_aggregate_has_its_tables(texts):
     assert all(row["pearson"] > 0.8 for row in found["human"])
     assert {row["group"] for row in found["human"]} == {"2024/xx-en", "2024/yy-en", "mean"}
     assert result.to_frame().height == 18
+
+
+def test_the_cores_of_a_machine_change_nothing(real_data):
+    """Products of matrices differ in the last digits with the number of threads."""
+    data = metassay.read(real_data("wmt23/wmt23_en-de.parquet"))
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(metassay.aggregate(data, metrics="chrf", resamples=200, repeats=50).to_dict())
+    assert found[0] == found[1]
 
 
 def test_aggregate_leaves_out_the_reference_itself(texts, tmp_path):

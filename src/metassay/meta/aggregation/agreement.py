@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.data.cube import Cube
 from metassay.errors import InputError
@@ -57,16 +58,21 @@ def aggregate_scores(
     if not cubes or not metrics:
         raise InputError("aggregation needs at least one test set and one metric with statistics.")
     resampling = resampling or Resampling()
-    scores = {
-        metric.spec: [row for cube in cubes for row in system_scores(cube, metric, resampling)]
-        for metric in metrics
-    }
-    return Aggregation(
-        [row for rows in scores.values() for row in rows],
-        _between(metrics, scores),
-        [row for metric in metrics for row in _downsampled(cubes, metric, scores[metric.spec], resampling)],
-        _human(cubes, metrics, scores, resampling),
-    )
+    with threadpool_limits(1):  # the same bytes on any machine's cores
+        scores = {
+            metric.spec: [row for cube in cubes for row in system_scores(cube, metric, resampling)]
+            for metric in metrics
+        }
+        return Aggregation(
+            [row for rows in scores.values() for row in rows],
+            _between(metrics, scores),
+            [
+                row
+                for metric in metrics
+                for row in _downsampled(cubes, metric, scores[metric.spec], resampling)
+            ],
+            _human(cubes, metrics, scores, resampling),
+        )
 
 
 def _between(
