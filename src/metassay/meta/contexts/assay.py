@@ -226,10 +226,7 @@ def assay_pairs(
     pairs, columns = sort_pairs(judgements, [each.occupied() for each in contexts])
     rng = random.named(seed, "combinations")
     others = workers if pairs.pairs <= _AT_ONCE else 1
-    with (
-        threadpool_limits(1),
-        _meanwhile(others) as begin,
-    ):  # BLAS in one thread: the same bytes for any number
+    with threadpool_limits(1), _meanwhile(others) as begin:  # one thread of BLAS: the same bytes anywhere
         of_systems = begin(_soft, people, method, seed)
         confounded = begin(_confounding, confounding, pairs, columns, method, rng)
         overall, found = _study(pairs, columns, method, seed)
