@@ -32,7 +32,7 @@ WORTH_A_PROCESS = 50_000
 WORTH_A_COPY = 16_000
 """The same of a copy of this process: it is there at once, but learns anew what it meets."""
 _MOST = 8
-"""Helpers, whatever the number of workers: each holds what it learns of words, up to 350 MB."""
+"""Helpers, whatever the number of workers: each holds what it learns of words, or dictionaries of its own."""
 _AT_ONCE = 4096
 _IDLE = 60
 """Seconds after which a helper that nobody asks ends."""
