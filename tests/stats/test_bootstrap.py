@@ -44,6 +44,26 @@ def test_a_cluster_has_the_same_weights_wherever_it_appears():
     assert (some == everything[[7, 3, 7]]).all()
 
 
+def test_weights_that_another_thread_puts_in_place_meanwhile_do_no_harm():
+    """The other one knows fewer clusters, and is done between two looks of this one."""
+
+    class Raced(ClusterBootstrap):
+        looks, held = 0, np.empty((0, 5))
+
+        @property
+        def _known(self):
+            self.looks += 1
+            return self.held if self.looks == 1 else self.held[:2]
+
+        @_known.setter
+        def _known(self, known):
+            self.held = known
+
+    clusters = np.arange(9, dtype=np.int32)
+    alone, raced = (kind(np.random.default_rng(1), 5) for kind in (ClusterBootstrap, Raced))
+    assert np.array_equal(raced.weights(clusters), alone.weights(clusters))
+
+
 def test_more_resamples_do_not_change_the_first_ones():
     clusters = np.arange(20, dtype=np.int32)
     assert (made(resamples=1000).weights(clusters)[:, :10] == made(resamples=10).weights(clusters)).all()

@@ -100,10 +100,18 @@ dict(shared_out("operator:abs", 4, lambda number: (number,), 1, work))
 """
     with subprocess.Popen([sys.executable, "-c", script]) as running:
         _until(lambda: said.exists() and said.read_text() != "")
-        copy = Path(f"/proc/{said.read_text()}")
-        assert copy.exists()
+        copy = int(said.read_text())
+        assert _runs(copy)
         running.kill()
-    _until(lambda: not copy.exists() or "\nState:\tZ" in (copy / "status").read_text())
+    _until(lambda: not _runs(copy))
+
+
+def _runs(process: int) -> bool:
+    """Whether there is such a process, and it has not ended."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False
 
 
 def _until(holds: Callable[[], bool]) -> None:
