@@ -58,10 +58,9 @@ SEED ?= 0
 fuzz: $(STAMP)
 	POLARS_MAX_THREADS=1 $(BIN)/python -m scripts.fuzz --cases $(CASES) --seed $(SEED)
 
-# Small changes to the source that a test must notice: an hour or two on one core; make mutants ROOM=stats
-# SAMPLE=20 draws that many generic ones per room, by SEED, instead of the list.
+# Draw small changes to the source, by SEED, and see whether a test notices: make mutants ROOM=stats SAMPLE=20
 mutants: $(STAMP)
-	$(BIN)/python -m scripts.mutants $(addprefix --room ,$(ROOM)) --sample $(or $(SAMPLE),0) --seed $(SEED)
+	$(BIN)/python -m scripts.mutants $(addprefix --room ,$(ROOM)) --sample $(or $(SAMPLE),20) --seed $(SEED)
 
 docs: $(STAMP)
 	$(BIN)/python -m scripts.api_reference

@@ -23,10 +23,10 @@ from metassay.data.preparation import clusters, prepared
 from metassay.metrics.registry import chosen_metrics, parse_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.workflows.judging import judge_pairs
+from metassay.workflows.options import AS_PEOPLE
 from metassay.workflows.pairs import given_pairs, human_rows, told_apart
 from metassay.workflows.perturb import chosen_strengths
 from metassay.workflows.read import read
-from metassay.workflows.settings import AS_PEOPLE
 
 DATA = Path(os.environ.get("METASSAY_DATA", "../shared/data"))
 SETS = {

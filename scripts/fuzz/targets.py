@@ -21,12 +21,12 @@ from metassay.data.context import make_context
 from metassay.data.readers.error_spans import read_spans
 from metassay.data.readers.registry import How, raw_tables
 from metassay.metrics.registry import parse_metrics
+from metassay.options import get_options
 from metassay.perturbations.base import parse_perturbations
 from metassay.reporting.dashboard import render_overview
-from metassay.settings import options_of
 from metassay.specs import parse_spec
 from metassay.tasks import find_task
-from metassay.workflows import settings
+from metassay.workflows import options
 from metassay.workflows.assay import assay
 from metassay.workflows.overview import compare, overview
 from metassay.workflows.rank import rank
@@ -128,7 +128,7 @@ def _json_array() -> Files:
 
 
 def _scores(source: Path, human: str | None = None) -> Any:
-    return read_scores(str(source), settings.RankSettings(human=human), settings.ScoreReading())
+    return read_scores(str(source), options.RankOptions(human=human))
 
 
 def _read_wmt25(folder: Path, random: Random) -> Any:
@@ -223,8 +223,8 @@ def _dataset() -> Any:
     return read(SEEDS / "table" / "data.csv", task="mt", language="en")
 
 
-_VERBS = (settings.AssaySettings, settings.ScoreSettings, settings.PerturbSettings, settings.RankSettings)
-_VERBS_MORE = (settings.AggregateSettings, settings.DependSettings, settings.CheckSettings)
+_VERBS = (options.AssaySettings, options.ScoreSettings, options.PerturbSettings, options.RankSettings)
+_VERBS_MORE = (options.AggregateSettings, options.DependSettings, options.CheckSettings)
 
 
 def _read_settings(folder: Path, random: Random) -> Any:
@@ -232,7 +232,7 @@ def _read_settings(folder: Path, random: Random) -> Any:
     del folder
     if random.random() < 0.5:
         kind: Any = random.choice((*_VERBS, *_VERBS_MORE))
-        bounded = [name for name, option in options_of(kind).items() if option.least is not None]
+        bounded = [name for name, option in get_options(kind).items() if option.minimum is not None]
         kind(
             **{
                 name: random.choice((*VALUES, float("nan"), 2**40))

@@ -24,7 +24,7 @@ from typing import Any
 
 from scripts.mutants.checkout import FIRST_ONLY, LOG, SOURCE, WORK, learn, run_pytest, update_tree
 from scripts.mutants.forks import KILLED, NOT_IN_PLACE, SURVIVED
-from scripts.mutants.mutations import MutationLost, Placed, listed, place, sampled
+from scripts.mutants.mutations import Placed, sampled
 from scripts.mutants.touched import Touched
 
 ROOMS = (
@@ -230,9 +230,7 @@ def table(verdicts: Sequence[Verdict]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--room", choices=ROOMS, action="append", help="only this room (repeatable)")
-    parser.add_argument(
-        "--sample", type=int, default=0, help="generic mutations per room instead of the list"
-    )
+    parser.add_argument("--sample", type=int, default=20, help="mutations to draw in each package")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--match", default="", help="only mutations whose text or purpose holds this")
     parser.add_argument("--alive", action="store_true", help="only what no test has noticed so far")
@@ -246,12 +244,8 @@ def main() -> None:
     WORK.mkdir(exist_ok=True)
     update_tree()
     rooms = asked.room or ROOMS
-    try:
-        by_hand = [place(mutation, SOURCE) for mutation in listed() if mutation.room in rooms]
-    except MutationLost as lost:
-        sys.exit(str(lost))
     drawn = [each for room in rooms for each in sampled(room, SOURCE, asked.sample, asked.seed)]
-    placed = [each for each in (drawn if asked.sample else by_hand) if _matches(each, asked.match)]
+    placed = [each for each in drawn if _matches(each, asked.match)]
     if asked.alive:
         placed = [each for each in placed if _key(each) not in _killers()]
     touched = learn(all_again=asked.learn, nothing=asked.known).only(asked.tests.split(","))

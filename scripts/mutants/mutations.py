@@ -1,8 +1,7 @@
-"""Mutations: a list by hand in `lists/ROOM.toml`, and a seeded sample of generic ones.
+"""A seeded sample of mutations: small changes to the source that a test should notice.
 
-One by hand names a fragment of the source that occurs once in its room (`src/metassay/ROOM`), what to write
-instead, and what it breaks. A generic one changes one operator, constant, condition, argument order or result
-somewhere in the room, drawn by the seed, so that nobody chose it. Files that only hold names, words or
+A mutation changes one operator, constant, condition, argument order or result somewhere in a package, drawn
+by the seed. Files that only hold names, words or
 declarations have little to mutate and are rarely drawn, since places are drawn, not files.
 """
 
@@ -10,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +17,6 @@ from random import Random
 
 from scripts.mutants.touched import functions_of
 
-LISTS = Path(__file__).parent / "lists"
 Span = Callable[[ast.expr], tuple[int, int]]
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=",
@@ -48,7 +45,7 @@ SYMMETRIC = {"min", "max", "minimum", "maximum", "fmin", "fmax", "hypot", "isins
 
 
 class MutationLost(Exception):
-    """A mutation of the list that no longer applies."""
+    """A mutation that does not change its file."""
 
 
 @dataclass(frozen=True)
@@ -83,27 +80,6 @@ class Placed:
     def names(self) -> tuple[str, ...]:
         """Outside of functions, what it gives a value to."""
         return tuple(_assigned(_parsed(self.before), self.line)) if self.function.endswith("<module>") else ()
-
-
-def listed(room: str | None = None) -> list[Mutation]:
-    """The mutations chosen by hand, of one room or all."""
-    found = []
-    for path in sorted(LISTS.glob("*.toml")):
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))["mutation"]
-        found += [Mutation(path.stem, **entry) for entry in entries]
-    return [mutation for mutation in found if room in {None, mutation.room}]
-
-
-def place(mutation: Mutation, source: Path) -> Placed:
-    """Where a mutation of the list lies today: its fragment must occur once in the room."""
-    texts = _texts(source / mutation.room)
-    places = [(path, text) for path, text in texts.items() for _ in range(text.count(mutation.old))]
-    if len(places) != 1:
-        where = ", ".join(path.relative_to(source).as_posix() for path, _ in places) or "nowhere"
-        raise MutationLost(f"{mutation.room}: {mutation.old!r} is found {len(places)} times ({where}).")
-    path, text = places[0]
-    changed = text.replace(mutation.old, mutation.new)
-    return _placed(mutation, path, source, text, changed, text.index(mutation.old))
 
 
 @functools.cache

@@ -259,7 +259,7 @@ ERRORS = {
     "unknown list": (["list", "metric"], "unknown list 'metric'. Did you mean metrics?"),
     "unknown option": (["check", "DATA", "--bogus"], "No such option: --bogus"),
     "unknown task": (["check", "DATA", "--task", "nmt"], "unknown task 'nmt'. Did you mean mt?"),
-    "no workers": (["score", "DATA", "--workers", "0"], "workers is 0; at least 1 is needed."),
+    "no workers": (["score", "DATA", "--workers", "0"], "workers is 0; it must be at least 1."),
 }  # fmt: skip
 
 

@@ -37,18 +37,18 @@ def refused(capfd, *arguments: object) -> str:
 
 
 LINES = {
-    "assay --seed -1": "seed is -1; at least 0",
-    "score --seed -1": "seed is -1; at least 0",
-    "rank --workers -1": "workers is -1; at least 1",
-    "rank --workers 100000": "workers is 100000; at most 4,096",
-    "assay --resamples 0": "resamples is 0; at least 1",
-    "assay --resamples 99999999999": "resamples is 99999999999; at most 10,000,000",
-    "aggregate --resamples 1": "resamples is 1; at least 2",
-    "assay --per-output 4294967296": "per_output is 4294967296; at most 10,000",
-    "perturb --per-output 4294967296": "per_output is 4294967296; at most 10,000",
-    "assay --min-gap nan": "minimum_gap is nan; at least 0",
+    "assay --seed -1": "seed is -1; it must be at least 0",
+    "score --seed -1": "seed is -1; it must be at least 0",
+    "rank --workers -1": "workers is -1; it must be at least 1",
+    "rank --workers 100000": "workers is 100000; it must be at most 4,096",
+    "assay --resamples 0": "resamples is 0; it must be at least 1",
+    "assay --resamples 99999999999": "resamples is 99999999999; it must be at most 10,000,000",
+    "aggregate --resamples 1": "resamples is 1; it must be at least 2",
+    "assay --per-output 4294967296": "per_output is 4294967296; it must be at most 10,000",
+    "perturb --per-output 4294967296": "per_output is 4294967296; it must be at most 10,000",
+    "assay --min-gap nan": "minimum_gap is nan; it must be at least 0",
     "assay --llm-url http://localhost:9 --perturbations llm --llm-prompt absent.txt": "this prompt cannot be read",
-    "perturb --llm-concurrency 0": "llm_concurrency is 0; at least 1",
+    "perturb --llm-concurrency 0": "llm_concurrency is 0; it must be at least 1",
     "score --per-segment absent/scores.csv": "absent/scores.csv: there is no such folder",
     "score --per-segment scores.xls": "cannot tell the format",
     "score --per-segment x.csv/": "x.csv/: this is a folder",
@@ -78,8 +78,8 @@ def test_the_python_functions_refuse_the_same(data) -> None:
     for keywords, said in (
         ({"seed": -1}, "seed is -1"),
         ({"workers": 0}, "workers is 0"),
-        ({"workers": "two"}, "workers is 'two', which is no number"),
-        ({"draws": "many"}, "draws is 'many', which is no number"),
+        ({"workers": "two"}, "workers is 'two', which is not a number"),
+        ({"draws": "many"}, "draws is 'many', which is not a number"),
         ({"per_segment": data}, "this is an input"),
     ):
         with pytest.raises(InputError, match=said):

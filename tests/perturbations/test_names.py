@@ -21,7 +21,7 @@ from metassay.text.segmentation import coded_words
 Names = Callable[[list[str], str], dict[str, set[str]]]
 
 
-def names_of(text: str, language: str) -> set[tuple[str, str]]:
+def split_names(text: str, language: str) -> set[tuple[str, str]]:
     return {(text[start:end], kind) for start, end, kind, _ in mentions(text, language)}
 
 
@@ -59,7 +59,7 @@ def test_names_are_found_with_their_kind(
     text: str, language: str, found: set[tuple[str, str]], needs: Callable[[str, str], None]
 ) -> None:
     needs("entity", language)
-    assert names_of(text, language) == found
+    assert split_names(text, language) == found
 
 
 def test_a_full_name_takes_the_place_of_a_full_name(needs: Callable[[str, str], None]) -> None:

@@ -14,8 +14,8 @@ from metassay.metrics.base import Metric
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.sample import sample_path
 from metassay.workflows.assay import _made_by, assay
+from metassay.workflows.options import AssaySettings
 from metassay.workflows.recommend import recommend
-from metassay.workflows.settings import AssaySettings
 
 FAST = {"resamples": 37, "permutations": 30, "minimum_items": 1}
 

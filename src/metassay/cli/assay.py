@@ -10,10 +10,10 @@ import typer
 from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
 from metassay.errors import InputError, called
+from metassay.options import PERTURBED_PAIRS, is_pair_source, split_names
 from metassay.sample import DEFAULT
-from metassay.settings import PERTURBED, names_a_source, names_of
 from metassay.specs import split_list
-from metassay.workflows.settings import AssaySettings
+from metassay.workflows.options import AssaySettings
 
 
 def run_assay(
@@ -51,14 +51,14 @@ def run_assay(
     from metassay.workflows.run_files import AUTOMATIC
 
     only = part_numbers(parts)
-    brought = settings.pairs if names_a_source(settings.pairs) else None
+    brought = settings.pairs if is_pair_source(settings.pairs) else None
     dataset = data.read(pairs=brought)
     with progress(output) as show:
         llm = model.settings()
         asked = settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)}
         result = assay(
             dataset,
-            **asked | ({} if brought is None else {"pairs": PERTURBED}),
+            **asked | ({} if brought is None else {"pairs": PERTURBED_PAIRS}),
             seed=output.seed,
             workers=output.workers,
             out=output.out or (None if output.json else AUTOMATIC),
@@ -245,7 +245,7 @@ def run_judge(
         join=data.join,
         columns=data.columns or {},
         human=human,
-        people=names_of(people),
+        people=split_names(people),
         family=family,
         context=context or None,
         ties=ties,

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metassay.errors import InputError
-from metassay.settings import (
-    CALLED,
-    DATA,
+from metassay.options import (
+    CURRENT_COMMAND,
+    DATA_PANEL,
     Option,
-    ReadSettings,
-    bytes_of,
-    check_common,
+    OutputReadOptions,
+    check_execution_options,
     check_number,
-    options_of,
+    get_options,
+    parse_size,
 )
 
 if TYPE_CHECKING:
@@ -45,22 +45,24 @@ def _option(*names: str, text: str, panel: str, **more: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class DataOptions(ReadSettings):
+class DataOptions(OutputReadOptions):
     """Which data, and how to read it."""
 
     data: Annotated[
         list[str], typer.Argument(help="Files, folders or addresses; - is standard input.", metavar="DATA")
     ] = field(default_factory=list)
     reference: Annotated[
-        list[str], _option("--reference", "-r", text="Plain text: a file of references.", panel=DATA)
+        list[str], _option("--reference", "-r", text="Plain text: a file of references.", panel=DATA_PANEL)
     ] = field(default_factory=list)
     hypothesis: Annotated[
         list[str],
-        _option("--hypothesis", "-i", text="Plain text: a file per system; more may follow.", panel=DATA),
+        _option(
+            "--hypothesis", "-i", text="Plain text: a file per system; more may follow.", panel=DATA_PANEL
+        ),
     ] = field(default_factory=list)
-    source: Annotated[str | None, _option("--source", text="Plain text: a file of sources.", panel=DATA)] = (
-        None
-    )
+    source: Annotated[
+        str | None, _option("--source", text="Plain text: a file of sources.", panel=DATA_PANEL)
+    ] = None
 
     def read(self, pairs: str | None = None) -> Dataset:
         """The data set that the options name, or one of pairs; a guessed task is said on standard error."""
@@ -107,7 +109,7 @@ class DataOptions(ReadSettings):
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of `read`."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(ReadSettings)}
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(OutputReadOptions)}
 
 
 @dataclass(frozen=True)
@@ -136,9 +138,9 @@ class OutputOptions:
     quiet: Annotated[bool, _option("--quiet", "-q", text="No progress.", panel=OUTPUT)] = False
 
     def __post_init__(self) -> None:
-        check_common(seed=self.seed, workers=self.workers)
+        check_execution_options(seed=self.seed, workers=self.workers)
         if self.memory is not None:
-            size = bytes_of(self.memory)
+            size = parse_size(self.memory)
             from metassay.workflows.read import aim_at
 
             aim_at(size)
@@ -216,11 +218,11 @@ def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
             given.pop(name, None)
         if values.get("workers"):  # polars, which no command has imported yet, would take all cores
             os.environ.setdefault("POLARS_MAX_THREADS", str(values["workers"]))
-        token = CALLED.set({"command": function.__name__.removeprefix("run_"), **given})
+        token = CURRENT_COMMAND.set({"command": function.__name__.removeprefix("run_"), **given})
         try:
             return function(**made, **own)
         finally:
-            CALLED.reset(token)
+            CURRENT_COMMAND.reset(token)
 
     call.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
     call.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
@@ -236,7 +238,7 @@ def _plain(value: Any) -> Any:
 
 def _made(kind: Any, values: Mapping[str, Any]) -> Any:
     """The group of options, from what the command line took."""
-    known = options_of(kind)
+    known = get_options(kind)
     found = {}
     for own in dataclasses.fields(kind):
         value = values[own.name]
@@ -256,7 +258,7 @@ def _parsed(known: Option, value: Any) -> Any:
 
 def _field_parameters(group: Any) -> list[inspect.Parameter]:
     hints = typing.get_type_hints(group, include_extras=True)
-    known = options_of(group)
+    known = get_options(group)
     found = []
     for own in dataclasses.fields(group):
         default = [] if own.default is dataclasses.MISSING else own.default
@@ -270,7 +272,7 @@ def _field_parameters(group: Any) -> list[inspect.Parameter]:
 
 def _shown(known: Option, name: str, annotation: Any, default: Any) -> tuple[Any, Any]:
     """An option of settings as the parser takes it: its type, and the default as it is typed."""
-    kind = known.kind or typing.get_args(annotation)[0]
+    kind = known.command_line_type or typing.get_args(annotation)[0]
     if kind == list[str] and default is None:
         default = []
     if kind is str and not isinstance(default, str):
@@ -278,7 +280,7 @@ def _shown(known: Option, name: str, annotation: Any, default: Any) -> tuple[Any
     flags = known.flags or ("--" + name.replace("_", "-"),)
     shown = typer.Option(
         *flags,
-        help=known.text,
+        help=known.help,
         rich_help_panel=known.panel,
         metavar=known.metavar,
         autocompletion=_completing(name),

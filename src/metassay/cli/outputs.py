@@ -10,7 +10,7 @@ import typer
 from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
 from metassay.errors import called
-from metassay.workflows.settings import CheckSettings, PerturbSettings, ScoreSettings
+from metassay.workflows.options import CheckSettings, PerturbSettings, ScoreSettings
 
 if TYPE_CHECKING:
     from metassay.metrics.alignment import Step

@@ -7,8 +7,8 @@ from typing import Any
 
 from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
-from metassay.settings import Settings
-from metassay.workflows.settings import AggregateSettings, DependSettings, RankSettings, ScoreReading
+from metassay.options import Settings
+from metassay.workflows.options import AggregateSettings, DependSettings, RankSettings, ScoreReadOptions
 
 
 def _of_scores(
@@ -16,7 +16,7 @@ def _of_scores(
     data: DataOptions,
     output: OutputOptions,
     settings: Settings,
-    reading: ScoreReading,
+    reading: ScoreReadOptions,
 ) -> Any:
     """The result of a verb that reads scores; with --json it is printed."""
     with progress(output) as show:
@@ -43,7 +43,7 @@ def run_rank(
     data: DataOptions,
     output: OutputOptions,
     settings: RankSettings,
-    reading: ScoreReading,
+    reading: ScoreReadOptions,
 ) -> None:
     """Which metric agrees best with people? Ranks metrics against human scores, with tests between them."""
     from metassay.workflows.rank import rank
@@ -100,7 +100,7 @@ def run_depend(
     data: DataOptions,
     output: OutputOptions,
     settings: DependSettings,
-    reading: ScoreReading,
+    reading: ScoreReadOptions,
 ) -> None:
     """Whom does each metric flatter? SysDep and expected deviations, and what part of them is mere noise."""
     from metassay.workflows.depend import depend

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -19,7 +19,7 @@ from metassay.data.readers.registry import How, RawTable, joined_table, paths_of
 from metassay.data.readers.transcripts import read_parallel, read_transcripts
 from metassay.data.readers.trec import read_judgements
 from metassay.errors import InputError, Place, UnknownName
-from metassay.settings import ReadSettings, names_of, takes
+from metassay.options import OutputReadOptions, accept_options, split_names
 from metassay.tasks import asr, find_task, guess_task
 from metassay.tasks.base import Evidence, Task
 
@@ -31,8 +31,15 @@ SPOKEN = frozenset({"utt_id", "utterance", "speaker_id", "speaker"})
 """Columns that data of speech often has, and other data may have too."""
 
 
-@takes(ReadSettings)
-def read(source: Source, asked: ReadSettings, *, pairs: bool = False) -> Dataset:
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions(OutputReadOptions):
+    """All keywords of `read`."""
+
+    pairs: bool = False
+
+
+@accept_options(ReadOptions)
+def read(source: Source, options: ReadOptions) -> Dataset:
     """Read outputs: CSV, TSV, JSON lines, Parquet, also compressed, or `-`; runs; a frame; a list of dicts.
 
     `columns` maps a role to a column (`{"item": "seg_id"}`); `where` keeps rows with the given values;
@@ -48,28 +55,30 @@ def read(source: Source, asked: ReadSettings, *, pairs: bool = False) -> Dataset
     """
     if isinstance(source, Dataset):
         return source
-    how = How(quoting=asked.quoting, task=None if asked.task is None else find_task(asked.task).name)
-    tables, notes = _joined(raw_tables(source, how), asked.join, how)
-    kind, guess = _task(tables, asked.task, language=asked.language, judged=asked.qrels is not None)
-    declared = ",".join(names_of(asked.human))
-    named = dict(asked.columns or {}) | ({"human": declared} if declared else {})
-    if kind.ranked and pairs:
+    how = How(quoting=options.quoting, task=None if options.task is None else find_task(options.task).name)
+    tables, notes = _joined(raw_tables(source, how), options.join, how)
+    kind, guess = _task(tables, options.task, language=options.language, judged=options.qrels is not None)
+    declared = ",".join(split_names(options.human))
+    named = dict(options.columns or {}) | ({"human": declared} if declared else {})
+    if kind.ranked and options.pairs:
         raise InputError("pairs of rankings are not read; pairs of texts are.", place=Place(tables[0].file))
     if kind.ranked:
-        judged = _judgements(asked.qrels, tables[0].file, asked.relevant_from)
-        dataset = assemble_rankings(tables, judged, task=kind, columns=asked.columns, complete=asked.complete)
+        judged = _judgements(options.qrels, tables[0].file, options.relevant_from)
+        dataset = assemble_rankings(
+            tables, judged, task=kind, columns=options.columns, complete=options.complete
+        )
     else:
         dataset = assemble(
             tables,
             task=kind,
             columns=named,
-            references="per-output" if pairs else asked.references,  # a pair is whole by itself
-            language=asked.language,
-            paired=pairs,
+            references="per-output" if options.pairs else options.references,  # a pair is whole by itself
+            language=options.language,
+            paired=options.pairs,
         )
-    files = _named_files(source, asked.join, asked.qrels)
+    files = _named_files(source, options.join, options.qrels)
     dataset = replace(dataset, guess=guess, files=files).with_notes(*dict.fromkeys(notes))
-    dataset = _select(dataset, asked.where, asked.systems, asked.exclude_systems)
+    dataset = _select(dataset, options.where, options.systems, options.exclude_systems)
     if not is_large(len(dataset)):
         return dataset
     found = replace(dataset, outputs=on_disk([dataset.outputs]))
@@ -105,8 +114,8 @@ def read_plain(
 
 def _named_files(*sources: Source | Paths | None) -> tuple[str, ...]:
     """The paths among what was named; frames and rows have none."""
-    several = [source if isinstance(source, list | tuple) else [source] for source in sources]
-    paths = (part for source in several for part in source if isinstance(part, str | os.PathLike))
+    repeatable_option = [source if isinstance(source, list | tuple) else [source] for source in sources]
+    paths = (part for source in repeatable_option for part in source if isinstance(part, str | os.PathLike))
     return tuple(os.fspath(path) for path in paths)
 
 

@@ -29,9 +29,9 @@ import polars as pl
 import metassay
 from metassay.data.readers.files import checked_path
 from metassay.errors import InputError, MetassayError, Place, called, shortened
+from metassay.options import CURRENT_COMMAND
 from metassay.plugins import own_code
 from metassay.schemas import first_fault, schema
-from metassay.settings import CALLED
 from metassay.store import (
     MANIFEST,
     SCORES,
@@ -129,7 +129,7 @@ class RunFolder:
             reason = getattr(error, "strerror", None) or str(error)
             place = Place(file=str(path))
             raise InputError(f"cannot be written ({reason}).", place=place, remedy=_ELSE) from None
-        if (called := CALLED.get()) is not None:
+        if (called := CURRENT_COMMAND.get()) is not None:
             run.write_json(CALL, {**called, "folder": str(Path.cwd())})
         return run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,20 +12,26 @@ from metassay.data import forget
 from metassay.data.context import RowLabel, make_contexts
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, clusters, looks_like_penalties, normalisation, prepared, turned
-from metassay.engine import LOCAL, engine_named
+from metassay.engine import engine_named
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
-from metassay.llm.asking import LlmSettings
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.given import GivenScores, directed, distinct_texts, given_metrics
 from metassay.metrics.judge import connect_judges
 from metassay.metrics.registry import Costs, chosen_metrics, costs_of, parse_metrics, sentinels_beside
 from metassay.metrics.sentinels import METRICS as SENTINELS
+from metassay.options import (
+    GIVEN_PAIRS,
+    HUMAN_PAIRS,
+    PERTURBED_PAIRS,
+    accept_options,
+    is_pair_source,
+    split_names,
+)
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.validity import label_errors
 from metassay.sample import DEFAULT, sample_source
-from metassay.settings import GIVEN, HUMAN, PERTURBED, names_a_source, names_of, takes
 from metassay.specs import single_parts
 from metassay.store import SHARDS
 from metassay.store.cache import SharedParts, SharedTexts, cache_folder
@@ -33,6 +39,7 @@ from metassay.store.parts import Scratch
 from metassay.store.run import RunFolder, made_with
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.judging import judge_pairs, scored_texts
+from metassay.workflows.options import AssayOptions, AssaySettings
 from metassay.workflows.pairs import (
     context_metadata,
     human_column,
@@ -44,26 +51,13 @@ from metassay.workflows.pairs import (
 from metassay.workflows.perturb import described, every_pair, in_shards, shard_pairs, with_cache
 from metassay.workflows.read import Source, as_dataset, read
 from metassay.workflows.run_files import AUTOMATIC, Found, is_done, run_name, warnings_as_notes, write_run
-from metassay.workflows.settings import AssaySettings
 from metassay.workflows.shards import How, Shards
 
 ContextRequest = str | RowLabel
 
 
-@takes(AssaySettings)
-def assay(
-    dataset: Dataset | Source | None,
-    asked: AssaySettings,
-    *,
-    seed: int = 0,
-    workers: int | None = None,
-    out: str | Path | None = None,
-    llm: LlmSettings | None = None,
-    cache: str | Path | None = None,
-    only: Collection[int] | None = None,
-    engine: str = LOCAL,
-    progress: Progress | None = None,
-) -> AssayResult:
+@accept_options(AssayOptions)
+def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResult:
     """Measure how often each metric prefers an output over a worsened copy of it, per context.
 
     `contexts` are columns, crossings (`year+domain`), buckets (`mqm:250`) or functions from a row to a label.
@@ -83,57 +77,68 @@ def assay(
     >>> [row["metric"] for row in found["global"]]
     ['rouge1', 'rougel']
     """
-    data, asked = _source(dataset, asked)
-    if only is not None and (out is None or data.kind.ranked):
+    data, options = _source(dataset, options)
+    if options.only is not None and (options.out is None or data.kind.ranked):
         raise InputError("parts are of a run with a folder, and of texts.", remedy="Pass --out.")
-    declared = names_of(asked.human)
+    declared = split_names(options.human)
     for name in declared:
         data = data.with_human(name)
-    data, lower = turned(data, names_of(asked.lower_is_better))
-    keep_references = asked.keep_references or data.paired  # whoever made the pairs says which side is better
-    data = prepared(data, normalize=asked.normalize, keep_references=keep_references)
+    data, lower = turned(data, split_names(options.lower_is_better))
+    keep_references = (
+        options.keep_references or data.paired
+    )  # whoever made the pairs says which side is better
+    data = prepared(data, normalize=options.normalize, keep_references=keep_references)
     data = told_apart(data) if data.paired else data
-    contexts, content = make_contexts(data, asked.contexts), data.content_hash
-    marks = None if out is None else data.marks
-    unit, changes = clusters(data, asked.cluster), normalisation(data, asked.normalize)
+    contexts, content = make_contexts(data, options.contexts), data.content_hash
+    marks = None if options.out is None else data.marks
+    unit, changes = clusters(data, options.cluster), normalisation(data, options.normalize)
     human = declared[0] if declared else None
-    heard, unheard = people_column(data, asked, human)
+    heard, unheard = people_column(data, options, human)
     data = data.with_notes(*unheard)
-    people = human_column(data, human) if asked.pairs == HUMAN else heard or human
+    people = human_column(data, human) if options.pairs == HUMAN_PAIRS else heard or human
     counted = people is not None and looks_like_penalties(people, data.outputs[people].to_numpy())
-    perturbed = asked.pairs != "human"
+    perturbed = options.pairs != "human"
     plan = Plan(
-        asked,
+        options,
         valid_pairs=perturbed and data.kind.valid_pairs_only
-        if asked.valid_pairs is None
-        else asked.valid_pairs,
-        metrics=_metrics(data, asked, changes, lower),
+        if options.valid_pairs is None
+        else options.valid_pairs,
+        metrics=_metrics(data, options, changes, lower),
         contexts=contexts,
-        perturbations=None if asked.perturbations is None else tuple(single_parts(asked.perturbations)),
+        perturbations=None if options.perturbations is None else tuple(single_parts(options.perturbations)),
         normalize=changes,
         human=people,
         heard=heard,
         counted=counted,
-        llm=described(llm),
-        seed=seed,
+        llm=described(options.llm),
+        seed=options.seed,
     )
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": content}
-    place = run_name(identity) if out == AUTOMATIC else out
+    place = run_name(identity) if options.out == AUTOMATIC else options.out
     run = None if place is None else RunFolder.open(place, identity, data=marks)
-    shared, known = cache_folder(cache), made_with(data.languages)
+    shared, known = cache_folder(options.cache), made_with(data.languages)
     parts, texts = (None, None) if run is None else (run.parts, run.texts(json.dumps(known)))
     scratch = Scratch(None if run is None else run.path / SHARDS)
-    cluster = engine_named(engine)
-    kept, threads = None if llm is None else with_cache(llm, run), default_workers(workers)
+    cluster = engine_named(options.engine)
+    kept, threads = (
+        None if options.llm is None else with_cache(options.llm, run),
+        default_workers(options.workers),
+    )
     plan = replace(plan, metrics=connect_judges(plan.metrics, kept))
     scores = parts if shared is None else SharedParts(parts, shared, plan.metrics)
     made = texts if shared is None else SharedTexts(texts, shared, known)
     if cluster is not None and scores is None:
         raise InputError("a cluster leaves its parts in a run folder.", remedy="Pass --out.")
-    how = How(threads, scores, made, only, cluster, progress, kept, scratch)
+    how = How(threads, scores, made, options.only, cluster, options.progress, kept, scratch)
     sentinels, costs = sentinels_beside(plan.metrics), costs_of(plan.metrics)
     find = partial(_carry_out, data, plan, unit, sentinels, costs, how)
-    if run is not None and run.resumed and only is None and llm is None and is_done(run, data, plan, known):
+    if (
+        run is not None
+        and run.resumed
+        and options.only is None
+        and options.llm is None
+        and is_done(run, data, plan, known)
+    ):
         return AssayResult(data, plan, find, run.path, run, threads)
     found = find()
     result = AssayResult(data, plan, lambda: found, None if run is None else run.path, workers=threads)
@@ -143,9 +148,9 @@ def assay(
     return result
 
 
-def _source(dataset: Dataset | Source | None, asked: AssaySettings) -> tuple[Dataset, AssaySettings]:
+def _source(dataset: Dataset | Source | None, asked: AssayOptions) -> tuple[Dataset, AssayOptions]:
     """The data, and the settings with `pairs` as one of the known words."""
-    if names_a_source(asked.pairs):
+    if is_pair_source(asked.pairs):
         if dataset is not None:
             raise InputError(
                 "pairs that are brought along need no other data.", remedy="Leave one of the two out."
@@ -159,7 +164,7 @@ def _source(dataset: Dataset | Source | None, asked: AssaySettings) -> tuple[Dat
         return data, asked
     if asked.perturbations is not None or asked.preprocess != "none":
         raise InputError("pairs that are brought along are neither perturbed nor preprocessed.")
-    return data, replace(asked, pairs=GIVEN)
+    return data, replace(asked, pairs=GIVEN_PAIRS)
 
 
 def _carry_out(
@@ -177,9 +182,9 @@ def _carry_out(
         labels = label_errors(judged.pairs.counts, data.languages)
     else:
         every = every_pair(data, plan, how)
-        told = settings.pairs == PERTURBED and not data.kind.ranked
+        told = settings.pairs == PERTURBED_PAIRS and not data.kind.ranked
         labels = label_errors(every.counts if told else (), data.languages)
-        sample = every.sample(settings.per_output) if settings.pairs == PERTURBED else every
+        sample = every.sample(settings.per_output) if settings.pairs == PERTURBED_PAIRS else every
         metrics = (*_with_scores(data, every, plan.metrics), *sentinels)
         with warnings_as_notes() as notes:
             judged = judge_pairs(
@@ -236,8 +241,8 @@ def _metrics(
         raise InputError("scores made elsewhere are taken of texts, not of rankings.")
     default = () if given else parse_metrics(data.kind.metrics)
     named = default if asked.metrics is None else parse_metrics(asked.metrics)
-    wanted = directed((*named, *given), lower, names_of(asked.higher_is_better))
-    changed = asked.preprocess if asked.pairs == PERTURBED else "none"
+    wanted = directed((*named, *given), lower, split_names(asked.higher_is_better))
+    changed = asked.preprocess if asked.pairs == PERTURBED_PAIRS else "none"
     return chosen_metrics(data, wanted, normalised, changed)
 
 
@@ -251,8 +256,8 @@ def _with_scores(data: Dataset, pairs: Pairs, metrics: Sequence[Metric]) -> tupl
 
 def _made_by(settings: AssaySettings, sample: Pairs) -> str:
     """Where the pairs come from: people, rules, rules and a language model; empty: others made them."""
-    if settings.pairs != PERTURBED:
-        return "people" if settings.pairs == HUMAN else ""
+    if settings.pairs != PERTURBED_PAIRS:
+        return "people" if settings.pairs == HUMAN_PAIRS else ""
     asked = sample.counts.get("llm")
     return "model" if asked is not None and asked.pairs else "rule"
 

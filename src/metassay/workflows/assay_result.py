@@ -37,11 +37,11 @@ from metassay.stats.arrays import code_counts, plain
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import RunFolder, versions
 from metassay.workflows.judging import JudgedPairs
+from metassay.workflows.options import FIXED, AssaySettings
 from metassay.workflows.pair_files import wrong_pairs
 from metassay.workflows.pairs import human_rows
 from metassay.workflows.read import scoring_rows
 from metassay.workflows.run_files import EXAMPLES, RESULT, SCHEMA_VERSION, Found, Result, warnings_as_notes
-from metassay.workflows.settings import FIXED, AssaySettings
 
 _AT_ONCE = 2**22
 _RUNS = 0.01  # chance of a warning of runs where there are none
@@ -75,7 +75,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that decides the result, but the data, as plain values."""
-        asked = self.asked.to_dict()
+        asked = self.asked.to_dict(AssaySettings)
         del asked["strict_resources"]  # decides whether there is a result, not which
         for name in ("scores", "lower_is_better", "higher_is_better"):
             del asked[name]  # in the signatures of the metrics

@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,14 +24,14 @@ from metassay.meta.dependence.results import DependenceReport, MetricDependence,
 from metassay.meta.people.intervals import Trial
 from metassay.meta.people.rated import CONSTANT
 from metassay.metrics.registry import labels_in
+from metassay.options import accept_options, split_names
 from metassay.reporting.dependence_page import dependence_files, dependence_page
 from metassay.reporting.pages import Page
-from metassay.settings import names_of, takes
 from metassay.stats.arrays import FloatArray
 from metassay.store.run import RunFolder
+from metassay.workflows.options import DependOptions, DependSettings
 from metassay.workflows.read import Source, read_scores
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, check_target, write_table
-from metassay.workflows.settings import DependSettings, ScoreReading
 
 PANEL = "the mean of the other metrics"
 """What stands in the place of the human score: z-scores of the other metrics, averaged output by output."""
@@ -129,17 +128,8 @@ class DependResult(Result):
         return dependence_page(self.to_dict(), curves)
 
 
-@takes(DependSettings, ScoreReading)
-def depend(
-    data: Source,
-    asked: DependSettings,
-    reading: ScoreReading,
-    *,
-    seed: int = 0,
-    workers: int | None = None,
-    out: str | Path | None = None,
-    progress: Progress | None = None,
-) -> DependResult:
+@accept_options(DependOptions)
+def depend(data: Source, options: DependOptions) -> DependResult:
     """Measure system dependence (SysDep) and expected deviations of every metric.
 
     `data` is a table with a row per output and a column per metric (or files of such tables, a folder in the
@@ -162,50 +152,52 @@ def depend(
     >>> max(found["deviations"], key=found["deviations"].get)
     'c'
     """
-    if asked.panel and asked.human is not None:
-        raise InputError("a panel stands where there is no human score.", remedy="Leave out --human.")
-    if asked.correct is not None:
-        _check_correction(asked, data)
-    also = () if asked.weight is None else (asked.weight,)
-    scores = read_scores(data, asked, reading, also=also, rated=not asked.panel)
-    human = PANEL if asked.panel else scores.human
-    scores = scores if asked.panel else scores.with_human(human)
+    if options.panel and options.human is not None:
+        raise InputError("a panel stands where there is no human score.", remedy="Leave options.out --human.")
+    if options.correct is not None:
+        _check_correction(options, data)
+    also = () if options.weight is None else (options.weight,)
+    scores = read_scores(data, options, also=also, rated=not options.panel)
+    human = PANEL if options.panel else scores.human
+    scores = scores if options.panel else scores.with_human(human)
     grouping: dict[str, Any] = {
-        "by": asked.by,
+        "by": options.by,
         "metrics": scores.metrics,
-        "contexts": None if asked.context is None else names_of(asked.context),
-        "cluster": asked.cluster,
-        "weight": asked.weight,
+        "contexts": None if options.context is None else split_names(options.context),
+        "cluster": options.cluster,
+        "weight": options.weight,
     }
-    options: dict[str, Any] = {
-        "bootstraps": asked.bootstraps,
-        "draws": asked.draws,
-        "seed": seed,
-        "analysis": asked.analysis,
+    sampling: dict[str, Any] = {
+        "bootstraps": options.bootstraps,
+        "draws": options.draws,
+        "seed": options.seed,
+        "analysis": options.analysis,
     }
-    named: dict[str, Any] = {"human": human, "lower_is_better": names_of(asked.lower_is_better)}
-    named |= {} if asked.correct is None else {"corrected": True}
+    named: dict[str, Any] = {"human": human, "lower_is_better": split_names(options.lower_is_better)}
+    named |= {} if options.correct is None else {"corrected": True}
     identity = {
         "command": "depend",
-        "configuration": named | grouping | options,
+        "configuration": named | grouping | sampling,
         "inputs": dict(scores.hashes),
     }
-    threads = default_workers(workers)
-    run = None if out is None else RunFolder.open(out, identity, data=scores.marks)
-    if asked.panel:
-        reports = panel_reports(scores.cubes, grouping, progress, options)
+    threads = default_workers(options.workers)
+    run = None if options.out is None else RunFolder.open(options.out, identity, data=scores.marks)
+    if options.panel:
+        reports = panel_reports(scores.cubes, grouping, options.progress, sampling)
     else:
         drawn = run is not None
         reports = depend_on_all(
-            scores.cubes, human, grouping, workers=threads, progress=progress, drawn=drawn, **options
+            scores.cubes, human, grouping, workers=threads, progress=options.progress, drawn=drawn, **sampling
         )
     corrections: tuple[dict[str, Any], ...] = ()
-    if asked.correct is not None:
-        table, corrections = correct_scores(scores, asked, seed=seed, workers=threads, progress=progress)
-        write_table(table, asked.correct)
-    result = DependResult(human, asked.by, reports, _notes(scores, reports), corrections)
+    if options.correct is not None:
+        table, corrections = correct_scores(
+            scores, options, seed=options.seed, workers=threads, progress=options.progress
+        )
+        write_table(table, options.correct)
+    result = DependResult(human, options.by, reports, _notes(scores, reports), corrections)
     if run is not None:
-        speaking = {} if asked.panel else reports  # the charts speak of people
+        speaking = {} if options.panel else reports  # the charts speak of people
         curves = {dataset: report.curves() for dataset, report in speaking.items()}
         found = result.to_dict()
         run.finish(dependence_files(found, result.to_frame(), curves, labels_in(found)))

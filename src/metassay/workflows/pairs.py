@@ -20,12 +20,12 @@ from metassay.meta.contexts.people import PeopleSide
 from metassay.meta.contexts.prediction import Metadata
 from metassay.meta.contexts.soft_accuracy import RatedSystems
 from metassay.metrics.base import Metric
+from metassay.options import PERTURBED_PAIRS
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, gain_change
-from metassay.settings import PERTURBED
 from metassay.workflows.judging import JudgedPairs
+from metassay.workflows.options import AssaySettings
 from metassay.workflows.read import groups
-from metassay.workflows.settings import AssaySettings
 
 METHOD = "human"
 """Stands where the perturbation stands in pairs that were made worse."""
@@ -94,7 +94,7 @@ def people_column(dataset: Dataset, asked: AssaySettings, named: str | None) -> 
 
     The one named, else the first of `EXPERTS`, else the first; scores of single raters (`mqm:rater1`) last.
     """
-    if asked.pairs != PERTURBED or not dataset.human or dataset.kind.ranked:
+    if asked.pairs != PERTURBED_PAIRS or not dataset.human or dataset.kind.ranked:
         return None, []
     if asked.preprocess != "none":
         return None, ["People judged the texts as they are, not preprocessed: pairs of theirs are not used."]

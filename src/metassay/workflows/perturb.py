@@ -14,27 +14,27 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, normalisation, only_references, prepared
-from metassay.engine.local import Progress, default_workers
+from metassay.engine.local import default_workers
 from metassay.errors import InputError, UnknownName
 from metassay.llm.answers import read_prompt
 from metassay.llm.asking import LlmSettings, read_prices
 from metassay.meta.contexts.validity import edits_of
 from metassay.metrics.given import GivenScores, distinct_texts
 from metassay.metrics.judge import Judge
+from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS, accept_options
 from metassay.perturbations.at_work import Plan as Making
 from metassay.perturbations.base import Perturbation, default_perturbations, parse_perturbations
 from metassay.perturbations.pairs import Pairs, make_pairs, pairs_by_part
 from metassay.perturbations.words import WordEdit
-from metassay.settings import HUMAN, PERTURBED, takes
 from metassay.specs import single_parts
 from metassay.store import follow
 from metassay.store.run import RunFolder, made_with, versions
 from metassay.workflows import shards
 from metassay.workflows.judging import scored_texts
+from metassay.workflows.options import AS_PEOPLE, FIXED, AssaySettings, PerturbOptions, PerturbSettings
 from metassay.workflows.pairs import checked, given_pairs, human_pairs, human_rows, people_column
 from metassay.workflows.read import Source, as_dataset
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
-from metassay.workflows.settings import AS_PEOPLE, FIXED, AssaySettings, PerturbSettings
 
 if TYPE_CHECKING:
     from metassay.workflows.assay_result import Plan
@@ -150,7 +150,7 @@ def every_pair(data: Dataset, plan: Plan, how: How) -> Pairs:
     strengths, said = chosen_strengths(data, plan.perturbations, settings.difficulty, plan.heard, plan.seed)
     if data.paired:
         return given_pairs(data)
-    if plan.human is not None and settings.pairs == HUMAN:
+    if plan.human is not None and settings.pairs == HUMAN_PAIRS:
         return human_pairs(data, plan.human, settings.minimum_gap)
     judged_by_model = any(isinstance(metric, Judge) for metric in plan.metrics)
     pairs = make_pairs(
@@ -178,7 +178,12 @@ def in_shards(data: Dataset, plan: Plan, how: How) -> bool:
     Not where something must see all pairs at once: models that are asked, scores from files, and methods that
     take a worse system's output.
     """
-    if len(data) <= shards.SHARD or plan.asked.pairs != PERTURBED or data.kind.ranked or how.llm is not None:
+    if (
+        len(data) <= shards.SHARD
+        or plan.asked.pairs != PERTURBED_PAIRS
+        or data.kind.ranked
+        or how.llm is not None
+    ):
         return False
     named = plan.perturbations
     methods = default_perturbations(data.kind) if named is None else parse_perturbations(named)
@@ -227,17 +232,8 @@ class PerturbResult(Result):
         return self.pairs.frame
 
 
-@takes(PerturbSettings)
-def perturb(
-    dataset: Dataset | Source,
-    asked: PerturbSettings,
-    *,
-    seed: int = 0,
-    workers: int | None = None,
-    out: str | Path | None = None,
-    llm: LlmSettings | None = None,
-    progress: Progress | None = None,
-) -> PerturbResult:
+@accept_options(PerturbOptions)
+def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult:
     """Make each output worse in several ways; with `out`, leaves `pairs.parquet` and `texts.jsonl` there.
 
     The texts are those that an assay of the same data and settings scores: outputs and all worse copies, also
@@ -249,39 +245,39 @@ def perturb(
     1
     """
     source = as_dataset(dataset)
-    data = prepared(source, normalize=asked.normalize, keep_references=asked.keep_references)
-    whole = asked.keep_references and only_references(source)  # no assay could leave them out
-    assayed = prepared(source, normalize=asked.normalize, keep_references=whole)
-    named = None if asked.perturbations is None else single_parts(asked.perturbations)
-    configuration = asked.to_dict() | {
+    data = prepared(source, normalize=options.normalize, keep_references=options.keep_references)
+    whole = options.keep_references and only_references(source)  # no assay could leave them options.out
+    assayed = prepared(source, normalize=options.normalize, keep_references=whole)
+    named = None if options.perturbations is None else single_parts(options.perturbations)
+    configuration = options.to_dict(PerturbSettings) | {
         "perturbations": None if named is None else [str(part) for part in named],
-        "normalize": normalisation(data, asked.normalize),
-        "llm": described(llm),
-        "seed": seed,
+        "normalize": normalisation(data, options.normalize),
+        "llm": described(options.llm),
+        "seed": options.seed,
     }
     del configuration["strict_resources"]  # decides whether there is a result, not which
-    if asked.difficulty == FIXED:
+    if options.difficulty == FIXED:
         del configuration["difficulty"]
-    heard, _ = people_column(assayed, AssaySettings(preprocess=asked.preprocess), None)
-    strengths, said = chosen_strengths(assayed, named, asked.difficulty, heard, seed)
+    heard, _ = people_column(assayed, AssaySettings(preprocess=options.preprocess), None)
+    strengths, said = chosen_strengths(assayed, named, options.difficulty, heard, options.seed)
     identity = {"command": "perturb", "configuration": configuration, "input": data.content_hash}
-    run = None if out is None else RunFolder.open(out, identity)
+    run = None if options.out is None else RunFolder.open(options.out, identity)
     make = functools.partial(
         make_pairs,
         perturbations=named,
         per_output=None,
-        seed=seed,
-        preprocess=asked.preprocess,
-        workers=default_workers(workers),
-        strict_resources=asked.strict_resources,
-        llm=with_cache(llm, run),
+        seed=options.seed,
+        preprocess=options.preprocess,
+        workers=default_workers(options.workers),
+        strict_resources=options.strict_resources,
+        llm=with_cache(options.llm, run),
         kept=None if run is None else run.texts(json.dumps(made_with(data.languages))),
-        progress=None if progress is None else lambda done, total: progress("perturbing", done, total),
+        progress=None if options.progress is None else functools.partial(options.progress, "perturbing"),
         strengths=strengths,
     )
     every = make(data)
     every = replace(every, notes=(*every.notes, *said))
-    pairs = every.sample(asked.per_output)
+    pairs = every.sample(options.per_output)
     result = PerturbResult(data, pairs, None if run is None else run.path)
     if run is not None:
         run.write_frame("pairs.parquet", pairs.frame)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -17,21 +16,20 @@ from metassay.data.readers.error_spans import read_spans
 from metassay.data.readers.mt_metrics_eval import is_score_tree, read_marked_trees
 from metassay.data.readers.registry import paths_of
 from metassay.data.score_files import Scores
-from metassay.engine.local import Progress
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics import Procedure
 from metassay.meta.people.meta_metrics.base import TESTS
 from metassay.meta.people.ranking import Compared, Ranking, compare_metrics
 from metassay.meta.people.span_ranking import SPANS, SpanRanking, SpanRatings, rank_spans, span_ratings
 from metassay.metrics.registry import labels_in
+from metassay.options import accept_options, split_names
 from metassay.reporting.pages import Page
 from metassay.reporting.ranking_page import ranking_files, ranking_page
-from metassay.settings import names_of, takes
 from metassay.store.run import RunFolder
+from metassay.workflows.options import RankOptions, ScoreReadOptions
 from metassay.workflows.rank_analyses import ANALYSES, analyse
 from metassay.workflows.read import Source, read_scores
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
-from metassay.workflows.settings import RankSettings, ScoreReading
 
 MISSING = ("complete", "pairwise")
 MARKED = "marked errors"
@@ -76,17 +74,8 @@ class RankResult(Result):
         return ranking_page(self.to_dict())
 
 
-@takes(RankSettings, ScoreReading)
-def rank(
-    data: Source,
-    asked: RankSettings,
-    reading: ScoreReading,
-    *,
-    seed: int = 0,
-    workers: int | None = None,
-    out: str | Path | None = None,
-    progress: Progress | None = None,
-) -> RankResult:
+@accept_options(RankOptions)
+def rank(data: Source, options: RankOptions) -> RankResult:
     """Rank metrics against human scores.
 
     `data` is a table with a row per output and a column per metric (or files of such tables, a folder in the
@@ -112,55 +101,55 @@ def rank(
     >>> first["metric"], first["value"] > 0.9
     ('M', True)
     """
-    wanted = _checked(names_of(asked.analysis), ANALYSES, "analysis")
-    _checked([asked.missing], MISSING, "rule for missing scores")
-    _checked([asked.significance], TESTS, "test")
-    metas = list(names_of(asked.meta))
+    wanted = _checked(split_names(options.analysis), ANALYSES, "analysis")
+    _checked([options.missing], MISSING, "rule for missing scores")
+    _checked([options.significance], TESTS, "test")
+    metas = list(split_names(options.meta))
     scored = [name for name in metas if name.strip().lower() != SPANS]
     scores = (
-        read_scores(data, asked, reading)
+        read_scores(data, options)
         if scored
-        else Scores((), next(iter(names_of(asked.human)), MARKED), ())
+        else Scores((), next(iter(split_names(options.human)), MARKED), ())
     )
     if wanted and not scored:
         raise InputError(
             "analyses are of scores.", remedy="Name a meta-metric beside spans: --meta spa,spans."
         )
-    marked = _marked(data, asked, reading) if len(scored) < len(metas) else []
+    marked = _marked(data, options) if len(scored) < len(metas) else []
     chosen: dict[str, Any] = {"human": scores.human, "metrics": list(scores.metrics) or None}
-    options = chosen | {"cluster": asked.cluster, "pairwise": asked.missing == "pairwise"}
+    selection = chosen | {"cluster": options.cluster, "pairwise": options.missing == "pairwise"}
     rankings_of: dict[str, Any] = {
-        "contexts": list(names_of(asked.context)),
-        "holm": asked.holm,
-        "minimum_segments": asked.minimum_segments,
+        "contexts": list(split_names(options.context)),
+        "holm": options.holm,
+        "minimum_segments": options.minimum_segments,
     }
     named = (
-        options
+        selection
         | {"meta": metas}
         | rankings_of
-        | {"lower_is_better": list(names_of(asked.lower_is_better)), "analysis": wanted}
+        | {"lower_is_better": list(split_names(options.lower_is_better)), "analysis": wanted}
     )
     drawing: dict[str, Any] = {
-        "test": asked.significance,
-        "method": asked.method,
-        "draws": asked.draws,
-        "permutations": asked.permutations,
-        "seed": seed,
+        "test": options.significance,
+        "method": options.method,
+        "draws": options.draws,
+        "permutations": options.permutations,
+        "seed": options.seed,
     }
-    parts = rated_parts(scores.cubes, scores.human, chosen["metrics"], pairwise=options["pairwise"])
+    parts = rated_parts(scores.cubes, scores.human, chosen["metrics"], pairwise=selection["pairwise"])
     spotted = {f"{SPANS} {own.dataset}": own.content_hash for own in marked} if marked else {}
     identity = {"command": "rank", "configuration": named | drawing, "inputs": dict(scores.hashes) | spotted}
-    run = None if out is None else RunFolder.open(out, identity, data=scores.marks)
-    procedure = Procedure(**drawing, workers=workers)
-    told = progress or _silent
+    run = None if options.out is None else RunFolder.open(options.out, identity, data=scores.marks)
+    procedure = Procedure(**drawing, workers=options.workers)
+    told = options.progress or _silent
     compared = Compared((), [])
     if scored or not metas:
         compared = compare_metrics(
             parts,
             human=scores.human,
             meta=scored,
-            cluster=asked.cluster,
-            pairwise=options["pairwise"],
+            cluster=options.cluster,
+            pairwise=selection["pairwise"],
             procedure=procedure,
             progress=told,
             **rankings_of,
@@ -168,13 +157,13 @@ def rank(
     of_spans = [
         ranking
         for own in marked
-        for ranking in rank_spans(own, procedure, cluster=asked.cluster, **rankings_of)
+        for ranking in rank_spans(own, procedure, cluster=options.cluster, **rankings_of)
     ]
     analyses = {}
     for done, name in enumerate(wanted, start=1):
-        analyses[name] = analyse(name, data, scores.cubes, meta=scored, procedure=procedure, **options)
+        analyses[name] = analyse(name, data, scores.cubes, meta=scored, procedure=procedure, **selection)
         told("analysing", done, len(wanted))
-    cautious = [_CAUTIOUS] if asked.significance == "bootstrap" else []
+    cautious = [_CAUTIOUS] if options.significance == "bootstrap" else []
     notes = [
         *scores.notes,
         *cautious,
@@ -189,10 +178,10 @@ def rank(
     return result
 
 
-def _marked(data: Source, asked: RankSettings, reading: ScoreReading) -> list[SpanRatings]:
+def _marked(data: Source, options: RankOptions) -> list[SpanRatings]:
     """What people and metrics marked, one object per data set, from folders of mt-metrics-eval and files."""
-    given = dict(asked.spans or {})
-    human = next(iter(names_of(asked.human)), None)
+    given = dict(options.spans or {})
+    human = next(iter(split_names(options.human)), None)
     people: list[tuple[pl.DataFrame, dict[str, pl.DataFrame]]] = []
     if PEOPLE in given:
         people = [(read_spans(str(given.pop(PEOPLE))), {})]
@@ -200,26 +189,28 @@ def _marked(data: Source, asked: RankSettings, reading: ScoreReading) -> list[Sp
         for path in paths_of(data):
             trees = is_score_tree(path)
             people += (
-                read_marked_trees(path, human, reference=reading.reference)
+                read_marked_trees(path, human, reference=options.reference)
                 if trees
                 else [(read_spans(path), {})]
             )
     files = {name: read_spans(str(file)) for name, file in given.items()}
     found = []
     for frame, own in people:
-        rated = _selected(frame, reading)
+        rated = _selected(frame, options)
         keys = [name for name in KEY_PREFIXES if name in rated.columns]
         groups = rated.group_by(keys, maintain_order=True) if keys else [((), rated)]
         for key, part in sorted(groups, key=lambda pair: str(pair[0])):
             dataset = "/".join(map(str, key)) or WHOLE
-            marks = {name: own[name] for name in own if not asked.metrics or name in names_of(asked.metrics)}
+            marks = {
+                name: own[name] for name in own if not options.metrics or name in split_names(options.metrics)
+            }
             found.append(span_ratings(part.sort("seg_id", "system"), marks | files, dataset=dataset))
     if not found:
         raise InputError("nobody marked errors here.", remedy="Name people's spans with --spans human=FILE.")
     return found
 
 
-def _selected(frame: pl.DataFrame, reading: ScoreReading) -> pl.DataFrame:
+def _selected(frame: pl.DataFrame, reading: ScoreReadOptions) -> pl.DataFrame:
     """The rows that are asked for, without systems that are the reference itself."""
     wanted = {name: [own] if isinstance(own, str) else own for name, own in (reading.where or {}).items()}
     if reading.systems:

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -34,14 +33,14 @@ from metassay.metrics.base import Metric
 from metassay.metrics.outside import ProgramMetric, is_program
 from metassay.metrics.own import as_metric
 from metassay.metrics.registry import chosen_metrics, directions
+from metassay.options import accept_options, split_names
 from metassay.perturbations.base import default_perturbations
 from metassay.perturbations.validity import foretell
 from metassay.plugins import from_file, own_error
-from metassay.settings import names_of, takes
 from metassay.specs import single_parts
 from metassay.store.run import TIMINGS, RunFolder
+from metassay.workflows.options import CheckOptions, DependOptions, RankOptions
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
-from metassay.workflows.settings import CheckSettings, DependSettings, RankSettings, ScoreReading
 
 __all__ = ["Paths", "Source", "Where", "aim_at", "fetched", "read", "read_plain"]
 
@@ -91,8 +90,7 @@ ROW = "_place"
 
 def read_scores(
     source: Source,
-    asked: RankSettings | DependSettings,
-    reading: ScoreReading,
+    options: RankOptions | DependOptions,
     *,
     also: Sequence[str] = (),
     rated: bool = True,
@@ -106,41 +104,41 @@ def read_scores(
     `higher_is_better` those to leave as they are.
     """
     said = Directions(
-        names_of(asked.human),
-        names_of(asked.lower_is_better),
-        names_of(asked.higher_is_better),
-        clustered=asked.cluster is not None,
+        split_names(options.human),
+        split_names(options.lower_is_better),
+        split_names(options.higher_is_better),
+        clustered=options.cluster is not None,
     )
     parts = [source] if isinstance(source, Cube) else source
     if isinstance(parts, Sequence) and parts and all(isinstance(part, Cube) for part in parts):
         given = [part for part in parts if isinstance(part, Cube)]
-        return chosen_cubes(given, said, names_of(asked.metrics), [], rated=rated)
+        return chosen_cubes(given, said, split_names(options.metrics), [], rated=rated)
     return read_cubes(
         source,
         said,
-        single_parts(asked.metrics or []),
+        single_parts(options.metrics or []),
         also=also,
         ours=directions,
-        computed=partial(_computed, reading),
-        keep_references=reading.keep_references,
+        computed=partial(_computed, options),
+        keep_references=options.keep_references,
         rated=rated,
-        how=How(reading.quoting, None, tuple(reading.reference)),
-        join=reading.join,
-        columns=reading.columns,
-        where=reading.where,
-        systems=reading.systems,
-        exclude_systems=reading.exclude_systems,
+        how=How(options.quoting, None, tuple(options.reference)),
+        join=options.join,
+        columns=options.columns,
+        where=options.where,
+        systems=options.systems,
+        exclude_systems=options.exclude_systems,
     )
 
 
 def _computed(
-    reading: ScoreReading, frame: pl.DataFrame, missing: Sequence[Any]
+    options: RankOptions | DependOptions, frame: pl.DataFrame, missing: Sequence[Any]
 ) -> tuple[pl.DataFrame, list[str], list[str]]:
     """The frame with metrics that were asked for and are no column; their names; how they were computed."""
     if not {name.lower() for name in frame.columns} & {*output_names()}:
         raise UnknownName("metric", str(missing[0]), [c for c in frame.columns if c not in item_names()])
     numbered = frame.with_row_index(ROW)
-    data = read(numbered, task=reading.task, language=reading.language, references="per-output")
+    data = read(numbered, task=options.task, language=options.language, references="per-output")
     data = prepared(data, normalize=None, keep_references=True)
     chosen = chosen_metrics(data, missing, normalisation(data, None))
     scores = score_rows(chosen, scoring_rows(data)).scores
@@ -167,14 +165,8 @@ class CheckResult(Result):
         return pl.DataFrame(self.content["systems"])
 
 
-@takes(CheckSettings)
-def check(
-    dataset: Dataset | Source,
-    asked: CheckSettings,
-    *,
-    workers: int | None = None,
-    out: str | Path | None = None,
-) -> CheckResult:
+@accept_options(CheckOptions)
+def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     """Look at the data before measuring anything; scores a few outputs to estimate an assay's time.
 
     `out` is a folder for what was found.
@@ -185,16 +177,16 @@ def check(
     """
     data = as_dataset(dataset)
     outputs = data.outputs
-    chosen = chosen_metrics(data, asked.metrics, normalisation(data, asked.normalize))
-    looked_at = {"metrics": [metric.signature for metric in chosen], "normalize": asked.normalize}
+    chosen = chosen_metrics(data, options.metrics, normalisation(data, options.normalize))
+    looked_at = {"metrics": [metric.signature for metric in chosen], "normalize": options.normalize}
     identity = {"command": "check", "configuration": looked_at, "input": data.content_hash}
-    run = None if out is None else RunFolder.open(out, identity)
+    run = None if options.out is None else RunFolder.open(options.out, identity)
     counts = Counter(outputs["system"])
     languages = Counter(language or "unknown" for language in data.languages)
-    kept = prepared(data, normalize=asked.normalize, keep_references=False)
+    kept = prepared(data, normalize=options.normalize, keep_references=False)
     with warnings_as_notes() as warned:
-        estimate = _estimate(kept, chosen, default_workers(workers))
-    forecast = foretell(kept, workers=default_workers(workers))
+        estimate = _estimate(kept, chosen, default_workers(options.workers))
+    forecast = foretell(kept, workers=default_workers(options.workers))
     result = CheckResult({
         "schema_version": SCHEMA_VERSION,
         "task": data.task,
@@ -210,7 +202,7 @@ def check(
         "empty_outputs": _empty(outputs["output"]),
         "own_references": list(own_references(data)),
         "left_out": dict(data.left_out),
-        "normalize": normalisation(data, asked.normalize),
+        "normalize": normalisation(data, options.normalize),
         "metrics": [_described(metric) for metric in chosen],
         "perturbations": [row.to_dict() for row in forecast],
         "estimate": estimate,

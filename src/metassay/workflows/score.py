@@ -21,12 +21,13 @@ from metassay.meta.aggregation.scores import Resampling, bootstrap_means, corpus
 from metassay.metrics.alignment import Alignment, with_fewest_edits
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.metrics.registry import chosen_metrics
+from metassay.options import accept_options
 from metassay.reporting.pages import Page
 from metassay.reporting.score_pages import score_files, score_page
 from metassay.reporting.tables import to_text
 from metassay.reporting.wording import in_labels
-from metassay.settings import takes
 from metassay.store.run import RunFolder
+from metassay.workflows.options import ScoreOptions, ScoreSettings
 from metassay.workflows.read import Source, as_dataset, scoring_rows
 from metassay.workflows.run_files import (
     SCHEMA_VERSION,
@@ -35,7 +36,6 @@ from metassay.workflows.run_files import (
     warnings_as_notes,
     write_table,
 )
-from metassay.workflows.settings import ScoreSettings
 from metassay.workflows.system_scores import TESTS, comparisons, cubes_of, row_statistics, score_statistics
 
 AGGREGATES = ("corpus", "segment", "bootstrap")
@@ -82,16 +82,8 @@ class ScoreResult(Result):
         return score_page(self.to_dict())
 
 
-@takes(ScoreSettings)
-def score(
-    dataset: Dataset | Source,
-    asked: ScoreSettings,
-    *,
-    seed: int = 0,
-    workers: int | None = None,
-    out: str | Path | None = None,
-    progress: Progress | None = None,
-) -> ScoreResult:
+@accept_options(ScoreOptions)
+def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     """Score every output and every system.
 
     `aggregate` names any of corpus, segment and bootstrap; `test` (bootstrap or randomization) compares all
@@ -102,32 +94,32 @@ def score(
     >>> [row["corpus"] for row in score(rows, metrics="ter").to_dict()["systems"]]
     [20.0]
     """
-    for name in asked.aggregate:
+    for name in options.aggregate:
         if name not in AGGREGATES:
             raise UnknownName("aggregation", name, AGGREGATES)
-    if asked.test is not None and asked.test not in TESTS:
-        raise UnknownName("test", asked.test, TESTS)
-    data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
-    if asked.per_segment is not None:
-        check_target(asked.per_segment, data.files)
-    chosen = chosen_metrics(data, asked.metrics, normalisation(data, asked.normalize))
-    run = None if out is None else _open(out, data, asked, chosen, seed)
+    if options.test is not None and options.test not in TESTS:
+        raise UnknownName("test", options.test, TESTS)
+    data = prepared(as_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references)
+    if options.per_segment is not None:
+        check_target(options.per_segment, data.files)
+    chosen = chosen_metrics(data, options.metrics, normalisation(data, options.normalize))
+    run = None if options.out is None else _open(options.out, data, options, chosen, options.seed)
     with warnings_as_notes() as notes:
-        statistics, scores = _scored(chosen, scoring_rows(data), workers, progress)
+        statistics, scores = _scored(chosen, scoring_rows(data), options.workers, options.progress)
     segments = _long_table(data, chosen, scores)
-    if asked.per_segment is not None:
-        write_table(segments, asked.per_segment)
+    if options.per_segment is not None:
+        write_table(segments, options.per_segment)
     cubes = cubes_of(data, statistics, scores)
     several = len(cubes) > 1
     systems = [
         ({"group": cube.dataset} if several else {}) | row
         for metric in chosen
         for cube in cubes
-        for row in _systems(cube, metric, asked, seed, data)
+        for row in _systems(cube, metric, options, options.seed, data)
     ]
     found = (
-        comparisons(cubes, chosen, asked.test, draws=asked.draws, seed=seed, several=several)
-        if asked.test is not None
+        comparisons(cubes, chosen, options.test, draws=options.draws, seed=options.seed, several=several)
+        if options.test is not None
         else []
     )
     result = ScoreResult(segments, systems, found, (*data.notes, *_doubts(data), *notes))
@@ -141,7 +133,9 @@ def _open(
 ) -> RunFolder:
     """The run folder of these settings on this data; another run's is refused."""
     chosen = {"metrics": [metric.signature for metric in metrics], "seed": seed}
-    configuration = {name: value for name, value in asked.to_dict().items() if name != "per_segment"} | chosen
+    configuration = {
+        name: value for name, value in asked.to_dict(ScoreSettings).items() if name != "per_segment"
+    } | chosen
     identity = {"command": "score", "configuration": configuration, "input": data.content_hash}
     return RunFolder.open(out, identity, data=data.marks)
 

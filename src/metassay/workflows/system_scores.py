@@ -24,9 +24,9 @@ from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
 from metassay.meta.aggregation.scores import Resampling
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.metrics.registry import MetricChoice, chosen_metrics
+from metassay.options import accept_options
 from metassay.reporting.pages import Page
 from metassay.reporting.score_pages import aggregation_files, aggregation_page
-from metassay.settings import takes
 from metassay.stats.arrays import FloatArray, map_blocks
 from metassay.stats.multiplicity import holm
 from metassay.stats.resampling import (
@@ -37,9 +37,9 @@ from metassay.stats.resampling import (
     paired_bootstrap,
 )
 from metassay.store.run import RunFolder
+from metassay.workflows.options import AggregateOptions, AggregateSettings
 from metassay.workflows.read import Source, as_dataset, groups, scoring_rows
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
-from metassay.workflows.settings import AggregateSettings
 
 TESTS = {"bootstrap": 1000, "randomization": 10_000}
 """Tests by name, with their usual number of draws."""
@@ -202,16 +202,8 @@ class AggregateResult(Result):
         return aggregation_page(self.to_dict())
 
 
-@takes(AggregateSettings)
-def aggregate(
-    dataset: Dataset | Source,
-    asked: AggregateSettings,
-    *,
-    seed: int = 0,
-    workers: int | None = None,
-    out: str | Path | None = None,
-    progress: Progress | None = None,
-) -> AggregateResult:
+@accept_options(AggregateOptions)
+def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> AggregateResult:
     """Aggregate segment scores into system scores in three ways, and compare these.
 
     `bootstrap` scores are means over `resamples` resamples of `size` segments; `repeats` is how often the
@@ -227,14 +219,16 @@ def aggregate(
     >>> found["system"], round(found["corpus"], 1)
     ('a', 25.0)
     """
-    data = prepared(as_dataset(dataset), normalize=asked.normalize, keep_references=asked.keep_references)
+    data = prepared(as_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references)
     if not data.kind.aggregated:
         raise InputError(f"aggregation compares scores of texts; this data is of the task {data.task}.")
-    chosen = _with_statistics(data, data.kind.aggregated if asked.metrics is None else asked.metrics)
-    run = None if out is None else _open(out, data, asked, chosen, seed)
+    chosen = _with_statistics(data, data.kind.aggregated if options.metrics is None else options.metrics)
+    run = None if options.out is None else _open(options.out, data, options, chosen, options.seed)
     with warnings_as_notes() as notes:
-        statistics, segments = row_statistics(chosen, scoring_rows(data), workers=workers, progress=progress)
-    resampling = Resampling(asked.resamples, asked.size, asked.repeats, seed=seed)
+        statistics, segments = row_statistics(
+            chosen, scoring_rows(data), workers=options.workers, progress=options.progress
+        )
+    resampling = Resampling(options.resamples, options.size, options.repeats, seed=options.seed)
     found = aggregate_scores(cubes_of(data, statistics, segments), chosen, resampling)
     result = AggregateResult(found, (*data.notes, *notes))
     if run is not None:
@@ -247,7 +241,7 @@ def _open(
 ) -> RunFolder:
     """The run folder of these settings on this data; another run's is refused."""
     chosen = {"metrics": [metric.signature for metric in metrics], "seed": seed}
-    identity = {"configuration": asked.to_dict() | chosen, "input": data.content_hash}
+    identity = {"configuration": asked.to_dict(AggregateSettings) | chosen, "input": data.content_hash}
     return RunFolder.open(out, {"command": "aggregate", **identity}, data=data.marks)
 
 

@@ -1,0 +1,329 @@
+"""Options of the verbs, each defined once.
+
+An option is a field of a frozen dataclass, annotated with an `Option` that holds its help text. From such a
+class come
+
+- the keywords of the Python function, with their types (`accept_options`),
+- the options of the command line (`metassay.cli.options`),
+- the configuration that a run folder records (`Settings.to_dict`).
+
+Options for reading data are here because every verb reads; options of single verbs are in
+`metassay.workflows.options`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import re
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
+
+from metassay.errors import InputError, UnknownName, is_remote
+from metassay.specs import split_list
+
+DataT = TypeVar("DataT")
+OptionsT = TypeVar("OptionsT")
+ResultT = TypeVar("ResultT")
+OptionNames = ParamSpec("OptionNames")
+
+Names = str | Sequence[str]
+"""Names in one comma-separated text, or several such texts."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with a stage, the number of steps done and their total; (stage, 0, 0) announces a stage."""
+
+DATA_PANEL = "Data"
+PERTURBED_PAIRS = "perturbed"
+HUMAN_PAIRS = "human"
+GIVEN_PAIRS = "given"
+
+_LARGEST_COUNT = 10_000_000
+_LARGEST_SEED = 2**63 - 1
+_LARGEST_WORKERS = 4096
+_SIZE_UNITS = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+CURRENT_COMMAND: ContextVar[Mapping[str, Any] | None] = ContextVar("current_command", default=None)
+"""The command that is running and the options it was given; a run folder records them for `resume`."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """How the command line presents a field: its help text, and where it differs from the field."""
+
+    help: str
+    flags: tuple[str, ...] = ()
+    command_line_type: Any = None
+    """The type on the command line, where the Python keyword accepts more."""
+    parse: Callable[[Any], Any] | None = None
+    """Converts what the command line accepts to the value of the field."""
+    metavar: str | None = None
+    panel: str | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    """Ten million where only a minimum is given: more draws or resamples change no result."""
+
+
+def option(text: str, *flags: str, **more: Any) -> Option:
+    """Create an option from its help text and, where they differ from the field's name, its flags."""
+    return Option(text, flags, **more)
+
+
+def repeatable_option(
+    text: str, flag: str, metavar: str, parse: Callable[[Any], Any] | None = None, **more: Any
+) -> Option:
+    """Create an option that may be given several times; its value is None where it was not given."""
+
+    def parse_values(values: list[str]) -> Any:
+        return (parse or list)(values) if values else None
+
+    return option(text, flag, command_line_type=list[str], metavar=metavar, parse=parse_values, **more)
+
+
+class Settings:
+    """Base of option groups: a frozen dataclass whose fields are annotated with an `Option`."""
+
+    def __post_init__(self) -> None:
+        settings_class: Any = type(self)
+        for name, field_option in get_options(settings_class).items():
+            value = getattr(self, name)
+            if field_option.minimum is not None and value is not None:
+                maximum = _LARGEST_COUNT if field_option.maximum is None else field_option.maximum
+                check_number(name, value, field_option.minimum, maximum)
+
+    def to_dict(self, settings_class: Any = None) -> dict[str, Any]:
+        """Return the values by field name, or only those of one of the base classes."""
+        group: Any = settings_class or type(self)
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(group)}
+
+
+@functools.cache
+def get_options(settings_class: Any) -> dict[str, Option]:
+    """Return the `Option` of each annotated field, by the field's name."""
+    hints = typing.get_type_hints(settings_class, include_extras=True)
+    options: dict[str, Option] = {}
+    for field in dataclasses.fields(settings_class):
+        annotations = getattr(hints[field.name], "__metadata__", ())
+        for annotation in annotations:
+            if isinstance(annotation, Option):
+                options[field.name] = annotation
+    return options
+
+
+def accept_options(
+    options_class: Callable[OptionNames, OptionsT],
+) -> Callable[[Callable[[DataT, OptionsT], ResultT]], Callable[Concatenate[DataT, OptionNames], ResultT]]:
+    """Turn `verb(data, options)` into `verb(data, *, name=value, …)` with the fields of `options_class`.
+
+    Type checkers see the fields as keywords of the verb, because a dataclass is a callable with exactly
+    these parameters.
+    """
+
+    def decorate(
+        verb: Callable[[DataT, OptionsT], ResultT],
+    ) -> Callable[Concatenate[DataT, OptionNames], ResultT]:
+        signature = _signature_with_fields(verb, options_class)
+        names = list(signature.parameters)[1:]
+
+        @functools.wraps(verb)
+        def call(data: DataT, /, *args: OptionNames.args, **keywords: OptionNames.kwargs) -> ResultT:
+            unknown = sorted(set(keywords) - set(names))
+            if unknown:
+                raise UnknownName(f"option of {verb.__name__}", unknown[0], names)
+            return verb(data, options_class(*args, **keywords))
+
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+def _signature_with_fields(verb: Callable[..., Any], options_class: Any) -> inspect.Signature:
+    """Return the signature of a verb with a keyword per field in place of the options object."""
+    hints = typing.get_type_hints(options_class)
+    data_parameter = next(iter(inspect.signature(verb).parameters.values()))
+    keywords = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=hints[field.name],
+        )
+        for field in dataclasses.fields(options_class)
+    ]
+    return inspect.Signature([data_parameter, *keywords])
+
+
+def check_number(name: str, value: Any, minimum: float, maximum: float) -> None:
+    """Raise an error unless the value of an option is a number between `minimum` and `maximum`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{name} is {value!r}, which is not a number.")
+    if not value >= minimum:
+        raise InputError(f"{name} is {value}; it must be at least {minimum:g}.")
+    if value > maximum:
+        raise InputError(f"{name} is {value}; it must be at most {maximum:,.0f}.")
+
+
+def check_execution_options(*, seed: Any = None, workers: Any = None) -> None:
+    """Raise an error unless seed and number of workers are usable numbers."""
+    if seed is not None:
+        check_number("seed", seed, 0, _LARGEST_SEED)
+    if workers is not None:
+        check_number("workers", workers, 1, _LARGEST_WORKERS)
+
+
+def parse_size(text: str) -> int:
+    """Convert a size such as `4GB` to bytes.
+
+    >>> parse_size("4GB"), parse_size("1.5 GiB")
+    (4000000000, 1610612736)
+    """
+    match = re.fullmatch(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*([MGT]i?B)\s*", text, re.IGNORECASE)
+    size = 0 if match is None else int(float(match[1]) * _SIZE_UNITS[match[2].upper()])
+    if size < _SIZE_UNITS["MB"]:
+        raise InputError(f"memory is {text!r}, which is not a size.", remedy="Write it as 4GB or 500MB.")
+    return size
+
+
+def parse_comma_list(text: str | None) -> list[str] | None:
+    """Split at commas outside parentheses; None where the option was not given."""
+    return None if text is None else split_list(text)
+
+
+def parse_assignments(texts: Sequence[str]) -> dict[str, str]:
+    """Convert `["item=seg_id"]` to `{"item": "seg_id"}`."""
+    values: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise InputError(f"{text!r} is not NAME=VALUE.")
+        values[name.strip()] = value
+    return values
+
+
+def parse_filters(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Convert `["domain=news", "domain=social"]` to the accepted values of each column."""
+    accepted: dict[str, list[str]] = {}
+    for text in texts:
+        for name, value in parse_assignments([text]).items():
+            accepted.setdefault(name, []).append(value)
+    return accepted
+
+
+def split_names(names: Names | None) -> tuple[str, ...]:
+    """Split comma-separated names, given as one text or several; commas in parentheses do not split."""
+    if names is None:
+        return ()
+    texts = [names] if isinstance(names, str) else names
+    return tuple(name for text in texts for name in split_list(text))
+
+
+def is_pair_source(pairs: Any) -> bool:
+    """Return whether `pairs` is a table of pairs or its path, and not a word for how pairs are made."""
+    if not isinstance(pairs, str):
+        return True
+    if pairs in {PERTURBED_PAIRS, HUMAN_PAIRS}:
+        return False
+    if not is_remote(pairs) and not Path(pairs).exists():
+        raise UnknownName("kind or file of pairs", pairs, (PERTURBED_PAIRS, HUMAN_PAIRS))
+    return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutionOptions(Settings):
+    """How a verb runs and where its results go; the results do not depend on them, except on `seed`."""
+
+    seed: int = 0
+    workers: int | None = None
+    out: str | Path | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_execution_options(seed=self.seed, workers=self.workers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableReadOptions(Settings):
+    """How any table is read."""
+
+    task: Annotated[
+        Any,
+        option("mt, asr, ranking, text …; else guessed.", command_line_type=str | None, panel=DATA_PANEL),
+    ] = None
+    columns: Annotated[
+        Mapping[str, str] | None,
+        repeatable_option(
+            "ROLE=COLUMN, such as item=seg_id.",
+            "--column",
+            "ROLE=COLUMN",
+            parse_assignments,
+            panel=DATA_PANEL,
+        ),
+    ] = None
+    where: Annotated[
+        Mapping[str, Names] | None,
+        repeatable_option(
+            "Keep rows with this value.", "--where", "COLUMN=VALUE", parse_filters, panel=DATA_PANEL
+        ),
+    ] = None
+    systems: Annotated[
+        Sequence[str] | None,
+        option(
+            "Only these, comma-separated.",
+            command_line_type=str | None,
+            parse=parse_comma_list,
+            panel=DATA_PANEL,
+        ),
+    ] = None
+    exclude_systems: Annotated[
+        Sequence[str] | None,
+        option(
+            "Without these, comma-separated.",
+            command_line_type=str | None,
+            parse=parse_comma_list,
+            panel=DATA_PANEL,
+        ),
+    ] = None
+    join: Annotated[
+        Any, repeatable_option("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA_PANEL)
+    ] = None
+    quoting: Annotated[str, option("minimal or none (CSV, TSV).", panel=DATA_PANEL)] = "minimal"
+    language: Annotated[str | None, option("Target language, such as en.", panel=DATA_PANEL)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputReadOptions(TableReadOptions):
+    """How outputs of systems are read."""
+
+    references: Annotated[str, option("per-item, or per-output where rows may differ.", panel=DATA_PANEL)] = (
+        "per-item"
+    )
+    qrels: Annotated[
+        Any,
+        option(
+            "Rankings: relevance judgements, or a log of ratings.",
+            command_line_type=str | None,
+            panel=DATA_PANEL,
+        ),
+    ] = None
+    complete: Annotated[
+        bool,
+        option(
+            "Rankings: judged topics without a list count as 0, or are left out.",
+            "--complete/--incomplete",
+            panel=DATA_PANEL,
+        ),
+    ] = True
+    relevant_from: Annotated[
+        float, option("Ratings: a rating from this value on counts as relevant.", panel=DATA_PANEL)
+    ] = 4.0
+    human: Annotated[
+        Names | None,
+        option("Columns of human scores, comma-separated.", command_line_type=str | None, panel=DATA_PANEL),
+    ] = None

@@ -1,0 +1,5 @@
+"""Types of the results of all verbs, one module per verb.
+
+A result is a frozen `msgspec.Struct`. It holds numbers, names and nested structs, and no behaviour: `meta`
+computes it, `reporting` renders it, and its JSON and JSON schema follow from its fields.
+"""

@@ -1,0 +1,83 @@
+"""What the results of all verbs share: encoding, decoding, undefined numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metassay.errors import InputError, Place
+
+SCHEMA_VERSION = 1
+ResultT = TypeVar("ResultT", bound="ResultStruct")
+
+
+class ResultStruct(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of the top-level result of a verb. An undefined number is None (null in JSON)."""
+
+    schema_version: int = SCHEMA_VERSION
+
+    def to_json(self) -> str:
+        """Return the JSON object that the command line prints with `--json`."""
+        return encode_json(self).decode()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same as plain dictionaries, lists, numbers and texts."""
+        content: dict[str, Any] = msgspec.json.decode(encode_json(self))
+        return content
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """An estimate with its 95 % interval; the ends are None where no interval could be computed."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+def encode_json(value: Any) -> bytes:
+    """Encode a result as JSON; NaN becomes null, an infinite number is an error of ours."""
+    return msgspec.json.encode(value)
+
+
+def decode_json(content: bytes, result_type: type[ResultT], file: str) -> ResultT:
+    """Decode a stored result and check that it has the fields of its type.
+
+    Raises `InputError` with the place in the file, because run folders may come from anywhere.
+    """
+    try:
+        return msgspec.json.decode(content, type=result_type)
+    except msgspec.DecodeError as error:
+        raise InputError(
+            f"this is not a result of this version of metassay: {error}.", place=Place(file=file)
+        ) from None
+
+
+def json_schema(result_type: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON schema of a result, generated from its fields."""
+    return msgspec.json.schema(result_type)
+
+
+def to_optional(number: float) -> float | None:
+    """Return the number, or None where it is undefined (NaN).
+
+    >>> to_optional(0.5), to_optional(float("nan"))
+    (0.5, None)
+    """
+    return None if math.isnan(number) else float(number)
+
+
+def to_optional_list(numbers: ArrayLike) -> list[Any]:
+    """Return an array of any shape as nested lists with None in place of NaN.
+
+    >>> to_optional_list([[1.0, float("nan")]])
+    [[1.0, None]]
+    """
+    array = np.asarray(numbers, dtype=np.float64)
+    with_none = array.astype(object)
+    with_none[np.isnan(array)] = None
+    values: list[Any] = with_none.tolist()
+    return values

@@ -1,0 +1,376 @@
+"""Options of the verbs.
+
+For each verb a `…Settings` class holds what decides its results, and an `…Options` class adds how data is
+read and how the verb runs. Each field is an option of the command line and a keyword of the Python function.
+Nothing heavy is imported here, because the command line imports this module before it parses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from metassay.llm.asking import LlmSettings
+from metassay.options import (
+    DATA_PANEL,
+    PERTURBED_PAIRS,
+    ExecutionOptions,
+    Names,
+    Settings,
+    TableReadOptions,
+    option,
+    parse_assignments,
+    repeatable_option,
+)
+from metassay.specs import split_list
+
+FIXED, AS_PEOPLE = "fixed", "people"
+"""How far copies are from their outputs: as each method has it, or as outputs that people tell apart are."""
+TESTS_PANEL = "Tests"
+SCORES_PANEL = "Scores"
+MetricChoice = Any
+"""Specs as one text or several, `Metric` objects, functions, or any mixture; None for the task's own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreReadOptions(TableReadOptions):
+    """How scores of people and metrics are read."""
+
+    reference: Annotated[
+        Sequence[str],
+        option(
+            "Of several references, those to use.",
+            "--reference",
+            "-r",
+            command_line_type=list[str],
+            panel=DATA_PANEL,
+        ),
+    ] = ()
+    keep_references: Annotated[
+        bool, option("Keep systems that are the reference itself.", "--keep-references")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckSettings(Settings):
+    """What `check` looks at."""
+
+    metrics: Annotated[
+        MetricChoice,
+        option(
+            "Comma-separated; default those of the task.", "--metrics", "-m", command_line_type=str | None
+        ),
+    ] = None
+    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssaySettings(Settings):
+    """How an assay is made."""
+
+    metrics: Annotated[
+        MetricChoice,
+        option(
+            "Comma-separated; default those of the task.", "--metrics", "-m", command_line_type=str | None
+        ),
+    ] = None
+    contexts: Annotated[
+        Any,
+        repeatable_option("A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT"),
+    ] = None
+    perturbations: Annotated[
+        Any, option("Comma-separated; default those of the task.", command_line_type=str | None)
+    ] = None
+    per_output: Annotated[int, option("Perturbations per output.", minimum=1, maximum=10_000)] = 4
+    difficulty: Annotated[
+        str, option("fixed, or people: edits enough to be as far apart as outputs that people tell apart.")
+    ] = FIXED
+    cluster: Annotated[
+        str | None, option("Column of the independent unit; default document, chapter, speaker or the item.")
+    ] = None
+    ties: Annotated[str, option("A tie is wrong (strict) or half right (half).")] = "strict"
+    agreement: Annotated[str, option("tau_ap_b, weighted_tau or kendall.")] = "tau_ap_b"
+    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
+    preprocess: Annotated[str, option("none, paper or paper-asymmetric.")] = "none"
+    keep_references: Annotated[bool, option("Keep systems that are references.", "--keep-references")] = False
+    strict_resources: Annotated[bool, option("A missing dictionary is an error.", "--strict-resources")] = (
+        False
+    )
+    valid_pairs: Annotated[
+        bool | None,
+        option(
+            "Rankings: drop copies that did not lose gain (the default there), or not.",
+            "--valid-pairs/--all-pairs",
+        ),
+    ] = None
+    resamples: Annotated[int, option("Bootstrap resamples.", minimum=1)] = 1000
+    permutations: Annotated[int, option("Permutations of H1.", minimum=1)] = 999
+    minimum_items: Annotated[
+        int, option("Contexts with fewer items get a warning.", "--min-items", minimum=0)
+    ] = 20
+    weights: Annotated[str | None, option("A column of weights, or density.")] = None
+    pairs: Annotated[
+        Any,
+        option(
+            "perturbed, human (from human scores), or a file with item, output, worse.", command_line_type=str
+        ),
+    ] = PERTURBED_PAIRS
+    scores: Annotated[Any, repeatable_option("Scores made elsewhere; repeatable.", "--scores", "FILE")] = None
+    lower_is_better: Annotated[
+        Names, option("Human scores, metrics from outside: lower is better.", command_line_type=str)
+    ] = ""
+    higher_is_better: Annotated[
+        Names, option("Metrics from outside: higher is better.", command_line_type=str)
+    ] = ""
+    human: Annotated[str | None, option("The human score, where there are several.")] = None
+    minimum_gap: Annotated[
+        float, option("Human pairs: scores differ by more than this.", "--min-gap", minimum=0)
+    ] = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreSettings(Settings):
+    """What is scored, and how it is summed up."""
+
+    metrics: Annotated[
+        MetricChoice,
+        option(
+            "Comma-separated; default those of the task.", "--metrics", "-m", command_line_type=str | None
+        ),
+    ] = None
+    aggregate: Annotated[
+        Sequence[str],
+        option("Any of corpus, segment, bootstrap.", command_line_type=str, parse=split_list),
+    ] = ("corpus", "segment")
+    per_segment: Annotated[
+        Any, option("Write segment scores to a .parquet, .csv or .jsonl file.", command_line_type=str | None)
+    ] = None
+    test: Annotated[
+        str | None, option("Compare all systems: bootstrap or randomization.", metavar="TEST")
+    ] = None
+    draws: Annotated[
+        int | None, option("Draws of the test; default 1000 and 10000.", metavar="N", minimum=1)
+    ] = None
+    resamples: Annotated[int, option("Resamples of the intervals.", metavar="N", minimum=2)] = 1000
+    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
+    keep_references: Annotated[
+        bool,
+        option(
+            "Score systems that are references, or leave them out.", "--keep-references/--drop-references"
+        ),
+    ] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerturbSettings(Settings):
+    """How outputs are made worse."""
+
+    perturbations: Annotated[
+        Any, option("Comma-separated; default those of the task.", command_line_type=str | None)
+    ] = None
+    per_output: Annotated[int | None, option("Perturbations per output.", minimum=1, maximum=10_000)] = 4
+    difficulty: Annotated[
+        str, option("fixed, or people: edits enough to be as far apart as outputs that people tell apart.")
+    ] = FIXED
+    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
+    preprocess: Annotated[str, option("none, paper or paper-asymmetric.")] = "none"
+    keep_references: Annotated[
+        bool, option("Keep systems that are references, or not.", "--keep-references/--drop-references")
+    ] = True
+    strict_resources: Annotated[bool, option("A missing dictionary is an error.", "--strict-resources")] = (
+        False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateSettings(Settings):
+    """How scores of segments become scores of systems."""
+
+    metrics: Annotated[
+        MetricChoice,
+        option(
+            "Comma-separated; default bleu,chrf, for speech wer,cer.",
+            "--metrics",
+            "-m",
+            command_line_type=str | None,
+        ),
+    ] = None
+    resamples: Annotated[int, option("Resamples of the bootstrap.", minimum=2)] = 1000
+    size: Annotated[int, option("Segments in each resample.", minimum=1)] = 1000
+    repeats: Annotated[int, option("Draws of few segments.", minimum=1)] = 1000
+    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
+    keep_references: Annotated[
+        bool, option("Keep systems that are the reference itself.", "--keep-references")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared(Settings):
+    """Which scores of people and metrics are compared, and in which direction they are read."""
+
+    human: Annotated[
+        Names | None,
+        option(
+            "The human score; others of people after commas.",
+            command_line_type=str | None,
+            panel=SCORES_PANEL,
+        ),
+    ] = None
+    metrics: Annotated[
+        MetricChoice,
+        option(
+            "Only these, comma-separated; ours are computed from texts.",
+            "--metrics",
+            "-m",
+            command_line_type=str | None,
+            panel=SCORES_PANEL,
+        ),
+    ] = None
+    lower_is_better: Annotated[
+        Names, option("Columns to turn around, comma-separated.", command_line_type=str, panel=SCORES_PANEL)
+    ] = ""
+    higher_is_better: Annotated[
+        Names,
+        option(
+            "Columns to keep although named like ter or wer, comma-separated.",
+            command_line_type=str,
+            panel=SCORES_PANEL,
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankSettings(Compared):
+    """How metrics are ranked against people."""
+
+    meta: Annotated[
+        Names,
+        option(
+            "Any of spa, pa, acc_eq, pearson, spearman, kendall, kendall_c; the last four also with"
+            " :segment, :item or :per_system; or spans, where errors are marked.",
+            command_line_type=str,
+        ),
+    ] = "spa"
+    significance: Annotated[
+        str,
+        option(
+            "perm-inputs, perm-systems, perm-both, cells, bootstrap, williams (Pearson) or none.",
+            panel=TESTS_PANEL,
+        ),
+    ] = "perm-inputs"
+    spans: Annotated[
+        Mapping[str, Any] | None,
+        repeatable_option(
+            "Error spans of a metric, or of people as human=FILE; repeatable.",
+            "--spans",
+            "METRIC=FILE",
+            parse_assignments,
+            panel=SCORES_PANEL,
+        ),
+    ] = None
+    context: Annotated[
+        Any, repeatable_option("Also rank within each value of this column.", "--context", "COLUMN")
+    ] = None
+    method: Annotated[str, option("p-values inside SPA: normal, permutation or mtme.", panel=TESTS_PANEL)] = (
+        "normal"
+    )
+    permutations: Annotated[int, option("For the last two methods.", panel=TESTS_PANEL, minimum=1)] = 1000
+    draws: Annotated[int, option("Draws of the tests and intervals.", panel=TESTS_PANEL, minimum=1)] = 1000
+    cluster: Annotated[
+        str | None, option("Permute and resample these (doc_id) instead of segments.", panel=TESTS_PANEL)
+    ] = None
+    minimum_segments: Annotated[
+        int,
+        option("Contexts with fewer segments are set aside.", "--min-segments", panel=TESTS_PANEL, minimum=0),
+    ] = 20
+    holm: Annotated[bool, option("Holm's correction over all comparisons.", "--holm", panel=TESTS_PANEL)] = (
+        False
+    )
+    missing: Annotated[
+        str,
+        option("complete segments only, or pairwise: what both systems of a pair have.", panel=SCORES_PANEL),
+    ] = "complete"
+    analysis: Annotated[
+        Names,
+        option(
+            "Any of stability, discrimination, ceiling, thresholds, power, corpus.", command_line_type=str
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DependSettings(Compared):
+    """How system dependence is measured."""
+
+    by: Annotated[str, option("Group outputs by this column.", metavar="COLUMN")] = "system"
+    context: Annotated[
+        Any,
+        repeatable_option("Also within each value of this column; default domain.", "--context", "COLUMN"),
+    ] = None
+    cluster: Annotated[
+        str | None, option("Resample these (doc_id) instead of segments.", metavar="COLUMN")
+    ] = None
+    weight: Annotated[str | None, option("A column of weights.", metavar="COLUMN")] = None
+    bootstraps: Annotated[int, option("Resamples; 0 for one fit without intervals.", minimum=0)] = 200
+    draws: Annotated[int, option("Draws of each test.", minimum=1)] = 999
+    analysis: Annotated[bool, option("Sensitivity to resamples, sample size and systems.", "--analysis")] = (
+        False
+    )
+    panel: Annotated[bool, option("Nobody rated: each metric against the mean of the others.", "--panel")] = (
+        False
+    )
+    correct: Annotated[
+        Any,
+        option(
+            "Write scores read through f_G and f_k to a .parquet, .csv or .jsonl file, and try them.",
+            command_line_type=str | None,
+            metavar="FILE",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(CheckSettings):
+    """All keywords of `check`."""
+
+    workers: int | None = None
+    out: str | Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssayOptions(ExecutionOptions, AssaySettings):
+    """All keywords of `assay`."""
+
+    llm: LlmSettings | None = None
+    cache: str | Path | None = None
+    only: Collection[int] | None = None
+    engine: str = "local"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions(ExecutionOptions, ScoreSettings):
+    """All keywords of `score`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerturbOptions(ExecutionOptions, PerturbSettings):
+    """All keywords of `perturb`."""
+
+    llm: LlmSettings | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateOptions(ExecutionOptions, AggregateSettings):
+    """All keywords of `aggregate`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankOptions(ExecutionOptions, ScoreReadOptions, RankSettings):
+    """All keywords of `rank`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DependOptions(ExecutionOptions, ScoreReadOptions, DependSettings):
+    """All keywords of `depend`."""
