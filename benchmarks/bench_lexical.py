@@ -26,7 +26,7 @@ import polars as pl
 from rouge_score.rouge_scorer import RougeScorer
 
 from metassay.metrics.base import Batch
-from metassay.metrics.nltk import synonyms
+from metassay.metrics.meteor import synonyms
 from metassay.metrics.registry import parse_metric
 from metassay.sample import sample_path
 from metassay.text.tokens import porter_stem

@@ -256,7 +256,7 @@ class Loop:
         import torch
 
         from metassay.metrics.base import Shared
-        from metassay.metrics.neural.unified import INPUTS
+        from metassay.metrics.neural.unified_network import INPUTS
 
         network = self.network
 
@@ -285,7 +285,7 @@ def in_order(cases: Sequence[Case], score: Callable[[Sequence[Case]], list[float
 def bench_comet(run: Run) -> None:
     from metassay.metrics.base import Shared
     from metassay.metrics.neural.comet import SeparateNetwork
-    from metassay.metrics.neural.layers import comet_files
+    from metassay.metrics.neural.comet_network import comet_files
 
     config = run.config(XLM_R)
     run.encoder(config)
@@ -368,8 +368,8 @@ def agreement(scores: np.ndarray, reference: np.ndarray) -> str:
 
 def bench_unite(run: Run) -> None:
     from metassay.metrics.base import Shared
-    from metassay.metrics.neural.layers import comet_files
-    from metassay.metrics.neural.unified import UnifiedNetwork
+    from metassay.metrics.neural.comet_network import comet_files
+    from metassay.metrics.neural.unified_network import UnifiedNetwork
 
     config = run.config(XLM_R)
     run.encoder(config)
@@ -479,7 +479,7 @@ def bench_metricx(run: Run) -> None:
     from safetensors.torch import save_file
     from transformers import MT5Config, MT5ForConditionalGeneration
 
-    from metassay.metrics.neural.seq2seq import MetricXNetwork, metricx_input
+    from metassay.metrics.neural.metricx import MetricXNetwork, metricx_input
 
     config = run.config(MT5)
     folder = run.folder / "metricx"

@@ -17,7 +17,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.rankings import order_by_score
 from metassay.meta.contexts.judgements import judge
 from metassay.metrics.ranking import CUTS, PAPER, InterpolatedPrecision
-from metassay.metrics.ranking_base import score_rankings
+from metassay.metrics.ranking_metric import score_rankings
 from metassay.perturbations.pairs import make_pairs
 from metassay.workflows.assay import assay
 

@@ -12,8 +12,8 @@ import sacrebleu
 from metassay.cli import run
 from metassay.errors import InputError
 from metassay.metrics.base import Batch
-from metassay.metrics.outside import ComputeMetric, ProgramMetric
-from metassay.metrics.own import as_metric
+from metassay.metrics.function_metric import as_metric
+from metassay.metrics.program_metric import ComputeMetric, ProgramMetric
 from metassay.metrics.registry import parse_metric
 from metassay.workflows.read import named_metrics
 

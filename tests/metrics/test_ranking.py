@@ -21,7 +21,7 @@ from metassay.data.readers.trec import read_judgements, read_run
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch
 from metassay.metrics.ranking import METRICS, PAPER
-from metassay.metrics.ranking_base import score_rankings
+from metassay.metrics.ranking_metric import score_rankings
 from metassay.metrics.registry import parse_metric, parse_metrics
 
 SUITE = {

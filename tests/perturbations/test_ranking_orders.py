@@ -17,7 +17,7 @@ from metassay.data.rankings import lists_from_mappings, order_by_score
 from metassay.data.readers.trec import read_judgements
 from metassay.errors import InputError
 from metassay.metrics.ranking import NDCG, PAPER
-from metassay.metrics.ranking_base import score_rankings
+from metassay.metrics.ranking_metric import score_rankings
 from metassay.perturbations.base import View, default_perturbations, parse_perturbation
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.ranking import COPIES, RankSwapping, Reordering, Shuffle

@@ -142,8 +142,8 @@ def test_scores_that_depend_on_their_neighbours_are_served_by_batch(length, tmp_
 
 
 def test_code_programs_and_judges_keep_their_scores_to_the_run() -> None:
+    from metassay.metrics.function_metric import as_metric
     from metassay.metrics.judge import Judge
-    from metassay.metrics.own import as_metric
 
     def mine(output: str) -> float:
         return float(len(output))

@@ -18,7 +18,7 @@ from metassay.engine import RayCluster, make_parts
 from metassay.engine.batches import Parts, Rows, distinct
 from metassay.errors import Heard, InputError, MetricFailure, Notes, PartsDone, repeat
 from metassay.metrics.base import Batch, Metric, Scores
-from metassay.metrics.ranking_base import RankingMetric, score_rankings
+from metassay.metrics.ranking_metric import RankingMetric, score_rankings
 from metassay.plugins import defined_at, source_hash
 
 Progress = Callable[[str, int, int], None]

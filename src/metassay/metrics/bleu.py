@@ -13,18 +13,7 @@ import numpy as np
 
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_range
-from metassay.metrics.kernels.ngrams import (
-    SMOOTH_ADD_K,
-    SMOOTH_EXP,
-    SMOOTH_FLOOR,
-    SMOOTH_NONE,
-    bleu_scores,
-    chrf_scores,
-    shared_ngrams,
-)
-from metassay.metrics.kernels.packing import Tokens
-from metassay.metrics.kernels.tokenize import CHRF_WORDS
-from metassay.metrics.texts import (
+from metassay.metrics.batch_tokens import (
     Couples,
     Index,
     Pairing,
@@ -34,6 +23,17 @@ from metassay.metrics.texts import (
     pairing,
     sacrebleu_signature,
 )
+from metassay.metrics.kernels.ngrams import (
+    SMOOTH_ADD_K,
+    SMOOTH_EXP,
+    SMOOTH_FLOOR,
+    SMOOTH_NONE,
+    bleu_scores,
+    chrf_scores,
+    shared_ngrams,
+)
+from metassay.metrics.kernels.text_arrays import Tokens
+from metassay.metrics.kernels.tokenization import CHRF_WORDS
 from metassay.specs import labelled
 from metassay.text.tokenizers import (
     AUTO,

@@ -14,7 +14,7 @@ from typing import ClassVar
 from metassay.errors import InputError
 from metassay.metrics.base import check_range
 from metassay.metrics.kernels import ranking as kernels
-from metassay.metrics.ranking_base import BinaryMetric, CutBinaryMetric, CutMetric, RankingMetric
+from metassay.metrics.ranking_metric import BinaryMetric, CutBinaryMetric, CutMetric, RankingMetric
 
 
 class AveragePrecision(BinaryMetric):

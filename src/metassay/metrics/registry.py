@@ -16,23 +16,23 @@ from metassay import plugins
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric
-from metassay.metrics.own import as_metric
+from metassay.metrics.function_metric import as_metric
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.specs import parse_spec, parse_value, refuse_repeats, single_parts
 
 MODULES = (
     "bleu",
     "rouge",
-    "nltk",
-    "error_rates",
+    "meteor",
+    "word_error_rates",
     "sentinels",
     "ranking",
     "neural.comet",
-    "neural.unified",
+    "neural.unified_network",
     "neural.bertscore",
     "neural.bleurt",
-    "neural.seq2seq",
-    "neural.embedding",
+    "neural.metricx",
+    "neural.embedding_cosine",
     "judge",
 )
 """The modules of this package that define metrics; each lists its classes in `METRICS`."""

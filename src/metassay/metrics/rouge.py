@@ -14,11 +14,19 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch, Metric, Scores
-from metassay.metrics.kernels.edits import lcs_lengths
+from metassay.metrics.batch_tokens import (
+    SPACES,
+    Couples,
+    batch_texts,
+    mapped,
+    pairing,
+    tokenized,
+    warn_of_words,
+)
+from metassay.metrics.kernels.edit_counts import lcs_lengths
 from metassay.metrics.kernels.ngrams import shared_ngrams
-from metassay.metrics.kernels.packing import Packed, Tokens
-from metassay.metrics.kernels.tokenize import AT_SPACES, LATIN_ALPHANUMERIC
-from metassay.metrics.texts import SPACES, Couples, batch_texts, mapped, pairing, tokenized, warn_of_words
+from metassay.metrics.kernels.text_arrays import Packed, Tokens
+from metassay.metrics.kernels.tokenization import AT_SPACES, LATIN_ALPHANUMERIC
 from metassay.text.tokenizers import AUTO, primary
 from metassay.text.tokens import porter_stem
 from metassay.text.words import WITHOUT_SPACES

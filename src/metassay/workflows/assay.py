@@ -17,8 +17,8 @@ from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.base import Metric
-from metassay.metrics.given import GivenScores, directed, distinct_texts, given_metrics
 from metassay.metrics.judge import connect_judges
+from metassay.metrics.precomputed_scores import GivenScores, directed, distinct_texts, given_metrics
 from metassay.metrics.registry import Costs, chosen_metrics, costs_of, parse_metrics, sentinels_beside
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.options import (

@@ -13,8 +13,8 @@ import polars as pl
 
 from metassay.errors import InputError, Place, UnknownName
 from metassay.metrics.neural.checkpoints import content_hash, find_model, hub_folder, read_json, weight_files
-from metassay.metrics.neural.layers import CHECKPOINTS, DEFAULTS, read_settings
-from metassay.metrics.neural.models import PACKAGES, known
+from metassay.metrics.neural.comet_network import CHECKPOINTS, DEFAULTS, read_settings
+from metassay.metrics.neural.published_models import PACKAGES, known
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
 
 

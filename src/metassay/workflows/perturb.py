@@ -19,8 +19,8 @@ from metassay.errors import InputError, UnknownName
 from metassay.llm.answers import read_prompt
 from metassay.llm.asking import LlmSettings, read_prices
 from metassay.meta.contexts.validity import edits_of
-from metassay.metrics.given import GivenScores, distinct_texts
 from metassay.metrics.judge import Judge
+from metassay.metrics.precomputed_scores import GivenScores, distinct_texts
 from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS, accept_options
 from metassay.perturbations.at_work import Plan as Making
 from metassay.perturbations.base import Perturbation, default_perturbations, parse_perturbations

@@ -30,8 +30,8 @@ from metassay.engine.batches import FIELDS, Rows
 from metassay.engine.local import default_workers, measured_cost, score_rows
 from metassay.errors import MetassayError, UnknownName
 from metassay.metrics.base import Metric
-from metassay.metrics.outside import ProgramMetric, is_program
-from metassay.metrics.own import as_metric
+from metassay.metrics.function_metric import as_metric
+from metassay.metrics.program_metric import ProgramMetric, is_program
 from metassay.metrics.registry import chosen_metrics, directions
 from metassay.options import accept_options, split_names
 from metassay.perturbations.base import default_perturbations

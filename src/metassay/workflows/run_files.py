@@ -22,7 +22,7 @@ from metassay.data import is_large
 from metassay.data.dataset import Dataset
 from metassay.data.readers.files import checked_path, refuse_overwriting
 from metassay.errors import Counted, InputError, Place, UnknownName, called, is_remote
-from metassay.metrics.given import GivenScores
+from metassay.metrics.precomputed_scores import GivenScores
 from metassay.metrics.registry import labels_in
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.views import identity

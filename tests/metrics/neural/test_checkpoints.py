@@ -127,7 +127,7 @@ def test_without_torch_the_extra_is_named(name) -> None:
 
 def test_memory_that_runs_out_halves_the_batch(torch) -> None:
     from metassay.metrics.neural.encoder import Batches
-    from metassay.metrics.neural.tokens import Tokens
+    from metassay.metrics.neural.token_batches import Tokens
 
     tokens = Tokens.of([[number] * (1 + number % 7) for number in range(100)])
     sizes = []
@@ -150,7 +150,7 @@ def test_memory_that_runs_out_halves_the_batch(torch) -> None:
 @pytest.mark.usefixtures("torch")
 def test_every_text_is_in_one_batch_within_the_budget() -> None:
     from metassay.metrics.neural.encoder import Batches
-    from metassay.metrics.neural.tokens import Tokens
+    from metassay.metrics.neural.token_batches import Tokens
 
     lengths = [1 + (number * 37) % 23 for number in range(500)]
     tokens = Tokens.of([[5] * length for length in lengths])

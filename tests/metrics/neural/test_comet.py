@@ -199,7 +199,7 @@ def test_a_model_of_another_class_says_so(comet_folder, batch) -> None:
 
 
 def test_sparsemax_is_the_nearest_point_of_the_simplex(torch) -> None:
-    from metassay.metrics.neural.layers import sparsemax
+    from metassay.metrics.neural.comet_network import sparsemax
 
     scores = torch.tensor([0.3, 0.1, -0.8, 0.9, 0.85])
     grid = np.random.default_rng(0).dirichlet(np.ones(5) * 0.4, 200_000)

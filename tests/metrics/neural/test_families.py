@@ -153,11 +153,11 @@ def test_bleurt_is_the_formula(tiny, torch, transformers, batch, rem, tmp_path) 
 
 @pytest.mark.parametrize("version", ["23", "24"])
 def test_metricx_is_one_logit(tiny, torch, transformers, batch, version) -> None:
-    from metassay.metrics.neural import seq2seq
+    from metassay.metrics.neural import metricx
 
     torch.manual_seed(6)
     config = transformers.MT5Config(
-        vocab_size=seq2seq.SCORE_TOKEN + 3, d_model=16, d_kv=8, d_ff=24, num_layers=2, num_heads=2
+        vocab_size=metricx.SCORE_TOKEN + 3, d_model=16, d_kv=8, d_ff=24, num_layers=2, num_heads=2
     )
     model = transformers.MT5ForConditionalGeneration(config).eval()
     model.lm_head.weight = torch.nn.Parameter(torch.randn_like(model.lm_head.weight) * 3)
@@ -171,7 +171,7 @@ def test_metricx_is_one_logit(tiny, torch, transformers, batch, version) -> None
             ids = torch.tensor([ids_of(folder, text)[:-1]])
             with torch.no_grad():
                 logits = model(input_ids=ids, decoder_input_ids=torch.tensor([[0]])).logits[0, 0]
-            own.append(min(25.0, max(0.0, float(logits[seq2seq.SCORE_TOKEN]))))
+            own.append(min(25.0, max(0.0, float(logits[metricx.SCORE_TOKEN]))))
             clamped += own[-1] in {0.0, 25.0}
         expected.append(np.mean(own))
     found = scored(f"metricx(model={folder},tokenizer={folder},version={version})", batch)

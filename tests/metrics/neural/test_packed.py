@@ -20,7 +20,7 @@ MORE = [" ".join(["birds", "the", "<pad>", "cat", "red"][i % 5] for i in range(n
 
 def packs(network, torch) -> None:
     """What happens by itself on a GPU."""
-    from metassay.metrics.neural.packed import PackedEncoder
+    from metassay.metrics.neural.packed_encoder import PackedEncoder
 
     assert not network.batches.packs
     assert PackedEncoder.suiting(network.encoder) is None
@@ -34,7 +34,7 @@ def packs(network, torch) -> None:
 @pytest.mark.parametrize("norm", [False, True])
 def test_packed_vectors_are_the_padded_ones(comet_folder, torch, pool, norm) -> None:
     from metassay.metrics.neural.comet import SeparateNetwork
-    from metassay.metrics.neural.layers import comet_files
+    from metassay.metrics.neural.comet_network import comet_files
 
     folder, _ = comet_folder("regression_metric", pool=pool, layer_norm=norm)
     network = SeparateNetwork(comet_files(str(folder)))
@@ -46,8 +46,8 @@ def test_packed_vectors_are_the_padded_ones(comet_folder, torch, pool, norm) -> 
 
 
 def test_packed_unified_scores_are_the_padded_ones(comet_folder, torch) -> None:
-    from metassay.metrics.neural.layers import comet_files
-    from metassay.metrics.neural.unified import UnifiedNetwork
+    from metassay.metrics.neural.comet_network import comet_files
+    from metassay.metrics.neural.unified_network import UnifiedNetwork
 
     folder, _ = comet_folder("unified_metric", layer_transformation="sparsemax_patch")
     network = UnifiedNetwork(comet_files(str(folder)))
@@ -109,9 +109,10 @@ def test_packed_bleurt_is_the_padded_one(encoder, torch, transformers, tmp_path)
 
 @pytest.mark.parametrize("size", [1, 3])
 def test_tokens_made_ahead_are_those_made_at_once(comet_folder, monkeypatch, size) -> None:
-    from metassay.metrics.neural import encoder, tokens
+    from metassay.metrics.neural import encoder
+    from metassay.metrics.neural import token_batches as tokens
     from metassay.metrics.neural.comet import SeparateNetwork
-    from metassay.metrics.neural.layers import comet_files
+    from metassay.metrics.neural.comet_network import comet_files
 
     folder, _ = comet_folder("regression_metric")
     network = SeparateNetwork(comet_files(str(folder)))
@@ -126,7 +127,7 @@ def test_tokens_made_ahead_are_those_made_at_once(comet_folder, monkeypatch, siz
 
 
 def test_an_error_of_the_tokenizer_made_ahead_is_raised() -> None:
-    from metassay.metrics.neural.tokens import MOST_TEXTS, tokenised
+    from metassay.metrics.neural.token_batches import MOST_TEXTS, tokenised
 
     def broken(texts):
         raise ValueError(texts[0])
@@ -138,8 +139,8 @@ def test_an_error_of_the_tokenizer_made_ahead_is_raised() -> None:
 @pytest.mark.parametrize(("dtype", "split"), [("float32", False), ("float32", True), ("bfloat16", False)])
 def test_packed_states_of_rembert_are_those_of_transformers(torch, transformers, dtype, split) -> None:
     from metassay.metrics.neural.encoder import Batches
-    from metassay.metrics.neural.packed import PackedEncoder
-    from metassay.metrics.neural.tokens import Tokens, packed
+    from metassay.metrics.neural.packed_encoder import PackedEncoder
+    from metassay.metrics.neural.token_batches import Tokens, packed
 
     torch.manual_seed(0)
     config = transformers.RemBertConfig(
@@ -167,7 +168,7 @@ def test_packed_states_of_rembert_are_those_of_transformers(torch, transformers,
 
 def test_products_of_halves_are_those_of_float64(torch) -> None:
     """TF32 as a GPU reads it, all bits after the upper ten dropped, is imitated on both operands."""
-    from metassay.metrics.neural.products import UPPER, halves, split_linear, split_weights
+    from metassay.metrics.neural.tf32_products import UPPER, halves, split_linear, split_weights
 
     generator = torch.Generator().manual_seed(0)
     states, weight = (torch.randn((40, 1024), generator=generator) for _ in range(2))
@@ -195,8 +196,8 @@ def test_products_of_halves_are_those_of_float64(torch) -> None:
 ON_CPU = """
 import numpy as np
 import torch
-from metassay.metrics.neural.packed import SHORT, among_short, by_length
-from metassay.metrics.neural.tokens import Tokens, packed
+from metassay.metrics.neural.packed_encoder import SHORT, among_short, by_length
+from metassay.metrics.neural.token_batches import Tokens, packed
 
 long = []
 otherwise = lambda projected, batch: long.append(batch.packing.longest) or by_length(projected, batch)
@@ -237,9 +238,9 @@ def test_metrics_are_labelled_as_the_field_spells_them() -> None:
 
 
 def test_no_two_neural_metrics_share_a_label() -> None:
-    from metassay.metrics.neural import bertscore, bleurt, comet, embedding, seq2seq, unified
+    from metassay.metrics.neural import bertscore, bleurt, comet, embedding_cosine, metricx, unified_network
 
-    rooms = (bertscore, bleurt, comet, embedding, seq2seq, unified)
+    rooms = (bertscore, bleurt, comet, embedding_cosine, metricx, unified_network)
     labels = [metric().label for room in rooms for metric in room.METRICS]
     assert len(set(labels)) == len(labels) == 15
     assert not any("_" in label for label in labels)

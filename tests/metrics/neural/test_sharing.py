@@ -64,12 +64,12 @@ def texts_of(rows: Rows, *names: str) -> set[str]:
 @pytest.fixture(params=["comet", "embedding", "bertscore"])
 def family(request, comet_folder, bert, monkeypatch):
     """Metrics of one model, a list that gets every text it encodes, and the fields that they read."""
-    from metassay.metrics.neural import bertscore, comet, embedding
+    from metassay.metrics.neural import bertscore, comet, embedding_cosine
 
     seen: list[str] = []
     owner, name = {
         "comet": (comet.SeparateNetwork, "vectors"),
-        "embedding": (embedding.TransformerSentences, "vectors"),
+        "embedding": (embedding_cosine.TransformerSentences, "vectors"),
         "bertscore": (bertscore.TokenVectors, "tokens"),
     }[request.param]
     real = getattr(owner, name)
@@ -152,7 +152,7 @@ def test_groups_of_bertscore_share_the_texts_that_several_hold(bert, rows, monke
 def test_metrics_of_a_unified_model_read_each_input_once(
     comet_folder, rows, kind, names, monkeypatch
 ) -> None:
-    from metassay.metrics.neural.unified import UnifiedNetwork
+    from metassay.metrics.neural.unified_network import UnifiedNetwork
 
     folder, _ = comet_folder(kind, layer_transformation="sparsemax_patch")
     specs = ",".join(f"{name}(model={folder})" for name in names)
@@ -176,7 +176,7 @@ def test_metrics_of_a_unified_model_read_each_input_once(
 
 
 def test_directions_of_bartscore_share_their_passes(tiny, torch, transformers, rows, monkeypatch) -> None:
-    from metassay.metrics.neural.seq2seq import BartNetwork
+    from metassay.metrics.neural.metricx import BartNetwork
 
     torch.manual_seed(8)
     sizes = {

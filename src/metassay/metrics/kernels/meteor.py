@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.packing import Ids, Offsets
+from metassay.metrics.kernels.text_arrays import Ids, Offsets
 from metassay.stats import kernel, kernel_part, zeros
 
 _NONE = -1

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.packing import Ids, Offsets
+from metassay.metrics.kernels.text_arrays import Ids, Offsets
 from metassay.stats import copy_up_to, empty, kernel, kernel_part, zeros
 
 Keys = NDArray[np.uint64]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from metassay.errors import Counted
 from metassay.metrics.base import Batch, Metric, Scores, Shared
 from metassay.metrics.neural.checkpoints import require_torch
-from metassay.metrics.neural.models import known
+from metassay.metrics.neural.published_models import known
 
 Case = tuple[str, str | None, str | None]
 """Output, source, reference; None for what the metric does not read."""

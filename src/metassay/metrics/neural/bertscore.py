@@ -27,9 +27,9 @@ from metassay.metrics.neural.checkpoints import (
     weight_files,
 )
 from metassay.metrics.neural.encoder import Batches, load_encoder
-from metassay.metrics.neural.models import LAYERS, baseline
-from metassay.metrics.neural.packed import PackedEncoder
-from metassay.metrics.neural.tokens import TokenBatch, Tokenizer, Tokens
+from metassay.metrics.neural.packed_encoder import PackedEncoder
+from metassay.metrics.neural.published_models import LAYERS, baseline
+from metassay.metrics.neural.token_batches import TokenBatch, Tokenizer, Tokens
 
 if TYPE_CHECKING:
     from torch import Tensor

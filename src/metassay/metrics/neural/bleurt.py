@@ -23,8 +23,8 @@ from metassay.metrics.neural.checkpoints import (
     weight_files,
 )
 from metassay.metrics.neural.encoder import Batches, load_encoder
-from metassay.metrics.neural.packed import PackedEncoder, first_states
-from metassay.metrics.neural.tokens import TokenBatch, Tokenizer, Tokens
+from metassay.metrics.neural.packed_encoder import PackedEncoder, first_states
+from metassay.metrics.neural.token_batches import TokenBatch, Tokenizer, Tokens
 
 if TYPE_CHECKING:
     from torch import Tensor

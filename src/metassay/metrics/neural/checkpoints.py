@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from metassay.errors import InputError, MissingBackend, Place
-from metassay.metrics.neural.models import PACKAGES, downloads, other_names
+from metassay.metrics.neural.published_models import PACKAGES, downloads, other_names
 
 LFS_POINTER = b"version https://git-lfs"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin", "model.ckpt")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from metassay.errors import InputError
 from metassay.metrics.base import Shared
 from metassay.metrics.neural.base import Case, Made, NeuralMetric, Vectors, once
-from metassay.metrics.neural.layers import (
+from metassay.metrics.neural.comet_network import (
     RANKING,
     REFERENCELESS,
     REGRESSION,
@@ -20,8 +20,8 @@ from metassay.metrics.neural.layers import (
     CometNetwork,
     comet_files,
 )
-from metassay.metrics.neural.tokens import TokenBatch
-from metassay.metrics.neural.unified import load_unified
+from metassay.metrics.neural.token_batches import TokenBatch
+from metassay.metrics.neural.unified_network import load_unified
 
 if TYPE_CHECKING:
     from torch import Tensor

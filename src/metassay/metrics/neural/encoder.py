@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.metrics.neural.tokens import Index, TokenBatch, Tokenizer, Tokens, packed, tokenised
+from metassay.metrics.neural.token_batches import Index, TokenBatch, Tokenizer, Tokens, packed, tokenised
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

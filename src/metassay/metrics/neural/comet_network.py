@@ -18,8 +18,8 @@ from metassay.metrics.neural.checkpoints import (
     tokenizer_file,
 )
 from metassay.metrics.neural.encoder import Batches, load_encoder
-from metassay.metrics.neural.packed import EachLength, PackedEncoder, PackedMix
-from metassay.metrics.neural.tokens import TokenBatch, Tokenizer
+from metassay.metrics.neural.packed_encoder import EachLength, PackedEncoder, PackedMix
+from metassay.metrics.neural.token_batches import TokenBatch, Tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -13,11 +13,7 @@ from numpy.typing import NDArray
 from metassay.errors import InputError
 from metassay.metrics.alignment import align_characters
 from metassay.metrics.base import Batch, Scores, StatisticsMetric
-from metassay.metrics.kernels.edits import DELETIONS, HITS, INSERTIONS, SUBSTITUTIONS, edit_counts
-from metassay.metrics.kernels.packing import Tokens
-from metassay.metrics.kernels.ter import ter_edits
-from metassay.metrics.kernels.tokenize import JIWER_WORDS
-from metassay.metrics.texts import (
+from metassay.metrics.batch_tokens import (
     SPACES,
     Couples,
     batch_characters,
@@ -28,6 +24,10 @@ from metassay.metrics.texts import (
     tokenized,
     warn_of_words,
 )
+from metassay.metrics.kernels.edit_counts import DELETIONS, HITS, INSERTIONS, SUBSTITUTIONS, edit_counts
+from metassay.metrics.kernels.ter import ter_edits
+from metassay.metrics.kernels.text_arrays import Tokens
+from metassay.metrics.kernels.tokenization import JIWER_WORDS
 from metassay.text.tokenizers import primary
 
 

@@ -22,8 +22,8 @@ from metassay.metrics.neural.checkpoints import (
     weight_files,
 )
 from metassay.metrics.neural.encoder import Batches, fill, torch_dtype, without_drawing
-from metassay.metrics.neural.models import known
-from metassay.metrics.neural.tokens import TokenBatch, Tokenizer, Tokens
+from metassay.metrics.neural.published_models import known
+from metassay.metrics.neural.token_batches import TokenBatch, Tokenizer, Tokens
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.packing import Codes, Ids, Offsets, enlarged, new_vocabulary, number_words
+from metassay.metrics.kernels.text_arrays import Codes, Ids, Offsets, enlarged, new_vocabulary, number_words
 from metassay.stats import ZERO, empty, kernel, kernel_part, zeros
 from metassay.text.tokenizers import ISOLATE, PART_SECOND, SPACE
 

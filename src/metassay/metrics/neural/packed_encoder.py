@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metassay.metrics.neural.encoder import compiled
-from metassay.metrics.neural.products import split_linear, split_weights, splits
-from metassay.metrics.neural.tokens import TokenBatch, Tokens, packed
+from metassay.metrics.neural.tf32_products import split_linear, split_weights, splits
+from metassay.metrics.neural.token_batches import TokenBatch, Tokens, packed
 
 if TYPE_CHECKING:
     from torch import Tensor

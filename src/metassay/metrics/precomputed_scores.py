@@ -15,7 +15,7 @@ import polars as pl
 from metassay.data.given_scores import ScoreList, read_given_scores
 from metassay.errors import InputError, UnknownName, called
 from metassay.metrics.base import Batch, Metric, Scores
-from metassay.metrics.outside import OutsideMetric
+from metassay.metrics.program_metric import OutsideMetric
 from metassay.metrics.registry import parse_metric
 
 READ = ("item", "output", "source", "references")

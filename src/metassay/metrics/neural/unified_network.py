@@ -16,8 +16,8 @@ from metassay.errors import InputError
 from metassay.metrics.base import Batch, Shared
 from metassay.metrics.neural.base import Case, Made, NeuralMetric, each, once
 from metassay.metrics.neural.checkpoints import require_torch
-from metassay.metrics.neural.layers import UNIFIED, XCOMET, CometFiles, CometNetwork, comet_files
-from metassay.metrics.neural.tokens import TokenBatch, Tokens
+from metassay.metrics.neural.comet_network import UNIFIED, XCOMET, CometFiles, CometNetwork, comet_files
+from metassay.metrics.neural.token_batches import TokenBatch, Tokens
 
 if TYPE_CHECKING:
     from torch import Tensor

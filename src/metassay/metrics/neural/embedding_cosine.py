@@ -25,7 +25,7 @@ from metassay.metrics.neural.checkpoints import (
     weight_files,
 )
 from metassay.metrics.neural.encoder import Batches, load_encoder
-from metassay.metrics.neural.tokens import TokenBatch, Tokenizer
+from metassay.metrics.neural.token_batches import TokenBatch, Tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor

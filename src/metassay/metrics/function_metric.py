@@ -13,7 +13,7 @@ import numpy as np
 from metassay import plugins
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Scores
-from metassay.metrics.outside import ComputeMetric
+from metassay.metrics.program_metric import ComputeMetric
 
 HOW = "A metric is a function from outputs and references to numbers, or a subclass of metassay's Metric."
 ONLY = "reference"

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch, Metric, Scores, StatisticsMetric, check_range
+from metassay.metrics.batch_tokens import SPACES, pairing, tokenized, warn_of_words
 from metassay.metrics.bleu import ngram_statistics
 from metassay.metrics.kernels.meteor import meteor_scores, unmatched_stems, unmatched_words
-from metassay.metrics.kernels.packing import Ids, Offsets, Packed, unpack
-from metassay.metrics.texts import SPACES, pairing, tokenized, warn_of_words
+from metassay.metrics.kernels.text_arrays import Ids, Offsets, Packed, unpack
 from metassay.text import resources
 from metassay.text.thesauri import PARTS_OF_SPEECH, open_wordnet
 from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, spaceless_tokenizer, split_words

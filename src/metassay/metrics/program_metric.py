@@ -223,7 +223,7 @@ class ComputeMetric(OutsideMetric):
         if key is None or key not in results:
             raise InputError(
                 f"{self.name} computes {', '.join(map(str, results))}; which is meant is not clear.",
-                remedy=f'Name it: ComputeMetric({self.name}, key="…") of metassay.metrics.outside.',
+                remedy=f'Name it: ComputeMetric({self.name}, key="…") of metassay.metrics.program_metric.',
             )
         return results[key]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.packing import Ids, Offsets, most_distinct
+from metassay.metrics.kernels.text_arrays import Ids, Offsets, most_distinct
 from metassay.stats import empty, kernel, kernel_part, zeros
 
 Bits = NDArray[np.uint64]

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.base import Batch, Metric, Scores
-from metassay.metrics.kernels.packing import Packed, Tokens, pack, unpack
-from metassay.metrics.kernels.tokenize import AT_SPACES, character_ids, token_ids
+from metassay.metrics.kernels.text_arrays import Packed, Tokens, pack, unpack
+from metassay.metrics.kernels.tokenization import AT_SPACES, character_ids, token_ids
 from metassay.text.tokenizers import Scheme, bleu_scheme, plain_classes, primary
 from metassay.text.words import WITHOUT_SPACES
 
@@ -125,7 +125,7 @@ def batch_words(batch: Batch, name: str, *, lowercase: bool = False) -> Tokens:
 
 
 def batch_split(batch: Batch, splitting: int, *, lowercase: bool = False) -> Tokens:
-    """The texts of the batch, split in one of the ways of `kernels.tokenize`."""
+    """The texts of the batch, split in one of the ways of `kernels.tokenization`."""
     return batch.derived(
         ("split", splitting, lowercase),
         lambda: _tokenized(_packed(batch, lowercase=lowercase), SPACES, splitting)[0],
