@@ -39,7 +39,7 @@ TYPES = {
     "Context": "data.context",
     "Dataset": "data.dataset",
     "DependResult": "workflows.depend",
-    "Evidence": "tasks.base",
+    "TableEvidence": "tasks.base",
     "InputError": "errors",
     "JudgeResult": "workflows.judge",
     "MetassayError": "errors",
@@ -78,7 +78,6 @@ __all__ = [
     "Context",
     "Dataset",
     "DependResult",
-    "Evidence",
     "InputError",
     "JudgeResult",
     "MetassayError",
@@ -92,6 +91,7 @@ __all__ = [
     "ScoreResult",
     "StatisticsMetric",
     "Stream",
+    "TableEvidence",
     "Task",
     "TiedScores",
     "UnknownName",
@@ -126,7 +126,7 @@ if TYPE_CHECKING:
     from metassay.metrics.base import Batch, Metric, StatisticsMetric
     from metassay.perturbations.base import Perturbation, View
     from metassay.stats.random import Stream
-    from metassay.tasks.base import Evidence, OutputKind, Task
+    from metassay.tasks.base import OutputKind, TableEvidence, Task
     from metassay.workflows.assay import assay, demo
     from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.depend import DependResult, depend

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from metassay.errors import UnknownName
-from metassay.tasks import find_task, guess_task, known_tasks
-from metassay.tasks.base import Evidence
+from metassay.tasks import find_task, guess_task, load_tasks
+from metassay.tasks.base import TableEvidence
 from metassay.workflows.read import read, read_plain
 from metassay.workflows.score import score
 
@@ -36,16 +36,16 @@ def test_a_column_of_metadata_decides_nothing(column) -> None:
         (("seg_id", "hyp", "ref", "lp"), {}, "mt"),
         (("seg_id", "hyp", "ref", "src"), {}, "text"),
         (("seg_id", "hyp", "ref", "src"), {"language": "de"}, "mt"),
-        (("seg_id", "hyp", "ref"), {"reader": "asr"}, "asr"),
+        (("seg_id", "hyp", "ref"), {"format_task": "asr"}, "asr"),
         (("topic", "docid", "run", "score"), {}, "ranking"),
         (("topic", "seg_id", "hyp", "ref"), {}, "text"),
-        (("query", "system", "score"), {"judged": True}, "ranking"),
+        (("query", "system", "score"), {"has_judgements": True}, "ranking"),
         (("utt_id", "speaker", "hyp", "ref"), {}, "text"),
         (("question", "answer", "reference", "model"), {}, "text"),
     ],
 )
 def test_evidence(columns, more, expected) -> None:
-    task, why = guess_task(Evidence(frozenset(columns), **more))
+    task, why = guess_task(TableEvidence(frozenset(columns), **more))
     assert task.name == expected
     assert why
 
@@ -68,10 +68,10 @@ def test_plain_files_are_text_and_with_source_and_language_a_translation(tmp_pat
 
 
 def test_every_task_can_be_found_and_answers_for_itself() -> None:
-    for name, task in known_tasks().items():
+    for name, task in load_tasks().items():
         assert find_task(name) is task
-        assert task.ranked != task.text
-        assert task.metrics
+        assert task.is_ranking != task.is_text
+        assert task.default_metrics
         assert task.perturbations
     with pytest.raises(UnknownName, match="Known: asr, mt, ranking, text"):
         find_task("speech")
@@ -80,7 +80,7 @@ def test_every_task_can_be_found_and_answers_for_itself() -> None:
 def test_a_data_set_keeps_a_task_that_is_announced_nowhere() -> None:
     import dataclasses
 
-    own = dataclasses.replace(find_task("text"), name="limericks", language="ga")
+    own = dataclasses.replace(find_task("text"), name="limericks", default_language="ga")
     dataset = read(pl.DataFrame(TEXTS), task=own)
     assert dataset.task == "limericks"
     assert set(dataset.languages) == {"ga"}

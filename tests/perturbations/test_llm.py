@@ -19,7 +19,7 @@ from metassay.llm.asking import HOPELESS, LlmSettings
 from metassay.perturbations.base import View
 from metassay.perturbations.llm import LlmRewriting, fields, usable
 from metassay.perturbations.pairs import make_pairs
-from metassay.tasks import known_tasks, mt
+from metassay.tasks import load_tasks, mt
 
 
 def echo_worse(handler: Handler, body: dict[str, Any]) -> None:
@@ -132,9 +132,11 @@ def test_echoes_refusals_and_cut_answers_are_no_pairs(server: Callable[[Reply], 
 
 def test_prompts_hold_the_texts_and_no_examples_of_errors(tmp_path: Path) -> None:
     view = View("out {source} {0}", language="de", source="src", references=("ref",))
-    filled = fill(mt.PROMPT, fields(view))
+    filled = fill(mt.PERTURBATION_PROMPT, fields(view))
     assert all(text in filled for text in ("src", "ref", "out {source} {0}", "German"))
-    assert "for example" not in "".join(task.prompt or "" for task in known_tasks().values()).lower()
+    assert (
+        "for example" not in "".join(task.perturbation_prompt or "" for task in load_tasks().values()).lower()
+    )
     (tmp_path / "own.txt").write_text("Make this worse: {output}")
     assert fill(read_prompt(tmp_path / "own.txt"), fields(view)) == "Make this worse: out {source} {0}"
     (tmp_path / "bad.txt").write_text("Make this worse.")

@@ -12,37 +12,39 @@ import pytest
 from metassay import plugins
 from metassay import tasks as registry
 from metassay.cli import run
-from metassay.tasks.base import TEXT_COLUMNS, Evidence, Task
+from metassay.tasks.base import TEXT_COLUMNS, TableEvidence, Task
 
 
-def recognise(evidence: Evidence) -> str | None:
-    return "there are captions of images" if evidence.has("caption") and evidence.has("image_id") else None
+def explain_match(evidence: TableEvidence) -> str | None:
+    if evidence.find_column("caption") and evidence.find_column("image_id"):
+        return "there are captions of images"
+    return None
 
 
 CAPTIONS = Task(
     name="captions",
     title="image captioning",
-    one="caption",
-    many="captions",
-    columns=TEXT_COLUMNS | {"item": ("image_id",), "output": ("caption",)},
-    recognise=recognise,
-    metrics=("bleu", "rougel"),
-    aggregated=("bleu",),
+    output_noun="caption",
+    output_noun_plural="captions",
+    column_names=TEXT_COLUMNS | {"item": ("image_id",), "output": ("caption",)},
+    explain_match=explain_match,
+    default_metrics=("bleu", "rougel"),
+    corpus_metrics=("bleu",),
     perturbations=("removal", "insertion", "swapping"),
-    criteria=("vividness",),
-    language="en",
+    human_criteria=("vividness",),
+    default_language="en",
 )
 
 
 @pytest.fixture(autouse=True)
-def announced(monkeypatch):
+def installed_task(monkeypatch):
     points = [types.SimpleNamespace(name="captions", load=lambda: CAPTIONS)]
     monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == "metassay.tasks" else [])
-    registry.known_tasks.cache_clear()
-    registry.criteria.cache_clear()
+    registry.load_tasks.cache_clear()
+    registry.list_human_criteria.cache_clear()
     yield
-    registry.known_tasks.cache_clear()
-    registry.criteria.cache_clear()
+    registry.load_tasks.cache_clear()
+    registry.list_human_criteria.cache_clear()
 
 
 @pytest.fixture

@@ -250,7 +250,7 @@ def completions(option: str, incomplete: str) -> list[str]:
 
 
 def _values(option: str) -> list[str]:
-    from metassay.tasks import known_tasks
+    from metassay.tasks import load_tasks
     from metassay.workflows.listing import listing
     from metassay.workflows.read import read
 
@@ -259,7 +259,7 @@ def _values(option: str) -> list[str]:
         shown = [f"{name.removesuffix('_k')}_10" if name.endswith("_k") else name for name in names]
         return [*shown, "chrf++"] if option == "metrics" else shown
     if option == "task":
-        return list(known_tasks())
+        return list(load_tasks())
     typed = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
     found = read([word for word in typed.split()[2:] if Path(word).exists()])
     columns = {"human": found.human, "systems": found.systems}

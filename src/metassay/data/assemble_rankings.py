@@ -59,15 +59,15 @@ def _canonical(table: RawTable, kind: Task, given: Mapping[str, str] | None) -> 
     """The table with the columns `system, item, document, score`, its metadata, and where each row stands."""
     frame, file = table.frame, table.file
     given = dict(given or {})
-    check_given(given, set(kind.columns), frame.columns, file)
+    check_given(given, set(kind.column_names), frame.columns, file)
     lower = {name.lower(): name for name in reversed(frame.columns)}
     roles = {
         role: given.get(role) or next((lower[name] for name in names if name in lower), None)
-        for role, names in kind.columns.items()
+        for role, names in kind.column_names.items()
     }
     for role, column in roles.items():
         if column is None and role != "system":
-            raise missing_column(role, kind.columns[role], frame.columns, file)
+            raise missing_column(role, kind.column_names[role], frame.columns, file)
     made = {
         role: cells.ids(frame[column], file) for role, column in roles.items() if column and role != "score"
     }

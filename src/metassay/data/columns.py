@@ -15,7 +15,7 @@ import polars as pl
 from metassay.data.cells import MISSING_SCORES
 from metassay.data.readers.tables import PLAIN_TEXT
 from metassay.errors import InputError, Place, UnknownName, listed
-from metassay.tasks import GENERAL, criteria, known_tasks, ranking
+from metassay.tasks import FALLBACK_TASK, list_human_criteria, load_tasks, ranking
 from metassay.tasks.base import TEXT_COLUMNS, Task
 
 TEXT_NAMES = TEXT_COLUMNS
@@ -50,19 +50,23 @@ class Roles:
 
 
 def recognise(
-    columns: Sequence[str], *, task: Task = GENERAL, given: Mapping[str, str] | None = None, file: str = ""
+    columns: Sequence[str],
+    *,
+    task: Task = FALLBACK_TASK,
+    given: Mapping[str, str] | None = None,
+    file: str = "",
 ) -> Roles:
     """Roles of the columns of a table of texts; `given` maps a role to a column and wins."""
     given = dict(given or {})
-    check_given(given, {*task.columns, "references", "human"}, columns, file)
+    check_given(given, {*task.column_names, "references", "human"}, columns, file)
     lower = {name.lower(): name for name in reversed(columns)}
     taken: dict[str, str | None] = {}
-    for role, names in task.columns.items():
+    for role, names in task.column_names.items():
         free = {name: column for name, column in lower.items() if column not in taken.values()}
         taken[role] = given.get(role) or _first(names, free)
     for role in ("item", "output"):
         if taken[role] is None:
-            raise missing_column(role, task.columns[role], columns, file)
+            raise missing_column(role, task.column_names[role], columns, file)
     references = given["references"].split(",") if "references" in given else reference_columns(columns)
     return Roles(
         item=str(taken["item"]),
@@ -89,7 +93,7 @@ def is_human(name: str, metrics: Collection[str] = ()) -> bool:
 
 def is_criterion(name: str) -> bool:
     """Whether a name is that of something people are asked to rate, in any task: `coherence`, `fluency_2`."""
-    return name.lower().rstrip("_0123456789") in criteria()
+    return name.lower().rstrip("_0123456789") in list_human_criteria()
 
 
 def is_index(name: str) -> bool:
@@ -100,8 +104,8 @@ def is_index(name: str) -> bool:
 def is_reserved(name: str) -> bool:
     """Whether a table would take a column of this name for more than metadata: an id, a text, a score."""
     lower = name.lower()
-    tasks = [task for task in known_tasks().values() if not task.ranked]
-    roles = {own for task in tasks for names in task.columns.values() for own in names}
+    tasks = [task for task in load_tasks().values() if not task.is_ranking]
+    roles = {own for task in tasks for names in task.column_names.values() for own in names}
     taken = {*KEY_PREFIXES, *METADATA, *FIXED_TEXT, "score", "metric", "worse", "perturbation"} | roles
     return lower in taken or bool(_REFERENCE.fullmatch(lower)) or is_human(name) or is_index(name)
 
@@ -164,7 +168,7 @@ def output_names() -> tuple[str, ...]:
 
 
 def _names_of(role: str) -> tuple[str, ...]:
-    others = (name for task in known_tasks().values() for name in task.columns.get(role, ()))
+    others = (name for task in load_tasks().values() for name in task.column_names.get(role, ()))
     return tuple(dict.fromkeys((*TEXT_NAMES.get(role, ()), *others)))
 
 

@@ -137,7 +137,7 @@ class Dataset:
             codes = {name: language_code(name) for name in named.drop_nulls().unique()}
             if codes and None not in codes.values():  # else it holds something else, such as texts
                 return tuple(codes.get(name) for name in named)
-        return (self.kind.language,) * len(self)
+        return (self.kind.default_language,) * len(self)
 
     @cached_property
     def content_hash(self) -> str:

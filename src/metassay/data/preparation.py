@@ -97,7 +97,7 @@ def normalised(dataset: Dataset, scheme: str | None = None) -> Dataset:
     """Outputs and references under a scheme of `text.normalize`: by default that of the task."""
     scheme = scheme or dataset.kind.normalisation
     outputs = dataset.outputs
-    if dataset.kind.ranked:
+    if dataset.kind.is_ranking:
         return dataset
     if scheme == "none":
         return _warned(dataset)
@@ -116,7 +116,7 @@ def normalised(dataset: Dataset, scheme: str | None = None) -> Dataset:
 
 def _warned(dataset: Dataset) -> Dataset:
     """A note where the two sides are written in different styles, which makes errors of every word."""
-    if not dataset.kind.written_alike or "references" not in dataset.outputs.columns:
+    if not dataset.kind.ignores_case_and_punctuation or "references" not in dataset.outputs.columns:
         return dataset
     references = [own[0] for own in dataset.outputs["references"]]
     difference = differs_in_style(dataset.outputs["output"].to_list(), references)
@@ -170,7 +170,7 @@ def prepared(dataset: Dataset, *, normalize: str | None, keep_references: bool) 
 
 def unknown_language(dataset: Dataset) -> list[str]:
     """A note where texts are written without spaces and no language says so, on which tokenisers depend."""
-    if dataset.kind.ranked or None not in dataset.languages:
+    if dataset.kind.is_ranking or None not in dataset.languages:
         return []
     texts = dataset.outputs["output"].head(_SAMPLE).drop_nulls().to_list()
     if 2 * sum(map(is_spaceless, texts)) <= len(texts):

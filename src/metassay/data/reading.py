@@ -21,7 +21,7 @@ from metassay.data.readers.trec import read_judgements
 from metassay.errors import InputError, Place, UnknownName
 from metassay.options import OutputReadOptions, accept_options, split_names
 from metassay.tasks import asr, find_task, guess_task
-from metassay.tasks.base import Evidence, Task
+from metassay.tasks.base import TableEvidence, Task
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Source = Any
@@ -60,9 +60,9 @@ def read(source: Source, options: ReadOptions) -> Dataset:
     kind, guess = _task(tables, options.task, language=options.language, judged=options.qrels is not None)
     declared = ",".join(split_names(options.human))
     named = dict(options.columns or {}) | ({"human": declared} if declared else {})
-    if kind.ranked and options.pairs:
+    if kind.is_ranking and options.pairs:
         raise InputError("pairs of rankings are not read; pairs of texts are.", place=Place(tables[0].file))
-    if kind.ranked:
+    if kind.is_ranking:
         judged = _judgements(options.qrels, tables[0].file, options.relevant_from)
         dataset = assemble_rankings(
             tables, judged, task=kind, columns=options.columns, complete=options.complete
@@ -124,13 +124,13 @@ def _task(
 ) -> tuple[Task, str | None]:
     """The task as named, or as the first table shows it, with a sentence that says so."""
     names = frozenset(name.lower() for name in tables[0].frame.columns)
-    evidence = Evidence(names, tables[0].task, language, judged)
+    evidence = TableEvidence(names, tables[0].task, language, judged)
     found, why = guess_task(evidence) if named is None else (named, None)
     task = find_task(found)
     if why is None:
         return task, None
     hint = ""
-    if (spoken := sorted(SPOKEN & names)) and not task.written_alike and not task.ranked:
+    if (spoken := sorted(SPOKEN & names)) and not task.ignores_case_and_punctuation and not task.is_ranking:
         hint = f" If this is speech ({', '.join(spoken)}), say so: --task {asr.TASK.name}."
     return task, f"Taken for {task.title} (--task {task.name}), since {why}.{hint}"
 

@@ -80,9 +80,9 @@ class LlmRewriting(Perturbation[str]):
     def _prompt(self) -> str:
         if self.settings.prompt is not None:
             return read_prompt(self.settings.prompt)
-        if self.task is None or self.task.prompt is None:
+        if self.task is None or self.task.perturbation_prompt is None:
             raise InputError("there is no prompt for this task.", remedy="Write one: --llm-prompt FILE.")
-        return self.task.prompt
+        return self.task.perturbation_prompt
 
     def _request(self, view: View[str], prompt: str, seed: int) -> Request | None:
         if not view.output.strip():

@@ -160,7 +160,7 @@ def made_by(
         kept=plan.kept,
         gathered=gathered,
     )
-    kept = None if dataset.kind.ranked else plan.kept
+    kept = None if dataset.kind.is_ranking else plan.kept
     columns: dict[str, list[Any]] = {}
     tell = plan.progress or (lambda _done, _total: None)
     tell(0, len(methods))
@@ -225,7 +225,7 @@ def _outputs(count: int) -> str:
 def _assemble(
     dataset: Dataset, views: Views, columns: Mapping[str, list[Any]], preprocess: str, notes: tuple[str, ...]
 ) -> Pairs:
-    kind = pl.List(pl.String) if dataset.kind.ranked else pl.String()
+    kind = pl.List(pl.String) if dataset.kind.is_ranking else pl.String()
     same = pl.Series("output", [view.output for view in views.views], kind)
     items, systems, shown = (dataset.outputs[name] for name in ("item", "system", "output"))
     frames, priorities, counts = [], [], {}

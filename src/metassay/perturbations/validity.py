@@ -161,7 +161,7 @@ def foretell(
 ) -> list[Forecast]:
     """What `make_pairs` will do by default, found by doing it: on all outputs, or about as many as said."""
     methods = default_perturbations(dataset.kind)
-    languages = {} if dataset.kind.ranked else Counter(base_languages(dataset))
+    languages = {} if dataset.kind.is_ranking else Counter(base_languages(dataset))
     slow = tuple(method for method in methods if not method.tagged.isdisjoint(languages))
     fast = tuple(method for method in methods if method not in slow)
     counts: dict[str, tuple[PerturbationCount, int]] = {}

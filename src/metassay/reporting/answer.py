@@ -82,7 +82,7 @@ def answer_lines(recommended: Mapping[str, Any]) -> list[str]:
 def tells(task: str) -> str:
     """What a good metric does, for the task: `tells a better translation from a worse one`."""
     known = about(task)
-    return f"tells a better {known.one if known else 'output'} from a worse one"
+    return f"tells a better {known.output_noun if known else 'output'} from a worse one"
 
 
 def _verdict(findings: Findings, best: Estimate) -> Sentence:

@@ -87,7 +87,7 @@ def _charts(assays: Sequence[View]) -> list[dict[str, Any]]:
     by_kind = {kind: [r for r in assays if (r["task"], r.get("pairs_from") or "") == kind] for kind in kinds}
     return [
         {
-            "of": (known.many if (known := about(task)) else task) + PAIRS_FROM.get(pairs, ""),
+            "of": (known.output_noun_plural if (known := about(task)) else task) + PAIRS_FROM.get(pairs, ""),
             **{
                 f"{size}_{scheme}": data_uri(drawn(history_chart(runs), width=width, scheme=scheme))
                 for size, width in WIDTHS.items()
@@ -105,7 +105,7 @@ def _run(run: View, links: Mapping[str, str]) -> dict[str, Any]:
     return {
         "name": run["name"],
         "links": {kind: links.get(kind) for kind in ("explorer", "report")},
-        "task": known.many if (known := about(run["task"])) else run["command"],
+        "task": known.output_noun_plural if (known := about(run["task"])) else run["command"],
         "numbers": [("", "") if number is None else (number, count(number)) for number in numbers],
         "answer": run["answer"] or NO_ACCURACY.get(run["state"], ""),
         "error": run.get("error"),

@@ -41,7 +41,7 @@ def summarize(result: Mapping[str, Any], labels: Mapping[str, str] | None = None
     return {
         "title": str(result.get("title") or DEFAULT_TITLE),
         "task": task.title if task else findings.task,
-        "one": task.one if task else "output",
+        "one": task.output_noun if task else "output",
         "answer": answer(findings),
         "caveats": caveats(findings),
         "warnings": list(dict.fromkeys(str(warning) for warning in result.get("warnings") or ())),

@@ -17,7 +17,7 @@ from string import Formatter
 from typing import Any, Self, TypeVar
 
 from metassay.metrics.registry import AS_ASKED, LEAVES, LISTS, MAPPINGS, ROWS, labels_in
-from metassay.tasks import known_tasks
+from metassay.tasks import load_tasks
 from metassay.tasks.base import Task
 
 THIN_SPACE = "\u202f"
@@ -27,7 +27,7 @@ NOTHING = "—"
 
 def about(task: str | None) -> Task | None:
     """The task of that name; None for a task that is not known here (a plug-in's, on another machine)."""
-    return known_tasks().get(task or "")
+    return load_tasks().get(task or "")
 
 
 @dataclass(frozen=True)

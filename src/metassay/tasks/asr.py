@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from metassay.tasks.base import Evidence, Task
+from metassay.tasks.base import TableEvidence, Task
 
-PROMPT = """\
+PERTURBATION_PROMPT = """\
 Below are the reference transcript of an utterance and the output of a speech recogniser, in {language}.
 
 Reference: {reference}
@@ -14,26 +14,29 @@ Rewrite the output so that it becomes a slightly worse transcript of the utteran
 speech recogniser would have written it. Reply with the rewritten output alone."""
 
 
-def _recognise(evidence: Evidence) -> str | None:
-    """A table alone never shows it: a column of speakers is metadata, and normalising text changes scores."""
-    return "the file is in a format of speech recognition" if evidence.reader == TASK.name else None
+def _explain_match(evidence: TableEvidence) -> str | None:
+    # Columns are not enough: text data may have a column of speakers too, and taking it for speech would
+    # normalise its texts and so change all scores.
+    if evidence.format_task == TASK.name:
+        return "the file is in a format of speech recognition"
+    return None
 
 
 TASK = Task(
     name="asr",
     title="speech recognition",
-    one="transcript",
-    many="transcripts",
-    recognise=_recognise,
-    metrics=("wer", "mer", "wil", "wip", "cer"),
-    aggregated=("wer", "cer"),
+    output_noun="transcript",
+    output_noun_plural="transcripts",
+    explain_match=_explain_match,
+    default_metrics=("wer", "mer", "wil", "wip", "cer"),
+    corpus_metrics=("wer", "cer"),
     perturbations=(
         *("removal", "insertion", "swapping", "removal_20"),
         *("phonetic", "llm", "likely", "borrowed_span"),
     ),
     normalisation="english",
-    language="en",
-    written_alike=True,
-    aligned=True,
-    prompt=PROMPT,
+    default_language="en",
+    ignores_case_and_punctuation=True,
+    shows_word_alignment=True,
+    perturbation_prompt=PERTURBATION_PROMPT,
 )

@@ -1,6 +1,7 @@
-"""What a task is: a value that answers what every room asks about the outputs it works on.
+"""`Task`: everything that the rest of metassay needs to know about one kind of data.
 
-A task of one's own is such a value, announced under the entry point `metassay.tasks`; nothing else changes.
+To add a task, create a `Task` and announce it under the entry point `metassay.tasks`. No other code changes,
+because nothing compares task names.
 """
 
 from __future__ import annotations
@@ -15,83 +16,87 @@ TEXT_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "source": ("src", "source"),
     "system": ("system",),
 }
-"""Column names that people use for texts, by role, in lower case, best first."""
+"""Usual names of the columns of text data, by role. Lower case; the first name that a table has is used."""
 
 
 class OutputKind(Enum):
-    """What one output is."""
+    """What one output of a system is."""
 
     TEXT = "text"
     RANKING = "ranking"
-    """A list of document ids, best first; relevance judgements stand where texts have references."""
+    """A list of document ids, best first. Relevance judgements take the place of references."""
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What is known of a table before its task is: from this alone a task may recognise its own data."""
+class TableEvidence:
+    """What is known about a table before its task is known. `Task.explain_match` decides from it."""
 
     columns: frozenset[str]
-    """Names in lower case."""
-    reader: str | None = None
-    """The task of the format that the table was read from, where the format has one."""
+    """Column names in lower case."""
+    format_task: str | None = None
+    """Task of the file format, for formats that belong to one task."""
     language: str | None = None
-    """The target language, where the user named it."""
-    judged: bool = False
+    """Target language, if the user named it."""
+    has_judgements: bool = False
     """Whether relevance judgements were given."""
 
-    def has(self, *names: str) -> str | None:
-        """The first of the columns that is there."""
-        return next((name for name in names if name in self.columns), None)
+    def find_column(self, *names: str) -> str | None:
+        """Return the first of these names that the table has."""
+        for name in names:
+            if name in self.columns:
+                return name
+        return None
 
-    def plays(self, role: str) -> str | None:
-        """The first column of texts that plays a role."""
-        return self.has(*TEXT_COLUMNS[role])
+    def find_text_column(self, role: str) -> str | None:
+        """Return the column that has a role in text data (see `TEXT_COLUMNS`)."""
+        return self.find_column(*TEXT_COLUMNS[role])
 
 
 @dataclass(frozen=True)
 class Task:
-    """One kind of data: what its outputs are, how its tables are read, what is at work by default."""
+    """One kind of data: its outputs, its columns, its defaults, and the words that reports use for it."""
 
     name: str
     title: str
-    """What people call it: `machine translation`."""
-    one: str
-    """One output: `translation`, as in "a better translation"."""
-    many: str
-    recognise: Callable[[Evidence], str | None]
-    """Why a table is of this task, in words that follow "since"; None where it is not."""
-    metrics: tuple[str, ...]
-    """Specs of the metrics at work when none is named."""
+    """The name that people use, such as "machine translation"."""
+    output_noun: str
+    """What reports call one output: "translation", as in "a better translation"."""
+    output_noun_plural: str
+    explain_match: Callable[[TableEvidence], str | None]
+    """Returns why a table belongs to this task, in words that follow "since", or None if it does not."""
+    default_metrics: tuple[str, ...]
+    """Specs of the metrics that are used when the user names none."""
     perturbations: tuple[str, ...]
-    """Names of the perturbations that are made for it; those that are not on request are the default."""
-    output: OutputKind = OutputKind.TEXT
-    columns: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: TEXT_COLUMNS)
-    aggregated: tuple[str, ...] = ()
-    """Specs of the metrics that `aggregate` compares by default; none: corpus scores make no sense here."""
-    criteria: tuple[str, ...] = ()
-    """Names of human scores beside those of every task."""
+    """Names of the perturbations that suit this task. Those that need no request are the default."""
+    output_kind: OutputKind = OutputKind.TEXT
+    column_names: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: TEXT_COLUMNS)
+    """Usual column names by role, in lower case."""
+    corpus_metrics: tuple[str, ...] = ()
+    """Specs of the metrics that `aggregate` compares by default. Empty if corpus scores make no sense."""
+    human_criteria: tuple[str, ...] = ()
+    """Names of human scores, besides those that every task knows (`mqm`, `da` and so on)."""
     normalisation: str = "none"
-    """The scheme under which both sides are written before anything is measured."""
-    language: str | None = None
-    """The language of outputs that do not say theirs."""
-    written_alike: bool = False
-    """Whether a difference in case or punctuation between the two sides is an accident, not an error."""
-    aligned: bool = False
-    """Whether people compare its outputs word by word with the reference."""
+    """Default scheme of `text.normalize` for outputs and references."""
+    default_language: str | None = None
+    """Language of the outputs if the data does not name one."""
+    ignores_case_and_punctuation: bool = False
+    """Whether differences in case and punctuation between output and reference are not errors."""
+    shows_word_alignment: bool = False
+    """Whether reports show outputs aligned with the reference word by word."""
     valid_pairs_only: bool = False
-    """Whether it can be told which worse copies are worse, and pairs of the others are dropped by default."""
-    prompt: str | None = None
-    """What a language model is asked for a slightly worse output; None: it cannot be asked."""
+    """Whether pairs whose perturbed output is not certainly worse are dropped by default."""
+    perturbation_prompt: str | None = None
+    """Prompt that asks a language model for a slightly worse output. None if there is none."""
 
     def __str__(self) -> str:
         return self.name
 
     @property
-    def ranked(self) -> bool:
-        """Whether outputs are ranked lists."""
-        return self.output is OutputKind.RANKING
+    def is_ranking(self) -> bool:
+        """Whether outputs are ranked lists of documents."""
+        return self.output_kind is OutputKind.RANKING
 
     @property
-    def text(self) -> bool:
+    def is_text(self) -> bool:
         """Whether outputs are texts."""
-        return self.output is OutputKind.TEXT
+        return self.output_kind is OutputKind.TEXT

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from metassay.tasks.base import Evidence, Task
+from metassay.tasks.base import TableEvidence, Task
 
-PROMPT = """\
+PERTURBATION_PROMPT = """\
 Below are a source text, a reference translation and the output of a translation system, in {language}.
 
 Source: {source}
@@ -15,31 +15,31 @@ Rewrite the output so that it becomes a slightly worse translation of the source
 translation system would have written it. Keep it understandable. Reply with the rewritten output alone."""
 
 
-def _recognise(evidence: Evidence) -> str | None:
-    if not evidence.plays("output"):
+def _explain_match(evidence: TableEvidence) -> str | None:
+    if evidence.find_text_column("output") is None:
         return None
-    if evidence.has("lp"):
+    if evidence.find_column("lp"):
         return "there are outputs with a language pair (lp)"
-    source = evidence.plays("source")
-    language = evidence.language or evidence.has("tgt", "target_language", "tgt_lang")
-    return (
-        f"there are outputs with a source ({source}) and a target language" if source and language else None
-    )
+    source = evidence.find_text_column("source")
+    target_language = evidence.language or evidence.find_column("tgt", "target_language", "tgt_lang")
+    if source and target_language:
+        return f"there are outputs with a source ({source}) and a target language"
+    return None
 
 
 TASK = Task(
     name="mt",
     title="machine translation",
-    one="translation",
-    many="translations",
-    recognise=_recognise,
-    metrics=("bleu", "chrf", "chrf++", "ter", "rouge1", "rougel"),
-    aggregated=("bleu", "chrf"),
+    output_noun="translation",
+    output_noun_plural="translations",
+    explain_match=_explain_match,
+    default_metrics=("bleu", "chrf", "chrf++", "ter", "rouge1", "rougel"),
+    corpus_metrics=("bleu", "chrf"),
     perturbations=(
         *("removal", "insertion", "swapping", "removal_20"),
         *("synonym", "pronoun", "entity", "negation", "negation_removal", "llm", "likely", "borrowed_span"),
         *("number", "date", "unit", "gender", "quantifier", "tense", "antonym"),
         *("cohyponym", "hypernym", "wrong_sense", "clause_removal", "hallucinated_clause", "untranslated"),
     ),
-    prompt=PROMPT,
+    perturbation_prompt=PERTURBATION_PROMPT,
 )

@@ -1,8 +1,8 @@
-"""Rankings: what search engines and recommenders return."""
+"""Ranking: the results of search engines and recommenders."""
 
 from __future__ import annotations
 
-from metassay.tasks.base import Evidence, OutputKind, Task
+from metassay.tasks.base import OutputKind, TableEvidence, Task
 
 COLUMNS = {
     "system": ("run", "system", "tag"),
@@ -10,17 +10,18 @@ COLUMNS = {
     "document": ("docid", "document", "item_id"),
     "score": ("score",),
 }
-CUTS = (5, 10, 15, 20, 30)
-"""The 23 measures of Deviyani and Diaz (2025) are the default: these cut-offs, and the three without one."""
+CUT_OFFS = (5, 10, 15, 20, 30)
+"""Cut-offs of the default metrics, which are the 23 measures of Deviyani and Diaz (2025)."""
 
 
-def _recognise(evidence: Evidence) -> str | None:
-    if evidence.judged:
+def _explain_match(evidence: TableEvidence) -> str | None:
+    if evidence.has_judgements:
         return "relevance judgements were given"
-    if evidence.reader == TASK.name:
+    if evidence.format_task == TASK.name:
         return "the file is a run"
-    document, topic = evidence.has(*COLUMNS["document"]), evidence.has(*COLUMNS["item"])
-    if document and topic and not evidence.plays("output"):
+    document = evidence.find_column(*COLUMNS["document"])
+    topic = evidence.find_column(*COLUMNS["item"])
+    if document and topic and not evidence.find_text_column("output"):
         return f"there are document ids ({document}) for topics ({topic})"
     return None
 
@@ -28,15 +29,15 @@ def _recognise(evidence: Evidence) -> str | None:
 TASK = Task(
     name="ranking",
     title="ranking",
-    one="ranking",
-    many="rankings",
-    output=OutputKind.RANKING,
-    columns=COLUMNS,
-    recognise=_recognise,
-    metrics=(
+    output_noun="ranking",
+    output_noun_plural="rankings",
+    output_kind=OutputKind.RANKING,
+    column_names=COLUMNS,
+    explain_match=_explain_match,
+    default_metrics=(
         *("map", "rprec", "recip_rank"),
         *(f"iprec_at_recall_{level:.2f}" for level in (0.0, 0.1, 0.2, 0.3, 0.4)),
-        *(f"{measure}_{k}" for measure in ("p", "recall", "ndcg_cut") for k in CUTS),
+        *(f"{measure}_{k}" for measure in ("p", "recall", "ndcg_cut") for k in CUT_OFFS),
     ),
     perturbations=("rank_swapping", "shuffle"),
     valid_pairs_only=True,

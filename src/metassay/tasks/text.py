@@ -1,8 +1,8 @@
-"""Any generated text, with or without references: summaries, answers, dialogue, captions."""
+"""Text generation: summaries, answers, dialogue, captions and any other text, with or without references."""
 
 from __future__ import annotations
 
-from metassay.tasks.base import TEXT_COLUMNS, Evidence, Task
+from metassay.tasks.base import TEXT_COLUMNS, TableEvidence, Task
 
 COLUMNS = {
     **TEXT_COLUMNS,
@@ -22,8 +22,8 @@ CRITERIA = (
     *("informativeness", "naturalness", "engagingness", "groundedness", "helpfulness", "correctness"),
     *("overall", "quality", "coverage", "focus", "grammaticality"),
 )
-"""What people are asked to score in generated text."""
-PROMPT = """\
+"""What people are asked to rate in generated text."""
+PERTURBATION_PROMPT = """\
 Below are what a text was written from, a reference and the output of a text generation system, in {language}.
 
 Given: {source}
@@ -34,25 +34,27 @@ Rewrite the output so that it becomes a slightly worse answer to what was given,
 would have written it. Keep it understandable. Reply with the rewritten output alone."""
 
 
-def _recognise(evidence: Evidence) -> str | None:
-    output = evidence.has(*COLUMNS["output"])
-    if not output:
+def _explain_match(evidence: TableEvidence) -> str | None:
+    output = evidence.find_column(*COLUMNS["output"])
+    if output is None:
         return None
-    beside = evidence.has("ref", "reference", "references", "ref1", "reference1")
-    beside = beside or evidence.has(*COLUMNS["source"])
-    return f"there are outputs ({output})" + (f" with {beside}" if beside else "")
+    reference = evidence.find_column("ref", "reference", "references", "ref1", "reference1")
+    companion = reference or evidence.find_column(*COLUMNS["source"])
+    if companion is None:
+        return f"there are outputs ({output})"
+    return f"there are outputs ({output}) with {companion}"
 
 
 TASK = Task(
     name="text",
     title="text generation",
-    one="text",
-    many="texts",
-    columns=COLUMNS,
-    criteria=CRITERIA,
-    recognise=_recognise,
-    metrics=("bleu", "chrf", "chrf++", "ter", "rouge1", "rouge2", "rougel"),
-    aggregated=("bleu", "chrf"),
+    output_noun="text",
+    output_noun_plural="texts",
+    column_names=COLUMNS,
+    human_criteria=CRITERIA,
+    explain_match=_explain_match,
+    default_metrics=("bleu", "chrf", "chrf++", "ter", "rouge1", "rouge2", "rougel"),
+    corpus_metrics=("bleu", "chrf"),
     perturbations=(
         *("removal", "insertion", "swapping", "removal_20"),
         *("synonym", "pronoun", "entity", "negation", "negation_removal", "llm", "likely", "borrowed_span"),
@@ -60,5 +62,5 @@ TASK = Task(
         *("number", "date", "unit", "gender", "quantifier", "tense", "antonym"),
         *("cohyponym", "hypernym", "wrong_sense", "clause_removal", "hallucinated_clause"),
     ),
-    prompt=PROMPT,
+    perturbation_prompt=PERTURBATION_PROMPT,
 )

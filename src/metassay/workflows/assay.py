@@ -78,7 +78,7 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     ['rouge1', 'rougel']
     """
     data, options = _source(dataset, options)
-    if options.only is not None and (options.out is None or data.kind.ranked):
+    if options.only is not None and (options.out is None or data.kind.is_ranking):
         raise InputError("parts are of a run with a folder, and of texts.", remedy="Pass --out.")
     declared = split_names(options.human)
     for name in declared:
@@ -182,7 +182,7 @@ def _carry_out(
         labels = label_errors(judged.pairs.counts, data.languages)
     else:
         every = every_pair(data, plan, how)
-        told = settings.pairs == PERTURBED_PAIRS and not data.kind.ranked
+        told = settings.pairs == PERTURBED_PAIRS and not data.kind.is_ranking
         labels = label_errors(every.counts if told else (), data.languages)
         sample = every.sample(settings.per_output) if settings.pairs == PERTURBED_PAIRS else every
         metrics = (*_with_scores(data, every, plan.metrics), *sentinels)
@@ -237,9 +237,9 @@ def _metrics(
 ) -> tuple[Metric, ...]:
     """The metrics asked for: those to compute, and those that files of scores hold."""
     given = given_metrics(asked.scores)
-    if given and data.kind.ranked:
+    if given and data.kind.is_ranking:
         raise InputError("scores made elsewhere are taken of texts, not of rankings.")
-    default = () if given else parse_metrics(data.kind.metrics)
+    default = () if given else parse_metrics(data.kind.default_metrics)
     named = default if asked.metrics is None else parse_metrics(asked.metrics)
     wanted = directed((*named, *given), lower, split_names(asked.higher_is_better))
     changed = asked.preprocess if asked.pairs == PERTURBED_PAIRS else "none"

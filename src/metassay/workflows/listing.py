@@ -61,12 +61,12 @@ def _metrics() -> list[dict[str, Any]]:
 
 def _perturbations() -> list[dict[str, Any]]:
     from metassay.perturbations.base import known_perturbations, made_for
-    from metassay.tasks import known_tasks
+    from metassay.tasks import load_tasks
 
     return [
         {
             "perturbation": name,
-            "tasks": ", ".join(t.name for t in known_tasks().values() if name in made_for(t)),
+            "tasks": ", ".join(t.name for t in load_tasks().values() if name in made_for(t)),
             "languages": ", ".join(sorted(perturbation.languages or ()))
             or ("any with spaces" if perturbation.by_words else "any"),
             "default": "yes" if perturbation.default else "on request",

@@ -94,7 +94,7 @@ def people_column(dataset: Dataset, asked: AssaySettings, named: str | None) -> 
 
     The one named, else the first of `EXPERTS`, else the first; scores of single raters (`mqm:rater1`) last.
     """
-    if asked.pairs != PERTURBED_PAIRS or not dataset.human or dataset.kind.ranked:
+    if asked.pairs != PERTURBED_PAIRS or not dataset.human or dataset.kind.is_ranking:
         return None, []
     if asked.preprocess != "none":
         return None, ["People judged the texts as they are, not preprocessed: pairs of theirs are not used."]

@@ -167,7 +167,7 @@ def every_pair(data: Dataset, plan: Plan, how: How) -> Pairs:
         strengths=strengths,
     )
     pairs = replace(pairs, notes=(*pairs.notes, *said))
-    if not plan.valid_pairs and not data.kind.ranked:
+    if not plan.valid_pairs and not data.kind.is_ranking:
         return pairs
     return checked(pairs, valid_only=plan.valid_pairs)
 
@@ -181,7 +181,7 @@ def in_shards(data: Dataset, plan: Plan, how: How) -> bool:
     if (
         len(data) <= shards.SHARD
         or plan.asked.pairs != PERTURBED_PAIRS
-        or data.kind.ranked
+        or data.kind.is_ranking
         or how.llm is not None
     ):
         return False
@@ -281,7 +281,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     result = PerturbResult(data, pairs, None if run is None else run.path)
     if run is not None:
         run.write_frame("pairs.parquet", pairs.frame)
-        if not data.kind.ranked:
+        if not data.kind.is_ranking:
             texts = scored_texts(assayed, every if len(assayed) == len(data) else make(assayed))
             run.write_text(TEXTS, distinct_texts(texts).write_ndjson())
         run.write_json("resources.json", dict(pairs.resources))

@@ -187,7 +187,7 @@ def _systems(
     for k, system in enumerate(cube.systems):
         segment = _mean(cube.metrics[metric.spec][k])
         # of rankings, the mean over judged topics is what trec_eval prints as `all`
-        corpus = segment if data.kind.ranked else _plain(corpora[k])
+        corpus = segment if data.kind.is_ranking else _plain(corpora[k])
         found = {"corpus": corpus, "segment": segment, "bootstrap": _plain(bootstraps[k])}
         wanted = {name: value if name in aggregate else None for name, value in found.items()}
         rows.append({
@@ -263,7 +263,7 @@ def align(
     ['hit', 'deletion', 'hit', 'hit', 'substitution']
     """
     data = prepared(as_dataset(dataset), normalize=normalize, keep_references=True)
-    if "references" not in data.outputs.columns or data.kind.ranked:
+    if "references" not in data.outputs.columns or data.kind.is_ranking:
         raise InputError("to align outputs takes references.")
     asked = {"characters": characters, "normalize": normalize}
     identity = {"command": "align", "configuration": asked, "input": data.content_hash}

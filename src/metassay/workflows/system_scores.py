@@ -220,9 +220,9 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     ('a', 25.0)
     """
     data = prepared(as_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references)
-    if not data.kind.aggregated:
+    if not data.kind.corpus_metrics:
         raise InputError(f"aggregation compares scores of texts; this data is of the task {data.task}.")
-    chosen = _with_statistics(data, data.kind.aggregated if options.metrics is None else options.metrics)
+    chosen = _with_statistics(data, data.kind.corpus_metrics if options.metrics is None else options.metrics)
     run = None if options.out is None else _open(options.out, data, options, chosen, options.seed)
     with warnings_as_notes() as notes:
         statistics, segments = row_statistics(

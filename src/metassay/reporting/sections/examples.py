@@ -139,7 +139,7 @@ def _pair(row: Mapping[str, Any], metrics: Sequence[str], task: str, *, aligned:
     output, worse = _text(row.get("output")), _text(row.get("worse"))
     references = [_text(reference) for reference in row.get("references") or ()]
     shown |= {"source": _text(row.get("source")), "references": references, "edits": _edits(output, worse)}
-    if aligned and references and (known := about(task)) and known.aligned:
+    if aligned and references and (known := about(task)) and known.shows_word_alignment:
         sides = [alignment(references[0], text) for text in (output, worse)]
         shown["alignments"] = [[_short(side["edits"]), side["errors"]] for side in sides]
     return shown
@@ -213,7 +213,7 @@ def pair_card(
     output, worse = _cut(pair["output"]), _cut(pair["worse"])
     card["edits"] = word_edits(output["text"], worse["text"])
     card["cut"] = [side["cut"] for side in (output, worse) if side["cut"]]
-    if card["references"] and (known := about(view["task"])) and known.aligned:
+    if card["references"] and (known := about(view["task"])) and known.shows_word_alignment:
         first = card["references"][0]["text"]
         card["alignments"] = [alignment(first, side["text"]) for side in (output, worse)]
     return card

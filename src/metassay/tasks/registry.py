@@ -1,0 +1,56 @@
+"""Find a task by name, or guess it from the columns of a table."""
+
+from __future__ import annotations
+
+import functools
+
+from metassay import plugins
+from metassay.errors import InputError, UnknownName
+from metassay.tasks import asr, mt, ranking, text
+from metassay.tasks.base import TableEvidence, Task
+
+BUILT_IN_TASKS = (ranking.TASK, asr.TASK, mt.TASK, text.TASK)
+"""Special tasks come before general ones, because `guess_task` takes the first that matches."""
+FALLBACK_TASK = text.TASK
+"""The task of a table that no task recognises."""
+
+
+@functools.lru_cache(maxsize=1)
+def load_tasks() -> dict[str, Task]:
+    """Return all tasks by name: first those of plug-ins, then the built-in ones."""
+    tasks: dict[str, Task] = {}
+    for name, task in plugins.installed("tasks").items():
+        if not isinstance(task, Task):
+            raise InputError(f"the plug-in task {name} is a {type(task).__name__}, not a metassay.Task.")
+        tasks[task.name] = task
+    for task in BUILT_IN_TASKS:
+        tasks[task.name] = task
+    return tasks
+
+
+@functools.lru_cache(maxsize=1)
+def list_human_criteria() -> frozenset[str]:
+    """Return the names of human scores that belong to any task, in lower case."""
+    names: set[str] = set()
+    for task in load_tasks().values():
+        names.update(criterion.lower() for criterion in task.human_criteria)
+    return frozenset(names)
+
+
+def find_task(task: str | Task) -> Task:
+    """Return the task of this name. A `Task` is returned as it is."""
+    if isinstance(task, Task):
+        return task
+    tasks = load_tasks()
+    if task not in tasks:
+        raise UnknownName("task", task, tasks)
+    return tasks[task]
+
+
+def guess_task(evidence: TableEvidence) -> tuple[Task, str]:
+    """Return the task that the evidence speaks for, and the reason, in words that follow "since"."""
+    for task in load_tasks().values():
+        reason = task.explain_match(evidence)
+        if reason is not None:
+            return task, reason
+    return FALLBACK_TASK, "nothing speaks for another task"
