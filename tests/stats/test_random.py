@@ -6,7 +6,8 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from metassay.stats import kernel, random
+from metassay.stats import random
+from metassay.stats.compilation import kernel
 from metassay.stats.random import (
     FAIR_DEPENDENCE,
     SYSTEM_SUBSETS,

@@ -13,8 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.stats import empty, kernel, zeros
 from metassay.stats.arrays import LongArray
+from metassay.stats.compilation import kernel
 
 Codes = NDArray[np.int32]
 UNJUDGED = -1
@@ -226,8 +226,8 @@ def _look_up(
     names: int,
 ) -> Codes:
     """The grade of each listed document; −1 where its topic has none, or a negative one."""
-    found = empty(len(documents), np.int32)
-    grade = empty(names, np.int32)
+    found = np.empty(len(documents), np.int32)
+    grade = np.empty(names, np.int32)
     known_for = np.full(names, -1, np.int64)  # the topic that a document's entry in `grade` belongs to
     for i in range(len(topics)):
         topic = topics[i]
@@ -244,8 +244,8 @@ def _look_up(
 @kernel
 def _highest_first(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
     """The grades of each topic that are not negative, highest first, and where each topic starts."""
-    ordered = empty(len(grades), np.int32)
-    starts = zeros(len(offsets), np.int64)
+    ordered = np.empty(len(grades), np.int32)
+    starts = np.zeros(len(offsets), np.int64)
     end = 0
     for topic in range(len(offsets) - 1):
         own = np.sort(grades[offsets[topic] : offsets[topic + 1]])
@@ -261,7 +261,7 @@ def _highest_first(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]
 @kernel
 def _gather(values: Codes, offsets: LongArray, rows: LongArray, new_offsets: LongArray) -> Codes:
     """The entries of the lists in these rows, one list after the other."""
-    gathered = empty(new_offsets[-1], np.int32)
+    gathered = np.empty(new_offsets[-1], np.int32)
     for i in range(len(rows)):
         start, new = offsets[rows[i]], new_offsets[i]
         for place in range(new_offsets[i + 1] - new):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
-from metassay.stats import empty, kernel
+from metassay.stats.compilation import kernel
 
 Kind = Literal["hit", "substitution", "deletion", "insertion"]
 KINDS: tuple[Kind, ...] = ("hit", "substitution", "deletion", "insertion")
@@ -120,7 +120,7 @@ def steps_between(reference: Sequence[str], output: Sequence[str]) -> list[Kind]
 def _cheapest_steps(reference: NDArray[np.int64], output: NDArray[np.int64]) -> NDArray[np.uint8]:
     """The steps as places in `KINDS`; among equal costs, from the end: diagonal, insertion, deletion."""
     rows, columns = len(reference), len(output)
-    cost = empty((rows + 1, columns + 1), np.int32)
+    cost = np.empty((rows + 1, columns + 1), np.int32)
     for i in range(rows + 1):
         cost[i, 0] = _DROPPED * i
     for j in range(columns + 1):
@@ -129,7 +129,7 @@ def _cheapest_steps(reference: NDArray[np.int64], output: NDArray[np.int64]) -> 
         for j in range(1, columns + 1):
             diagonal = cost[i - 1, j - 1] + (0 if reference[i - 1] == output[j - 1] else _SUBSTITUTED)
             cost[i, j] = min(diagonal, cost[i, j - 1] + _INSERTED, cost[i - 1, j] + _DROPPED)
-    steps = empty(rows + columns, np.uint8)
+    steps = np.empty(rows + columns, np.uint8)
     i, j, count = rows, columns, 0
     while i > 0 or j > 0:
         same = i > 0 and j > 0 and reference[i - 1] == output[j - 1]

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from metassay.data.rankings import RankedLists
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
-from metassay.stats import empty, kernel, kernel_part
 from metassay.stats.arrays import LongArray
+from metassay.stats.compilation import kernel
 from metassay.stats.random import Keys, Stream, next_below, next_high
 from metassay.tasks.base import OutputKind
 
@@ -151,7 +151,7 @@ PERTURBATIONS = (RankSwapping, Shuffle)
 Codes = NDArray[np.int32]
 
 
-@kernel_part
+@kernel
 def _restarted_state(state: np.uint64, copy: int) -> np.uint64:
     """The state of the stream for a further copy: the number drawn last becomes the key."""
     for _ in range(copy - 1):
@@ -161,7 +161,7 @@ def _restarted_state(state: np.uint64, copy: int) -> np.uint64:
     return state
 
 
-@kernel_part
+@kernel
 def _sample(order: LongArray, size: int, count: int, state: np.uint64) -> None:
     """Draw `count` different numbers below `size` into the front of `order` (partial Fisher–Yates)."""
     for place in range(size):
@@ -176,7 +176,7 @@ def _sample(order: LongArray, size: int, count: int, state: np.uint64) -> None:
 def swapped_orders(offsets: LongArray, keys: Keys, swaps: LongArray, copy: int) -> LongArray:
     """`RankSwapping.order` for every list; `swaps[i]` pairs of entries of list i change places."""
     order = np.arange(offsets[-1])
-    drawn = empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
+    drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
     for i in range(len(keys)):
         start, size = offsets[i], offsets[i + 1] - offsets[i]
         _sample(drawn, size, 2 * swaps[i], _restarted_state(keys[i], copy))
@@ -190,7 +190,7 @@ def swapped_orders(offsets: LongArray, keys: Keys, swaps: LongArray, copy: int) 
 def shuffled_orders(offsets: LongArray, keys: Keys, top: int, copy: int) -> LongArray:
     """`Shuffle.order` for every list: the first `top` entries in random order."""
     order = np.arange(offsets[-1])
-    drawn = empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
+    drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
     for i in range(len(keys)):
         start = offsets[i]
         size = min(offsets[i + 1] - start, top)

@@ -20,8 +20,8 @@ from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking import Reordering, place_copies
-from metassay.stats import kernel, zeros
 from metassay.stats.arrays import LongArray
+from metassay.stats.compilation import kernel
 from metassay.stats.random import Keys, named_keys, output_keys
 
 Grades = NDArray[np.int32]
@@ -167,8 +167,8 @@ def _changes(
     judged: Grades,
     discounts: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    change = zeros(len(topics), np.float64)
-    clear = zeros(len(topics), np.bool_)
+    change = np.zeros(len(topics), np.float64)
+    clear = np.zeros(len(topics), np.bool_)
     for i in range(len(topics)):
         ideal = 0.0
         first = judged_offsets[topics[i]]

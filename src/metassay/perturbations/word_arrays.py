@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats import kernel, kernel_part
 from metassay.stats.arrays import LongArray
+from metassay.stats.compilation import kernel
 from metassay.text.segmentation import ALONE, HAN, HIRAGANA, KATAKANA
 
 OTHER, SPACE, LETTER, SINGLE, PAIRED, SOFT, HARD, JOINT = range(8)
@@ -88,7 +88,7 @@ def find_words(
     return count
 
 
-@kernel_part
+@kernel
 def _after_word(codes: Codes, kinds: Kinds, start: int, stop: int) -> int:
     """Where the word ends that starts here, in a text without spaces; here, where none does."""
     kind, i = kinds[codes[start]], start + 1

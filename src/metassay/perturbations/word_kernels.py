@@ -22,8 +22,8 @@ from metassay.perturbations.word_arrays import (
     room,
     unpack,
 )
-from metassay.stats import ZERO, empty, kernel, kernel_part, zeros
 from metassay.stats.arrays import LongArray
+from metassay.stats.compilation import kernel
 from metassay.stats.random import Keys, next_below
 
 
@@ -66,7 +66,7 @@ def swap(texts: Sequence[str], keys: Keys, strength: int, *, spaced: bool = True
     return unpack(out, lengths)
 
 
-@kernel_part
+@kernel
 def _copy(source: Codes, start: int, stop: int, out: Codes, at: int) -> int:
     """Copies a stretch and returns the place after it."""
     for i in range(start, stop):
@@ -87,9 +87,9 @@ def _remove_all(
     spaced: bool,
 ) -> None:
     most = room(offsets, spaced)
-    starts, ends, order = empty(most, np.int64), empty(most, np.int64), empty(most, np.int64)
-    dropped = zeros(most, np.bool_)
-    at = ZERO
+    starts, ends, order = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    dropped = np.zeros(most, np.bool_)
+    at = 0
     for row in range(keys.size):
         start, stop = offsets[row], offsets[row + 1]
         count = find_words(codes, kinds, start, stop, starts, ends, spaced)
@@ -108,7 +108,7 @@ def _remove_all(
         lengths[row] = at - begin
 
 
-@kernel_part
+@kernel
 def _drop_words(
     codes: Codes,
     kinds: Kinds,
@@ -159,10 +159,10 @@ def _insert_all(
     spaced: bool,
 ) -> None:
     most, vocabulary = room(offsets, spaced), word_offsets.size - 1
-    starts, ends = empty(most, np.int64), empty(most, np.int64)
-    places, drawn = empty(strength, np.int64), empty(strength, np.int64)
-    order = empty(strength, np.int64)
-    at = ZERO
+    starts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
+    places, drawn = np.empty(strength, np.int64), np.empty(strength, np.int64)
+    order = np.empty(strength, np.int64)
+    at = 0
     for row in range(keys.size):
         start, stop = offsets[row], offsets[row + 1]
         count = find_words(codes, kinds, start, stop, starts, ends, spaced)
@@ -196,7 +196,7 @@ def _insert_all(
         lengths[row] = at - begin
 
 
-@kernel_part
+@kernel
 def _put_word(codes: Codes, start: int, stop: int, before: bool, after: bool, out: Codes, at: int) -> int:
     """Writes a word and the spaces that set it off from the one before and the next."""
     if before:
@@ -209,7 +209,7 @@ def _put_word(codes: Codes, start: int, stop: int, before: bool, after: bool, ou
     return at
 
 
-@kernel_part
+@kernel
 def _same(codes: Codes, start: int, stop: int, other_start: int, other_stop: int) -> bool:
     if stop - start != other_stop - other_start:
         return False
@@ -220,7 +220,7 @@ def _same(codes: Codes, start: int, stop: int, other_start: int, other_stop: int
     return i == length
 
 
-@kernel_part
+@kernel
 def _pick_pair(
     codes: Codes,
     starts: LongArray,
@@ -244,7 +244,7 @@ def _pick_pair(
     return state, first, others[pick]
 
 
-@kernel_part
+@kernel
 def _pick_pairs(
     codes: Codes,
     starts: LongArray,
@@ -288,9 +288,9 @@ def _swap_all(
     spaced: bool,
 ) -> None:
     most = room(offsets, spaced)
-    starts, ends, order = empty(most, np.int64), empty(most, np.int64), empty(most, np.int64)
-    free, others = empty(most, np.int64), empty(most, np.int64)
-    at = ZERO
+    starts, ends, order = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    free, others = np.empty(most, np.int64), np.empty(most, np.int64)
+    at = 0
     for row in range(keys.size):
         start, stop = offsets[row], offsets[row + 1]
         count = find_words(codes, kinds, start, stop, starts, ends, spaced)

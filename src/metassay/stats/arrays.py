@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from metassay.stats import empty, kernel, zeros
+from metassay.stats.compilation import kernel
 
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
@@ -71,7 +71,7 @@ def code_counts(codes: IntArray, groups: int) -> LongArray:
 
 @kernel
 def _code_counts(codes: IntArray, groups: int) -> LongArray:
-    counts = zeros(groups, np.int64)
+    counts = np.zeros(groups, np.int64)
     for place in range(len(codes)):
         if codes[place] >= 0:
             counts[codes[place]] += 1
@@ -103,13 +103,13 @@ def run_starts(*columns: IntArray) -> LongArray:
 
 @kernel
 def _counting_order(keys: IntArray, groups: int) -> IntArray:
-    next_place = zeros(groups + 1, np.int64)
+    next_place = np.zeros(groups + 1, np.int64)
     for position in range(len(keys)):
         if keys[position] >= 0:
             next_place[keys[position] + 1] += 1
     for group in range(groups):
         next_place[group + 1] += next_place[group]
-    order = empty(next_place[groups], np.int32)
+    order = np.empty(next_place[groups], np.int32)
     for position in range(len(keys)):
         key = keys[position]
         if key >= 0:

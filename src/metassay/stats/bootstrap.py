@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from metassay.stats import kernel
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
+from metassay.stats.compilation import kernel
 from metassay.stats.random import STEP, mixed
 
 ByteArray = NDArray[np.uint8]

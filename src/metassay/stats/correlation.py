@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr
 
 from metassay.errors import UnknownName
-from metassay.stats import empty, kernel, kernel_part
 from metassay.stats.arrays import FloatArray
+from metassay.stats.compilation import kernel
 from metassay.stats.swaps import Swaps
 
 PEARSON, SPEARMAN, KENDALL_B, KENDALL_C, PAIRWISE = range(5)
@@ -138,8 +138,8 @@ def _swapped_means(
     code: int, human: FloatArray, total: FloatArray, swapped: FloatArray, out: NDArray[np.float32]
 ) -> None:
     draws, metrics, systems = swapped.shape
-    first = empty(systems, np.float64)
-    second = empty(systems, np.float64)
+    first = np.empty(systems, np.float64)
+    second = np.empty(systems, np.float64)
     for t in range(draws):
         column = 0
         for a in range(metrics):
@@ -152,7 +152,7 @@ def _swapped_means(
                 column += 1
 
 
-@kernel_part
+@kernel
 def _agreement(code: int, x: FloatArray, y: FloatArray, tie: float) -> float:
     if code == PEARSON:
         return _pearson(x, y)
@@ -161,7 +161,7 @@ def _agreement(code: int, x: FloatArray, y: FloatArray, tie: float) -> float:
     return _ordered_alike(code, x, y, tie)
 
 
-@kernel_part
+@kernel
 def _pearson(x: FloatArray, y: FloatArray) -> float:
     n = len(x)
     mean_x = x.sum() / n
@@ -179,10 +179,10 @@ def _pearson(x: FloatArray, y: FloatArray) -> float:
     return float(min(1.0, max(-1.0, xy / np.sqrt(xx * yy))))
 
 
-@kernel_part
+@kernel
 def _ranks(x: FloatArray, tie: float) -> FloatArray:
     """Ranks from 1, equal values sharing the mean of theirs; quadratic, for short vectors."""
-    ranks = empty(len(x), np.float64)
+    ranks = np.empty(len(x), np.float64)
     tolerance = tie * np.abs(x).max()
     for i in range(len(x)):
         below = 0.0
@@ -195,7 +195,7 @@ def _ranks(x: FloatArray, tie: float) -> FloatArray:
     return ranks
 
 
-@kernel_part
+@kernel
 def _ordered_alike(code: int, x: FloatArray, y: FloatArray, tie: float) -> float:
     """Kendall's tau b or c, or the share of pairs with the same sign of difference, ties included."""
     n = len(x)
@@ -222,7 +222,7 @@ def _ordered_alike(code: int, x: FloatArray, y: FloatArray, tie: float) -> float
     return 2.0 * balance / (n * n * (classes - 1) / classes)
 
 
-@kernel_part
+@kernel
 def _distinct(x: FloatArray, tolerance: float) -> int:
     ordered = np.sort(x)
     count = 1

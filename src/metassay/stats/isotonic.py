@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.stats import empty, kernel, kernel_part, zeros
 from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.compilation import kernel
 from metassay.stats.score_order import (
     BitArray,
     SortedScores,
@@ -163,7 +163,7 @@ def _fit(
     return True
 
 
-@kernel_part
+@kernel
 def _pool(sums: FloatArray, totals: FloatArray, numbers: FloatArray, places: LongArray) -> int:
     """Pool adjacent violators: from sums of values and weights per knot to blocks; returns their number.
 
@@ -205,7 +205,7 @@ def _pool(sums: FloatArray, totals: FloatArray, numbers: FloatArray, places: Lon
     return blocks
 
 
-@kernel_part
+@kernel
 def _average(
     level: LongArray,
     beyond: FloatArray,
@@ -216,7 +216,7 @@ def _average(
     means: FloatArray,
 ) -> None:
     """Put the weighted mean of the fit, by group, into `means`; NaN for a group without weight."""
-    totals = zeros(len(means), np.float64)
+    totals = np.zeros(len(means), np.float64)
     means[:] = 0.0
     for p in range(len(level)):
         means[group[p]] += w[p] * fitted[level[p]]
@@ -264,7 +264,7 @@ def _fit_scores(
 ) -> None:
     order, other, keys, other_keys = sorting
     level, beyond, knots = levels
-    moved_group = empty(len(y), np.int64)
+    moved_group = np.empty(len(y), np.int64)
     for row in range(len(x)):
         put_order(bits[row], order, other, keys, other_keys)
         distinct = put_levels(x[row], order, level, beyond, knots)
@@ -291,7 +291,7 @@ def _fit_resamples(
     numbers: FloatArray,
     places: LongArray,
 ) -> None:
-    drawn = empty(len(w), np.float64)
+    drawn = np.empty(len(w), np.float64)
     for b in range(len(counts)):
         for p in range(len(w)):
             drawn[p] = w[p] * counts[b, cluster[p]]

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc, fdtrc
 
-from metassay.stats import copy_up_to, empty, kernel, zeros
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
+from metassay.stats.compilation import kernel
 from metassay.stats.random import STEP, mixed, next_below
 
 _AT_LEAST = 1 - 1e-9  # equal statistics differ by rounding
@@ -89,7 +89,7 @@ def _residuals(right: IntArray, total: IntArray, block_starts: LongArray) -> tup
 
     The most is the mean square of a residual where every unit is all right or all wrong.
     """
-    residual, most = empty(right.shape, np.float64), zeros(right.shape[1], np.float64)
+    residual, most = np.empty(right.shape, np.float64), np.zeros(right.shape[1], np.float64)
     for block in range(len(block_starts) - 1):
         first, end = block_starts[block], block_starts[block + 1]
         for column in range(right.shape[1]):
@@ -168,8 +168,7 @@ def _group_sums(
 
     Of residuals, of their squares, of totals, and the number of units that have any.
     """
-    arranged = empty(len(labels), np.int32)
-    copy_up_to(len(labels), labels, arranged)
+    arranged = labels.copy()
     state = mixed(key + np.uint64(permutation) * STEP)
     if shuffled:
         for block in range(len(block_starts) - 1):
@@ -179,7 +178,7 @@ def _group_sums(
                 other = first + step
                 arranged[last], arranged[other] = arranged[other], arranged[last]
     columns, totals = residual.shape[1], total.shape[1]
-    sums = zeros((groups, 2 * (columns + totals)), np.float64)
+    sums = np.zeros((groups, 2 * (columns + totals)), np.float64)
     for unit in range(len(arranged)):
         own = sums[arranged[unit]]
         for column in range(columns):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.stats import empty, kernel
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import few_clusters_stretch
+from metassay.stats.compilation import kernel
 
 _FLOOR = 0.5  # observations' worth of difference that the spread of two means is never below
 
@@ -107,7 +107,7 @@ def _spreads(draws: FloatArray, floor: float) -> FloatArray:
 def _leads_exceeded(estimate: FloatArray, draws: FloatArray, spreads: FloatArray) -> FloatArray:
     """For each candidate, the share of draws whose largest lead over it is at least the observed one."""
     count, resamples = draws.shape
-    shares, worst = empty(count, np.float64), empty(resamples, np.float64)
+    shares, worst = np.empty(count, np.float64), np.empty(resamples, np.float64)
     for m in range(count):
         observed, shares[m] = 0.0, 1.0
         for draw in range(resamples):

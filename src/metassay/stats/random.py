@@ -21,7 +21,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats import kernel_part
+from metassay.stats.compilation import kernel
 
 Keys = NDArray[np.uint64]
 T = TypeVar("T")
@@ -110,7 +110,7 @@ def mix_all(values: Keys) -> Keys:
     return np.asarray(values ^ (values >> np.uint64(31)), dtype=np.uint64)
 
 
-@kernel_part
+@kernel
 def mixed(value: np.uint64) -> np.uint64:
     """`mix` in compiled code."""
     value = (value ^ (value >> np.uint64(30))) * _FIRST
@@ -118,14 +118,14 @@ def mixed(value: np.uint64) -> np.uint64:
     return value ^ (value >> np.uint64(31))
 
 
-@kernel_part
+@kernel
 def next_high(state: np.uint64) -> tuple[np.uint64, np.uint64]:
     """The next state, and the upper half of its number."""
     state = state + STEP
     return state, mixed(state) >> np.uint64(32)
 
 
-@kernel_part
+@kernel
 def next_below(state: np.uint64, limit: int | np.int64) -> tuple[np.uint64, np.int64]:
     """One step of `Stream.below`: the next state and a number below `limit`."""
     state, high = next_high(state)

@@ -19,8 +19,8 @@ from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from metassay.errors import InputError, TiedScores, UnknownName
-from metassay.stats import empty, kernel, kernel_part
 from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.compilation import kernel
 
 
 def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
@@ -166,7 +166,7 @@ def _code(statistic: str) -> int:
 
 @kernel
 def _row_agreements(left: FloatArray, right: FloatArray, statistic: int) -> FloatArray:
-    values = empty(len(left), np.float64)
+    values = np.empty(len(left), np.float64)
     for row in range(len(left)):
         values[row] = _agreement(left[row], right[row], statistic)
     return values
@@ -174,7 +174,7 @@ def _row_agreements(left: FloatArray, right: FloatArray, statistic: int) -> Floa
 
 @kernel
 def _agreement_matrix(rows: FloatArray, statistic: int) -> FloatArray:
-    matrix = empty((len(rows), len(rows)), np.float64)
+    matrix = np.empty((len(rows), len(rows)), np.float64)
     for i in range(len(rows)):
         for j in range(i, len(rows)):
             matrix[i, j] = _agreement(rows[i], rows[j], statistic)
@@ -182,7 +182,7 @@ def _agreement_matrix(rows: FloatArray, statistic: int) -> FloatArray:
     return matrix
 
 
-@kernel_part
+@kernel
 def _agreement(x: FloatArray, y: FloatArray, statistic: int) -> float:
     x, y = _in_common(x, y)
     differ_x, differ_y = False, False
@@ -195,23 +195,23 @@ def _agreement(x: FloatArray, y: FloatArray, statistic: int) -> float:
         return _tau_ap_b(x, y)
     if statistic == 1:
         return (_weighted_tau(x, y) + _weighted_tau(y, x)) / 2
-    halves = empty(len(x), np.float64)
+    halves = np.empty(len(x), np.float64)
     for place in range(len(x)):
         halves[place] = 0.5
     return _pair_agreement(x, y, halves)
 
 
-@kernel_part
+@kernel
 def _in_common(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """What is known of both."""
-    kept_x, kept_y, kept = empty(len(x), np.float64), empty(len(x), np.float64), 0
+    kept_x, kept_y, kept = np.empty(len(x), np.float64), np.empty(len(x), np.float64), 0
     for place in range(len(x)):
         if not (math.isnan(x[place]) or math.isnan(y[place])):
             kept_x[kept], kept_y[kept], kept = x[place], y[place], kept + 1
     return kept_x[:kept], kept_y[:kept]
 
 
-@kernel_part
+@kernel
 def _tau_ap_b(x: FloatArray, y: FloatArray) -> float:
     total_x, total_y, below_x, below_y = 0.0, 0.0, 0, 0
     for here in range(len(x)):
@@ -230,10 +230,10 @@ def _tau_ap_b(x: FloatArray, y: FloatArray) -> float:
     return total_x / below_x + total_y / below_y - 1
 
 
-@kernel_part
+@kernel
 def _weighted_tau(x: FloatArray, y: FloatArray) -> float:
     """Hyperbolic weights by rank in x, ties broken by y, then by position from the end, as scipy does."""
-    weights = empty(len(x), np.float64)
+    weights = np.empty(len(x), np.float64)
     for here in range(len(x)):
         rank = 0
         for other in range(len(x)):
@@ -247,7 +247,7 @@ def _weighted_tau(x: FloatArray, y: FloatArray) -> float:
     return _pair_agreement(x, y, weights)
 
 
-@kernel_part
+@kernel
 def _pair_agreement(x: FloatArray, y: FloatArray, weights: FloatArray) -> float:
     """Concordant less discordant weight over the geometric mean of the weights untied in x and in y."""
     agree, untied_x, untied_y = 0.0, 0.0, 0.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.stats import empty, kernel, zeros
 from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.compilation import kernel
 
 BitArray = NDArray[np.uint64]
 
@@ -67,7 +67,7 @@ def put_order(bits: BitArray, order: LongArray, other: LongArray, keys: BitArray
     sign is flipped, and for negative ones every bit.
     """
     sign, mask = np.uint64(1) << np.uint64(63), np.uint64(DIGITS - 1)
-    starts = zeros((PASSES, DIGITS), np.int64)
+    starts = np.zeros((PASSES, DIGITS), np.int64)
     for p in range(len(bits)):
         order[p] = p
         keys[p] = ~bits[p] if bits[p] & sign else bits[p] | sign
@@ -120,9 +120,9 @@ def nearest_in_order(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray,
 
 @kernel
 def _pool_rows(rows: FloatArray, weights: FloatArray) -> FloatArray:
-    nearest = empty(rows.shape, np.float64)
+    nearest = np.empty(rows.shape, np.float64)
     count = rows.shape[1]
-    level, mass, first = empty(count, np.float64), empty(count, np.float64), empty(count, np.int64)
+    level, mass, first = np.empty(count, np.float64), np.empty(count, np.float64), np.empty(count, np.int64)
     for row in range(len(rows)):
         blocks = 0
         for place in range(count):

@@ -19,9 +19,9 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from metassay.stats import kernel
 from metassay.stats.arrays import FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
+from metassay.stats.compilation import kernel
 from metassay.stats.random import from_seed
 
 MTME_SEED = 4

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from metassay.stats import empty, kernel, kernel_part, zeros
 from metassay.stats.arrays import FloatArray, SingleArray
+from metassay.stats.compilation import kernel
 from metassay.stats.sign_flip import agreement, normal_p_values
 from metassay.stats.swaps import Swaps, standardised
 
@@ -137,9 +137,9 @@ def _split_by_rows(
 ) -> tuple[SingleArray, SingleArray, SingleArray]:
     """An unswapped row keeps what lies outside the chosen segments, a swapped row what lies inside."""
     size = len(inside)
-    kept = zeros((size // systems, systems, systems), np.float32)
-    exchanged = zeros((size // systems, systems, systems), np.float32)
-    mixed = zeros((size, size), np.float32)
+    kept = np.zeros((size // systems, systems, systems), np.float32)
+    exchanged = np.zeros((size // systems, systems, systems), np.float32)
+    mixed = np.zeros((size, size), np.float32)
     for i in range(size):
         metric, start = i // systems, i // systems * systems
         for j in range(size):
@@ -157,7 +157,7 @@ def _pairs(n: int) -> int:
     return n * (n - 1) // 2
 
 
-@kernel_part
+@kernel
 def _tail(total: float, squares: float, table: FloatArray) -> float:
     """1 - Phi(total / sqrt(squares)) by interpolation; .5 where there is no difference."""
     if squares <= 0.0:
@@ -194,7 +194,7 @@ def _segment_swaps(
                 column += 1
 
 
-@kernel_part
+@kernel
 def _mixture_products(
     kept: SingleArray, mixed: SingleArray, exchanged: SingleArray, own: int, other: int, out: FloatArray
 ) -> None:
@@ -222,7 +222,7 @@ def _any_swaps(
     out: SingleArray,
 ) -> None:
     metrics, systems = kept_sums.shape
-    product = empty((systems, systems), np.float64)
+    product = np.empty((systems, systems), np.float64)
     column = 0
     for first in range(metrics):
         for second in range(first + 1, metrics):
@@ -252,7 +252,7 @@ def _flipped_swaps(
 ) -> None:
     metrics, systems, flips = total.shape
     pairs = systems * (systems - 1) // 2
-    sums = empty((2, systems, flips), np.float32)
+    sums = np.empty((2, systems, flips), np.float32)
     column = 0
     for a in range(metrics):
         for b in range(a + 1, metrics):
@@ -274,7 +274,7 @@ def _flipped_swaps(
             column += 1
 
 
-@kernel_part
+@kernel
 def _halves_below(left: SingleArray, right: SingleArray, tolerance: np.float32) -> int:
     """Twice how often left is below right, a tie within the tolerance counting once."""
     count = np.int32(0)

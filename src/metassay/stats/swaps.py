@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import UnknownName
-from metassay.stats import kernel
 from metassay.stats.arrays import BoolArray, FloatArray, SingleArray, average_ranks, map_blocks
+from metassay.stats.compilation import kernel
 from metassay.stats.random import branch
 
 SWAPS = ("perm-inputs", "perm-systems", "perm-both", "cells")

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats import empty, kernel, zeros
 from metassay.stats.arrays import LongArray, SingleArray, distinct, map_blocks, row_starts
+from metassay.stats.compilation import kernel
 from metassay.text.segmentation import code_points, coded_runs, hashed_with, slot_of, with_room
 from metassay.text.tokens import LEANS, kind_of_piece, razdel_words
 
@@ -218,7 +218,7 @@ def _product(vectors: SingleArray, numbers: LongArray, columns: SingleArray) -> 
 @kernel
 def _distances(wanted: NDArray[np.bool_], rows: LongArray) -> LongArray:
     """How far each place of a row is from one that is wanted; in a row without one, further than any."""
-    far = empty(len(wanted), np.int64)
+    far = np.empty(len(wanted), np.int64)
     for row in range(len(rows) - 1):
         last = 1 << 30
         for i in range(rows[row], rows[row + 1]):
@@ -235,8 +235,8 @@ def _windows(numbers: LongArray, rows: LongArray, wanted: NDArray[np.bool_]) -> 
 
     Beyond an end is −1, too.
     """
-    keys, known = zeros(1 << 14, np.uint64), zeros(1 << 14, np.int64)
-    found, windows, distinct = np.full(len(numbers), -1), empty((len(numbers), 3), np.int64), 0
+    keys, known = np.zeros(1 << 14, np.uint64), np.zeros(1 << 14, np.int64)
+    found, windows, distinct = np.full(len(numbers), -1), np.empty((len(numbers), 3), np.int64), 0
     for row in range(len(rows) - 1):
         for i in range(rows[row], rows[row + 1]):
             if not wanted[i]:
@@ -261,7 +261,7 @@ def _convolved(
 ) -> SingleArray:
     """For each window what its three places add, kept where positive, and normalised."""
     size, factor, shift = len(bias), norm[0], norm[1]
-    found = empty((len(which[0]), size), np.float32)
+    found = np.empty((len(which[0]), size), np.float32)
     for k in range(len(found)):
         row, left, middle, right = found[k], sums[0][which[0][k]], sums[1][which[1][k]], sums[2][which[2][k]]
         for i in range(size):
@@ -275,10 +275,10 @@ def _best_tags(
 ) -> NDArray[np.uint8]:
     """The best row of tags of each text, whose words have the weights that their numbers say; −1: outside."""
     size = len(transitions)
-    tags, back = empty(len(numbers), np.uint8), empty((len(numbers), size), np.uint8)
+    tags, back = np.empty(len(numbers), np.uint8), np.empty((len(numbers), size), np.uint8)
     score, sums, alone = (
-        empty(size, np.float32),
-        empty(size, np.float32),
+        np.empty(size, np.float32),
+        np.empty(size, np.float32),
         np.full(size, -np.inf, np.float32),
     )
     alone[outside] = 0
@@ -305,7 +305,7 @@ def _best_tags(
 @kernel
 def _named(tags: NDArray[np.uint8], rows: LongArray, letters: NDArray[np.uint32]) -> LongArray:
     """Row, first and last word of each name, from tags that begin one (B), go on (I) or do not (O)."""
-    found, names = empty((len(tags), 3), np.int64), 0
+    found, names = np.empty((len(tags), 3), np.int64), 0
     for row in range(len(rows) - 1):
         is_open = False
         for i in range(rows[row], rows[row + 1]):

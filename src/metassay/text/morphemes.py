@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats import empty, kernel, kernel_part, zeros
 from metassay.stats.arrays import FloatArray, LongArray, row_starts
+from metassay.stats.compilation import kernel
 from metassay.text.segmentation import code_points, hashed_with, number_of, text_table
 
 START, END, UNKNOWN = 1, 2, 3
@@ -73,10 +73,10 @@ def _laid_out(rows: Sequence[Sequence[tuple[int, int, float]]]) -> _Order:
     return row_starts(rows), targets, tags, np.array([step[2] for step in flat])
 
 
-@kernel_part
+@kernel
 def _by_ending(codes: NDArray[np.uint32], tables: _Tables, chances: FloatArray) -> FloatArray:
     """Log p of the longest known ending among the last 0 to 4 letters up to each place, by class."""
-    found = empty((len(codes) + 1, 5, chances.shape[1]), np.float64)
+    found = np.empty((len(codes) + 1, 5, chances.shape[1]), np.float64)
     for i in range(len(codes)):
         key = np.uint64(1)
         for column in range(chances.shape[1]):
@@ -93,7 +93,7 @@ def _by_ending(codes: NDArray[np.uint32], tables: _Tables, chances: FloatArray) 
     return found
 
 
-@kernel_part
+@kernel
 def _weigh_piece(
     length: int,
     size: int,
@@ -113,20 +113,20 @@ def _weigh_piece(
         chances[known[2][k]] = known[3][k]
 
 
-@kernel_part
+@kernel
 def _carry_on(found: LongArray, best: FloatArray) -> LongArray:
     """Of the states found, in their order, the best four and what comes near; overwrites what was found."""
-    chances, count = empty(len(found), np.float64), 0
+    chances, count = np.empty(len(found), np.float64), 0
     for place in range(len(found)):
         chances[place] = best[found[place]]
-    bound = lower_bound(chances, empty(4, np.float64))
+    bound = lower_bound(chances, np.empty(4, np.float64))
     for place in range(len(found)):
         if chances[place] >= bound:
             found[count], count = found[place], count + 1
     return found[:count]
 
 
-@kernel_part
+@kernel
 def lower_bound(chances: FloatArray, top: FloatArray) -> float:
     """What comes near the highest, as many as `top` has room for: the least of them, less 1."""
     for k in range(len(top)):
@@ -147,11 +147,11 @@ def _best_cuts(
     """The parts of speech of a word, as found, each with the log p of the best ways to it."""
     starts, targets, tags, steps = orders[0]
     size, n_states = len(codes), len(orders[1][0]) - 1
-    best, chances = empty((size + 1, n_states), np.float64), empty(_above(tags), np.float64)
+    best, chances = np.empty((size + 1, n_states), np.float64), np.empty(_above(tags), np.float64)
     for i in range(size + 1):
         for state in range(n_states):
             best[i, state] = -np.inf
-    found, count = empty((size + 1, n_states), np.int64), zeros(size + 1, np.int64)
+    found, count = np.empty((size + 1, n_states), np.int64), np.zeros(size + 1, np.int64)
     best[0, 0], found[0, 0], count[0] = 0.0, 0, 1
     endings = _by_ending(codes, tables, new[2])
     for i in range(size):
@@ -175,16 +175,16 @@ def _best_cuts(
     return _ended(found[size, : count[size]], best[size], orders[1])
 
 
-@kernel_part
+@kernel
 def _ended(last: LongArray, best: FloatArray, ends: _Order) -> tuple[LongArray, FloatArray]:
     """The parts of speech that states can end with: the best state of each pair of classes, pairs summed."""
     starts, pairs, tags, steps = ends
-    of_pair, of_tag = empty(_above(pairs), np.float64), empty(_above(tags), np.float64)
+    of_pair, of_tag = np.empty(_above(pairs), np.float64), np.empty(_above(tags), np.float64)
     for pair in range(len(of_pair)):
         of_pair[pair] = -np.inf
     for tag in range(len(of_tag)):
         of_tag[tag] = -np.inf
-    order, known = empty((len(of_pair), 2), np.int64), 0
+    order, known = np.empty((len(of_pair), 2), np.int64), 0
     for place in range(len(last)):
         state = last[place]
         for k in range(starts[state], starts[state + 1]):
@@ -193,20 +193,20 @@ def _ended(last: LongArray, best: FloatArray, ends: _Order) -> tuple[LongArray, 
                 if of_pair[pairs[k]] == -np.inf:
                     order[known, 0], order[known, 1], known = pairs[k], tags[k], known + 1
                 of_pair[pairs[k]] = chance
-    found, count = empty(known, np.int64), 0
+    found, count = np.empty(known, np.int64), 0
     for place in range(known):
         pair, tag = order[place, 0], order[place, 1]
         if of_tag[tag] == -np.inf:
             found[count], count, of_tag[tag] = tag, count + 1, of_pair[pair]
         else:
             of_tag[tag] = np.logaddexp(of_tag[tag], of_pair[pair])
-    chances = empty(count, np.float64)
+    chances = np.empty(count, np.float64)
     for place in range(count):
         chances[place] = of_tag[found[place]]
     return found[:count], chances
 
 
-@kernel_part
+@kernel
 def _above(numbers: LongArray) -> int:
     """One more than the largest of numbers from 0 on."""
     above = 0

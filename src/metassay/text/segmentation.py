@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats import empty, kernel, kernel_part, zeros
 from metassay.stats.arrays import LongArray, row_starts
+from metassay.stats.compilation import kernel
 from metassay.text.resources import has_package
 from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless, word_list
 
@@ -231,9 +231,9 @@ def _numbered(
     codes: NDArray[np.uint32], rows: LongArray, inside: NDArray[np.bool_]
 ) -> tuple[LongArray, LongArray, LongArray, LongArray]:
     """Where each row's words begin, number and place of every word, and where each distinct one is first."""
-    keys, known = zeros(1 << 14, np.uint64), zeros(1 << 14, np.int64)
-    numbers, starts = empty(len(codes) // 2 + len(rows), np.int64), zeros(len(rows), np.int64)
-    spans, places = empty((len(numbers), 2), np.int64), empty(len(numbers), np.int64)
+    keys, known = np.zeros(1 << 14, np.uint64), np.zeros(1 << 14, np.int64)
+    numbers, starts = np.empty(len(codes) // 2 + len(rows), np.int64), np.zeros(len(rows), np.int64)
+    spans, places = np.empty((len(numbers), 2), np.int64), np.empty(len(numbers), np.int64)
     words, distinct = 0, 0
     for row in range(len(rows) - 1):
         i, stop = rows[row], rows[row + 1]
@@ -256,7 +256,7 @@ def _numbered(
     return starts, numbers[:words], places[:words], spans[:distinct]
 
 
-@kernel_part
+@kernel
 def slot_of(key: np.uint64, keys: NDArray[np.uint64], known: LongArray) -> np.int64:
     """Where a key stands in a table, or has its place; what is known there is 0 where nothing is."""
     slot = np.int64(key & np.uint64(len(keys) - 1))
@@ -265,12 +265,12 @@ def slot_of(key: np.uint64, keys: NDArray[np.uint64], known: LongArray) -> np.in
     return slot
 
 
-@kernel_part
+@kernel
 def with_room(keys: NDArray[np.uint64], known: LongArray, used: int) -> tuple[NDArray[np.uint64], LongArray]:
     """The table, twice as large once it is half full."""
     if 2 * used <= len(keys):
         return keys, known
-    more_keys, more_known = zeros(2 * len(keys), np.uint64), zeros(2 * len(keys), np.int64)
+    more_keys, more_known = np.zeros(2 * len(keys), np.uint64), np.zeros(2 * len(keys), np.int64)
     for i in range(len(keys)):
         if known[i] > 0:
             slot = slot_of(keys[i], more_keys, more_known)
@@ -278,7 +278,7 @@ def with_room(keys: NDArray[np.uint64], known: LongArray, used: int) -> tuple[ND
     return more_keys, more_known
 
 
-@kernel_part
+@kernel
 def hashed_with(key: np.uint64, code: np.uint32) -> np.uint64:
     """The hash of a text and one more letter; of 64 bits, so that no two texts meet in practice."""
     mixed = (key ^ np.uint64(code)) * np.uint64(0x9E3779B97F4A7C15)
@@ -290,7 +290,7 @@ def _filled(codes: NDArray[np.uint32], starts: LongArray) -> tuple[NDArray[np.ui
     size = 4
     while size < 2 * len(starts):
         size *= 2
-    keys, numbers = zeros(size, np.uint64), empty(size, np.int64)
+    keys, numbers = np.zeros(size, np.uint64), np.empty(size, np.int64)
     for place in range(size):
         numbers[place] = -1
     for i in range(len(starts) - 1):
@@ -304,7 +304,7 @@ def _filled(codes: NDArray[np.uint32], starts: LongArray) -> tuple[NDArray[np.ui
     return keys, numbers
 
 
-@kernel_part
+@kernel
 def number_of(key: np.uint64, keys: NDArray[np.uint64], numbers: LongArray) -> np.int64:
     """The number of the text with a hash; −1 where the table has it not."""
     slot = np.int64(key & np.uint64(len(keys) - 1))

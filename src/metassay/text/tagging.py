@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from metassay.stats import ZERO, empty, kernel, kernel_part
 from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.compilation import kernel
 from metassay.text.morphemes import END, LEAST, START, UNKNOWN, Morphemes, Readings, lower_bound
 from metassay.text.thesauri import known_lemma
 from metassay.text.tokens import token_spans, word_tokens
@@ -134,10 +134,10 @@ def _best_path(
     """The most likely tags of the words of a sentence, each of which has so many readings."""
     n, size = len(counts), end.shape[1]
     room = _ways(counts)
-    before, last, back = empty(room, np.int64), empty(room, np.int64), empty(room, np.int64)
-    best, highest = empty(room, np.float64), empty(6, np.float64)
+    before, last, back = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    best, highest = np.empty(room, np.float64), np.empty(6, np.float64)
     before[0], last[0], best[0] = size, size - 1, 0.0
-    low, high, first = ZERO, ZERO + 1, 0
+    low, high, first = 0, 0 + 1, 0
     for i in range(n):
         bound, top = lower_bound(best[low:high], highest), high
         for state in range(low, high):
@@ -159,13 +159,13 @@ def _best_path(
         chance = best[state] + end[before[state], last[state]]
         if chance > most:
             winner, most = state, chance
-    tags = empty(n, np.int64)
+    tags = np.empty(n, np.int64)
     for i in range(n - 1, -1, -1):
         tags[i], winner = last[winner], back[winner]
     return tags
 
 
-@kernel_part
+@kernel
 def _ways(counts: LongArray) -> int:
     """The most states there can be: two neighbouring words, each with one of its readings."""
     ways: int = 1 + counts[0]
@@ -174,7 +174,7 @@ def _ways(counts: LongArray) -> int:
     return ways
 
 
-@kernel_part
+@kernel
 def _place(low: int, high: int, a: int, b: int, before: LongArray, last: LongArray) -> int:
     """Where a state stands among those found for a word; after them where it is new."""
     while low < high and (before[low] != a or last[low] != b):

@@ -23,8 +23,8 @@ from scipy.special import stdtr
 
 from metassay.errors import InputError
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
-from metassay.stats import kernel, kernel_part
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
+from metassay.stats.compilation import kernel
 
 _PAIRS_AT_ONCE = 2**20
 TIE_CREDIT = {"strict": 0.0, "half": 0.5}
@@ -282,7 +282,7 @@ def _tally_metric(
         sums[_OUTPUTS] += outputs
 
 
-@kernel_part
+@kernel
 def _cell_sums(
     outcome: OutcomeArray, output: IntArray, weights: FloatArray, first: int, end: int, tie_credit: float
 ) -> tuple[int, int, int, int, float, float]:

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr
 
 from metassay.meta.contexts.accuracy import Tally, ratio
-from metassay.stats import kernel, zeros
 from metassay.stats.arrays import FloatArray, average_ranks, plain
 from metassay.stats.bootstrap import ClusterHalves
+from metassay.stats.compilation import kernel
 from metassay.stats.correlation import correlate
 from metassay.stats.multiplicity import holm
 
@@ -92,7 +92,7 @@ def context_leads(
 def _largest(values: FloatArray, scale: FloatArray) -> FloatArray:
     """For every draw (column of `values`) the largest scaled difference of two rows, 0 at least."""
     count, draws = values.shape
-    found = zeros(draws, np.float64)
+    found = np.zeros(draws, np.float64)
     for i in range(count):
         for j in range(count):
             if scale[i, j] > 0:

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
-from metassay.stats import empty, kernel
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
 from metassay.stats.bootstrap import few_clusters_stretch
+from metassay.stats.compilation import kernel
 from metassay.stats.label_permutation import (
     Permuted,
     chi_square,
@@ -206,7 +206,7 @@ def _linked(labels: IntArray, block: IntArray) -> tuple[int, IntArray]:
 @kernel
 def _lowest_linked(labels: IntArray, block: IntArray, size: int, blocks: int) -> IntArray:
     """For each label the lowest one that it is linked with: two in one block are, and links of links."""
-    lower, seen = empty(size, np.int32), empty(blocks, np.int32)
+    lower, seen = np.empty(size, np.int32), np.empty(blocks, np.int32)
     for label in range(size):
         lower[label] = label
     for each in range(blocks):

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.stats import kernel
 from metassay.stats.arrays import FloatArray, IntArray
+from metassay.stats.compilation import kernel
 from metassay.stats.rank_correlation import STATISTICS
 
 OutcomeArray = NDArray[np.int8]

@@ -24,9 +24,10 @@ from metassay.meta.contexts.column import study_intervals
 from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
 from metassay.meta.contexts.people import differences_by_method
 from metassay.perturbations.pairs import Pairs
-from metassay.stats import kernel, random, zeros
+from metassay.stats import random
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, plain
 from metassay.stats.bootstrap import ClusterBootstrap, widened_percentiles
+from metassay.stats.compilation import kernel
 
 
 @dataclass(frozen=True)
@@ -287,12 +288,12 @@ def _summed_strata(
     credit: float,
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """The same of all clusters, and which of them have a pair."""
-    pairs, used = zeros(items, np.int64), zeros(clusters, np.bool_)
+    pairs, used = np.zeros(items, np.int64), np.zeros(clusters, np.bool_)
     for k in range(len(outcome)):
         if outcome[k] != MISSING:
             pairs[item[k]] += 1
             used[cluster[k]] = True
-    sums = zeros((3 * count, len(used)), np.float64)
+    sums = np.zeros((3 * count, len(used)), np.float64)
     for k in range(len(outcome)):
         if outcome[k] == MISSING:
             continue

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from metassay.meta.dependence.cells import Cells
 from metassay.meta.dependence.fits import error_scale, expected_deviations, split_deviations, spread
-from metassay.stats import empty, kernel
 from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.compilation import kernel
 from metassay.stats.isotonic import fit_isotonic, group_means_by_score, group_means_by_value, predict
 
 DRAWS = 999
@@ -148,7 +148,7 @@ def _exchange(
     `table[item, unit]` is a cell or -1. An item that lacks systems uses its cluster's order without them.
     """
     units = table.shape[1]
-    orders = empty(uniform.shape, np.int64)
+    orders = np.empty(uniform.shape, np.int64)
     for c in range(len(uniform)):
         orders[c] = np.arange(units)
         for last in range(units - 1, 0, -1):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.text_arrays import Ids, Offsets, most_distinct
-from metassay.stats import empty, kernel, kernel_part, zeros
+from metassay.stats.compilation import kernel
 
 Bits = NDArray[np.uint64]
 
@@ -41,11 +41,11 @@ def edit_counts(
         longest = max(longest, offsets[k + 1] - offsets[k])
     blocks = (longest + 63) // 64
     # row 0 of the pattern table stands for all tokens that the reference lacks
-    row_of = zeros(size, np.int32)
-    patterns = zeros((most_distinct(ids, offsets, size, references) + 1, blocks), np.uint64)
+    row_of = np.zeros(size, np.int32)
+    patterns = np.zeros((most_distinct(ids, offsets, size, references) + 1, blocks), np.uint64)
     most = min(longest * blocks, SPLIT_MATRIX // 8 + longest + 64 * blocks)
-    rising, falling = empty(most, np.uint64), empty(most, np.uint64)
-    counts = zeros((len(outputs), 4), np.int64)
+    rising, falling = np.empty(most, np.uint64), np.empty(most, np.uint64)
+    counts = np.zeros((len(outputs), 4), np.int64)
     for c in range(len(outputs)):
         reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
         output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
@@ -67,7 +67,7 @@ def edit_counts(
     return counts
 
 
-@kernel_part
+@kernel
 def _common_beginning(first: Ids, second: Ids) -> int:
     n = 0
     while n < len(first) and n < len(second) and first[n] == second[n]:
@@ -75,7 +75,7 @@ def _common_beginning(first: Ids, second: Ids) -> int:
     return n
 
 
-@kernel_part
+@kernel
 def _common_end(first: Ids, second: Ids) -> int:
     n = 0
     while n < len(first) and n < len(second) and first[len(first) - 1 - n] == second[len(second) - 1 - n]:
@@ -83,13 +83,13 @@ def _common_end(first: Ids, second: Ids) -> int:
     return n
 
 
-@kernel_part
+@kernel
 def _is_divided(reference: int, output: int) -> bool:
     """Whether rapidfuzz divides the alignment of sequences of these lengths (Hirschberg, 1975)."""
     return reference >= 65 and output >= 10 and 2 * reference * output // 8 >= SPLIT_MATRIX
 
 
-@kernel_part
+@kernel
 def _set_patterns(reference: Ids, row_of: Ids, patterns: Bits) -> None:
     """Bit i of the pattern of a token says whether it stands at position i of the reference."""
     blocks = (len(reference) + 63) // 64
@@ -103,7 +103,7 @@ def _set_patterns(reference: Ids, row_of: Ids, patterns: Bits) -> None:
         patterns[row, i >> 6] |= _ONE << (np.uint64(i) & _LAST)
 
 
-@kernel_part
+@kernel
 def _fill_matrix(length: int, output: Ids, row_of: Ids, patterns: Bits, rising: Bits, falling: Bits) -> None:
     """Where the distance rises and falls by one from row to row, for each token of the output."""
     blocks = (length + 63) // 64
@@ -126,7 +126,7 @@ def _fill_matrix(length: int, output: Ids, row_of: Ids, patterns: Bits, rising: 
             falling[here] = right_up & zero
 
 
-@kernel_part
+@kernel
 def _trace(reference: Ids, output: Ids, rising: Bits, falling: Bits, counts: NDArray[np.int64]) -> None:
     """Reads the alignment off the matrix, from the end."""
     blocks = (len(reference) + 63) // 64
@@ -155,11 +155,11 @@ def lcs_lengths(
     longest = 1
     for k in range(len(offsets) - 1):
         longest = max(longest, offsets[k + 1] - offsets[k])
-    row_of = zeros(size, np.int32)
+    row_of = np.zeros(size, np.int32)
     rows = most_distinct(ids, offsets, size, references) + 1
-    patterns = zeros((rows, (longest + 63) // 64), np.uint64)
-    state = empty((longest + 63) // 64, np.uint64)
-    lengths = zeros(len(outputs), np.int64)
+    patterns = np.zeros((rows, (longest + 63) // 64), np.uint64)
+    state = np.empty((longest + 63) // 64, np.uint64)
+    lengths = np.zeros(len(outputs), np.int64)
     for c in range(len(outputs)):
         reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
         blocks = (len(reference) + 63) // 64
@@ -179,7 +179,7 @@ def lcs_lengths(
     return lengths
 
 
-@kernel_part
+@kernel
 def _set_lcs_patterns(reference: Ids, blocks: int, row_of: Ids, patterns: NDArray[np.uint64]) -> None:
     """Bit i of the pattern of a token says whether it stands at position i of the reference."""
     rows = 0
@@ -193,7 +193,7 @@ def _set_lcs_patterns(reference: Ids, blocks: int, row_of: Ids, patterns: NDArra
         patterns[row, i >> 6] |= _ONE << (np.uint64(i) & _LAST)
 
 
-@kernel_part
+@kernel
 def _step(pattern: NDArray[np.uint64], blocks: int, state: NDArray[np.uint64]) -> None:
     """One token of the output: a zero bit of the state marks one more common token."""
     carry = _ZERO
@@ -206,7 +206,7 @@ def _step(pattern: NDArray[np.uint64], blocks: int, state: NDArray[np.uint64]) -
         state[b] = twice | (old - matched)
 
 
-@kernel_part
+@kernel
 def _zeros(state: NDArray[np.uint64], length: int) -> int:
     count = 0
     for i in range(length):

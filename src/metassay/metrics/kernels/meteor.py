@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.text_arrays import Ids, Offsets
-from metassay.stats import kernel, kernel_part, zeros
+from metassay.stats.compilation import kernel
 
 _NONE = -1
 
@@ -21,8 +21,8 @@ def unmatched_words(
     ids: Ids, offsets: Offsets, size: int, outputs: Offsets, references: Offsets
 ) -> NDArray[np.bool_]:
     """The words that some output or reference has left over after equal words: only these need stems."""
-    needed = zeros(size, np.bool_)
-    surplus = zeros(size, np.int64)
+    needed = np.zeros(size, np.bool_)
+    surplus = np.zeros(size, np.int64)
     for c in range(len(outputs)):
         output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
         reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
@@ -51,8 +51,8 @@ def unmatched_stems(
     stem_count: int,
 ) -> NDArray[np.bool_]:
     """The stems that some output has left over after equal stems: only these need synonyms."""
-    needed = zeros(stem_count, np.bool_)
-    surplus, stem_surplus = zeros(size, np.int64), zeros(stem_count, np.int64)
+    needed = np.zeros(stem_count, np.bool_)
+    surplus, stem_surplus = np.zeros(size, np.int64), np.zeros(stem_count, np.int64)
     for c in range(len(outputs)):
         output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
         reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
@@ -96,10 +96,10 @@ def meteor_scores(
     for k in range(len(offsets) - 1):
         longest = max(longest, offsets[k + 1] - offsets[k])
     last = np.full(max(size, stem_count, 1), _NONE, np.int32)
-    before = zeros(longest, np.int32)
-    place = zeros(longest, np.int32)
-    free = zeros(longest, np.bool_)
-    scores = zeros(len(outputs), np.float64)
+    before = np.zeros(longest, np.int32)
+    place = np.zeros(longest, np.int32)
+    free = np.zeros(longest, np.bool_)
+    scores = np.zeros(len(outputs), np.float64)
     for c in range(len(outputs)):
         output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
         reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
@@ -116,7 +116,7 @@ def meteor_scores(
     return scores
 
 
-@kernel_part
+@kernel
 def _match_words(
     output: Ids, reference: Ids, last: Ids, before: Ids, place: Ids, free: NDArray[np.bool_]
 ) -> int:
@@ -136,7 +136,7 @@ def _match_words(
     return matches
 
 
-@kernel_part
+@kernel
 def _match_stems(
     output: Ids,
     reference: Ids,
@@ -177,7 +177,7 @@ def _match_stems(
     return matches
 
 
-@kernel_part
+@kernel
 def _chunks(place: Ids) -> int:
     """Runs of matches that are adjacent on both sides."""
     chunks, expected = 0, _NONE
@@ -190,7 +190,7 @@ def _chunks(place: Ids) -> int:
     return chunks
 
 
-@kernel_part
+@kernel
 def _score(
     matches: int, chunks: int, output: int, reference: int, alpha: float, beta: float, gamma: float
 ) -> float:

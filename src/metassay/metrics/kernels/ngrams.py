@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.text_arrays import Ids, Offsets
-from metassay.stats import copy_up_to, empty, kernel, kernel_part, zeros
+from metassay.stats.compilation import kernel
 
 Keys = NDArray[np.uint64]
 
@@ -44,15 +44,15 @@ def shared_ngrams(
     `outputs` and `set_members` name sequences; `sets` names the set of references of each pair, and equal
     sets should be neighbours, for each is prepared anew.
     """
-    matches = zeros((len(outputs), order), np.int64)
+    matches = np.zeros((len(outputs), order), np.int64)
     capacity, longest = 1, 1
     for k in range(len(set_offsets) - 1):
         capacity = max(capacity, _capacity(offsets, set_members[set_offsets[k] : set_offsets[k + 1]], order))
     for k in range(len(offsets) - 1):
         longest = max(longest, offsets[k + 1] - offsets[k])
-    all_keys = zeros(capacity, np.uint64)
-    all_available, all_left = zeros(capacity, np.int32), zeros(capacity, np.int32)
-    places, prefixes = zeros(longest, np.uint32), zeros(longest, np.uint32)
+    all_keys = np.zeros(capacity, np.uint64)
+    all_available, all_left = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32)
+    places, prefixes = np.zeros(longest, np.uint32), np.zeros(longest, np.uint32)
     current = np.int64(-1)
     keys, available, left = all_keys, all_available, all_left
     for p in range(len(outputs)):
@@ -69,13 +69,14 @@ def shared_ngrams(
                 _enter(
                     ids[offsets[members[m]] : offsets[members[m] + 1]], order, keys, available, left, prefixes
                 )
-        copy_up_to(len(left), available, left)
+        for slot in range(len(left)):
+            left[slot] = available[slot]
         output = ids[offsets[outputs[p]] : offsets[outputs[p] + 1]]
         _match(output, order, keys, left, places, prefixes, matches[p])
     return matches
 
 
-@kernel_part
+@kernel
 def _capacity(offsets: Offsets, members: Offsets, order: int) -> int:
     """The size of a table, a power of two, that the n-grams of these sequences fill at most by half."""
     entries = 0
@@ -87,7 +88,7 @@ def _capacity(offsets: Offsets, members: Offsets, order: int) -> int:
     return capacity
 
 
-@kernel_part
+@kernel
 def _enter(
     reference: Ids, order: int, keys: Keys, available: Ids, counted: Ids, prefixes: NDArray[np.uint32]
 ) -> None:
@@ -109,7 +110,7 @@ def _enter(
             prefixes[i] = slot + _ONE
 
 
-@kernel_part
+@kernel
 def _match(
     output: Ids,
     order: int,
@@ -147,7 +148,7 @@ def _match(
         matches[n] = found
 
 
-@kernel_part
+@kernel
 def _shift(capacity: int) -> np.uint64:
     """What is left of a 64-bit product after this shift lies below the capacity, a power of two."""
     shift = np.uint64(64)
@@ -163,8 +164,8 @@ def bleu_scores(
 ) -> NDArray[np.float64]:
     """BLEU of each row [output length, reference length, matches × order, totals × order]."""
     order = (statistics.shape[1] - 2) // 2
-    scores = empty(statistics.shape[0], np.float64)
-    precisions = empty(order, np.float64)
+    scores = np.empty(statistics.shape[0], np.float64)
+    precisions = np.empty(order, np.float64)
     for row in range(statistics.shape[0]):
         matches = statistics[row, 2 : 2 + order]
         totals = statistics[row, 2 + order :]
@@ -179,14 +180,14 @@ def bleu_scores(
     return scores
 
 
-@kernel_part
+@kernel
 def _brevity_penalty(output_length: float, reference_length: float) -> float:
     if output_length >= reference_length:
         return 1.0
     return math.exp(1 - reference_length / output_length) if output_length > 0 else 0.0
 
 
-@kernel_part
+@kernel
 def _precisions(
     matches: NDArray[np.float64],
     totals: NDArray[np.float64],
@@ -225,7 +226,7 @@ def _precisions(
 def chrf_scores(statistics: NDArray[np.float64], beta: float, smoothed: bool) -> NDArray[np.float64]:
     """F-score of each row of (n-grams of the output, of the reference, in common) × order, in per cent."""
     factor = beta * beta
-    scores = empty(statistics.shape[0], np.float64)
+    scores = np.empty(statistics.shape[0], np.float64)
     for row in range(statistics.shape[0]):
         if smoothed:
             scores[row] = _mean_of_f(statistics[row], factor)
@@ -234,7 +235,7 @@ def chrf_scores(statistics: NDArray[np.float64], beta: float, smoothed: bool) ->
     return scores
 
 
-@kernel_part
+@kernel
 def _f_of_means(counts: NDArray[np.float64], factor: float) -> float:
     """F of the mean precision and the mean recall over the orders that both sides reach."""
     precision, recall, orders = 0.0, 0.0, 0
@@ -254,7 +255,7 @@ def _f_of_means(counts: NDArray[np.float64], factor: float) -> float:
     return 100 * score
 
 
-@kernel_part
+@kernel
 def _mean_of_f(counts: NDArray[np.float64], factor: float) -> float:
     """Mean over all orders of F, with a small number where a side has no n-gram."""
     total = 0.0

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats import empty, kernel, kernel_part
+from metassay.stats.compilation import kernel
 
 Ints = NDArray[np.int64]
 Grades = NDArray[np.int32]
@@ -42,7 +42,7 @@ EVERYTHING = np.int64(2**31 - 1)
 """A cut-off beyond any list."""
 
 
-@kernel_part
+@kernel
 def _count(grades: Grades, rel: int, end: int) -> int:
     """Relevant documents among the first `end`."""
     count = 0
@@ -51,7 +51,7 @@ def _count(grades: Grades, rel: int, end: int) -> int:
     return count
 
 
-@kernel_part
+@kernel
 def _average_precision(grades: Grades, relevant: int, rel: int, end: int) -> float:
     found, total = 0, 0.0
     for i in range(end):
@@ -61,7 +61,7 @@ def _average_precision(grades: Grades, relevant: int, rel: int, end: int) -> flo
     return total / relevant
 
 
-@kernel_part
+@kernel
 def _reciprocal_rank(grades: Grades, rel: int) -> float:
     for i in range(len(grades)):
         if grades[i] >= rel:
@@ -69,7 +69,7 @@ def _reciprocal_rank(grades: Grades, rel: int) -> float:
     return 0.0
 
 
-@kernel_part
+@kernel
 def _interpolated_precision(grades: Grades, relevant: int, rel: int, recall: float) -> float:
     """The highest precision at or below the rank where `recall` is reached.
 
@@ -86,7 +86,7 @@ def _interpolated_precision(grades: Grades, relevant: int, rel: int, recall: flo
     return best
 
 
-@kernel_part
+@kernel
 def _discounted_gain(grades: Grades, end: int, discounts: Scores) -> float:
     total = 0.0
     for i in range(min(end, len(grades))):
@@ -95,7 +95,7 @@ def _discounted_gain(grades: Grades, end: int, discounts: Scores) -> float:
     return total
 
 
-@kernel_part
+@kernel
 def _rank_biased_precision(grades: Grades, rel: int, persistence: float) -> float:
     weight, total = 1.0, 0.0
     for i in range(len(grades)):
@@ -105,7 +105,7 @@ def _rank_biased_precision(grades: Grades, rel: int, persistence: float) -> floa
     return (1.0 - persistence) * total
 
 
-@kernel_part
+@kernel
 def _expected_reciprocal_rank(grades: Grades, highest: int, end: int) -> float:
     """One over the rank at which a reader stops, who stops at a grade g with (2^g − 1) / 2^highest."""
     reading, total = 1.0, 0.0
@@ -117,7 +117,7 @@ def _expected_reciprocal_rank(grades: Grades, highest: int, end: int) -> float:
     return total
 
 
-@kernel_part
+@kernel
 def _binary_preference(grades: Grades, relevant: int, nonrelevant: int, rel: int) -> float:
     """Judged documents alone: the share of the first R nonrelevant ones that follow each relevant one."""
     ahead, total = 0, 0.0
@@ -129,7 +129,7 @@ def _binary_preference(grades: Grades, relevant: int, nonrelevant: int, rel: int
     return total / relevant
 
 
-@kernel_part
+@kernel
 def _set_measure(measure: int, found: int, retrieved: int, relevant: int, beta: float) -> float:
     """Measures that ignore the order."""
     if measure == SET_PRECISION:
@@ -144,7 +144,7 @@ def _set_measure(measure: int, found: int, retrieved: int, relevant: int, beta: 
     return (beta + 1.0) * precision * recall / (recall + beta * precision)
 
 
-@kernel_part
+@kernel
 def _measure(  # noqa: PLR0911
     measure: int, argument: float, rel: int, grades: Grades, judged: Grades, discounts: Scores
 ) -> float:
@@ -207,7 +207,7 @@ def measure_lists(
     discounts: Scores,
 ) -> Scores:
     """Every measure of every list: [lists, measures]. `depths` cut the lists first."""
-    out = empty((len(topics), len(measures)), np.float64)
+    out = np.empty((len(topics), len(measures)), np.float64)
     for i in range(len(topics)):
         own = judged[judged_offsets[topics[i]] : judged_offsets[topics[i] + 1]]
         for m in range(len(measures)):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.text_arrays import Ids, Offsets
-from metassay.stats import ZERO, copy_up_to, kernel, kernel_part, zeros
+from metassay.stats.compilation import kernel
 
 _MOST_WORDS, _MOST_DISTANCE, _MOST_CANDIDATES, _BEAM = 10, 50, 1000, 25
 _INFINITE = 1 << 30
@@ -51,25 +51,27 @@ def ter_edits(ids: Ids, offsets: Offsets, outputs: Offsets, references: Offsets)
         reference = offsets[references[c] + 1] - offsets[references[c]]
         longest = max(longest, output, reference)
         cells = max(cells, (output + 1) * _row_width(output, reference))
-    low, high = zeros(longest + 2, np.int64), zeros(longest + 2, np.int64)
-    distances, operations = zeros(cells, np.int32), zeros(cells, np.int8)
+    low, high = np.zeros(longest + 2, np.int64), np.zeros(longest + 2, np.int64)
+    distances, operations = np.zeros(cells, np.int32), np.zeros(cells, np.int8)
     alignment = Alignment(
-        zeros(longest + 1, np.int64), zeros(longest + 1, np.int64), zeros(longest + 1, np.int64)
+        np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
     )
-    rows = zeros((2, longest + 3), np.int32)
+    rows = np.zeros((2, longest + 3), np.int32)
     words, shifted, best = (
-        zeros(longest, np.int32),
-        zeros(longest, np.int32),
-        zeros(longest, np.int32),
+        np.zeros(longest, np.int32),
+        np.zeros(longest, np.int32),
+        np.zeros(longest, np.int32),
     )
-    edits = zeros(len(outputs), np.int64)
+    edits = np.zeros(len(outputs), np.int64)
     for c in range(len(outputs)):
         reference_words = ids[offsets[references[c]] : offsets[references[c] + 1]]
         n = offsets[outputs[c] + 1] - offsets[outputs[c]]
         if len(reference_words) == 0 or n == 0:
             edits[c] = max(n, len(reference_words))
             continue
-        copy_up_to(n, ids[offsets[outputs[c]] :], words)
+        start = offsets[outputs[c]]
+        for i in range(n):
+            words[i] = ids[start + i]
         width = _row_width(n, len(reference_words))
         kept = (n + 1) * width
         shape = (n + 1, width)
@@ -78,14 +80,14 @@ def ter_edits(ids: Ids, offsets: Offsets, outputs: Offsets, references: Offsets)
     return edits
 
 
-@kernel_part
+@kernel
 def _edits(
     words: Ids, reference: Ids, beam: Beam, alignment: Alignment, rows: Ids, shifted: Ids, best: Ids
 ) -> int:
     """Shifts while that reduces the edit distance; returns shifts plus distance."""
     _set_beam(len(words), len(reference), beam)
     shifts = 0
-    candidates = changed = ZERO
+    candidates = changed = 0
     while True:
         distance = _fill(words, reference, changed, beam, rows)
         if distance == 0:
@@ -100,21 +102,22 @@ def _edits(
         changed = 0
         while words[changed] == best[changed]:
             changed += 1
-        copy_up_to(len(words), best, words)
+        for i in range(len(words)):
+            words[i] = best[i]
 
 
-@kernel_part
+@kernel
 def _beam_width(output: int, reference: int) -> int:
     ratio = reference / output if output > 0 else 1.0
     return math.ceil(ratio / 2 + _BEAM) if ratio / 2 > _BEAM else _BEAM
 
 
-@kernel_part
+@kernel
 def _row_width(output: int, reference: int) -> int:
     return min(reference + 1, 2 * _beam_width(output, reference) + 1)
 
 
-@kernel_part
+@kernel
 def _set_beam(output: int, reference: int, beam: Beam) -> None:
     ratio, width = reference / output, _beam_width(output, reference)
     for i in range(1, output + 1):
@@ -125,7 +128,7 @@ def _set_beam(output: int, reference: int, beam: Beam) -> None:
     beam.low[0], beam.high[0] = 0, reference + 1
 
 
-@kernel_part
+@kernel
 def _load(i: int, beam: Beam, row: Ids) -> None:
     """Row i of the matrix into a row buffer, where column j is at j + 1 and infinity on either side."""
     low, high = beam.low[i], beam.high[i]
@@ -134,7 +137,7 @@ def _load(i: int, beam: Beam, row: Ids) -> None:
     _guard(i, beam, row)
 
 
-@kernel_part
+@kernel
 def _guard(i: int, beam: Beam, row: Ids) -> None:
     """Infinity where the next row looks beyond this one."""
     row[beam.low[i]] = _INFINITE
@@ -142,7 +145,7 @@ def _guard(i: int, beam: Beam, row: Ids) -> None:
         row[j + 1] = _INFINITE
 
 
-@kernel_part
+@kernel
 def _fill(words: Ids, reference: Ids, start: int, beam: Beam, rows: Ids) -> int:
     """The matrix after row `start`, with the operation that led to each cell; returns the distance."""
     before, row = rows[0], rows[1]
@@ -167,7 +170,7 @@ def _fill(words: Ids, reference: Ids, start: int, beam: Beam, rows: Ids) -> int:
     return int(before[len(reference) + 1])
 
 
-@kernel_part
+@kernel
 def _distance_after_shift(shifted: Ids, reference: Ids, start: int, end: int, beam: Beam, rows: Ids) -> int:
     """The distance of words that differ from those in the matrix only from `start` up to `end`."""
     before, row = rows[0], rows[1]
@@ -194,7 +197,7 @@ def _distance_after_shift(shifted: Ids, reference: Ids, start: int, end: int, be
     return int(before[len(reference) + 1])
 
 
-@kernel_part
+@kernel
 def _equals_row(i: int, beam: Beam, row: Ids) -> bool:
     low = beam.low[i]
     j = low
@@ -203,7 +206,7 @@ def _equals_row(i: int, beam: Beam, row: Ids) -> bool:
     return bool(j == beam.high[i])
 
 
-@kernel_part
+@kernel
 def _align(words: Ids, reference: Ids, beam: Beam, alignment: Alignment) -> None:
     """Reads the alignment off the matrix, then sums the errors up."""
     target, reference_errors, output_errors = alignment
@@ -225,7 +228,7 @@ def _align(words: Ids, reference: Ids, beam: Beam, alignment: Alignment) -> None
         reference_errors[k + 1] += reference_errors[k]
 
 
-@kernel_part
+@kernel
 def _best_shift(
     words: Ids,
     reference: Ids,
@@ -266,13 +269,14 @@ def _best_shift(
                     candidates += 1
                     if (gain, length, -start, -place) > (most, most_length, -most_start, -most_place):
                         most, most_length, most_start, most_place = gain, length, start, place
-                        copy_up_to(len(words), shifted, best)
+                        for i in range(len(words)):
+                            best[i] = shifted[i]
                 if candidates >= _MOST_CANDIDATES:
                     return most, candidates
     return (most if most > -_INFINITE else 0), candidates
 
 
-@kernel_part
+@kernel
 def _shift(words: Ids, start: int, length: int, place: int, shifted: Ids) -> tuple[int, int]:
     """Moves a run of words to a place; returns where the words begin and cease to differ."""
     if place < start:
@@ -281,7 +285,8 @@ def _shift(words: Ids, start: int, length: int, place: int, shifted: Ids) -> tup
         first, end, cut = start, place, start + length
     else:
         first, end, cut = start, min(len(words), place + length), start + length
-    copy_up_to(first, words, shifted)
+    for i in range(first):
+        shifted[i] = words[i]
     n = first
     for i in range(cut, end):
         shifted[n] = words[i]

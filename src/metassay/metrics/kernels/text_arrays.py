@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats import empty, kernel_part, zeros
+from metassay.stats.compilation import kernel
 
 Codes = NDArray[np.uint32]
 Ids = NDArray[np.int32]
@@ -50,10 +50,10 @@ def unpack(packed: Packed) -> list[str]:
     return [text[start:end] for start, end in zip(packed.offsets[:-1], packed.offsets[1:])]
 
 
-@kernel_part
+@kernel
 def most_distinct(ids: Ids, offsets: Offsets, size: int, sequences: Offsets) -> int:
     """The largest number of distinct tokens that one of the named sequences has."""
-    seen_in = empty(size, np.int64)
+    seen_in = np.empty(size, np.int64)
     for token in range(size):
         seen_in[token] = -1
     most = 0
@@ -77,18 +77,18 @@ class Vocabulary(NamedTuple):
     pool: Codes
 
 
-@kernel_part
+@kernel
 def new_vocabulary() -> Vocabulary:
     """A table without words."""
     return Vocabulary(
-        zeros(_FIRST_CAPACITY, np.uint64),
-        zeros(_FIRST_CAPACITY, np.int32),
-        zeros(_FIRST_CAPACITY // 2 + 1, np.int64),
-        zeros(8 * _FIRST_CAPACITY, np.uint32),
+        np.zeros(_FIRST_CAPACITY, np.uint64),
+        np.zeros(_FIRST_CAPACITY, np.int32),
+        np.zeros(_FIRST_CAPACITY // 2 + 1, np.int64),
+        np.zeros(8 * _FIRST_CAPACITY, np.uint32),
     )
 
 
-@kernel_part
+@kernel
 def number_words(
     text: Codes,
     starts: Offsets,
@@ -140,17 +140,17 @@ def number_words(
     return count, size
 
 
-@kernel_part
+@kernel
 def enlarged(table: Vocabulary, size: int, length: int) -> Vocabulary:
     """A copy of the table with room for more words, one of this length among them."""
     capacity = 4 * len(table.hashes)
-    starts = zeros(capacity // 2 + 1, np.int64)
+    starts = np.zeros(capacity // 2 + 1, np.int64)
     for word in range(size + 1):
         starts[word] = table.starts[word]
-    pool = zeros(4 * len(table.pool) + length, np.uint32)
+    pool = np.zeros(4 * len(table.pool) + length, np.uint32)
     for place in range(starts[size]):
         pool[place] = table.pool[place]
-    hashes, words = zeros(capacity, np.uint64), zeros(capacity, np.int32)
+    hashes, words = np.zeros(capacity, np.uint64), np.zeros(capacity, np.int32)
     mask = np.uint64(capacity - 1)
     for old in range(len(table.hashes)):
         if table.hashes[old] != _FREE:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.text_arrays import Codes, Ids, Offsets, enlarged, new_vocabulary, number_words
-from metassay.stats import ZERO, empty, kernel, kernel_part, zeros
+from metassay.stats.compilation import kernel
 from metassay.text.tokenizers import ISOLATE, PART_SECOND, SPACE
 
 Classes = NDArray[np.uint8]
@@ -37,11 +37,11 @@ def token_ids(
     for k in range(texts):
         longest = max(longest, offsets[k + 1] - offsets[k])
     room = (1 + 2 * len(passes)) * longest + 2
-    source, target = empty(room, np.uint32), empty(room, np.uint32)
-    starts, ends = empty(longest + 1, np.int64), empty(longest + 1, np.int64)
-    ids = empty(len(codes) + 1, np.int32)
-    bounds = zeros(texts + 1, np.int64)
-    table, size, total = new_vocabulary(), ZERO, 0
+    source, target = np.empty(room, np.uint32), np.empty(room, np.uint32)
+    starts, ends = np.empty(longest + 1, np.int64), np.empty(longest + 1, np.int64)
+    ids = np.empty(len(codes) + 1, np.int32)
+    bounds = np.zeros(texts + 1, np.int64)
+    table, size, total = new_vocabulary(), 0, 0
     for k in range(texts):
         start, end = _trimmed(codes, offsets[k], offsets[k + 1], classes, stripped_left)
         length, present = _copied(codes, start, end, classes, padded, source)
@@ -50,7 +50,7 @@ def token_ids(
                 length = _apply(passes[p], source, length, classes, target)
                 source, target = target, source
         count = _split(source, length, classes, splitting, starts, ends)
-        done = ZERO
+        done = 0
         while done < count:
             done, size = number_words(source, starts, ends, done, count, table, size, ids[total:])
             if done < count:
@@ -60,7 +60,7 @@ def token_ids(
     return ids[:total], bounds, table.pool, table.starts[: size + 1]
 
 
-@kernel_part
+@kernel
 def _trimmed(codes: Codes, start: int, end: int, classes: Classes, stripped_left: bool) -> tuple[int, int]:
     while end > start and classes[codes[end - 1]] & SPACE:
         end -= 1
@@ -69,7 +69,7 @@ def _trimmed(codes: Codes, start: int, end: int, classes: Classes, stripped_left
     return start, end
 
 
-@kernel_part
+@kernel
 def _copied(
     codes: Codes, start: int, end: int, classes: Classes, padded: bool, target: Codes
 ) -> tuple[int, int]:
@@ -88,7 +88,7 @@ def _copied(
     return n, present
 
 
-@kernel_part
+@kernel
 def _apply(one_pass: Passes, source: Codes, length: int, classes: Classes, target: Codes) -> int:
     """One pass from left to right; returns the new length."""
     kind, first, second = one_pass[0], one_pass[1], one_pass[2]
@@ -117,7 +117,7 @@ def _apply(one_pass: Passes, source: Codes, length: int, classes: Classes, targe
     return n
 
 
-@kernel_part
+@kernel
 def _split(text: Codes, length: int, classes: Classes, splitting: int, starts: Offsets, ends: Offsets) -> int:
     """Where the tokens of a text start and end; returns how many there are."""
     if splitting == JIWER_WORDS:
@@ -130,7 +130,7 @@ def _split(text: Codes, length: int, classes: Classes, splitting: int, starts: O
     return count
 
 
-@kernel_part
+@kernel
 def _split_at_spaces(text: Codes, length: int, classes: Classes, starts: Offsets, ends: Offsets) -> int:
     count, i = 0, 0
     while i < length:
@@ -145,7 +145,7 @@ def _split_at_spaces(text: Codes, length: int, classes: Classes, starts: Offsets
     return count
 
 
-@kernel_part
+@kernel
 def _part_marks(text: Codes, count: int, starts: Offsets, ends: Offsets) -> int:
     """Parts an ASCII mark from the end of each longer word, else from its beginning."""
     parted = 0
@@ -170,7 +170,7 @@ def _part_marks(text: Codes, count: int, starts: Offsets, ends: Offsets) -> int:
     return count + parted
 
 
-@kernel_part
+@kernel
 def _split_as_jiwer(text: Codes, length: int, classes: Classes, starts: Offsets, ends: Offsets) -> int:
     """A single white space character other than a blank stays inside its word, unless at the edges."""
     count, i = 0, 0
@@ -193,7 +193,7 @@ def _split_as_jiwer(text: Codes, length: int, classes: Classes, starts: Offsets,
     return count
 
 
-@kernel_part
+@kernel
 def _split_latin(text: Codes, length: int, starts: Offsets, ends: Offsets) -> int:
     count, i = 0, 0
     while i < length:
@@ -208,7 +208,7 @@ def _split_latin(text: Codes, length: int, starts: Offsets, ends: Offsets) -> in
     return count
 
 
-@kernel_part
+@kernel
 def _is_latin_alphanumeric(code: int) -> bool:
     return (97 <= code <= 122) or (48 <= code <= 57)
 
@@ -218,8 +218,8 @@ def character_ids(
     codes: Codes, offsets: Offsets, classes: Classes, with_spaces: bool, stripped: bool
 ) -> tuple[Ids, Offsets]:
     """Each character a token: all of them, or those that are not white space; edges stripped on request."""
-    ids = empty(len(codes), np.int32)
-    bounds = zeros(len(offsets), np.int64)
+    ids = np.empty(len(codes), np.int32)
+    bounds = np.zeros(len(offsets), np.int64)
     total = 0
     for k in range(len(offsets) - 1):
         start, end = offsets[k], offsets[k + 1]
