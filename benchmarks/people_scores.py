@@ -79,11 +79,11 @@ def drawn_data(name):
         task="text" if name == "realsumm" else None,
         language="en" if name == "realsumm" else None,
     )
-    data = prepared(data.with_human(human), normalize=None, keep_references=False)
+    data = prepared(data.with_human_column(human), normalize=None, keep_references=False)
     items = drawn_items(data, human, FEWER.get(name, ITEMS))
-    data = data.where(data.outputs["item"].is_in(items.implode()), reason="not drawn")
+    data = data.filter_rows(data.outputs["item"].is_in(items.implode()), reason="not drawn")
     rated = data.outputs.filter(pl.col(human).is_not_null())["system"].unique()
-    return data.where(data.outputs["system"].is_in(rated.implode()), reason="not rated"), human
+    return data.filter_rows(data.outputs["system"].is_in(rated.implode()), reason="not rated"), human
 
 
 def edit_share(one, other):
@@ -133,10 +133,10 @@ def score(name, folder):
 def score_demetr(folder):
     """The pairs of DEMETR, that people checked, and ours made of the same outputs."""
     every = told_apart(read(DATA / DEMETR, pairs=True))
-    theirs = every.where(every.outputs["perturbation"] != "reference", reason="a control")
+    theirs = every.filter_rows(every.outputs["perturbation"] != "reference", reason="a control")
     chosen = theirs.outputs["item"].unique().sort().to_frame().with_columns(pl.col("item").hash(7).alias("h"))
     kept = chosen.sort("h", "item").head(300)["item"]
-    theirs = theirs.where(theirs.outputs["item"].is_in(kept.implode()), reason="not drawn")
+    theirs = theirs.filter_rows(theirs.outputs["item"].is_in(kept.implode()), reason="not drawn")
     own = theirs.outputs.unique(["item", "system"], keep="first", maintain_order=True).drop(
         "worse", "perturbation"
     )

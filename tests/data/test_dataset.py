@@ -54,11 +54,11 @@ def test_the_order_of_rows_and_columns_is_no_part_of_it() -> None:
 
 def test_what_is_left_out_is_counted_by_reason() -> None:
     data = made()
-    kept = data.where(data.outputs["domain"] == "news", reason="talk")
+    kept = data.filter_rows(data.outputs["domain"] == "news", reason="talk")
     assert (len(kept), dict(kept.left_out)) == (2, {"talk": 2})
-    again = kept.where(kept.outputs["system"] == "a", reason="talk")
+    again = kept.filter_rows(kept.outputs["system"] == "a", reason="talk")
     assert dict(again.left_out) == {"talk": 3}
-    assert dict(data.where(data.outputs["item"] != "", reason="nothing").left_out) == {}
+    assert dict(data.filter_rows(data.outputs["item"] != "", reason="nothing").left_out) == {}
 
 
 def test_the_target_language_is_behind_the_hyphen() -> None:

@@ -52,11 +52,11 @@ def test_evidence(columns, more, expected) -> None:
 
 def test_the_guess_is_a_sentence_and_a_named_task_is_none() -> None:
     dataset = read(pl.DataFrame(TEXTS | {"speaker": ["s"] * 4}))
-    assert dataset.guess == (
+    assert dataset.task_guess == (
         "Taken for text generation (--task text), since there are outputs (hyp) with ref. "
         "If this is speech (speaker), say so: --task asr."
     )
-    assert read(pl.DataFrame(TEXTS), task="asr").guess is None
+    assert read(pl.DataFrame(TEXTS), task="asr").task_guess is None
 
 
 def test_plain_files_are_text_and_with_source_and_language_a_translation(tmp_path) -> None:
@@ -84,7 +84,7 @@ def test_a_data_set_keeps_a_task_that_is_announced_nowhere() -> None:
     dataset = read(pl.DataFrame(TEXTS), task=own)
     assert dataset.task == "limericks"
     assert set(dataset.languages) == {"ga"}
-    assert dataset.with_notes("kept").kind is own
+    assert dataset.with_notes("kept").task_definition is own
 
 
 def test_criteria_are_human_scores_where_they_are_numbers() -> None:
@@ -102,9 +102,9 @@ def test_any_column_of_numbers_can_be_declared_human() -> None:
     frame = pl.DataFrame(TEXTS | {"points": [4, 3, 2, 1], "more": [1, 2, 3, 4], "place": ["x"] * 4})
     assert read(frame).human == ()
     assert read(frame, human="points").human == ("points",)
-    assert read(frame).with_human("Points").with_human("more").human == ("points", "more")
+    assert read(frame).with_human_column("Points").with_human_column("more").human == ("points", "more")
     with pytest.raises(UnknownName, match="Known: more, points"):
-        read(frame).with_human("place")
+        read(frame).with_human_column("place")
 
 
 def test_row_numbers_of_other_programs_are_no_context() -> None:

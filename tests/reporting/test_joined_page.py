@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from metassay.cli import run as command
-from metassay.data.dataset import data_marks
+from metassay.data.dataset import fingerprint_data
 from metassay.errors import InputError
 from metassay.reporting.joined_page import joined_page
 from metassay.sample import sample_path
@@ -152,12 +152,12 @@ def test_marks_tell_data_apart_and_nothing_else():
     """The same whatever the order of rows and the sign of a score; another if a name or a score is another."""
     rows = {"item": ["1", "2", "1"], "system": ["a", "a", "b"], "mqm": [-1.0, None, 0.0]}
     frame = pl.DataFrame(rows)
-    marks = data_marks(frame, ["mqm"])
+    marks = fingerprint_data(frame, ["mqm"])
     assert (marks["items"], marks["systems"]) == (2, 2)
-    assert data_marks(frame[[2, 0, 1]].with_columns(-pl.col("mqm")), ["mqm"]) == marks
-    other = data_marks(frame.with_columns(mqm=pl.Series([-2.0, None, 0.0])), ["mqm"])
+    assert fingerprint_data(frame[[2, 0, 1]].with_columns(-pl.col("mqm")), ["mqm"]) == marks
+    other = fingerprint_data(frame.with_columns(mqm=pl.Series([-2.0, None, 0.0])), ["mqm"])
     assert (other["keys"], other["human"] != marks["human"]) == (marks["keys"], True)
-    assert data_marks(frame.with_columns(item=pl.lit("3")), [])["keys"] != marks["keys"]
+    assert fingerprint_data(frame.with_columns(item=pl.lit("3")), [])["keys"] != marks["keys"]
 
 
 @pytest.mark.parametrize("verb", ["rank", "depend", "aggregate", "assay"])

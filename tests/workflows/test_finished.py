@@ -82,7 +82,7 @@ def _with_dictionary(monkeypatch, tmp_path):
 
 def _with_rows_left_out(*_):
     more = data([*ROWS, {**ROWS[0], "system": "d"}])
-    return {"source": more.where(more.outputs["system"] != "d", reason="too late")}
+    return {"source": more.filter_rows(more.outputs["system"] != "d", reason="too late")}
 
 
 @pytest.mark.parametrize("change", [_with_code, _with_version, _with_dictionary, _with_rows_left_out])

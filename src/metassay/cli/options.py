@@ -67,8 +67,8 @@ class DataOptions(OutputReadOptions):
     def read(self, pairs: str | None = None) -> Dataset:
         """The data set that the options name, or one of pairs; a guessed task is said on standard error."""
         dataset = self._read() if pairs is None else self._read_pairs(pairs)
-        if dataset.guess is not None:
-            print(dataset.guess, file=sys.stderr)
+        if dataset.task_guess is not None:
+            print(dataset.task_guess, file=sys.stderr)
         return dataset
 
     def _read(self) -> Dataset:

@@ -107,7 +107,7 @@ def run_score(
 
     dataset = data.read()
     named = named_metrics(settings.metrics, metric_file)
-    first = dataset.kind.default_metrics[0] if bare else None
+    first = dataset.task_definition.default_metrics[0] if bare else None
     with progress(output, quiet=bare) as show:
         result = score(
             dataset,
@@ -128,7 +128,9 @@ def run_score(
         say(*(_number(row, settings.aggregate, digits[row["metric"]]) for row in result.systems))
         note(result.notes)
         return
-    _show_scores(result, settings, decimals, unit="topics" if dataset.kind.is_ranking else "segments")
+    _show_scores(
+        result, settings, decimals, unit="topics" if dataset.task_definition.is_ranking else "segments"
+    )
     if verbose:
         _show_details(result.systems, decimals)
     else:

@@ -69,9 +69,9 @@ def assemble(
         language=language,
         left_out=left_out,
         notes=tuple(notes),
-        about=kind,
-        paired=paired,
-        described=tuple(dict.fromkeys(name for table in tables for name in table.described)),
+        custom_task=kind,
+        rows_are_pairs=paired,
+        declared_metadata=tuple(dict.fromkeys(name for table in tables for name in table.described)),
     )
 
 

@@ -52,7 +52,7 @@ def assemble_rankings(
         else:
             left_out[UNANSWERED] = missing.height
     outputs = _with_metadata(outputs, frame)
-    return Dataset(kind.name, outputs, about=kind, qrels=qrels, left_out=left_out, notes=tuple(notes))
+    return Dataset(kind.name, outputs, custom_task=kind, qrels=qrels, left_out=left_out, notes=tuple(notes))
 
 
 def _canonical(table: RawTable, kind: Task, given: Mapping[str, str] | None) -> pl.DataFrame:

@@ -69,7 +69,7 @@ def make_contexts(
     if isinstance(wanted, str) or callable(wanted):
         wanted = [wanted]
     made = tuple(make_context(data, context) for context in wanted or default_contexts(data))
-    if not any(context.varies for context in made) and not (data.paired and not wanted):
+    if not any(context.varies for context in made) and not (data.rows_are_pairs and not wanted):
         names = ", ".join(context.name for context in made)
         raise InputError(
             f"no requested context varies ({names}), so there is nothing to compare.",
@@ -80,7 +80,7 @@ def make_contexts(
 
 def default_contexts(dataset: Dataset) -> tuple[str, ...]:
     """`system`, and `domain` where the data has it; of pairs, whatever is known to matter and varies."""
-    if dataset.paired:
+    if dataset.rows_are_pairs:
         usual = ("perturbation", "severity", "language", "system", "domain")
         there = (name for name in usual if name in dataset.outputs.columns)
         return tuple(name for name in there if dataset.outputs[name].n_unique() > 1) or ("system",)

@@ -35,8 +35,8 @@ FIXED = ("item", "system", "output", "source", "references")
 class Dataset:
     """One row per (item, system), sorted by item and system, so that the order of the input never matters.
 
-    Where it holds pairs that someone else made (`paired`), one row per pair: `worse` stands beside `output`,
-    an item and system may come again, and the rest of the row is the pair's.
+    With `rows_are_pairs`, each row is a pair that someone else made: the column `worse` holds the worse text,
+    and an item and system may occur in several rows.
 
     `outputs` has `item` (text), `system` (text), `output` (text; for rankings a list of document ids, best
     first), and where known `source` (text) and `references` (list of text). The columns named in `human` are
@@ -44,10 +44,10 @@ class Dataset:
     `qrels`, for rankings alone, has `item`, `document`, `grade`.
 
     >>> outputs = pl.DataFrame({"item": ["1", "2"], "system": "a", "output": ["x", "y"], "mine": [0, 1]})
-    >>> data = Dataset("text", outputs).with_human("mine").with_notes("rated by me")
-    >>> data.where(data.outputs["mine"] > 0, reason="not rated").left_out["not rated"], data.human
+    >>> data = Dataset("text", outputs).with_human_column("mine").with_notes("rated by me")
+    >>> data.filter_rows(data.outputs["mine"] > 0, reason="not rated").left_out["not rated"], data.human
     (1, ('mine',))
-    >>> data.part(slice(1, 2)).items
+    >>> data.slice_rows(slice(1, 2)).items
     ('2',)
     """
 
@@ -59,23 +59,23 @@ class Dataset:
     qrels: pl.DataFrame | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Rows of the input that are not here, counted by reason."""
-    own_references: tuple[str, ...] = ()
+    reference_systems: tuple[str, ...] = ()
     """Systems that were left out because their outputs are the reference itself."""
     notes: tuple[str, ...] = ()
     """What a reader of the results should know about how the data was read."""
-    guess: str | None = None
+    task_guess: str | None = None
     """How the task was guessed, as a sentence; None where it was named."""
-    about: Task | None = None
+    custom_task: Task | None = None
     """The task as a value, where it is not one of the known ones."""
-    paired: bool = False
+    rows_are_pairs: bool = False
     """Whether the rows are pairs: a column `worse` holds the worse text of each."""
-    files: tuple[str, ...] = ()
+    input_files: tuple[str, ...] = ()
     """The files and folders it was read from, which nothing may write over."""
-    described: tuple[str, ...] = ()
+    declared_metadata: tuple[str, ...] = ()
     """Columns of metadata that are no metrics, numbers though they may hold."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "task", self.kind.name)
+        object.__setattr__(self, "task", self.task_definition.name)
         missing = [name for name in ("item", "system", "output") if name not in self.outputs.columns]
         if missing:
             raise InputError(f"a data set needs the column {missing[0]}.")
@@ -98,9 +98,9 @@ class Dataset:
         return self.outputs.height
 
     @property
-    def kind(self) -> Task:
+    def task_definition(self) -> Task:
         """The task as a value; `task` is its name."""
-        return find_task(self.task) if self.about is None else self.about
+        return find_task(self.task) if self.custom_task is None else self.custom_task
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class Dataset:
     @property
     def metadata(self) -> tuple[str, ...]:
         """Columns that can serve as contexts beside `system`."""
-        fixed = (*FIXED, "worse") if self.paired else FIXED
+        fixed = (*FIXED, "worse") if self.rows_are_pairs else FIXED
         return tuple(c for c in self.outputs.columns if c not in fixed and c not in self.human)
 
     @cached_property
@@ -137,7 +137,7 @@ class Dataset:
             codes = {name: language_code(name) for name in named.drop_nulls().unique()}
             if codes and None not in codes.values():  # else it holds something else, such as texts
                 return tuple(codes.get(name) for name in named)
-        return (self.kind.default_language,) * len(self)
+        return (self.task_definition.default_language,) * len(self)
 
     @cached_property
     def content_hash(self) -> str:
@@ -153,11 +153,11 @@ class Dataset:
         return digest.hexdigest()
 
     @property
-    def marks(self) -> dict[str, Any]:
-        """What tells this data set from others, see `data_marks`."""
-        return data_marks(self.outputs, self.human)
+    def fingerprint(self) -> dict[str, Any]:
+        """What tells this data set from others, see `fingerprint_data`."""
+        return fingerprint_data(self.outputs, self.human)
 
-    def where(self, keep: pl.Series, *, reason: str) -> Dataset:
+    def filter_rows(self, keep: pl.Series, *, reason: str) -> Dataset:
         """The rows where `keep` is true; the others are counted under `reason`."""
         dropped = int((~keep).sum())
         left_out = (
@@ -165,11 +165,11 @@ class Dataset:
         )
         return replace(self, outputs=self.outputs.filter(keep), left_out=left_out)
 
-    def part(self, rows: slice) -> Dataset:
+    def slice_rows(self, rows: slice) -> Dataset:
         """The outputs in a stretch of rows; nothing is counted as left out."""
         return replace(self, outputs=self.outputs[rows])
 
-    def with_human(self, name: str) -> Dataset:
+    def with_human_column(self, name: str) -> Dataset:
         """The same data with one more column declared a human score; one that is declared stays so."""
         if name in self.human:
             return self
@@ -204,7 +204,7 @@ def _row_hashes(frame: pl.DataFrame) -> np.ndarray:
     return found[np.lexsort((found[:, 1], found[:, 0]))]
 
 
-def data_marks(frame: pl.DataFrame, human: Sequence[str]) -> dict[str, Any]:
+def fingerprint_data(frame: pl.DataFrame, human: Sequence[str]) -> dict[str, Any]:
     """Counts and hashes that runs of one data set share, whatever they do with it.
 
     `keys` is a hash of all items and systems, `human` one of each human score with its outputs. Rows count in

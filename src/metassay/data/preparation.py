@@ -57,7 +57,7 @@ def without_own_references(dataset: Dataset) -> Dataset:
         )
     names = tuple(sorted(rows["name"].unique()))
     gone = pl.Series([False] * len(dataset)).scatter(rows["row"], True)
-    kept = replace(dataset.where(~gone, reason=REASON), own_references=names)
+    kept = replace(dataset.filter_rows(~gone, reason=REASON), reference_systems=names)
     return kept.with_notes(
         f"Left out, since their outputs are the reference itself: {', '.join(names)}. "
         "Keep them with --keep-references."
@@ -95,13 +95,13 @@ def is_own_reference(
 
 def normalised(dataset: Dataset, scheme: str | None = None) -> Dataset:
     """Outputs and references under a scheme of `text.normalize`: by default that of the task."""
-    scheme = scheme or dataset.kind.normalisation
+    scheme = scheme or dataset.task_definition.normalisation
     outputs = dataset.outputs
-    if dataset.kind.is_ranking:
+    if dataset.task_definition.is_ranking:
         return dataset
     if scheme == "none":
         return _warned(dataset)
-    sides = ["output", "worse"] if dataset.paired else ["output"]
+    sides = ["output", "worse"] if dataset.rows_are_pairs else ["output"]
     columns = [outputs[side].rename("text") for side in sides]
     if "references" in outputs.columns:
         columns.append(outputs["references"].explode().rename("text"))
@@ -116,7 +116,10 @@ def normalised(dataset: Dataset, scheme: str | None = None) -> Dataset:
 
 def _warned(dataset: Dataset) -> Dataset:
     """A note where the two sides are written in different styles, which makes errors of every word."""
-    if not dataset.kind.ignores_case_and_punctuation or "references" not in dataset.outputs.columns:
+    if (
+        not dataset.task_definition.ignores_case_and_punctuation
+        or "references" not in dataset.outputs.columns
+    ):
         return dataset
     references = [own[0] for own in dataset.outputs["references"]]
     difference = differs_in_style(dataset.outputs["output"].to_list(), references)
@@ -170,7 +173,7 @@ def prepared(dataset: Dataset, *, normalize: str | None, keep_references: bool) 
 
 def unknown_language(dataset: Dataset) -> list[str]:
     """A note where texts are written without spaces and no language says so, on which tokenisers depend."""
-    if dataset.kind.is_ranking or None not in dataset.languages:
+    if dataset.task_definition.is_ranking or None not in dataset.languages:
         return []
     texts = dataset.outputs["output"].head(_SAMPLE).drop_nulls().to_list()
     if 2 * sum(map(is_spaceless, texts)) <= len(texts):
@@ -181,7 +184,7 @@ def unknown_language(dataset: Dataset) -> list[str]:
 
 def normalisation(dataset: Dataset, normalize: str | None) -> str:
     """The scheme that `prepared` uses."""
-    return normalize or dataset.kind.normalisation
+    return normalize or dataset.task_definition.normalisation
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.cube import Cube
-from metassay.data.dataset import data_marks
+from metassay.data.dataset import fingerprint_data
 from metassay.errors import InputError, UnknownName
 
 
@@ -88,7 +88,7 @@ def marks_of(found: Sequence[Cube]) -> dict[str, Any]:
         ).select("item", "system", *(name if name in cube.human else nothing.alias(name) for name in human))
         for cube in found
     ]
-    return data_marks(pl.concat(frames), human)
+    return fingerprint_data(pl.concat(frames), human)
 
 
 def only_human(found: Sequence[Cube], declared: Sequence[str]) -> str:

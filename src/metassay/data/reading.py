@@ -77,7 +77,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
             paired=options.pairs,
         )
     files = _named_files(source, options.join, options.qrels)
-    dataset = replace(dataset, guess=guess, files=files).with_notes(*dict.fromkeys(notes))
+    dataset = replace(dataset, task_guess=guess, input_files=files).with_notes(*dict.fromkeys(notes))
     dataset = _select(dataset, options.where, options.systems, options.exclude_systems)
     if not is_large(len(dataset)):
         return dataset
@@ -109,7 +109,7 @@ def read_plain(
     kind, guess = _task([table], task, language=language)
     dataset = assemble([table], task=kind, language=language)
     files = _named_files([*reference, *hypothesis], source)
-    return replace(dataset, guess=guess, files=files).with_notes(*table.notes)
+    return replace(dataset, task_guess=guess, input_files=files).with_notes(*table.notes)
 
 
 def _named_files(*sources: Source | Paths | None) -> tuple[str, ...]:

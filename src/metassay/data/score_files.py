@@ -166,7 +166,7 @@ def read_score_frame(
     """
     how = how or How()
     raw = (
-        [RawTable("the data set", source.outputs, None, source.notes, source.human, source.described)]
+        [RawTable("the data set", source.outputs, None, source.notes, source.human, source.declared_metadata)]
         if isinstance(source, Dataset)
         else []
     )

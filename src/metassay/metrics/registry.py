@@ -224,8 +224,8 @@ def chosen_metrics(dataset: Dataset, metrics: MetricChoice, *changes: str) -> tu
     `changes` are what was done to the texts (`none` is nothing): signatures name them, and what was chosen by
     language.
     """
-    chosen = parse_metrics(dataset.kind.default_metrics if metrics is None else metrics)
-    if dataset.kind.is_ranking:
+    chosen = parse_metrics(dataset.task_definition.default_metrics if metrics is None else metrics)
+    if dataset.task_definition.is_ranking:
         return chosen
     text = "+".join(change for change in changes if change != "none")
     return tuple(metric.on(dataset.languages, text) for metric in chosen)

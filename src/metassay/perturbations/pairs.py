@@ -130,7 +130,7 @@ def make_pairs(
     """
     check_preprocessing(preprocess)
     plan = Plan(perturbations is not None, seed, preprocess, workers, strict_resources, progress, kept)
-    methods = _methods(dataset.kind, perturbations, llm, strengths)
+    methods = _methods(dataset.task_definition, perturbations, llm, strengths)
     return made_by(dataset, methods, plan).sample(per_output)
 
 
@@ -160,7 +160,7 @@ def made_by(
         kept=plan.kept,
         gathered=gathered,
     )
-    kept = None if dataset.kind.is_ranking else plan.kept
+    kept = None if dataset.task_definition.is_ranking else plan.kept
     columns: dict[str, list[Any]] = {}
     tell = plan.progress or (lambda _done, _total: None)
     tell(0, len(methods))
@@ -195,7 +195,7 @@ def pairs_by_part(
     Notes are on all parts so far, everything else on the part alone.
     """
     check_preprocessing(plan.preprocess)
-    methods = _methods(dataset.kind, perturbations, None, strengths)
+    methods = _methods(dataset.task_definition, perturbations, None, strengths)
     gathered = gather(dataset, methods, plan.preprocess, plan.workers, plan.kept)
     idle: Idle = {}
     for part in parts:
@@ -225,7 +225,7 @@ def _outputs(count: int) -> str:
 def _assemble(
     dataset: Dataset, views: Views, columns: Mapping[str, list[Any]], preprocess: str, notes: tuple[str, ...]
 ) -> Pairs:
-    kind = pl.List(pl.String) if dataset.kind.is_ranking else pl.String()
+    kind = pl.List(pl.String) if dataset.task_definition.is_ranking else pl.String()
     same = pl.Series("output", [view.output for view in views.views], kind)
     items, systems, shown = (dataset.outputs[name] for name in ("item", "system", "output"))
     frames, priorities, counts = [], [], {}

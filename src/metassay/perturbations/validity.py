@@ -160,8 +160,8 @@ def foretell(
     dataset: Dataset, *, most: int = TRIED, most_tagged: int = TAGGED, seed: int = 0, workers: int = 1
 ) -> list[Forecast]:
     """What `make_pairs` will do by default, found by doing it: on all outputs, or about as many as said."""
-    methods = default_perturbations(dataset.kind)
-    languages = {} if dataset.kind.is_ranking else Counter(base_languages(dataset))
+    methods = default_perturbations(dataset.task_definition)
+    languages = {} if dataset.task_definition.is_ranking else Counter(base_languages(dataset))
     slow = tuple(method for method in methods if not method.tagged.isdisjoint(languages))
     fast = tuple(method for method in methods if method not in slow)
     counts: dict[str, tuple[PerturbationCount, int]] = {}
@@ -178,7 +178,9 @@ def _spread(dataset: Dataset, most: int) -> Dataset:
     """The outputs of items evenly spread over a data set, about so many of them; all where they are few."""
     step = -(-len(dataset) // most)
     kept = dataset.items[::step]
-    return dataset if step == 1 else dataset.where(dataset.outputs["item"].is_in(kept), reason="not tried")
+    return (
+        dataset if step == 1 else dataset.filter_rows(dataset.outputs["item"].is_in(kept), reason="not tried")
+    )
 
 
 def _forecast(

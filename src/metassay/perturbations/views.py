@@ -147,7 +147,7 @@ def gather(
 ) -> Gathered:
     """By language, what each method gathers from all outputs and references in it."""
     collected: dict[str | None, dict[str, Any]] = {}
-    if dataset.kind.is_ranking:
+    if dataset.task_definition.is_ranking:
         return Gathered(collected, dataset.content_hash)
     ours = dataset.outputs.select(
         pl.col("^output|references$"), pl.Series("language", base_languages(dataset), pl.String)

@@ -78,19 +78,19 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     ['rouge1', 'rougel']
     """
     data, options = _source(dataset, options)
-    if options.only is not None and (options.out is None or data.kind.is_ranking):
+    if options.only is not None and (options.out is None or data.task_definition.is_ranking):
         raise InputError("parts are of a run with a folder, and of texts.", remedy="Pass --out.")
     declared = split_names(options.human)
     for name in declared:
-        data = data.with_human(name)
+        data = data.with_human_column(name)
     data, lower = turned(data, split_names(options.lower_is_better))
     keep_references = (
-        options.keep_references or data.paired
+        options.keep_references or data.rows_are_pairs
     )  # whoever made the pairs says which side is better
     data = prepared(data, normalize=options.normalize, keep_references=keep_references)
-    data = told_apart(data) if data.paired else data
+    data = told_apart(data) if data.rows_are_pairs else data
     contexts, content = make_contexts(data, options.contexts), data.content_hash
-    marks = None if options.out is None else data.marks
+    marks = None if options.out is None else data.fingerprint
     unit, changes = clusters(data, options.cluster), normalisation(data, options.normalize)
     human = declared[0] if declared else None
     heard, unheard = people_column(data, options, human)
@@ -100,7 +100,7 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     perturbed = options.pairs != "human"
     plan = Plan(
         options,
-        valid_pairs=perturbed and data.kind.valid_pairs_only
+        valid_pairs=perturbed and data.task_definition.valid_pairs_only
         if options.valid_pairs is None
         else options.valid_pairs,
         metrics=_metrics(data, options, changes, lower),
@@ -160,7 +160,7 @@ def _source(dataset: Dataset | Source | None, asked: AssayOptions) -> tuple[Data
         raise InputError("no data was named.", remedy="Pass data, or pairs with item, output and worse.")
     else:
         data = as_dataset(dataset)
-    if not data.paired:
+    if not data.rows_are_pairs:
         return data, asked
     if asked.perturbations is not None or asked.preprocess != "none":
         raise InputError("pairs that are brought along are neither perturbed nor preprocessed.")
@@ -182,7 +182,7 @@ def _carry_out(
         labels = label_errors(judged.pairs.counts, data.languages)
     else:
         every = every_pair(data, plan, how)
-        told = settings.pairs == PERTURBED_PAIRS and not data.kind.is_ranking
+        told = settings.pairs == PERTURBED_PAIRS and not data.task_definition.is_ranking
         labels = label_errors(every.counts if told else (), data.languages)
         sample = every.sample(settings.per_output) if settings.pairs == PERTURBED_PAIRS else every
         metrics = (*_with_scores(data, every, plan.metrics), *sentinels)
@@ -237,9 +237,9 @@ def _metrics(
 ) -> tuple[Metric, ...]:
     """The metrics asked for: those to compute, and those that files of scores hold."""
     given = given_metrics(asked.scores)
-    if given and data.kind.is_ranking:
+    if given and data.task_definition.is_ranking:
         raise InputError("scores made elsewhere are taken of texts, not of rankings.")
-    default = () if given else parse_metrics(data.kind.default_metrics)
+    default = () if given else parse_metrics(data.task_definition.default_metrics)
     named = default if asked.metrics is None else parse_metrics(asked.metrics)
     wanted = directed((*named, *given), lower, split_names(asked.higher_is_better))
     changed = asked.preprocess if asked.pairs == PERTURBED_PAIRS else "none"

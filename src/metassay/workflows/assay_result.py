@@ -172,7 +172,7 @@ class AssayResult(Result):
             "outputs": len(self.dataset),
             "pairs": self.pairs.frame.height,
             "left_out": dict(self.dataset.left_out),
-            "named_left_out": {REASON: list(names)} if (names := self.dataset.own_references) else {},
+            "named_left_out": {REASON: list(names)} if (names := self.dataset.reference_systems) else {},
             "perturbations": counts,
             **contextual,
             "metrics": [

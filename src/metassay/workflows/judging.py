@@ -85,7 +85,7 @@ def judge_pairs(
     are rows of further outputs that the other metrics score. Batches are numbered from `first`.
     """
     rows = _rows(dataset, pairs)
-    outputs = np.full((len(metrics), 0 if dataset.kind.is_ranking else len(dataset)), np.nan)
+    outputs = np.full((len(metrics), 0 if dataset.task_definition.is_ranking else len(dataset)), np.nan)
     sampled = _in_sample(pairs, sample)
     names = tuple(metric.spec for metric in metrics)
     verdicts: list[pl.DataFrame] = []

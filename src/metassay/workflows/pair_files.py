@@ -232,7 +232,7 @@ def _readable(
         c.name: c.values[c.codes[place]] for c in contexts if c.name != "system" and c.codes[place] >= 0
     }
     row |= {"contexts": labels, "doubtful": False}
-    if dataset.kind.is_ranking:
+    if dataset.task_definition.is_ranking:
         sides = {side: list(row[side])[:DOCUMENTS] for side in ("output", "worse")}
         return row | sides | {"grades": _grades(dataset, row["item"], {*sides["output"], *sides["worse"]})}
     if max(len(row["output"]), len(row["worse"])) > LONGEST:
@@ -262,7 +262,11 @@ def _is_nearer(output: str, worse: str, references: Sequence[str]) -> bool:
 
 def _doubtful(dataset: Dataset, judged: JudgedPairs) -> dict[str, int]:
     """Of how many pairs looked at the label is doubtful."""
-    if dataset.kind.is_ranking or "references" not in dataset.outputs.columns or not len(judged.rows):
+    if (
+        dataset.task_definition.is_ranking
+        or "references" not in dataset.outputs.columns
+        or not len(judged.rows)
+    ):
         return {}
     some = np.unique(np.linspace(0, len(judged.rows) - 1, num=LOOKED_AT).astype(np.int64))
     references = dataset.outputs["references"].gather(judged.rows[some])

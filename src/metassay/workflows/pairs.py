@@ -94,7 +94,7 @@ def people_column(dataset: Dataset, asked: AssaySettings, named: str | None) -> 
 
     The one named, else the first of `EXPERTS`, else the first; scores of single raters (`mqm:rater1`) last.
     """
-    if asked.pairs != PERTURBED_PAIRS or not dataset.human or dataset.kind.is_ranking:
+    if asked.pairs != PERTURBED_PAIRS or not dataset.human or dataset.task_definition.is_ranking:
         return None, []
     if asked.preprocess != "none":
         return None, ["People judged the texts as they are, not preprocessed: pairs of theirs are not used."]
@@ -166,7 +166,7 @@ def _numbered(codes: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
 
 def told_apart(dataset: Dataset) -> Dataset:
     """The pairs whose two sides differ; the others are counted."""
-    return dataset.where(dataset.outputs["output"] != dataset.outputs["worse"], reason=EQUAL_SIDES)
+    return dataset.filter_rows(dataset.outputs["output"] != dataset.outputs["worse"], reason=EQUAL_SIDES)
 
 
 def given_pairs(dataset: Dataset) -> Pairs:

@@ -114,8 +114,8 @@ def _as_far_apart(data: Dataset, named: Any, target: float, seed: int) -> dict[s
     """
     items = data.outputs["item"].unique().sort()
     few = items.gather_every(max(1, len(items) // SAMPLED_ITEMS))
-    sample = data.where(data.outputs["item"].is_in(few.implode()), reason="not sampled")
-    at_work = default_perturbations(data.kind) if named is None else parse_perturbations(named)
+    sample = data.filter_rows(data.outputs["item"].is_in(few.implode()), reason="not sampled")
+    at_work = default_perturbations(data.task_definition) if named is None else parse_perturbations(named)
     methods = [method.spec for method in at_work if _open(method, set(data.languages))]
     tried: dict[str, list[tuple[int, int, float]]] = {method: [] for method in methods}
     for strength in STRENGTHS if methods else ():
@@ -148,7 +148,7 @@ def every_pair(data: Dataset, plan: Plan, how: How) -> Pairs:
     """All pairs: brought along, chosen by people, or every applicable perturbation of every output."""
     settings = plan.asked
     strengths, said = chosen_strengths(data, plan.perturbations, settings.difficulty, plan.heard, plan.seed)
-    if data.paired:
+    if data.rows_are_pairs:
         return given_pairs(data)
     if plan.human is not None and settings.pairs == HUMAN_PAIRS:
         return human_pairs(data, plan.human, settings.minimum_gap)
@@ -167,7 +167,7 @@ def every_pair(data: Dataset, plan: Plan, how: How) -> Pairs:
         strengths=strengths,
     )
     pairs = replace(pairs, notes=(*pairs.notes, *said))
-    if not plan.valid_pairs and not data.kind.is_ranking:
+    if not plan.valid_pairs and not data.task_definition.is_ranking:
         return pairs
     return checked(pairs, valid_only=plan.valid_pairs)
 
@@ -181,12 +181,12 @@ def in_shards(data: Dataset, plan: Plan, how: How) -> bool:
     if (
         len(data) <= shards.SHARD
         or plan.asked.pairs != PERTURBED_PAIRS
-        or data.kind.is_ranking
+        or data.task_definition.is_ranking
         or how.llm is not None
     ):
         return False
     named = plan.perturbations
-    methods = default_perturbations(data.kind) if named is None else parse_perturbations(named)
+    methods = default_perturbations(data.task_definition) if named is None else parse_perturbations(named)
     whole = any("rivals" in method.needs for method in methods)
     return not whole and not any(isinstance(metric, Judge | GivenScores) for metric in plan.metrics)
 
@@ -197,7 +197,7 @@ def shard_pairs(data: Dataset, plan: Plan, how: How, unit: Unit) -> Iterator[tup
     strengths, said = chosen_strengths(data, plan.perturbations, settings.difficulty, plan.heard, plan.seed)
     named, strict = plan.perturbations is not None, settings.strict_resources
     making = Making(named, plan.seed, settings.preprocess, how.workers, strict, kept=how.texts)
-    parts = (data.part(cut) for cut in cuts)
+    parts = (data.slice_rows(cut) for cut in cuts)
     for cut, pairs in zip(cuts, pairs_by_part(data, parts, making, plan.perturbations, strengths)):
         yield cut, replace(pairs, notes=(*pairs.notes, *said))
 
@@ -281,7 +281,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     result = PerturbResult(data, pairs, None if run is None else run.path)
     if run is not None:
         run.write_frame("pairs.parquet", pairs.frame)
-        if not data.kind.is_ranking:
+        if not data.task_definition.is_ranking:
             texts = scored_texts(assayed, every if len(assayed) == len(data) else make(assayed))
             run.write_text(TEXTS, distinct_texts(texts).write_ndjson())
         run.write_json("resources.json", dict(pairs.resources))

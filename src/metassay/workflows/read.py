@@ -190,7 +190,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     result = CheckResult({
         "schema_version": SCHEMA_VERSION,
         "task": data.task,
-        "task_guess": data.guess,
+        "task_guess": data.task_guess,
         "items": data.outputs["item"].n_unique(),
         "outputs": len(data),
         "systems": [{"system": name, "outputs": counts[name]} for name in data.systems],
@@ -237,7 +237,7 @@ def _empty(outputs: pl.Series) -> int:
 
 def _estimate(kept: Dataset, metrics: Sequence[Metric], workers: int) -> dict[str, Any]:
     """Seconds that scoring would take: outputs and worse copies, from a sample of outputs scored now."""
-    texts = len(kept) * (1 + len(default_perturbations(kept.kind)))
+    texts = len(kept) * (1 + len(default_perturbations(kept.task_definition)))
     cost = measured_cost(metrics, scoring_rows(kept))
     seconds = {metric: round(per_1000 * texts / 1000, 3) for metric, per_1000 in cost.items()}
     return {"rows": texts, "metrics": seconds, "seconds": round(sum(seconds.values()) / workers, 1)}

@@ -125,10 +125,10 @@ def also_deciding(data: Dataset, plan: Plan) -> list[Any]:
     return [
         [part if isinstance(part, str) else identity(part) for part in plan.perturbations or ()],
         [(c.name, c.values, c.notes, hashed(c.codes.tobytes())) for c in plan.contexts],
-        [dict(data.left_out), data.own_references, data.notes, data.paired],
+        [dict(data.left_out), data.reference_systems, data.notes, data.rows_are_pairs],
         []
-        if data.about is None
-        else [str(value) for value in vars(data.about).values() if not callable(value)],
+        if data.custom_task is None
+        else [str(value) for value in vars(data.custom_task).values() if not callable(value)],
     ]
 
 

@@ -101,7 +101,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
         raise UnknownName("test", options.test, TESTS)
     data = prepared(as_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references)
     if options.per_segment is not None:
-        check_target(options.per_segment, data.files)
+        check_target(options.per_segment, data.input_files)
     chosen = chosen_metrics(data, options.metrics, normalisation(data, options.normalize))
     run = None if options.out is None else _open(options.out, data, options, chosen, options.seed)
     with warnings_as_notes() as notes:
@@ -137,7 +137,7 @@ def _open(
         name: value for name, value in asked.to_dict(ScoreSettings).items() if name != "per_segment"
     } | chosen
     identity = {"command": "score", "configuration": configuration, "input": data.content_hash}
-    return RunFolder.open(out, identity, data=data.marks)
+    return RunFolder.open(out, identity, data=data.fingerprint)
 
 
 def _doubts(data: Dataset) -> list[str]:
@@ -187,7 +187,7 @@ def _systems(
     for k, system in enumerate(cube.systems):
         segment = _mean(cube.metrics[metric.spec][k])
         # of rankings, the mean over judged topics is what trec_eval prints as `all`
-        corpus = segment if data.kind.is_ranking else _plain(corpora[k])
+        corpus = segment if data.task_definition.is_ranking else _plain(corpora[k])
         found = {"corpus": corpus, "segment": segment, "bootstrap": _plain(bootstraps[k])}
         wanted = {name: value if name in aggregate else None for name, value in found.items()}
         rows.append({
@@ -263,11 +263,11 @@ def align(
     ['hit', 'deletion', 'hit', 'hit', 'substitution']
     """
     data = prepared(as_dataset(dataset), normalize=normalize, keep_references=True)
-    if "references" not in data.outputs.columns or data.kind.is_ranking:
+    if "references" not in data.outputs.columns or data.task_definition.is_ranking:
         raise InputError("to align outputs takes references.")
     asked = {"characters": characters, "normalize": normalize}
     identity = {"command": "align", "configuration": asked, "input": data.content_hash}
-    run = None if out is None else RunFolder.open(out, identity, data=data.marks)
+    run = None if out is None else RunFolder.open(out, identity, data=data.fingerprint)
     found: dict[str, dict[str, Alignment]] = {system: {} for system in data.systems}
     texts = data.outputs.select("item", "system", "output", "references")
     place = {item: number for number, item in enumerate(sorted_ids(data.items))}

@@ -124,7 +124,7 @@ class Shards:
     def _judged(self, cut: slice, pairs: Pairs, sample: Pairs, first: int) -> JudgedPairs:
         also = self.also
         return judge_pairs(
-            self.data.part(cut),
+            self.data.slice_rows(cut),
             pairs,
             self.metrics,
             sample=sample,
@@ -139,7 +139,7 @@ class Shards:
 
     def _put_away(self, cut: slice, sample: Pairs, judged: JudgedPairs) -> None:
         """Tables into files, and of each pair what statistics need."""
-        part, before = self.data.part(cut), sum(map(len, self.kept.get("row", ())))
+        part, before = self.data.slice_rows(cut), sum(map(len, self.kept.get("row", ())))
         contexts = [replace(each, codes=each.codes[cut]) for each in self.contexts]
         names = {"system": self.data.systems, "perturbation": sorted(judged.pairs.counts)}
         about = sample, judged, contexts, self.metrics[: self.assayed]

@@ -220,9 +220,11 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     ('a', 25.0)
     """
     data = prepared(as_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references)
-    if not data.kind.corpus_metrics:
+    if not data.task_definition.corpus_metrics:
         raise InputError(f"aggregation compares scores of texts; this data is of the task {data.task}.")
-    chosen = _with_statistics(data, data.kind.corpus_metrics if options.metrics is None else options.metrics)
+    chosen = _with_statistics(
+        data, data.task_definition.corpus_metrics if options.metrics is None else options.metrics
+    )
     run = None if options.out is None else _open(options.out, data, options, chosen, options.seed)
     with warnings_as_notes() as notes:
         statistics, segments = row_statistics(
@@ -242,7 +244,7 @@ def _open(
     """The run folder of these settings on this data; another run's is refused."""
     chosen = {"metrics": [metric.signature for metric in metrics], "seed": seed}
     identity = {"configuration": asked.to_dict(AggregateSettings) | chosen, "input": data.content_hash}
-    return RunFolder.open(out, {"command": "aggregate", **identity}, data=data.marks)
+    return RunFolder.open(out, {"command": "aggregate", **identity}, data=data.fingerprint)
 
 
 def _with_statistics(data: Dataset, metrics: MetricChoice) -> tuple[StatisticsMetric, ...]:

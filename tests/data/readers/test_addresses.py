@@ -56,7 +56,7 @@ def test_a_file_in_memory_is_read_as_the_same_file_here(name, folder, there) -> 
     found, known = read(f"memory://some/where/{name}"), read(str(folder / name))
     assert found.outputs.equals(known.outputs)
     assert (found.content_hash, found.notes) == (known.content_hash, known.notes)
-    assert found.files == (f"memory://some/where/{name}",)
+    assert found.input_files == (f"memory://some/where/{name}",)
 
 
 def test_what_changed_there_is_read_anew(there) -> None:

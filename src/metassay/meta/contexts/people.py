@@ -249,7 +249,7 @@ def _rank(values: FloatArray, row: int) -> int | None:
 def differences_by_method(frame: pl.DataFrame, dataset: Dataset) -> Mapping[str, list[float]]:
     """By method, human score of y minus human score of y′, for every pair where both are known."""
     found: defaultdict[str, list[float]] = defaultdict(list)
-    if not dataset.human or dataset.kind.is_ranking:
+    if not dataset.human or dataset.task_definition.is_ranking:
         return found
     scored = dataset.outputs.select("item", "output", score=pl.mean_horizontal(dataset.human)).drop_nulls(
         "score"
