@@ -23,9 +23,7 @@ from metassay.data.preparation import clusters, prepared
 from metassay.metrics.registry import chosen_metrics, parse_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.workflows.judging import judge_pairs
-from metassay.workflows.options import AS_PEOPLE
 from metassay.workflows.pairs import given_pairs, human_rows, told_apart
-from metassay.workflows.perturb import chosen_strengths
 from metassay.workflows.read import read
 
 DATA = Path(os.environ.get("METASSAY_DATA", "../shared/data"))
@@ -153,10 +151,14 @@ def score_demetr(folder):
 
 
 def score_matched(name, folder):
-    """Copies as far from their outputs as people's pairs are (`assay --difficulty people`), for `GRADED`."""
+    """Score perturbed outputs that are as far from the originals as pairs from human scores, for `GRADED`."""
     data, human = drawn_data(name)
-    strengths, _ = chosen_strengths(data, GRADED, AS_PEOPLE, human, 0)
-    pairs = make_pairs(data, perturbations=GRADED, per_output=None, strengths=strengths)
+    texts = data.outputs["output"]
+    better, worse = (texts[rows].to_list() for rows in human_rows(data, human))
+    target_share = float(np.median(edit_share(better, worse)))
+    strengths = choose_strengths(data, target_share)
+    specs = [f"{method}(strength={strength})" for method, strength in strengths.items()]
+    pairs = make_pairs(data, perturbations=specs, per_output=None)
     metrics = chosen_metrics(data, parse_metrics(METRICS), "none", "none")
     found = judge_pairs(data, pairs, metrics, unit=clusters(data, None), workers=1).judgements
     np.savez_compressed(
@@ -165,6 +167,32 @@ def score_matched(name, folder):
         **{key: np.array(getattr(found, key)) for key in ("metrics", "methods")},
         **{key: getattr(found, key) for key in ("outcome", "item", "output", "cluster", "method")},
     )
+
+
+def choose_strengths(data, target_share):
+    """Choose for each method of `GRADED` the strength whose median edited share is nearest to the target.
+
+    Decided on about 100 items. A strength that applies to less than half as many outputs as strength 1 is not
+    considered; of two equally near strengths the smaller is taken.
+    """
+    items = data.outputs["item"].unique().sort()
+    sampled_items = items.gather_every(max(1, len(items) // 100))
+    sample = data.where(data.outputs["item"].is_in(sampled_items.implode()), reason="not sampled")
+    chosen = {}
+    for method in GRADED.split(","):
+        best = None
+        pairs_at_first = None
+        for strength in (1, 2, 3, 4, 6, 8, 12, 16, 24):
+            pairs = make_pairs(sample, perturbations=[f"{method}(strength={strength})"], per_output=None)
+            pairs_at_first = pairs_at_first or len(pairs)
+            if not len(pairs) or 2 * len(pairs) < pairs_at_first:
+                continue
+            shares = edit_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list())
+            distance = abs(float(np.median(shares)) - target_share)
+            if best is None or distance < best[0]:
+                best = (distance, strength)
+        chosen[method] = 1 if best is None else best[1]
+    return chosen
 
 
 def score_neural(name, family, folder):

@@ -8,13 +8,10 @@ from statistics import median
 import jsonschema
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 from rapidfuzz.distance import Levenshtein
 
 import metassay
 from metassay.cli import run
-from metassay.errors import InputError, UnknownName
-from metassay.perturbations.pairs import make_pairs
 from metassay.reporting.answer import answer, answer_lines
 from metassay.reporting.findings import find
 from metassay.reporting.wording import in_labels
@@ -22,7 +19,6 @@ from metassay.sample import sample_path
 from metassay.schemas import schema
 from metassay.workflows.assay import assay
 from metassay.workflows.pairs import human_rows
-from metassay.workflows.perturb import perturb
 from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend
 
@@ -151,42 +147,3 @@ def test_difficulty_says_where_pairs_of_people_lie(dataset, result) -> None:
     assert found["people"]["pairs"] == len(shares)
     assert found["people"]["median"] == pytest.approx(median(shares))
     assert {row["metric"] for row in found["accuracy"]} == set(METRICS.split(","))
-
-
-def test_strengths_come_as_near_to_people_as_they_can(dataset) -> None:
-    settings = FAST | {"difficulty": "people", "perturbations": "removal,swapping,number"}
-    found = assay(dataset, metrics="chrf", **settings)
-    content = found.to_dict()
-    (removal,) = [name for name in content["perturbations"] if name.startswith("removal")]
-    strength = int(removal.partition("=")[2].rstrip(")"))
-    assert strength > 1
-    target = content["difficulty"]["people"]["median"]
-    gaps = {}
-    for tried in (1, 2, 3, 4, 6, 8, 12):
-        pairs = make_pairs(dataset, perturbations=f"removal(strength={tried})", per_output=None)
-        shares = [
-            Levenshtein.normalized_distance(a, b) for a, b in pairs.frame["output", "worse"].iter_rows()
-        ]
-        gaps[tried] = abs(median(shares) - target)
-    assert min(gaps, key=gaps.__getitem__) == strength
-    assert any("differ in" in note and "removal" in note for note in content["notes"])
-    assert found.plan.to_dict()["difficulty"] == "people"
-
-
-def test_perturb_makes_the_pairs_that_an_assay_of_the_same_difficulty_judges(dataset) -> None:
-    settings = {"difficulty": "people", "perturbations": "removal,swapping"}
-    judged = assay(dataset, metrics="chrf", **FAST | settings)
-    made = perturb(dataset, keep_references=False, **settings)
-    assert_frame_equal(made.to_frame(), judged.pairs.frame)
-    assert any("differ in" in note for note in made.pairs.notes)
-    with pytest.raises(UnknownName, match="difficulty"):
-        perturb(dataset, difficulty="hard")
-
-
-def test_difficulty_of_people_needs_people(dataset) -> None:
-    unrated = dataset.outputs.drop(dataset.human)
-    with pytest.raises(InputError, match="nobody is heard"):
-        assay(read(unrated, task="mt", language="de"), metrics="chrf", difficulty="people")
-    with pytest.raises(UnknownName, match="difficulty"):
-        assay(dataset, metrics="chrf", difficulty="hard")
-    assert "difficulty" not in assay(dataset, metrics="chrf", **FAST).plan.to_dict()

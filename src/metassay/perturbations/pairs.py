@@ -18,7 +18,6 @@ from metassay.perturbations.base import (
     KeptTexts,
     Perturbation,
     default_perturbations,
-    parse_perturbation,
     parse_perturbations,
 )
 from metassay.perturbations.llm import LlmRewriting, connected
@@ -117,7 +116,6 @@ def make_pairs(
     llm: LlmSettings | None = None,
     kept: KeptTexts | None = None,
     progress: Progress | None = None,
-    strengths: Mapping[str, int] | None = None,
 ) -> Pairs:
     """Perturbs every output of a data set with the methods of its task.
 
@@ -125,12 +123,11 @@ def make_pairs(
     output keeps (None: all that apply). A method that lacks its dictionary does not apply and is noted, or
     with `strict_resources` is an error. `llm` says which language model to ask, and puts `llm` among the
     methods where none is named. What is finished is put into `kept`, and what is there is not made again.
-    `strengths` says how often methods named without parameters make their edit, by their names.
     The same seed gives the same pairs whatever the order of the rows, the number of workers or the methods.
     """
     check_preprocessing(preprocess)
     plan = Plan(perturbations is not None, seed, preprocess, workers, strict_resources, progress, kept)
-    methods = _methods(dataset.task_definition, perturbations, llm, strengths)
+    methods = _methods(dataset.task_definition, perturbations, llm)
     return made_by(dataset, methods, plan).sample(per_output)
 
 
@@ -188,14 +185,13 @@ def pairs_by_part(
     parts: Iterable[Dataset],
     plan: Plan,
     perturbations: Sequence[str | Perturbation[Any]] | None,
-    strengths: Mapping[str, int] | None = None,
 ) -> Iterator[Pairs]:
     """What `make_pairs` makes of a data set, part by part; each part holds all outputs of its items.
 
     Notes are on all parts so far, everything else on the part alone.
     """
     check_preprocessing(plan.preprocess)
-    methods = _methods(dataset.task_definition, perturbations, None, strengths)
+    methods = _methods(dataset.task_definition, perturbations, None)
     gathered = gather(dataset, methods, plan.preprocess, plan.workers, plan.kept)
     idle: Idle = {}
     for part in parts:
@@ -206,16 +202,12 @@ def _methods(
     task: Task,
     named: Sequence[str | Perturbation[Any]] | str | None,
     llm: LlmSettings | None,
-    strengths: Mapping[str, int] | None,
 ) -> tuple[Perturbation[Any], ...]:
     """The perturbations at work, those by language model connected."""
     if named is None:
         methods = default_perturbations(task)
-        methods = methods if llm is None else (*methods, LlmRewriting.configured(llm, task))
-    else:
-        methods = tuple(connected(method, llm, task) for method in parse_perturbations(named, task=task))
-    stronger = {name: f"{name}(strength={strength})" for name, strength in (strengths or {}).items()}
-    return tuple(parse_perturbation(stronger.get(method.spec, method)) for method in methods)
+        return methods if llm is None else (*methods, LlmRewriting.configured(llm, task))
+    return tuple(connected(method, llm, task) for method in parse_perturbations(named, task=task))
 
 
 def _outputs(count: int) -> str:

@@ -37,7 +37,7 @@ from metassay.stats.arrays import code_counts, plain
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import RunFolder, versions
 from metassay.workflows.judging import JudgedPairs
-from metassay.workflows.options import FIXED, AssaySettings
+from metassay.workflows.options import AssaySettings
 from metassay.workflows.pair_files import wrong_pairs
 from metassay.workflows.pairs import human_rows
 from metassay.workflows.read import scoring_rows
@@ -79,8 +79,6 @@ class Plan:
         del asked["strict_resources"]  # decides whether there is a result, not which
         for name in ("scores", "lower_is_better", "higher_is_better"):
             del asked[name]  # in the signatures of the metrics
-        if self.asked.difficulty == FIXED:
-            del asked["difficulty"]
         return asked | {
             "metrics": [metric.signature for metric in self.metrics],
             "contexts": [context.name for context in self.contexts],

@@ -26,8 +26,6 @@ from metassay.options import (
 )
 from metassay.specs import split_list
 
-FIXED, AS_PEOPLE = "fixed", "people"
-"""How far copies are from their outputs: as each method has it, or as outputs that people tell apart are."""
 TESTS_PANEL = "Tests"
 SCORES_PANEL = "Scores"
 MetricChoice = Any
@@ -84,9 +82,6 @@ class AssaySettings(Settings):
         Any, option("Comma-separated; default those of the task.", command_line_type=str | None)
     ] = None
     per_output: Annotated[int, option("Perturbations per output.", minimum=1, maximum=10_000)] = 4
-    difficulty: Annotated[
-        str, option("fixed, or people: edits enough to be as far apart as outputs that people tell apart.")
-    ] = FIXED
     cluster: Annotated[
         str | None, option("Column of the independent unit; default document, chapter, speaker or the item.")
     ] = None
@@ -171,9 +166,6 @@ class PerturbSettings(Settings):
         Any, option("Comma-separated; default those of the task.", command_line_type=str | None)
     ] = None
     per_output: Annotated[int | None, option("Perturbations per output.", minimum=1, maximum=10_000)] = 4
-    difficulty: Annotated[
-        str, option("fixed, or people: edits enough to be as far apart as outputs that people tell apart.")
-    ] = FIXED
     normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
     preprocess: Annotated[str, option("none, paper or paper-asymmetric.")] = "none"
     keep_references: Annotated[

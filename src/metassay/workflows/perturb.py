@@ -9,30 +9,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Unit, normalisation, only_references, prepared
 from metassay.engine.local import default_workers
-from metassay.errors import InputError, UnknownName
 from metassay.llm.answers import read_prompt
 from metassay.llm.asking import LlmSettings, read_prices
-from metassay.meta.contexts.validity import edits_of
 from metassay.metrics.judge import Judge
 from metassay.metrics.precomputed_scores import GivenScores, distinct_texts
 from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS, accept_options
 from metassay.perturbations.at_work import Plan as Making
-from metassay.perturbations.base import Perturbation, default_perturbations, parse_perturbations
+from metassay.perturbations.base import default_perturbations, parse_perturbations
 from metassay.perturbations.pairs import Pairs, make_pairs, pairs_by_part
-from metassay.perturbations.words import WordEdit
 from metassay.specs import single_parts
 from metassay.store import follow
 from metassay.store.run import RunFolder, made_with, versions
 from metassay.workflows import shards
 from metassay.workflows.judging import scored_texts
-from metassay.workflows.options import AS_PEOPLE, FIXED, AssaySettings, PerturbOptions, PerturbSettings
-from metassay.workflows.pairs import checked, given_pairs, human_pairs, human_rows, people_column
+from metassay.workflows.options import PerturbOptions, PerturbSettings
+from metassay.workflows.pairs import checked, given_pairs, human_pairs
 from metassay.workflows.read import Source, as_dataset
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
 
@@ -43,8 +39,6 @@ if TYPE_CHECKING:
 ANSWERS = "llm-answers.jsonl"
 TEXTS = "texts.jsonl"
 """What others must score."""
-STRENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
-SAMPLED_ITEMS = 100
 
 
 def llm_settings(
@@ -80,74 +74,9 @@ def with_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | 
     return replace(llm, cache=run.path / ANSWERS)
 
 
-def chosen_strengths(
-    data: Dataset, named: Any, difficulty: str, heard: str | None, seed: int
-) -> tuple[dict[str, int], tuple[str, ...]]:
-    """How often methods make their edit, by name, where that is not theirs to say, and a note on it."""
-    if difficulty == FIXED:
-        return {}, ()
-    if difficulty != AS_PEOPLE:
-        raise UnknownName("difficulty", difficulty, (FIXED, AS_PEOPLE))
-    if heard is None:
-        raise InputError(
-            "difficulty is to be as people have it, and nobody is heard here.",
-            remedy="People are heard where texts with human scores are perturbed and not preprocessed.",
-        )
-    texts = data.outputs["output"]
-    better, worse = (texts[rows] for rows in human_rows(data, heard))
-    if better.is_empty():
-        raise InputError(f"{heard} tells no two outputs of an item apart.", remedy="Pass --difficulty fixed.")
-    target = float(np.median(edits_of(better, worse)[1]))
-    chosen = _as_far_apart(data, named, target, seed)
-    edits = [f"{method}: {strength} (median {share:.0%})" for method, (strength, share) in chosen.items()]
-    note = (
-        f"Outputs that {heard} tells apart differ in {target:.0%} of their characters (median). Edits in each"
-        f" copy that come nearest to that: {', '.join(edits) or 'no method leaves their number open'}."
-    )
-    return {method: strength for method, (strength, _) in chosen.items()}, (note,)
-
-
-def _as_far_apart(data: Dataset, named: Any, target: float, seed: int) -> dict[str, tuple[int, float]]:
-    """By method, of `STRENGTHS` the one whose copies have a median edited share nearest to the target.
-
-    A sample of the items decides.
-    """
-    items = data.outputs["item"].unique().sort()
-    few = items.gather_every(max(1, len(items) // SAMPLED_ITEMS))
-    sample = data.filter_rows(data.outputs["item"].is_in(few.implode()), reason="not sampled")
-    at_work = default_perturbations(data.task_definition) if named is None else parse_perturbations(named)
-    methods = [method.spec for method in at_work if _open(method, set(data.languages))]
-    tried: dict[str, list[tuple[int, int, float]]] = {method: [] for method in methods}
-    for strength in STRENGTHS if methods else ():
-        specs = [f"{method}(strength={strength})" for method in methods]
-        made = make_pairs(sample, perturbations=specs, per_output=None, seed=seed)
-        shares = edits_of(made.frame["output"], made.frame["worse"])[1]
-        for spec, own in zip(made.counts, tried.values()):
-            mask = (made.frame["perturbation"] == spec).to_numpy()
-            if mask.any():
-                own.append((strength, int(mask.sum()), float(np.median(shares[mask]))))
-    return {method: _nearest(own, target) for method, own in tried.items() if own}
-
-
-def _nearest(tried: list[tuple[int, int, float]], target: float) -> tuple[int, float]:
-    """Strength and share that come nearest, of (strength, pairs, median share); of two the weaker.
-
-    One that applies to less than half of the outputs that the weakest applies to is left aside.
-    """
-    enough = [(strength, share) for strength, pairs, share in tried if 2 * pairs >= tried[0][1]]
-    return min(enough, key=lambda each: (abs(each[1] - target), each[0]))
-
-
-def _open(method: Perturbation[Any], languages: set[str | None]) -> bool:
-    """Whether a method leaves its strength open, and knows every language of the outputs."""
-    graded = isinstance(method, WordEdit) and method.strength == 1
-    return graded and (method.languages is None or languages <= method.languages)
-
-
 def every_pair(data: Dataset, plan: Plan, how: How) -> Pairs:
     """All pairs: brought along, chosen by people, or every applicable perturbation of every output."""
     settings = plan.asked
-    strengths, said = chosen_strengths(data, plan.perturbations, settings.difficulty, plan.heard, plan.seed)
     if data.rows_are_pairs:
         return given_pairs(data)
     if plan.human is not None and settings.pairs == HUMAN_PAIRS:
@@ -164,9 +93,7 @@ def every_pair(data: Dataset, plan: Plan, how: How) -> Pairs:
         llm=None if judged_by_model and plan.perturbations is None else how.llm,
         kept=how.texts,
         progress=None if how.progress is None else functools.partial(how.progress, "perturbing"),
-        strengths=strengths,
     )
-    pairs = replace(pairs, notes=(*pairs.notes, *said))
     if not plan.valid_pairs and not data.task_definition.is_ranking:
         return pairs
     return checked(pairs, valid_only=plan.valid_pairs)
@@ -194,12 +121,10 @@ def in_shards(data: Dataset, plan: Plan, how: How) -> bool:
 def shard_pairs(data: Dataset, plan: Plan, how: How, unit: Unit) -> Iterator[tuple[slice, Pairs]]:
     """Every applicable perturbation of every output, shard by shard."""
     settings, cuts = plan.asked, shards.cuts(unit.items)
-    strengths, said = chosen_strengths(data, plan.perturbations, settings.difficulty, plan.heard, plan.seed)
     named, strict = plan.perturbations is not None, settings.strict_resources
     making = Making(named, plan.seed, settings.preprocess, how.workers, strict, kept=how.texts)
     parts = (data.slice_rows(cut) for cut in cuts)
-    for cut, pairs in zip(cuts, pairs_by_part(data, parts, making, plan.perturbations, strengths)):
-        yield cut, replace(pairs, notes=(*pairs.notes, *said))
+    yield from zip(cuts, pairs_by_part(data, parts, making, plan.perturbations))
 
 
 @dataclass(frozen=True, repr=False)
@@ -237,8 +162,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     """Make each output worse in several ways; with `out`, leaves `pairs.parquet` and `texts.jsonl` there.
 
     The texts are those that an assay of the same data and settings scores: outputs and all worse copies, also
-    those beyond `per_output`, but none of systems that are the reference itself. `difficulty="people"`: as
-    many edits as make copies as far from their outputs as two outputs that people tell apart.
+    those beyond `per_output`, but none of systems that are the reference itself.
 
     >>> rows = [{"seg_id": 1, "system": "a", "hyp": "red fox", "ref": "the red fox"}]
     >>> len(perturb(rows, perturbations="removal").to_frame())
@@ -256,10 +180,6 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         "seed": options.seed,
     }
     del configuration["strict_resources"]  # decides whether there is a result, not which
-    if options.difficulty == FIXED:
-        del configuration["difficulty"]
-    heard, _ = people_column(assayed, AssaySettings(preprocess=options.preprocess), None)
-    strengths, said = chosen_strengths(assayed, named, options.difficulty, heard, options.seed)
     identity = {"command": "perturb", "configuration": configuration, "input": data.content_hash}
     run = None if options.out is None else RunFolder.open(options.out, identity)
     make = functools.partial(
@@ -273,10 +193,8 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         llm=with_cache(options.llm, run),
         kept=None if run is None else run.texts(json.dumps(made_with(data.languages))),
         progress=None if options.progress is None else functools.partial(options.progress, "perturbing"),
-        strengths=strengths,
     )
     every = make(data)
-    every = replace(every, notes=(*every.notes, *said))
     pairs = every.sample(options.per_output)
     result = PerturbResult(data, pairs, None if run is None else run.path)
     if run is not None:
