@@ -14,10 +14,10 @@ import jsonschema
 import polars as pl
 import pytest
 
-from metassay import data as tables
 from metassay.cli import run
 from metassay.cli.app import COMMANDS
 from metassay.cli.app import command as whole_command_line
+from metassay.data import memory
 from metassay.sample import sample_path
 from metassay.schemas import schema
 from metassay.workflows.read import read
@@ -383,12 +383,12 @@ def test_an_interrupted_run_exits_130_and_goes_on_to_the_same_bytes(tmp_path) ->
 
 def test_less_memory_changes_no_result(capfd, monkeypatch) -> None:
     """All tables are mapped from disk then."""
-    monkeypatch.setattr(tables, "_AIM", [tables._AIM[0]])
+    monkeypatch.setattr(memory, "_memory_target", memory._memory_target)
     asked = "assay", sample_path("text"), "--metrics", "rouge1,rougel", "--workers", "1"
     usual = as_json(capfd, *asked)
-    assert not tables.is_large(len(read(sample_path("text"))))
+    assert not memory.is_large_table(len(read(sample_path("text"))))
     assert as_json(capfd, *asked, "--memory", "1MB") == usual
-    assert tables.is_large(len(read(sample_path("text"))))
+    assert memory.is_large_table(len(read(sample_path("text"))))
     for size in ("4", "lots", "-1GB", "0.1MB"):
         code, _, error = metassay(capfd, *asked, "--memory", size)
         assert (code, "Write it as 4GB" in error) == (2, True)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
-from metassay import data as tables
+from metassay.data import memory
 from metassay.data.assemble import _reference_lists
 from metassay.errors import InputError, UnknownName
 from metassay.sample import sample_path
@@ -325,26 +325,26 @@ def test_a_large_table_is_mapped_and_reads_the_same(tmp_path: Path, monkeypatch:
         tmp_path / "table.parquet", row_group_size=100
     )
     held = read(tmp_path / "table.parquet")
-    monkeypatch.setattr(tables, "_AIM", [2_000_000])
+    monkeypatch.setattr(memory, "_memory_target", 2_000_000)
     mapped = read(tmp_path / "table.parquet")
     assert not list((tmp_path / "aside").iterdir())
-    assert len(tables._MAPS) > 0
-    tables.forget()
+    assert len(memory._open_maps) > 0
+    memory.release_memory()
     assert_frame_equal(mapped.outputs, held.outputs)
     assert mapped.content_hash == held.content_hash
 
 
 def test_what_was_looked_at_in_mapped_tables_leaves_memory(tmp_path: Path, monkeypatch) -> None:
     """As soon as it is more than its share, and nobody has to ask for it."""
-    monkeypatch.setattr(tables, "_AIM", [2**27])
+    monkeypatch.setattr(memory, "_memory_target", 2**27)
     table = pl.DataFrame({"text": [f"{n:>100}" for n in range(600_000)]})
     table.write_ipc(tmp_path / "table", record_batch_size=table.height)
-    mapped = tables.mapped(tmp_path / "table")
-    start, most = tables._of_files(), 0
+    mapped = memory.map_table(tmp_path / "table")
+    start, most = memory._read_mapped_memory(), 0
     for part in mapped.iter_slices(20_000):
         assert int(part["text"].str.strip_chars().cast(pl.Int64).min() or 0) % 20_000 == 0
         time.sleep(0.03)
-        most = max(most, tables._of_files() - start)
+        most = max(most, memory._read_mapped_memory() - start)
     assert most < 40_000_000, "of 60 MB"
     assert_frame_equal(mapped, table)
 

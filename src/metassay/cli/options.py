@@ -141,9 +141,9 @@ class OutputOptions:
         check_execution_options(seed=self.seed, workers=self.workers)
         if self.memory is not None:
             size = parse_size(self.memory)
-            from metassay.workflows.read import aim_at
+            from metassay.workflows.read import set_memory_target
 
-            aim_at(size)
+            set_memory_target(size)
 
 
 @dataclass(frozen=True)

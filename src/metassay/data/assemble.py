@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from metassay.data import cells, forget
+from metassay.data import cells
 from metassay.data.columns import (
     FIXED_TEXT,
     Roles,
@@ -19,6 +19,7 @@ from metassay.data.columns import (
     recognise,
 )
 from metassay.data.dataset import Dataset
+from metassay.data.memory import release_memory
 from metassay.data.readers.files import plain_name
 from metassay.data.readers.registry import STANDARD_INPUT, RawTable
 from metassay.errors import InputError, Place
@@ -57,7 +58,7 @@ def assemble(
     frame, left_out = _without_gaps(frame, paired=paired)
     frame, notes = _without_repeats(frame, paired=paired)
     notes += _check_references(frame, references)
-    forget()
+    release_memory()
     frame = frame.drop(FILE, ROW)
     if paired:  # a pair has no key, so that all of it decides its place
         plain = [name for name, dtype in frame.schema.items() if not dtype.is_nested()]
@@ -123,7 +124,7 @@ def _canonical(
         made[name] = cells.scores(frame[name], file)
     for name in _metadata(frame, replace(roles, human=human)):
         made.setdefault(name, frame[name])
-    forget()
+    release_memory()
     made[FILE] = pl.Series([file], dtype=pl.Categorical).new_from_index(0, frame.height)
     made[ROW] = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True)
     return pl.DataFrame([series.alias(name) for name, series in made.items()]), human

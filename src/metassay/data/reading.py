@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data import forget, is_large, on_disk
 from metassay.data.assemble import assemble
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.columns import join_columns
 from metassay.data.dataset import Dataset
+from metassay.data.memory import is_large_table, release_memory, spill_to_disk
 from metassay.data.readers import fetched
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
 from metassay.data.readers.transcripts import read_parallel, read_transcripts
@@ -79,10 +79,10 @@ def read(source: Source, options: ReadOptions) -> Dataset:
     files = _named_files(source, options.join, options.qrels)
     dataset = replace(dataset, task_guess=guess, input_files=files).with_notes(*dict.fromkeys(notes))
     dataset = _select(dataset, options.where, options.systems, options.exclude_systems)
-    if not is_large(len(dataset)):
+    if not is_large_table(len(dataset)):
         return dataset
-    found = replace(dataset, outputs=on_disk([dataset.outputs]))
-    forget()
+    found = replace(dataset, outputs=spill_to_disk([dataset.outputs]))
+    release_memory()
     return found
 
 

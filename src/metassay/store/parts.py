@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
-from metassay.data import forget
+from metassay.data.memory import release_memory
 from metassay.engine.batches import Digests, in_order
 from metassay.errors import InputError, Notes, called
 from metassay.metrics.base import Scores
@@ -66,7 +66,7 @@ def write_frame(path: Path, frame: pl.DataFrame | Sequence[pl.DataFrame], *, gro
         for number, some in enumerate(whole.iter_slices(group), start=1):
             writer.write_table(some.to_arrow(compat_level=oldest).cast(kinds))
             if number % _GROUPS == 0:
-                forget()
+                release_memory()
 
 
 class Scratch:

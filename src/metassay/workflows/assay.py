@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from metassay.data import forget
 from metassay.data.context import RowLabel, make_contexts
 from metassay.data.dataset import Dataset
+from metassay.data.memory import release_memory
 from metassay.data.preparation import Unit, clusters, looks_like_penalties, normalisation, prepared, turned
 from metassay.engine import engine_named
 from metassay.engine.local import Progress, default_workers
@@ -228,7 +228,7 @@ def _carry_out(
         people=people,
     )
     how.tell("judging", 1, 1)
-    forget()
+    release_memory()
     return Found(sample, judged, contextual, costs.prices, labels)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from metassay.data import mapped
+from metassay.data.memory import map_table
 from metassay.meta.contexts.judgements import RIGHT, Judgements, OutcomeArray
 from metassay.meta.contexts.validity import Edits, Told
 from metassay.stats.arrays import FloatArray, LongArray
@@ -157,7 +157,7 @@ class Aside:
 
     def tables(self) -> dict[str, list[pl.DataFrame]]:
         """The tables of all shards, mapped."""
-        return {name: [mapped(file) for file in files] for name, files in self.files.items()}
+        return {name: [map_table(file) for file in files] for name, files in self.files.items()}
 
 
 BUDGET = 1_200_000

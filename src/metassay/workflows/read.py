@@ -17,10 +17,10 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data import aim_at
 from metassay.data.columns import KEY_PREFIXES, item_names, output_names
 from metassay.data.cube import Cube
 from metassay.data.dataset import Dataset
+from metassay.data.memory import set_memory_target
 from metassay.data.preparation import normalisation, own_references, prepared, unknown_language
 from metassay.data.readers import fetched
 from metassay.data.readers.registry import How
@@ -42,7 +42,7 @@ from metassay.store.run import TIMINGS, RunFolder
 from metassay.workflows.options import CheckOptions, DependOptions, RankOptions
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 
-__all__ = ["Paths", "Source", "Where", "aim_at", "fetched", "read", "read_plain"]
+__all__ = ["Paths", "Source", "Where", "fetched", "read", "read_plain", "set_memory_target"]
 
 
 def as_dataset(data: Dataset | Source) -> Dataset:

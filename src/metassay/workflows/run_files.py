@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from metassay.data import is_large
 from metassay.data.dataset import Dataset
+from metassay.data.memory import is_large_table
 from metassay.data.readers.files import checked_path, refuse_overwriting
 from metassay.errors import Counted, InputError, Place, UnknownName, called, is_remote
 from metassay.metrics.precomputed_scores import GivenScores
@@ -152,7 +152,7 @@ def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> 
     manifest = result.manifest()
     tables, outputs = _tables(result), result.dataset.outputs
     files: dict[str, Any] = {
-        OUTPUTS: [outputs] if is_large(outputs.height) else outputs,
+        OUTPUTS: [outputs] if is_large_table(outputs.height) else outputs,
         PAIRS: tables[PAIRS],
         EXPLORER: tables[EXPLORER],
         "resources.json": dict(result.pairs.resources),

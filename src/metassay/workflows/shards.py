@@ -17,9 +17,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data import forget, mapped
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
+from metassay.data.memory import map_table, release_memory
 from metassay.data.preparation import Unit
 from metassay.engine import RayCluster
 from metassay.engine.batches import Parts
@@ -114,7 +114,7 @@ class Shards:
             outputs[:, cut if outputs.size else slice(0)] = own.outputs[:, : None if outputs.size else 0]
             self._put_away(cut, sample, own)
             del pairs, sample, own  # before the next are made
-            forget()
+            release_memory()
         if known is None or self.widest is None:
             raise PartsDone(numbers, parts)
         self.how.tell("scoring", len(self.data), len(self.data))
@@ -194,7 +194,7 @@ class Shards:
             weights=None if self.weights is None else self.weights[rows],
         )
         every, few = (_added(counts) for counts in zip(*self.counts))
-        mapped_pairs, edited = ([mapped(file) for file in self.files[name]] for name in (_EVERY, _EDITS))
+        mapped_pairs, edited = ([map_table(file) for file in self.files[name]] for name in (_EVERY, _EDITS))
         aside = Aside(widest, self.differences, self.files, mapped_pairs, edited)
         judged = JudgedPairs(
             pairs=replace(known, frame=pl.concat(mapped_pairs, rechunk=False), counts=every),
@@ -209,8 +209,8 @@ class Shards:
             of_metrics=tuple(note for metric in self.metrics for note in metric.notes()),
             aside=aside,
         )
-        sampled_pairs = pl.concat([mapped(file) for file in self.files[PAIRS]], rechunk=False)
-        forget()
+        sampled_pairs = pl.concat([map_table(file) for file in self.files[PAIRS]], rechunk=False)
+        release_memory()
         return replace(known, frame=sampled_pairs, counts=few), judged
 
     def _all(self, name: str) -> Any:

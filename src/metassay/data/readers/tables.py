@@ -16,8 +16,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metassay.data import is_large, on_disk
 from metassay.data.cells import with_points
+from metassay.data.memory import is_large_table, spill_to_disk
 from metassay.data.readers.files import checked_text, ending, opening, read_bytes, size_of
 from metassay.data.readers.jsonlines import parse_json_array, parse_json_lines
 from metassay.errors import InputError, MissingBackend, Place
@@ -108,7 +108,11 @@ def parse_parquet(content: bytes | pa.NativeFile, *, file: str) -> pl.DataFrame:
         opened = pa.BufferReader(content) if isinstance(content, bytes) else content
         source = pq.ParquetFile(opened, pre_buffer=False)
         parts = _row_groups(source)
-        frame = on_disk(parts) if is_large(source.metadata.num_rows) else pl.concat(parts, rechunk=True)
+        frame = (
+            spill_to_disk(parts)
+            if is_large_table(source.metadata.num_rows)
+            else pl.concat(parts, rechunk=True)
+        )
     except (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, *_REFUSALS) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"this is not a Parquet file ({reason}).", place=Place(file=file)) from None

@@ -1,0 +1,125 @@
+"""Keep memory use near a target: large tables are mapped from disk instead of held in memory."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import sys
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from metassay.errors import InputError, Place
+
+_TARGET_PER_ROW = 16_000
+"""Bytes of the memory target that one row of a table in memory uses up, with all that is derived from it."""
+_MAPPED_SHARE = 16
+"""Mapped tables may take one part in so many of the memory target."""
+_CHECK_INTERVAL = 0.01
+"""Seconds between two checks of how much memory mapped tables take."""
+_PROCESS_MEMORY_FILE = Path("/proc/self/statm")
+_C_LIBRARY = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+_memory_target = 4_000_000_000
+_open_maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+_open_maps_lock = threading.Lock()
+
+
+def set_memory_target(size: int) -> None:
+    """Set how many bytes of memory this process should use at most, as far as it has a choice.
+
+    The smaller the target, the more tables are mapped from disk.
+    """
+    global _memory_target  # noqa: PLW0603  a setting of the process, made once by the command line
+    _memory_target = size
+
+
+def is_large_table(rows: int) -> bool:
+    """Whether a table with this many rows should be mapped from disk instead of held in memory."""
+    return rows * _TARGET_PER_ROW > _memory_target
+
+
+def map_table(path: Path) -> pl.DataFrame:
+    """Open an Arrow IPC file as a table whose values are read from disk when they are accessed."""
+    with path.open("rb") as file:
+        view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    with _open_maps_lock:
+        is_first = not _open_maps
+        _open_maps.add(view)
+    if is_first and _PROCESS_MEMORY_FILE.exists():
+        threading.Thread(target=_limit_mapped_memory, daemon=True).start()
+    return pl.DataFrame(pl.from_arrow(pa.ipc.open_file(pa.py_buffer(view)).read_all()))
+
+
+def spill_to_disk(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Concatenate tables in a temporary file and map the result from there.
+
+    Each table is written before the next one is requested, so that only one is in memory. The file is deleted
+    at once; the system frees its space when the returned table is no longer used.
+    """
+    handle, name = tempfile.mkstemp(prefix="metassay-", suffix=".arrow")
+    os.close(handle)
+    writer = None
+    try:
+        for table in tables:
+            arrow_table = table.rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
+            writer = writer or pa.ipc.new_file(name, arrow_table.schema)
+            writer.write_table(arrow_table)
+        if writer is not None:
+            writer.close()
+        return map_table(Path(name))
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror or error}).",
+            place=Place(file=name),
+            remedy="Large tables are stored as temporary files: free some disk space, or set TMPDIR.",
+        ) from None
+    finally:
+        with suppress(OSError):
+            Path(name).unlink()
+
+
+def release_memory() -> None:
+    """Return unused memory to the system: pages of mapped tables, and free blocks of the allocators.
+
+    Without this, free blocks accumulate from one shard to the next. Pages are read again when needed.
+    """
+    _drop_mapped_pages()
+    pa.default_memory_pool().release_unused()
+    trim = getattr(_C_LIBRARY, "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def _drop_mapped_pages() -> None:
+    with _open_maps_lock:
+        views = list(_open_maps)
+    for view in views:
+        if hasattr(mmap, "MADV_DONTNEED"):
+            view.madvise(mmap.MADV_DONTNEED)
+
+
+def _limit_mapped_memory() -> None:
+    """Drop the pages of mapped tables whenever they exceed their share of the target."""
+    base = _read_mapped_memory()
+    while _open_maps:
+        time.sleep(_CHECK_INTERVAL)
+        current = _read_mapped_memory()
+        if current > base + _memory_target / _MAPPED_SHARE:
+            _drop_mapped_pages()
+            base = _read_mapped_memory()
+        base = min(base, current)
+
+
+def _read_mapped_memory() -> int:
+    """Return how many bytes of mapped files are in the memory of this process."""
+    shared_pages = int(_PROCESS_MEMORY_FILE.read_text().split()[2])
+    return shared_pages * mmap.PAGESIZE
