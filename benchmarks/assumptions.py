@@ -15,7 +15,7 @@ import numpy as np
 import calibration
 from metassay.meta.contexts import choice, claims, confounding, h1
 from metassay.meta.contexts.prediction import robust_accuracy
-from metassay.meta.dependence import fits
+from metassay.meta.dependence import deviations
 from metassay.sample import sample_path
 from metassay.stats import bootstrap, label_permutation, multiplicity, sign_flip
 from metassay.stats.sign_flip import flip_p_values, normal_error, normal_p_values
@@ -119,10 +119,13 @@ def constants(replicates):
         Constant(confounding, "_EXCESS", "coverage of σ² between methods", lambda: confounded_coverage(few)),
         Constant(h1, "_FLOOR", "share of fair metrics flagged", lambda: calibration.flag_rates(few)[1]),
         Constant(
-            fits, "NEAR", "coverage of SysDep, 6 systems", lambda: calibration.sysdep_coverage(6, 40, few * 8)
+            deviations,
+            "NEAR",
+            "coverage of SysDep, 6 systems",
+            lambda: calibration.sysdep_coverage(6, 40, few * 8),
         ),
         Constant(
-            fits,
+            deviations,
             "STEP_COST",
             "coverage of SysDep, 3 systems",
             lambda: calibration.sysdep_coverage(3, 40, few * 8),

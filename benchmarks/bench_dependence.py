@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from sklearn.isotonic import IsotonicRegression
 
-from metassay.meta.dependence.fits import system_dependence
+from metassay.meta.dependence.deviations import system_dependence
 from metassay.stats.resampling import draw_counts
 
 SYSTEMS, SEGMENTS, METRICS = 15, 1177, 43

@@ -27,9 +27,9 @@ from metassay.meta.contexts.judgements import Contexts, Judgements
 from metassay.meta.contexts.people import PeopleSide
 from metassay.meta.contexts.soft_accuracy import RatedSystems
 from metassay.meta.contexts.validity import corrected_accuracy
-from metassay.meta.dependence.cells import cells_of
-from metassay.meta.dependence.fits import expected_deviations, spread, system_dependence
-from metassay.meta.dependence.nulls import p_equal, p_fair
+from metassay.meta.dependence.deviations import expected_deviations, spread, system_dependence
+from metassay.meta.dependence.null_hypotheses import p_equal, p_fair
+from metassay.meta.dependence.scored_outputs import cells_of
 from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric
 from metassay.meta.people.significance import metric_differences
 from metassay.stats.bootstrap import ClusterBootstrap, cluster_interval

@@ -31,7 +31,7 @@ VERBS = (
     *("report", "score"),
 )
 TYPES = {
-    "AggregateResult": "workflows.system_scores",
+    "AggregateResult": "workflows.aggregate",
     "AlignResult": "workflows.score",
     "AssayResult": "workflows.assay_result",
     "Batch": "metrics.base",
@@ -60,7 +60,6 @@ TYPES = {
 }
 """The public types, and the module that each is in."""
 SHARED = {
-    "aggregate": "system_scores",
     "align": "score",
     "check": "read",
     "compare": "overview",
@@ -127,6 +126,7 @@ if TYPE_CHECKING:
     from metassay.perturbations.base import Perturbation, View
     from metassay.stats.random import Stream
     from metassay.tasks.base import OutputKind, TableEvidence, Task
+    from metassay.workflows.aggregate import AggregateResult, aggregate
     from metassay.workflows.assay import assay, demo
     from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.depend import DependResult, depend
@@ -137,7 +137,6 @@ if TYPE_CHECKING:
     from metassay.workflows.read import CheckResult, check, read
     from metassay.workflows.recommend import recommend, report
     from metassay.workflows.score import AlignResult, ScoreResult, align, score
-    from metassay.workflows.system_scores import AggregateResult, aggregate
 
 
 def __getattr__(name: str) -> Any:

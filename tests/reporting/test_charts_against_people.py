@@ -7,8 +7,8 @@ import pytest
 import vl_convert
 
 from metassay.data.cube import Cube
-from metassay.meta.dependence.assembly import depend_on_systems
-from metassay.meta.dependence.cells import outputs_of
+from metassay.meta.dependence.analysis import depend_on_systems
+from metassay.meta.dependence.scored_outputs import outputs_of
 from metassay.reporting.charts.against_people import (
     FLATTERED,
     WRONGED,

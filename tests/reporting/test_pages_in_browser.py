@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from metassay.workflows.aggregate import aggregate
 from metassay.workflows.assay import assay
 from metassay.workflows.depend import depend
 from metassay.workflows.judge import judge
 from metassay.workflows.rank import rank
 from metassay.workflows.recommend import report
 from metassay.workflows.score import score
-from metassay.workflows.system_scores import aggregate
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.dependence.fits import system_dependence
+from metassay.meta.dependence.deviations import system_dependence
 from metassay.workflows.depend import depend
 
 QUICK = {"bootstraps": 20, "draws": 19}

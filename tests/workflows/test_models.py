@@ -6,7 +6,7 @@ import hashlib
 import json
 
 from metassay.cli import run
-from metassay.workflows.listing import models
+from metassay.workflows.list import models
 
 
 def cached(folder, name: str, files: dict[str, str]):

@@ -8,7 +8,7 @@ import pytest
 
 import metassay
 from metassay.data.cube import cubes
-from metassay.meta.dependence.fits import system_dependence
+from metassay.meta.dependence.deviations import system_dependence
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.meta_metrics import Procedure
 from metassay.meta.people.rated import rated

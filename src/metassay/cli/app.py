@@ -167,7 +167,7 @@ def run_list(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Which metrics, perturbations, readers and resources there are."""
-    from metassay.workflows.listing import listing
+    from metassay.workflows.list import listing
 
     result = listing(kind)
     if json:
@@ -184,7 +184,7 @@ def run_models(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Which neural models are on this machine: size, hash, languages, licence."""
-    from metassay.workflows.listing import models
+    from metassay.workflows.list import models
 
     result = models(*(folder or []))
     if json:
@@ -225,7 +225,7 @@ def run_cache(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Scores that runs share: what is there (info), less of it (prune), is it whole (verify)."""
-    from metassay.workflows.listing import score_cache
+    from metassay.workflows.list import score_cache
 
     result = score_cache(action, cache, most=most)
     if json:
@@ -251,7 +251,7 @@ def completions(option: str, incomplete: str) -> list[str]:
 
 def _values(option: str) -> list[str]:
     from metassay.tasks import load_tasks
-    from metassay.workflows.listing import listing
+    from metassay.workflows.list import listing
     from metassay.workflows.read import read
 
     if option in {"metrics", "perturbations"}:

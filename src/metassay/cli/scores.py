@@ -176,7 +176,7 @@ the mean of corpus scores over resamples. After ±, the standard error over resa
 
 def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateSettings) -> None:
     """Corpus scores or means of segments? Three aggregations of every system, compared, also with people."""
-    from metassay.workflows.system_scores import aggregate
+    from metassay.workflows.aggregate import aggregate
 
     dataset = data.read()
     with progress(output) as show:

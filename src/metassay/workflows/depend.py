@@ -18,9 +18,9 @@ from metassay.data.cube import Cube
 from metassay.data.score_files import Scores
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
-from metassay.meta.dependence.assembly import corrected, depend_on_all, depend_on_systems
-from metassay.meta.dependence.cells import SYSTEM, outputs_of
+from metassay.meta.dependence.analysis import corrected, depend_on_all, depend_on_systems
 from metassay.meta.dependence.results import DependenceReport, MetricDependence, sorted_by_sysdep
+from metassay.meta.dependence.scored_outputs import SYSTEM, outputs_of
 from metassay.meta.people.intervals import Trial
 from metassay.meta.people.rated import CONSTANT
 from metassay.metrics.registry import labels_in

@@ -16,8 +16,8 @@ from metassay.data.verdicts import LABELS, PAIRS, SCORES, verdict_table
 from metassay.errors import InputError
 from metassay.llm.asking import Asker, LlmSettings
 from metassay.meta.judges.agreement import TIES, Estimate
-from metassay.meta.judges.alternative import alternative_annotator_test
-from metassay.meta.judges.measures import (
+from metassay.meta.judges.alternative_annotator_test import alternative_annotator_test
+from metassay.meta.judges.judge_measures import (
     Measures,
     Preference,
     against_panel,

@@ -15,7 +15,7 @@ from metassay.data.columns import join_columns
 from metassay.data.readers.registry import How, as_frame, joined_table, paths_of, raw_tables
 from metassay.data.verdicts import NAMES, PAIRS, QUESTION, SCORES, VerdictTable
 from metassay.errors import InputError, Place, UnknownName
-from metassay.meta.judges.measures import Askings
+from metassay.meta.judges.judge_measures import Askings
 from metassay.stats.arrays import FloatArray
 from metassay.store import MANIFEST, brought
 from metassay.workflows.read import Paths

@@ -17,7 +17,12 @@ from metassay.data.preparation import normalisation, own_references, prepared
 from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, default_workers, score_rows
 from metassay.errors import InputError, UnknownName
-from metassay.meta.aggregation.scores import Resampling, bootstrap_means, corpus_scores, score_intervals
+from metassay.meta.aggregation.system_scores import (
+    Resampling,
+    bootstrap_means,
+    corpus_scores,
+    score_intervals,
+)
 from metassay.metrics.alignment import Alignment, with_fewest_edits
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.metrics.registry import chosen_metrics
@@ -27,6 +32,7 @@ from metassay.reporting.score_pages import score_files, score_page
 from metassay.reporting.tables import to_text
 from metassay.reporting.wording import in_labels
 from metassay.store.run import RunFolder
+from metassay.workflows.aggregate import TESTS, comparisons, cubes_of, row_statistics, score_statistics
 from metassay.workflows.options import ScoreOptions, ScoreSettings
 from metassay.workflows.read import Source, as_dataset, scoring_rows
 from metassay.workflows.run_files import (
@@ -36,7 +42,6 @@ from metassay.workflows.run_files import (
     warnings_as_notes,
     write_table,
 )
-from metassay.workflows.system_scores import TESTS, comparisons, cubes_of, row_statistics, score_statistics
 
 AGGREGATES = ("corpus", "segment", "bootstrap")
 

@@ -13,7 +13,7 @@ from scipy.stats import pearsonr
 from metassay.data.cube import Cube
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import _human_rows, _quantiles, aggregate_scores
-from metassay.meta.aggregation.scores import (
+from metassay.meta.aggregation.system_scores import (
     AGGREGATIONS,
     Resampling,
     bootstrap_means,

@@ -7,7 +7,7 @@ import pytest
 
 import metassay
 from metassay.cli import run
-from metassay.meta.aggregation.scores import Resampling, score_intervals
+from metassay.meta.aggregation.system_scores import Resampling, score_intervals
 from metassay.stats.resampling import from_mean_statistics, mean_statistics
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from metassay.errors import InputError
-from metassay.meta.dependence.cells import cells_of
-from metassay.meta.dependence.fits import (
+from metassay.meta.dependence.deviations import (
     SystemDependence,
     compare_dependence,
     paired_difference,
     system_dependence,
 )
+from metassay.meta.dependence.scored_outputs import cells_of
 from metassay.stats.resampling import draw_counts
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metassay.errors import InputError
-from metassay.meta.dependence.assembly import FOLDS, corrected, deal_folds
+from metassay.meta.dependence.analysis import FOLDS, corrected, deal_folds
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
 from metassay.meta.people.intervals import OWN, POOLED, RAW, UNSEEN, Trial
 

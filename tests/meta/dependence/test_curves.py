@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from metassay.meta.dependence.cells import cells_of
 from metassay.meta.dependence.curves import curves
+from metassay.meta.dependence.scored_outputs import cells_of
 from metassay.stats.resampling import draw_counts
 
 

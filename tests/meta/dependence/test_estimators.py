@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 from scipy.stats import spearmanr
 
-from metassay.meta.dependence.cells import cells_of
 from metassay.meta.dependence.curves import (
     ESTIMATORS,
     binned_means,
     deviations_by_estimator,
     monotone_spline,
 )
-from metassay.meta.dependence.fits import expected_deviations
+from metassay.meta.dependence.deviations import expected_deviations
+from metassay.meta.dependence.scored_outputs import cells_of
 
 
 @pytest.fixture

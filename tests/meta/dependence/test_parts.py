@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 from scipy.stats import linregress
 
-from metassay.meta.dependence.cells import cells_of
-from metassay.meta.dependence.fits import (
+from metassay.meta.dependence.deviations import (
     constant_sysdep,
     expected_deviations,
     leave_one_out,
     split_deviations,
     system_dependence,
 )
+from metassay.meta.dependence.scored_outputs import cells_of
 
 
 def test_the_split_is_the_regression_of_deviations_on_human_means():

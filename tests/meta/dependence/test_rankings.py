@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metassay.meta.dependence.cells import cells_of
-from metassay.meta.dependence.fits import expected_deviations, remapped_means
+from metassay.meta.dependence.deviations import expected_deviations, remapped_means
 from metassay.meta.dependence.results import Inversion, inversions, ranked, rankings
+from metassay.meta.dependence.scored_outputs import cells_of
 
 NAMES = ["A", "B", "C"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metassay.meta.dependence.cells import cells_of
 from metassay.meta.dependence.curves import (
     by_bootstraps,
     by_number_of_systems,
@@ -13,7 +12,8 @@ from metassay.meta.dependence.curves import (
     by_sample_size,
     sensitivities,
 )
-from metassay.meta.dependence.fits import system_dependence
+from metassay.meta.dependence.deviations import system_dependence
+from metassay.meta.dependence.scored_outputs import cells_of
 
 
 @pytest.fixture

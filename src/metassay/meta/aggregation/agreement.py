@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.data.cube import Cube
 from metassay.errors import InputError
-from metassay.meta.aggregation.scores import (
+from metassay.meta.aggregation.system_scores import (
     AGGREGATIONS,
     Resampling,
     SystemScore,

@@ -1,5 +1,5 @@
 """Whom a metric flatters: system dependence."""
 
-from metassay.meta.dependence.fits import SystemDependence, system_dependence
+from metassay.meta.dependence.deviations import SystemDependence, system_dependence
 
 __all__ = ["SystemDependence", "system_dependence"]

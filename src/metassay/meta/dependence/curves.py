@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 from scipy.optimize import nnls
 
-from metassay.meta.dependence.cells import Cells
-from metassay.meta.dependence.fits import (
+from metassay.meta.dependence.deviations import (
     CONFIDENCE,
     constant_sysdep,
     expected_deviations,
@@ -26,6 +25,7 @@ from metassay.meta.dependence.fits import (
     split_deviations,
     spread,
 )
+from metassay.meta.dependence.scored_outputs import Cells
 from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.isotonic import Counts, fit_isotonic, predict
 from metassay.stats.random import NUMBERS_OF_SYSTEMS, SAMPLE_SIZES, beside

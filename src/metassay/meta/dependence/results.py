@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 
 from metassay.errors import UnknownName
-from metassay.meta.dependence.cells import Cells
 from metassay.meta.dependence.curves import Curves, Sensitivity, curves
-from metassay.meta.dependence.fits import Difference, Split, SystemDependence, spread
-from metassay.meta.dependence.nulls import pooled_pearson
+from metassay.meta.dependence.deviations import Difference, Split, SystemDependence, spread
+from metassay.meta.dependence.null_hypotheses import pooled_pearson
+from metassay.meta.dependence.scored_outputs import Cells
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metassay.errors import InputError
-from metassay.meta.dependence.cells import Cells, cells_of
+from metassay.meta.dependence.scored_outputs import Cells, cells_of
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts, group_means_by_value
 from metassay.stats.resampling import draw_counts, group_fits

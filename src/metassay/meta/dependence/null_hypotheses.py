@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.dependence.cells import Cells
-from metassay.meta.dependence.fits import error_scale, expected_deviations, split_deviations, spread
+from metassay.meta.dependence.deviations import error_scale, expected_deviations, split_deviations, spread
+from metassay.meta.dependence.scored_outputs import Cells
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.compilation import kernel
 from metassay.stats.isotonic import fit_isotonic, group_means_by_score, group_means_by_value, predict

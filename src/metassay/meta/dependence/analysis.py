@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 
 from metassay.data.cube import Cube
 from metassay.errors import InputError
-from metassay.meta.dependence.cells import Cells, Outputs, outputs_of
 from metassay.meta.dependence.curves import deviations_by_estimator, sensitivities
-from metassay.meta.dependence.fits import (
+from metassay.meta.dependence.deviations import (
     Difference,
     compare_dependence,
     constant_sysdep,
@@ -38,7 +37,7 @@ from metassay.meta.dependence.fits import (
     paired_difference,
     split_deviations,
 )
-from metassay.meta.dependence.nulls import DRAWS, p_equal, p_fair
+from metassay.meta.dependence.null_hypotheses import DRAWS, p_equal, p_fair
 from metassay.meta.dependence.results import (
     DependenceReport,
     LocalDependence,
@@ -48,6 +47,7 @@ from metassay.meta.dependence.results import (
     rankings,
     sorted_by_sysdep,
 )
+from metassay.meta.dependence.scored_outputs import Cells, Outputs, outputs_of
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.isotonic import Counts, fit_isotonic, predict
 from metassay.stats.random import CORRECTION_FOLDS, EQUAL_DEPENDENCE, FAIR_DEPENDENCE, beside, branch

@@ -12,8 +12,8 @@ from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 
 from metassay.errors import InputError
-from metassay.meta.dependence.cells import cells_of
-from metassay.meta.dependence.fits import remapped_means, spread_interval, system_dependence
+from metassay.meta.dependence.deviations import remapped_means, spread_interval, system_dependence
+from metassay.meta.dependence.scored_outputs import cells_of
 
 PAIRS = ("en-de", "he-en", "zh-en")
 SPOT = {

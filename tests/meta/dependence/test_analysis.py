@@ -10,9 +10,9 @@ import pytest
 
 from metassay.data.cube import Cube, Grid
 from metassay.errors import InputError, UnknownName
-from metassay.meta.dependence.assembly import depend_on_systems
-from metassay.meta.dependence.cells import outputs_of
-from metassay.meta.dependence.fits import system_dependence
+from metassay.meta.dependence.analysis import depend_on_systems
+from metassay.meta.dependence.deviations import system_dependence
+from metassay.meta.dependence.scored_outputs import outputs_of
 
 SYSTEMS, ITEMS = 5, 40
 QUICK = {"bootstraps": 20, "draws": 19}

@@ -39,7 +39,7 @@ from metassay.meta.judges.agreement import (
     position_bias,
     repeats_same,
 )
-from metassay.meta.judges.alternative import Corrected, corrected_share
+from metassay.meta.judges.alternative_annotator_test import Corrected, corrected_share
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.isotonic import Counts, group_means_by_value, resampled_group_means

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metassay.meta.judges.alternative import corrected_share, rogan_gladen
+from metassay.meta.judges.alternative_annotator_test import corrected_share, rogan_gladen
 from metassay.stats.bootstrap import ClusterBootstrap
 
 

@@ -21,7 +21,7 @@ from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, checked, default_workers
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
-from metassay.meta.aggregation.scores import Resampling
+from metassay.meta.aggregation.system_scores import Resampling
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.metrics.registry import MetricChoice, chosen_metrics
 from metassay.options import accept_options

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metassay.meta.judges.alternative import alternative_annotator_test
+from metassay.meta.judges.alternative_annotator_test import alternative_annotator_test
 
 NAN = float("nan")
 

@@ -7,9 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from metassay.meta.dependence.cells import cells_of
-from metassay.meta.dependence.fits import expected_deviations, spread
-from metassay.meta.dependence.nulls import (
+from metassay.meta.dependence.deviations import expected_deviations, spread
+from metassay.meta.dependence.null_hypotheses import (
     _exchange,
     equal_null,
     fair_null,
@@ -18,6 +17,7 @@ from metassay.meta.dependence.nulls import (
     p_fair,
     pooled_pearson,
 )
+from metassay.meta.dependence.scored_outputs import cells_of
 
 
 def mapped(rng, *, systems=5, segments=60, shift=0.0):

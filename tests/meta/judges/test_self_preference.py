@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 
-from metassay.meta.judges.measures import Deviations, against_panel, against_people, preference
+from metassay.meta.judges.judge_measures import Deviations, against_panel, against_people, preference
 from metassay.stats.resampling import bootstrap_counts
 
 
