@@ -15,9 +15,9 @@ import metassay
 from metassay.errors import InputError, UnknownName
 
 EXPORTED = """
-AggregateResult AlignResult AssayResult Batch CheckResult Context Dataset DependResult Evidence InputError JudgeResult MetassayError
-Metric MetricFailure MissingBackend OutputKind PerturbResult Perturbation RankResult ScoreResult
-StatisticsMetric Stream Task TiedScores UnknownName View
+AggregateResult AlignResult AssayResult Batch CheckResult Context Dataset DependResult InputError JudgeResult
+MetassayError Metric MetricFailure MissingBackend OutputKind PerturbResult Perturbation RankResult ScoreResult
+StatisticsMetric Stream TableEvidence Task TiedScores UnknownName View
 aggregate align assay check compare demo depend judge perturb rank read recommend report score
 """
 
