@@ -1,34 +1,32 @@
-"""Errors a person can act on: what was wrong, where, and what to do."""
+"""Errors that a user can act on: what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import re
-import threading
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, Self
 
-QUOTED = 80
-"""So many characters of a value are quoted at most."""
-_FILE = 160
-_SENTENCE = 300
-_MESSAGE = 490
-_LONG_QUOTE = re.compile(rf"'[^']{{{QUOTED - 1},}}'|\"[^\"]{{{QUOTED - 1},}}\"")
-_LONG_WORD = re.compile(rf"\S{{{QUOTED + 1},}}")
+MAX_QUOTED_LENGTH = 80
+"""A value quoted in a message is cut to this many characters."""
+_MAX_FILE_LENGTH = 160
+_MAX_SENTENCE_LENGTH = 300
+_MAX_MESSAGE_LENGTH = 490
+_LONG_QUOTE = re.compile(rf"'[^']{{{MAX_QUOTED_LENGTH - 1},}}'|\"[^\"]{{{MAX_QUOTED_LENGTH - 1},}}\"")
+_LONG_WORD = re.compile(rf"\S{{{MAX_QUOTED_LENGTH + 1},}}")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::.*://)", re.DOTALL)
-_LOST_SLASH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
-COPIES: dict[str, str] = {}
-"""Files and folders of this machine that stand for what lies elsewhere, and the addresses of that."""
+_ADDRESS_WITHOUT_SLASH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
+
+LOCAL_COPIES: dict[str, str] = {}
+"""Local files and folders that are copies of remote ones, with the address of the original."""
 
 
-def shortened(text: str, size: int = QUOTED) -> str:
-    """A text of at most `size` characters: its beginning and its end, with … for what was cut.
+def shorten_text(text: str, size: int = MAX_QUOTED_LENGTH) -> str:
+    """Shorten a text to at most `size` characters: its beginning, …, and its end.
 
-    >>> shortened("a" * 50 + "b" * 50, 10)
+    >>> shorten_text("a" * 50 + "b" * 50, 10)
     'aaaaaa…bbb'
     """
     if len(text) <= size:
@@ -37,29 +35,74 @@ def shortened(text: str, size: int = QUOTED) -> str:
     return f"{text[: size - end - 1]}…{text[-end:]}"
 
 
-def _in_one_line(text: str, size: int) -> str:
-    """A sentence with the values in it cut, in one line, and nothing that a terminal would obey."""
-    text = shortened(text, 4 * _MESSAGE)
-    for long in (_LONG_QUOTE, _LONG_WORD):
-        text = long.sub(lambda found: shortened(found[0]), text)
-    return shortened(_printable(" ".join(text.split())), size)
+def join_names(names: Sequence[str], size: int = 280) -> str:
+    """Join names with commas; if that takes more than `size` characters, count the remaining ones.
+
+    >>> join_names(["bleu", "chrf", "ter"], 12)
+    'bleu, chrf and 1 more'
+    """
+    shown: list[str] = []
+    for name in map(shorten_text, names):
+        if shown and len(", ".join([*shown, name])) > size:
+            return f"{', '.join(shown)} and {len(names) - len(shown)} more"
+        shown.append(name)
+    return ", ".join(shown)
 
 
-def _printable(text: str) -> str:
+def is_remote(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is an address, such as `s3://bucket/file` or `simplecache::s3://bucket/file`.
+
+    >>> is_remote("s3://bucket/file.csv"), is_remote("C:/file.csv")
+    (True, False)
+    """
+    if isinstance(path, PurePath) and _ADDRESS_WITHOUT_SLASH.match(str(path)):
+        raise InputError(f"{str(path)!r} is an address no more.", remedy="Pass it as text, not as a Path.")
+    return isinstance(path, str) and _ADDRESS.match(path) is not None
+
+
+def display_path(path: str | os.PathLike[str]) -> str:
+    """Return a path as the user knows it: for a local copy of a remote file, the address of the original."""
+    text = os.fspath(path)
+    for copy, address in LOCAL_COPIES.items():
+        if text == copy:
+            return address
+        if text.startswith(copy + os.sep):
+            return _extend_address(address, text[len(copy) + 1 :])
+    return text
+
+
+def _extend_address(address: str, inside: str) -> str:
+    """Append a relative path to the part of a chained address (`zip::s3://…`) that names the folder."""
+    parts = address.split("::")
+    number = next(number for number, part in enumerate(parts) if "://" in part)
+    slash = "" if parts[number].endswith("/") else "/"
+    parts[number] = f"{parts[number]}{slash}{inside}"
+    return "::".join(parts)
+
+
+def _fit_in_line(text: str, size: int) -> str:
+    """Cut long values in a sentence, and replace line breaks and terminal control characters."""
+    text = shorten_text(text, 4 * _MAX_MESSAGE_LENGTH)
+    for long_value in (_LONG_QUOTE, _LONG_WORD):
+        text = long_value.sub(lambda match: shorten_text(match[0]), text)
+    return shorten_text(_escape_unprintable(" ".join(text.split())), size)
+
+
+def _escape_unprintable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class MetassayError(Exception):
-    """Every error that metassay raises on purpose."""
+    """Base class of all errors that metassay raises on purpose."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the input something is wrong: any of file, row (first data row is 1) and column."""
+    """Where in the input something is wrong: any of file, row (the first data row is 1), line and column."""
 
     file: str | None = None
     row: int | None = None
@@ -67,92 +110,66 @@ class Place:
     line: int | None = None
 
     def __str__(self) -> str:
-        parts = [
-            None if self.file is None else shortened(_printable(shortened(called(self.file), _FILE)), _FILE),
-            None if self.row is None else f"row {self.row}",
-            None if self.line is None else f"line {self.line}",
-            None if self.column is None else f"column {_in_one_line(self.column, QUOTED)}",
-        ]
-        return ", ".join(part for part in parts if part is not None)
+        parts = []
+        if self.file is not None:
+            file = shorten_text(display_path(self.file), _MAX_FILE_LENGTH)
+            parts.append(shorten_text(_escape_unprintable(file), _MAX_FILE_LENGTH))
+        if self.row is not None:
+            parts.append(f"row {self.row}")
+        if self.line is not None:
+            parts.append(f"line {self.line}")
+        if self.column is not None:
+            parts.append(f"column {_fit_in_line(self.column, MAX_QUOTED_LENGTH)}")
+        return ", ".join(parts)
 
 
 class InputError(MetassayError, ValueError):
     """Bad input or usage.
 
-    Prints as `FILE, row N, column C: what is wrong.` and, where there is one, a second line with the remedy.
-    Values that are quoted are cut at 80 characters, so that a message stays one that can be read.
+    Prints as `FILE, row N, column C: message` and, if there is a remedy, a second line with it. Quoted values
+    are cut at 80 characters, so that the message stays readable.
     """
 
     exit_code = 2
 
-    def __init__(self, what: str, *, place: Place | None = None, remedy: str | None = None) -> None:
+    def __init__(self, message: str, *, place: Place | None = None, remedy: str | None = None) -> None:
         self.place = place or Place()
-        where = str(self.place)
-        self.what = _in_one_line(what, _SENTENCE if where else _SENTENCE + 60)
-        first = f"{where}: {self.what}" if where else self.what
-        first = shortened(first, _MESSAGE - QUOTED)
-        self.remedy = remedy and _in_one_line(remedy, _MESSAGE - len(first))
-        super().__init__(f"{first}\n{self.remedy}" if self.remedy else first)
+        location = str(self.place)
+        self.message = _fit_in_line(message, _MAX_SENTENCE_LENGTH if location else _MAX_SENTENCE_LENGTH + 60)
+        first_line = f"{location}: {self.message}" if location else self.message
+        first_line = shorten_text(first_line, _MAX_MESSAGE_LENGTH - MAX_QUOTED_LENGTH)
+        self.remedy = remedy and _fit_in_line(remedy, _MAX_MESSAGE_LENGTH - len(first_line))
+        super().__init__(f"{first_line}\n{self.remedy}" if self.remedy else first_line)
 
 
 class NoSuchFile(InputError):
-    """A file that was named is not there."""
+    """The user named a file that does not exist."""
 
     def __init__(self, *, place: Place) -> None:
         super().__init__("there is no such file.", place=place)
 
 
-def is_remote(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is an address, `s3://bucket/file` or `simplecache::s3://bucket/file`; `C:/file` is none.
-
-    >>> is_remote("s3://bucket/file.csv"), is_remote("C:/file.csv")
-    (True, False)
-    """
-    if isinstance(path, PurePath) and _LOST_SLASH.match(str(path)):
-        raise InputError(f"{str(path)!r} is an address no more.", remedy="Pass it as text, not as a Path.")
-    return isinstance(path, str) and _ADDRESS.match(path) is not None
-
-
-def called(path: str | os.PathLike[str]) -> str:
-    """What a person calls a file or folder: its path, and where it stands for one elsewhere, the address."""
-    text = os.fspath(path)
-    for own, address in COPIES.items():
-        if text == own or text.startswith(own + os.sep):
-            parts = address.split("::")
-            where = next(number for number, part in enumerate(parts) if "://" in part)
-            parts[where] += "" if text == own else "/" * (parts[where][-1] != "/") + text[len(own) + 1 :]
-            return "::".join(parts)
-    return text
-
-
-def listed(names: Sequence[str], size: int = 280) -> str:
-    """Names after commas; of many, the first and how many more there are.
-
-    >>> listed(["bleu", "chrf", "ter"], 12)
-    'bleu, chrf and 1 more'
-    """
-    shown: list[str] = []
-    for name in map(shortened, names):
-        if shown and len(", ".join([*shown, name])) > size:
-            return f"{', '.join(shown)} and {len(names) - len(shown)} more"
-        shown.append(name)
-    return ", ".join(shown)
-
-
 class UnknownName(InputError):
-    """A metric, reader or column that does not exist; offers the nearest and lists the known."""
+    """The user named a metric, column or other thing that does not exist.
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, place: Place | None = None) -> None:
-        known = sorted(known)
-        nearest = difflib.get_close_matches(name.lower(), [k.lower() for k in known], n=1, cutoff=0.5)
-        offer = next((k for k in known if nearest and k.lower() == nearest[0]), None)
-        question = f" Did you mean {offer}?" if offer else ""
-        listing = f"Known: {listed(known)}." if known else "None is known."
+    The message suggests the most similar valid name and lists all of them.
+    """
+
+    def __init__(
+        self, kind: str, name: str, valid_names: Iterable[str], *, place: Place | None = None
+    ) -> None:
+        valid_names = sorted(valid_names)
+        by_lower_case = {valid_name.lower(): valid_name for valid_name in reversed(valid_names)}
+        similar = difflib.get_close_matches(
+            name.lower(), [valid_name.lower() for valid_name in valid_names], n=1, cutoff=0.5
+        )
+        question = f" Did you mean {by_lower_case[similar[0]]}?" if similar else ""
+        listing = f"Known: {join_names(valid_names)}." if valid_names else "None is known."
         super().__init__(f"unknown {kind} {name!r}.{question}", place=place, remedy=listing)
 
 
 class TiedScores(InputError):
-    """A statistic that is defined for distinct scores only was given ties."""
+    """A statistic that is defined only for distinct scores was given ties."""
 
 
 class MissingBackend(InputError):
@@ -165,7 +182,7 @@ class MissingBackend(InputError):
 
 
 class MetricFailure(MetassayError):
-    """A metric returned what its definition forbids (inf, or NaN where there is a value)."""
+    """A metric returned something its definition forbids: an infinity, or the wrong number of scores."""
 
 
 class PartsDone(MetassayError):
@@ -182,56 +199,3 @@ class PartsDone(MetassayError):
             if numbers
             else f"this run has no such part: its {count} are numbered from 0 to {count - 1}."
         )
-
-
-class Counted(UserWarning):
-    """A warning about a number of things, `3 texts were …`, which adds up over the parts of a run."""
-
-    def __init__(self, count: int, kind: str) -> None:
-        self.count, self.kind = count, kind
-        super().__init__(f"{count:,} {kind}")
-
-
-Notes = tuple[tuple[int, str], ...]
-"""Warnings as plain values: the count of a `Counted`, else 0, and the words."""
-
-
-class Heard:
-    """Listens, while it is entered, to what each thread warns of, so that a part can keep its own warnings.
-
-    Python's own recorder has one list for all threads.
-    """
-
-    def __init__(self) -> None:
-        self._own = threading.local()
-        self._outer = warnings.catch_warnings()
-
-    def __enter__(self) -> Self:
-        self._outer.__enter__()
-        warnings.simplefilter("always", UserWarning)
-        before = warnings.showwarning
-
-        def listen(message: Warning | str, category: type[Warning], *where: Any) -> None:
-            if not issubclass(category, UserWarning):
-                before(message, category, *where)
-                return
-            note = (message.count, message.kind) if isinstance(message, Counted) else (0, str(message))
-            self._own.notes = (*getattr(self._own, "notes", ()), note)
-
-        warnings.showwarning = listen  # type: ignore[assignment]
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._outer.__exit__(None, None, None)
-
-    def since(self) -> Notes:
-        """What this thread has warned of since it was last asked."""
-        notes: Notes = getattr(self._own, "notes", ())
-        self._own.notes = ()
-        return notes
-
-
-def repeat(notes: Iterable[tuple[int, str]]) -> None:
-    """Warn again of what was heard."""
-    for count, words in notes:
-        warnings.warn(Counted(count, words) if count else words, UserWarning, stacklevel=2)

@@ -22,7 +22,7 @@ _PLUGGED_IN: dict[str, str] = {}
 """Folders and files of installed packages that announce something: the entry point."""
 
 
-def installed(group: str) -> dict[str, Any]:
+def load_entry_points(group: str) -> dict[str, Any]:
     """Everything that installed packages announce under the entry point group `metassay.<group>`."""
     return {point.name: _loaded(point, group) for point in entry_points(group=f"metassay.{group}")}
 
@@ -38,13 +38,13 @@ def _loaded(point: Any, group: str) -> Any:
         return point.load()
     except Exception as error:
         said = " ".join(str(error).split())
-        raise own_error(error) or InputError(
+        raise describe_user_error(error) or InputError(
             f"the plug-in {name} cannot be loaded ({type(error).__name__}: {said}).",
             remedy="Repair or uninstall the package that brings it.",
         ) from error
 
 
-def from_file(location: str) -> Any:
+def load_from_file(location: str) -> Any:
     """The object that `my_metric.py:MyMetric` names. The file is the user's own code and is executed."""
     path, _, name = location.rpartition(":")
     if not path:
@@ -65,13 +65,13 @@ def from_file(location: str) -> Any:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise own_error(error) or error from error
+        raise describe_user_error(error) or error from error
     if not hasattr(module, name):
         raise InputError(f"it defines no {name}.", place=Place(file=path))
     return getattr(module, name)
 
 
-def own_error(error: BaseException) -> InputError | None:
+def describe_user_error(error: BaseException) -> InputError | None:
     """An error in the words of the user whose file raised it, with the line; None where it was not theirs."""
     calls = [(call.filename, call.lineno) for call in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError):
@@ -99,7 +99,7 @@ def _inside(file: str, place: str) -> bool:
     return file == place or file.startswith(place.rstrip(os.sep) + os.sep)
 
 
-def defined_at(thing: Any) -> Place:
+def find_definition(thing: Any) -> Place:
     """The file and line where a function or class is defined, as far as that is known."""
     try:
         file, (_, line) = str(inspect.getsourcefile(thing)), inspect.getsourcelines(thing)
@@ -108,7 +108,7 @@ def defined_at(thing: Any) -> Place:
     return Place(file=_OWN_FILES.get(file, (file,))[0], line=line)
 
 
-def source_hash(thing: Any) -> str:
+def hash_user_source(thing: Any) -> str:
     """A hash of the code behind an object that is not ours; empty for our own.
 
     It is that of the whole file, since functions beside it may be called, and of the files of its base
@@ -126,7 +126,7 @@ def _owner_hash(owner: Any) -> str:
 
 
 @functools.cache
-def own_code() -> str:
+def hash_metassay_code() -> str:
     """A hash of every file of metassay itself, code and tables alike: a version says too little meanwhile."""
     root = Path(__file__).parent
     digest = hashlib.blake2b(digest_size=16)

@@ -19,13 +19,13 @@ def format_spec(name: str, parameters: Mapping[str, Any]) -> str:
     return f"{name}({inside})" if inside else name
 
 
-def labelled(title: str, parameters: Mapping[str, Any]) -> str:
+def format_label(title: str, parameters: Mapping[str, Any]) -> str:
     """A title with the parameters that differ from their defaults."""
     inside = format_spec("", parameters)[1:-1].replace(",", ", ")
     return f"{title} ({inside})" if inside else title
 
 
-def by_language(used: Mapping[str | None, Mapping[str, Any]], name: str) -> str:
+def format_by_language(used: Mapping[str | None, Mapping[str, Any]], name: str) -> str:
     """The value of a setting; where it differs between languages, each language with its own."""
     values = {language or "unknown": str(settings[name]) for language, settings in used.items()}
     if len(set(values.values())) == 1:
@@ -67,7 +67,7 @@ def split_list(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def single_parts(texts: str | T | Iterable[str | T]) -> list[str | T]:
+def split_specs(texts: str | T | Iterable[str | T]) -> list[str | T]:
     """From a comma-separated text, a value, or any mixture of both, to single texts and values."""
     whole = isinstance(texts, str) or not isinstance(texts, Iterable)
     parts: list[str | T] = []
@@ -89,7 +89,7 @@ def split_names(texts: str | Iterable[str] | None) -> tuple[str, ...]:
     )
 
 
-def refuse_repeats(specs: Sequence[str]) -> None:
+def reject_duplicates(specs: Sequence[str]) -> None:
     """An error where something is asked for twice."""
     twice = sorted({spec for spec in specs if specs.count(spec) > 1})
     if twice:

@@ -15,9 +15,10 @@ import pytest
 from metassay.engine import batches
 from metassay.engine.batches import Rows
 from metassay.engine.local import measured_cost, score_rows
-from metassay.errors import Counted, InputError, MetricFailure
+from metassay.errors import InputError, MetricFailure
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metrics
+from metassay.recorded_warnings import CountedWarning
 from metassay.store.parts import ScoreParts
 from metassay.workflows.run_files import warnings_as_notes
 
@@ -137,7 +138,7 @@ class Warns(Counting):
         long = sum(len(text) > 1 for text in batch.output)
         if long:
             warnings.warn("some are long", stacklevel=2)
-            warnings.warn(Counted(long, "texts are long"), stacklevel=2)
+            warnings.warn(CountedWarning(long, "texts are long"), stacklevel=2)
         return super().score(batch)
 
 

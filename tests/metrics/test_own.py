@@ -103,7 +103,7 @@ def test_what_is_no_metric_is_refused_with_its_place(thing, message):
 
 
 def test_our_metrics_have_no_source_in_their_signature_and_others_do():
-    assert plugins.source_hash(parse_metric("bleu")) == ""
+    assert plugins.hash_user_source(parse_metric("bleu")) == ""
     assert "source:" not in parse_metric("bleu").signature
     assert "|source:" in as_metric(shared).signature
     Named = type("Named", (Nameless,), {"name": "named", "__module__": __name__})
@@ -121,7 +121,7 @@ def test_editing_the_file_changes_the_signature(tmp_path, kind):
     signatures = []
     for text in (code, code.replace("len(o)", "-len(o)"), code):
         (tmp_path / "mine.py").write_text(text)
-        signatures.append(as_metric(plugins.from_file(f"{tmp_path}/mine.py:mine")).signature)
+        signatures.append(as_metric(plugins.load_from_file(f"{tmp_path}/mine.py:mine")).signature)
     assert signatures[0] == signatures[2] != signatures[1]
 
 

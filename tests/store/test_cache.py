@@ -68,7 +68,7 @@ class Length(Metric):
 @pytest.fixture
 def length(monkeypatch) -> Length:
     Length.asked.clear()
-    monkeypatch.setattr(cache, "source_hash", lambda _: "")  # as if it were one of ours
+    monkeypatch.setattr(cache, "hash_user_source", lambda _: "")  # as if it were one of ours
     return Length()
 
 

@@ -65,7 +65,7 @@ def test_the_same_again_is_read(folder) -> None:
 
 
 def _with_code(monkeypatch, _):
-    monkeypatch.setattr(store, "own_code", lambda: "other code")
+    monkeypatch.setattr(store, "hash_metassay_code", lambda: "other code")
     return {}
 
 

@@ -166,9 +166,9 @@ def _defect(error: BaseException) -> int:
     try:
         import traceback
 
-        from metassay.plugins import own_error
+        from metassay.plugins import describe_user_error
 
-        own = own_error(error)
+        own = describe_user_error(error)
     except MemoryError:
         return _no_memory()
     if own is not None:

@@ -9,7 +9,7 @@ import typer
 
 from metassay.cli.options import OUTPUT, DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
-from metassay.errors import InputError, called
+from metassay.errors import InputError, display_path
 from metassay.options import PERTURBED_PAIRS, is_pair_source, split_names
 from metassay.sample import DEFAULT
 from metassay.specs import split_list
@@ -126,7 +126,7 @@ def show_assay(found: dict[str, Any], folder: Any) -> None:
             )
     note(remarks(findings))
     if folder is not None:
-        say(f"Report: {called(folder / 'report.html')}")
+        say(f"Report: {display_path(folder / 'report.html')}")
 
 
 def criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:

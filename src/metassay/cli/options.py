@@ -253,7 +253,9 @@ def _parsed(known: Option, value: Any) -> Any:
     try:
         return known.parse(value)
     except InputError as error:
-        raise InputError(f"{(known.flags or ('',))[0]} {error.what}".strip(), remedy=error.remedy) from None
+        raise InputError(
+            f"{(known.flags or ('',))[0]} {error.message}".strip(), remedy=error.remedy
+        ) from None
 
 
 def _field_parameters(group: Any) -> list[inspect.Parameter]:

@@ -9,7 +9,7 @@ import typer
 
 from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import note, print_table, progress, say
-from metassay.errors import called
+from metassay.errors import display_path
 from metassay.workflows.options import CheckSettings, PerturbSettings, ScoreSettings
 
 if TYPE_CHECKING:
@@ -296,6 +296,6 @@ def run_perturb(
     if result.folder is None:
         say("Keep the pairs with --out FOLDER.")
         return
-    say(f"Pairs: {called(result.folder / 'pairs.parquet')}")
+    say(f"Pairs: {display_path(result.folder / 'pairs.parquet')}")
     if (texts := result.folder / TEXTS).is_file():
-        say(f"To score elsewhere, for assay --scores: {called(texts)}")
+        say(f"To score elsewhere, for assay --scores: {display_path(texts)}")

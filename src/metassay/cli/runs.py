@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from metassay.cli.printing import print_table, say
-from metassay.errors import InputError, NoSuchFile, Place, UnknownName, called, is_remote
+from metassay.errors import InputError, NoSuchFile, Place, UnknownName, display_path, is_remote
 
 FROM_FILES = ("assay", "check", "demo", "score", "perturb", "rank", "depend", "aggregate", "judge")
 """The commands that a file of options may name."""
@@ -279,11 +279,11 @@ def run_report(
     from metassay.workflows.recommend import report
 
     page = report(*runs, out=out, figures=figures, tables=tables)
-    say(f"Report: {called(page)}")
+    say(f"Report: {display_path(page)}")
     if figures is not None:
-        say(f"Figures of one and two columns: {called(page.parent / 'figures')}")
+        say(f"Figures of one and two columns: {display_path(page.parent / 'figures')}")
     if tables is not None:
-        say(f"Tables: {called(page.parent / 'tables')}")
+        say(f"Tables: {display_path(page.parent / 'tables')}")
 
 
 def run_serve(

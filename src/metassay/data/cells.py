@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.errors import InputError, Place, called
+from metassay.errors import InputError, Place, display_path
 
 MISSING_SCORES = frozenset({"", "none", "na", "n/a", "null", "nan"})
 """What people write for a score that is not there, in lower case."""
@@ -165,6 +165,7 @@ def with_points(table: pl.DataFrame, file: str, notes: list[str]) -> pl.DataFram
     ]
     if told:
         notes.append(
-            f"{called(file)}: numbers with a decimal comma were read as with a point: {', '.join(told)}."
+            f"{display_path(file)}: numbers with a decimal comma were read as with a point: "
+            f"{', '.join(told)}."
         )
     return table.with_columns(pl.col(told).str.replace(",", ".", literal=True))

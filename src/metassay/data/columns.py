@@ -14,7 +14,7 @@ import polars as pl
 
 from metassay.data.cells import MISSING_SCORES
 from metassay.data.readers.tables import PLAIN_TEXT
-from metassay.errors import InputError, Place, UnknownName, listed
+from metassay.errors import InputError, Place, UnknownName, join_names
 from metassay.tasks import FALLBACK_TASK, list_human_criteria, load_tasks, ranking
 from metassay.tasks.base import TEXT_COLUMNS, Task
 
@@ -174,10 +174,10 @@ def _names_of(role: str) -> tuple[str, ...]:
 
 def missing_column(role: str, names: Sequence[str], columns: Sequence[str], file: str) -> InputError:
     """The error for a table in which no column plays a role that it needs."""
-    listing = listed(columns, 120) or "none"
+    listing = join_names(columns, 120) or "none"
     plain = f" {PLAIN_TEXT}" if file.endswith(".txt") else ""
     return InputError(
-        f"no column holds the {role} (looked for {listed(names, 120)}; there are: {listing}).",
+        f"no column holds the {role} (looked for {join_names(names, 120)}; there are: {listing}).",
         place=Place(file=file or None),
         remedy=f"Name it with --column {role}=COLUMN.{plain}",
     )
@@ -193,7 +193,7 @@ def check_given(given: Mapping[str, str], roles: set[str], columns: Sequence[str
                 raise InputError(
                     f"there is no column {part!r} to be the {role}.",
                     place=Place(file=file or None),
-                    remedy=f"The columns are: {listed(columns)}.",
+                    remedy=f"The columns are: {join_names(columns)}.",
                 )
 
 

@@ -15,7 +15,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metassay.errors import Heard, InputError, MetricFailure, MissingBackend
+from metassay.errors import InputError, MetricFailure, MissingBackend
+from metassay.recorded_warnings import WarningRecorder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -157,7 +158,7 @@ def score_part(manifest: Mapping[str, Any], number: int, rows: bytes) -> None:
     parts = parts_at(manifest["run"], manifest["cache"], metrics)
     kept = {m.spec: Kept(parts, m.spec, m.signature) for m in metrics}
     shared = None if manifest["homes"] is None else Shared(*_shared(manifest["homes"]))
-    with Heard() as heard:
+    with WarningRecorder() as heard:
         score_piece(metrics, number, Rows(pl.read_ipc(rows), shared=shared), kept, heard)
 
 

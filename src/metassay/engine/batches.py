@@ -14,8 +14,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.rankings import grade_mappings, ranked_lists
-from metassay.errors import InputError, Notes
+from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Scores, Shared
+from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.arrays import LongArray
 
 Digests = NDArray[np.uint64]
@@ -152,12 +153,20 @@ def _text(cell: pl.Expr) -> pl.Expr:
 class Parts(Protocol):
     """Where finished scores are kept, so that a stopped run goes on where it was."""
 
-    def find(self, metric: str, signature: str, number: int, digests: Digests) -> tuple[Scores, Notes]:
+    def find(
+        self, metric: str, signature: str, number: int, digests: Digests
+    ) -> tuple[Scores, RecordedWarnings]:
         """The scores of these contents, NaN where none is kept, and what was warned of as they were made."""
         ...
 
     def keep(
-        self, metric: str, signature: str, number: int, digests: Digests, scores: Scores, notes: Notes
+        self,
+        metric: str,
+        signature: str,
+        number: int,
+        digests: Digests,
+        scores: Scores,
+        notes: RecordedWarnings,
     ) -> None:
         """Keep a finished part; scores that are undefined are left out."""
         ...

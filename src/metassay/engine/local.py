@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from metassay.data.rankings import RankedLists, grade_mappings, ranked_lists
 from metassay.engine import RayCluster, make_parts
 from metassay.engine.batches import Parts, Rows, distinct
-from metassay.errors import Heard, InputError, MetricFailure, Notes, PartsDone, repeat
+from metassay.errors import InputError, MetricFailure, PartsDone
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.ranking_metric import RankingMetric, score_rankings
-from metassay.plugins import defined_at, source_hash
+from metassay.plugins import find_definition, hash_user_source
+from metassay.recorded_warnings import RecordedWarnings, WarningRecorder, reissue_warnings
 
 Progress = Callable[[str, int, int], None]
 """Called with (stage, done, total)."""
-Piece = dict[str, tuple[Scores, float, Notes]]
+Piece = dict[str, tuple[Scores, float, RecordedWarnings]]
 """Of one batch, the scores of each metric, the seconds they took, and what was warned of."""
 
 
@@ -78,7 +79,7 @@ def score_rows(
     if cluster is not None and parts is not None:
         numbered = dict(enumerate(pieces, start=first))
         make_parts(cluster, [m for m in metrics if m.spec in kept], numbered, parts, workers, progress)
-    with Heard() as heard, _threads(default_workers(workers)) as pool:
+    with WarningRecorder() as heard, _threads(default_workers(workers)) as pool:
         futures = {
             pool.submit(score_piece, metrics, number, piece, kept, heard): number
             for number, piece in enumerate(pieces, start=first)
@@ -93,7 +94,7 @@ def score_rows(
         raise PartsDone(sorted(found), first + len(pieces))
     ordered = [found[number] for number in range(first, first + len(pieces))]
     for piece in ordered:
-        repeat(note for _, _, notes in piece.values() for note in notes)
+        reissue_warnings(note for _, _, notes in piece.values() for note in notes)
     return Scored(
         {m.spec: np.concatenate([np.empty(0), *(piece[m.spec][0] for piece in ordered)]) for m in metrics},
         {m.spec: sum(piece[m.spec][1] for piece in ordered) for m in metrics},
@@ -137,7 +138,7 @@ def _finished(futures: Iterable[Future[Piece]]) -> Iterator[Future[Piece]]:
 
 
 def score_piece(
-    metrics: Sequence[Metric], number: int, rows: Rows, kept: Mapping[str, Kept], heard: Heard
+    metrics: Sequence[Metric], number: int, rows: Rows, kept: Mapping[str, Kept], heard: WarningRecorder
 ) -> Piece:
     """Scores of one piece: each distinct content once, kept or found; what is trivial is never kept."""
     found: Piece = {}
@@ -156,7 +157,7 @@ def score_piece(
     return found | _score_again([m for m in trivial if m.spec not in found], rows, None, heard)
 
 
-def _score_again(metrics: Sequence[Metric], rows: Rows, batch: Batch | None, heard: Heard) -> Piece:
+def _score_again(metrics: Sequence[Metric], rows: Rows, batch: Batch | None, heard: WarningRecorder) -> Piece:
     """Every row, whether its content was scored before or not; `batch` is theirs where it was made."""
     if not metrics:
         return {}
@@ -166,7 +167,7 @@ def _score_again(metrics: Sequence[Metric], rows: Rows, batch: Batch | None, hea
     for metric in metrics:
         started = time.perf_counter()
         scores = checked(metric, metric.score(batch), rows)
-        found[metric.spec] = scores, time.perf_counter() - started, heard.since()
+        found[metric.spec] = scores, time.perf_counter() - started, heard.take_warnings()
     return found
 
 
@@ -189,7 +190,7 @@ class _Distinct:
     made: Batch | None = None
     """The batch, once it was made."""
 
-    def __init__(self, rows: Rows, needs: frozenset[str], heard: Heard) -> None:
+    def __init__(self, rows: Rows, needs: frozenset[str], heard: WarningRecorder) -> None:
         digests = rows.digests(needs)
         chosen, self.back, self.order = distinct(digests)
         self.rows, self.digests = rows.take(chosen), digests[chosen[self.order]]
@@ -202,11 +203,11 @@ class _Distinct:
             self.made = self.rows.batch(self.needs)
         return self.made
 
-    def score(self, metric: Metric, number: int, kept: Kept | None) -> tuple[Scores, Notes]:
+    def score(self, metric: Metric, number: int, kept: Kept | None) -> tuple[Scores, RecordedWarnings]:
         """The score of each row, and what was warned of as they were made."""
         if kept is None:
             scores = checked(metric, metric.score(self.batch), self.rows)
-            return scores, self.heard.since()
+            return scores, self.heard.take_warnings()
         place = (kept.metric, kept.signature, number, self.digests)
         found, notes = kept.parts.find(*place)
         scores = np.empty(len(found))
@@ -216,7 +217,7 @@ class _Distinct:
             whole = len(missing) == len(scores)
             rows = self.rows if whole else self.rows.take(missing)
             fresh = checked(metric, metric.score(self.batch if whole else rows.batch(self.needs)), rows)
-            scores[missing], notes = fresh, (*notes, *self.heard.since())
+            scores[missing], notes = fresh, (*notes, *self.heard.take_warnings())
             if not np.isnan(fresh).all():
                 kept.parts.keep(*place, scores[self.order], notes)
         return scores, notes
@@ -235,9 +236,9 @@ def checked(metric: Metric, scores: NDArray[np.float64], rows: Rows) -> Scores:
 
 def failure(metric: Metric, what: str) -> MetricFailure:
     """What a metric did wrong: our error or, with the place where the metric is defined, the user's."""
-    if not source_hash(metric):
+    if not hash_user_source(metric):
         return MetricFailure(what)
-    error = MetricFailure(f"{defined_at(type(metric))}: {what}")
+    error = MetricFailure(f"{find_definition(type(metric))}: {what}")
     error.exit_code = InputError.exit_code
     return error
 

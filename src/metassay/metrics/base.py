@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from metassay import plugins
 from metassay.errors import InputError
-from metassay.specs import by_language, format_spec, labelled
+from metassay.specs import format_by_language, format_label, format_spec
 
 Scores = NDArray[np.float64]
 T = TypeVar("T")
@@ -232,10 +232,10 @@ class Metric(ABC):
         that is not ours; what was done to the text first.
         """
         used = {language: self.settings(language) for language in self.languages or (None,)}
-        settings = [f"{name}:{by_language(used, name)}" for name in self.settings(None)]
+        settings = [f"{name}:{format_by_language(used, name)}" for name in self.settings(None)]
         parts = [self.name, *settings, *([f"equals:{self.oracle}"] if self.oracle else [])]
         parts.append(f"implementation:{self.implementation}")
-        source = plugins.source_hash(self)
+        source = plugins.hash_user_source(self)
         parts += [f"source:{source}"] if source else []
         return "|".join([*parts, *([f"text:{self.text}"] if self.text else [])])
 
@@ -252,7 +252,7 @@ class Metric(ABC):
     @property
     def label(self) -> str:
         """The metric as people write it: `BLEU`, `chrF++`, `BLEU (tokenizer=char)`."""
-        return labelled(self.title or self.name, self.parameters)
+        return format_label(self.title or self.name, self.parameters)
 
     def __str__(self) -> str:
         return self.spec

@@ -34,7 +34,7 @@ from metassay.metrics.kernels.ngrams import (
 )
 from metassay.metrics.kernels.text_arrays import Tokens
 from metassay.metrics.kernels.tokenization import CHRF_WORDS
-from metassay.specs import labelled
+from metassay.specs import format_label
 from metassay.text.tokenizers import (
     AUTO,
     BLEU_TOKENIZERS,
@@ -228,7 +228,7 @@ class Chrf(StatisticsMetric):
         others = {key: value for key, value in self.parameters.items() if key != "word_order"}
         if self.word_order > 2:
             return super().label
-        return labelled(self.title + "+" * self.word_order, others)
+        return format_label(self.title + "+" * self.word_order, others)
 
     def statistics(self, batch: Batch) -> Scores:
         """Counts of each output, order by order."""

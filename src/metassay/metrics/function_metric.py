@@ -45,7 +45,7 @@ def as_metric(thing: Any) -> Metric:
 
 
 def _made(kind: type) -> Metric:
-    place = plugins.defined_at(kind)
+    place = plugins.find_definition(kind)
     if not issubclass(kind, Metric):
         raise InputError(f"the class {kind.__name__} is no metric.", place=place, remedy=HOW)
     if not isinstance(getattr(kind, "name", None), str) or not kind.name:
@@ -98,7 +98,7 @@ class FunctionMetric(Metric):
     def settings(self, language: str | None) -> dict[str, Any]:
         """The hash of the function's source, which is all that decides its values."""
         del language
-        return {"source": plugins.source_hash(self.function)}
+        return {"source": plugins.hash_user_source(self.function)}
 
     def score(self, batch: Batch) -> Scores:
         """The function's numbers."""
@@ -115,7 +115,7 @@ class FunctionMetric(Metric):
         if any(len(own) != 1 for own in batch.references):
             raise InputError(
                 f"{self.name} takes one reference, and some outputs have several.",
-                place=plugins.defined_at(self.function),
+                place=plugins.find_definition(self.function),
                 remedy="Name its parameter references: it is then given all of them as a list.",
             )
         return [own[0] for own in batch.references]
@@ -140,7 +140,7 @@ class FunctionMetric(Metric):
         if numbers.shape != (size,):
             raise InputError(
                 f"{self.name} did not return a number for each of {size} outputs.",
-                place=plugins.defined_at(self.function),
+                place=plugins.find_definition(self.function),
                 remedy=HOW,
             )
         return numbers
@@ -156,7 +156,7 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
     ]
     if not found:
         raise InputError(
-            f"{function.__name__} takes no outputs.", place=plugins.defined_at(function), remedy=HOW
+            f"{function.__name__} takes no outputs.", place=plugins.find_definition(function), remedy=HOW
         )
     return found
 
@@ -170,6 +170,6 @@ def _field(function: Callable[..., Any], name: str) -> str:
         return "references"
     raise InputError(
         f"{function.__name__}: it is not clear what the parameter {name} is.",
-        place=plugins.defined_at(function),
+        place=plugins.find_definition(function),
         remedy=f"Name it one of: {', '.join(dict.fromkeys(_FIELDS.values()))}.",
     )

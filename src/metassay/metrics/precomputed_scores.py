@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data.given_scores import ScoreList, read_given_scores
-from metassay.errors import InputError, UnknownName, called
+from metassay.errors import InputError, UnknownName, display_path
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.program_metric import OutsideMetric
 from metassay.metrics.registry import parse_metric
@@ -109,7 +109,8 @@ class GivenScores(OutsideMetric):
             matched, astray = _matched(part, texts)
             if astray:
                 notes.append(
-                    f"{astray:,} scores of {self.name} in {called(part.file)} are of texts not compared here."
+                    f"{astray:,} scores of {self.name} in {display_path(part.file)} "
+                    "are of texts not compared here."
                 )
             own = part.scores.to_list()
             for text, index in matched:

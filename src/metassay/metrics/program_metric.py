@@ -177,7 +177,7 @@ class ComputeMetric(OutsideMetric):
     def settings(self, language: str | None) -> dict[str, Any]:
         """The hash of the object's source, the result that is read, and its direction."""
         del language
-        source = plugins.source_hash(self.thing)
+        source = plugins.hash_user_source(self.thing)
         return {"source": source, "key": self.key, "higher_is_better": self.higher_is_better}
 
     def score(self, batch: Batch) -> Scores:

@@ -12,7 +12,7 @@ from metassay.data.rankings import RankedLists, lists_from_mappings
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.kernels import ranking as kernels
-from metassay.specs import format_spec, labelled
+from metassay.specs import format_label, format_spec
 
 ORACLE = "trec_eval 10.0"
 
@@ -81,7 +81,7 @@ class RankingMetric(Metric):
     @property
     def label(self) -> str:
         """As trec_eval writes it: `P_5`, `ndcg_cut_10`."""
-        return labelled(self._suffixed(self.title or self.name), self._beside)
+        return format_label(self._suffixed(self.title or self.name), self._beside)
 
     @property
     def _beside(self) -> dict[str, Any]:

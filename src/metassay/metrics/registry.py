@@ -18,7 +18,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric
 from metassay.metrics.function_metric import as_metric
 from metassay.metrics.sentinels import METRICS as SENTINELS
-from metassay.specs import parse_spec, parse_value, refuse_repeats, single_parts
+from metassay.specs import parse_spec, parse_value, reject_duplicates, split_specs
 
 MODULES = (
     "bleu",
@@ -79,7 +79,7 @@ def known_metrics() -> dict[str, type[Metric]]:
     for module in MODULES:
         for metric in importlib.import_module(f"metassay.metrics.{module}").METRICS:
             found[metric.name.lower()] = metric
-    for name, metric in plugins.installed("metrics").items():
+    for name, metric in plugins.load_entry_points("metrics").items():
         found.setdefault(name.lower(), metric)
     return found
 
@@ -186,10 +186,10 @@ def directions(names: Iterable[str]) -> dict[str, bool]:
 
 def parse_metrics(texts: Any) -> tuple[Metric, ...]:
     """Several metrics, from a comma-separated text or any mixture of texts and one's own; none twice."""
-    metrics = tuple(parse_metric(part) for part in single_parts(texts))
+    metrics = tuple(parse_metric(part) for part in split_specs(texts))
     if not metrics:
         raise InputError("no metric was named.", remedy="See: metassay list metrics")
-    refuse_repeats([metric.spec for metric in metrics])
+    reject_duplicates([metric.spec for metric in metrics])
     return metrics
 
 

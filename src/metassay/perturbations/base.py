@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from metassay import plugins
 from metassay.errors import InputError, UnknownName
-from metassay.specs import format_spec, parse_spec, refuse_repeats, single_parts
+from metassay.specs import format_spec, parse_spec, reject_duplicates, split_specs
 from metassay.stats.random import Keys, Stream
 from metassay.tasks.base import OutputKind, Task
 from metassay.text.words import WITHOUT_SPACES
@@ -183,14 +183,14 @@ def known_perturbations() -> dict[str, type[AnyPerturbation]]:
     for module in MODULES:
         for perturbation in importlib.import_module(f"metassay.perturbations.{module}").PERTURBATIONS:
             found[perturbation.name] = perturbation
-    for name, perturbation in plugins.installed("perturbations").items():
+    for name, perturbation in plugins.load_entry_points("perturbations").items():
         found.setdefault(name, perturbation)
     return found
 
 
 def is_ours(method: AnyPerturbation) -> bool:
     """Whether another process finds the very same method by its spec."""
-    return known_perturbations().get(method.name) is type(method) and not plugins.source_hash(method)
+    return known_perturbations().get(method.name) is type(method) and not plugins.hash_user_source(method)
 
 
 def made_for(task: Task) -> dict[str, type[AnyPerturbation]]:
@@ -223,10 +223,10 @@ def parse_perturbations(
     texts: str | AnyPerturbation | Iterable[str | AnyPerturbation], *, task: Task | None = None
 ) -> tuple[AnyPerturbation, ...]:
     """Several perturbations, from a comma-separated text or any mixture; none twice, all made for `task`."""
-    found = tuple(parse_perturbation(part) for part in single_parts(texts))
+    found = tuple(parse_perturbation(part) for part in split_specs(texts))
     if not found:
         raise InputError("no perturbation was named.", remedy="See: metassay list perturbations")
-    refuse_repeats([perturbation.spec for perturbation in found])
+    reject_duplicates([perturbation.spec for perturbation in found])
     if task is not None:
         _refuse_strangers(found, task)
     return found

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.perturbations.base import KeptTexts, Perturbation, View, is_ours, parse_perturbation
-from metassay.plugins import source_hash
+from metassay.plugins import hash_user_source
 from metassay.stats.random import Keys, output_keys
 from metassay.text import helpers_for, shared_out
 from metassay.text.tokens import word_tokens
@@ -269,12 +269,12 @@ def studied(spec: str, language: str | None, texts: Sequence[str]) -> list[Any]:
 
 def keeper(method: Perturbation[Any], kept: KeptTexts | None) -> KeptTexts | None:
     """Where the work of a method is kept."""
-    return kept if kept is None or not source_hash(method) else kept.private()
+    return kept if kept is None or not hash_user_source(method) else kept.private()
 
 
 def identity(method: Perturbation[Any]) -> str:
     """A method with its parameters, and with the hash of its source where it is not ours."""
-    return f"{method.spec} {source_hash(method)}".strip()
+    return f"{method.spec} {hash_user_source(method)}".strip()
 
 
 def _grades(dataset: Dataset) -> dict[str, dict[str, int]]:

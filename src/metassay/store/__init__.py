@@ -24,7 +24,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.readers import below, copy_here, on_this_machine, reached, standing_for
-from metassay.errors import InputError, Place, called, is_remote
+from metassay.errors import InputError, Place, display_path, is_remote
 
 MANIFEST = "manifest.json"
 SCORES, TEXTS, SHARDS = "scores", "texts", "shards"
@@ -229,7 +229,7 @@ def _elsewhere(path: Path, *, to: str = "read") -> Iterator[tuple[Any, str] | No
     if _owner(path) is None:
         yield None
     else:
-        with reached(called(path), to=to) as found:
+        with reached(display_path(path), to=to) as found:
             yield found
 
 

@@ -27,9 +27,10 @@ import numpy as np
 import polars as pl
 
 from metassay.engine.batches import Digests, in_order
-from metassay.errors import InputError, Notes, Place, called
+from metassay.errors import InputError, Place, display_path
 from metassay.metrics.base import COST_CLASSES, Metric, Scores
-from metassay.plugins import source_hash
+from metassay.plugins import hash_user_source
+from metassay.recorded_warnings import RecordedWarnings
 from metassay.store import at_hand, listed, remove_leftovers
 from metassay.store.parts import (
     Packed,
@@ -51,7 +52,7 @@ from metassay.text.resources import dictionaries
 OFF = "off"
 TEXTS = "worse copies"
 """In place of a metric, where its scores are not what is kept."""
-_NO_NOTES: Notes = ()
+_NO_NOTES: RecordedWarnings = ()
 VARIABLE = "METASSAY_CACHE"
 
 
@@ -71,7 +72,7 @@ def cache_folder(named: str | Path | None) -> Path | None:
 
 def is_shared(metric: Metric) -> bool:
     """Whether scores may leave the run: not those of code, programs and services that no hash knows whole."""
-    return metric.cacheable and metric.shareable and not source_hash(metric)
+    return metric.cacheable and metric.shareable and not hash_user_source(metric)
 
 
 def about(metric: Metric) -> dict[str, Any]:
@@ -99,7 +100,9 @@ class SharedParts:
         self.own, self.folder = own, folder
         self._shelves = {m.spec: Shelf.of(m, folder) for m in metrics if is_shared(m)}
 
-    def find(self, metric: str, signature: str, number: int, digests: Digests) -> tuple[Scores, Notes]:
+    def find(
+        self, metric: str, signature: str, number: int, digests: Digests
+    ) -> tuple[Scores, RecordedWarnings]:
         """The scores of these contents from the run, else from the cache; NaN where there are none."""
         scores, notes = np.full(len(digests), np.nan), _NO_NOTES
         if self.own is not None:
@@ -112,7 +115,13 @@ class SharedParts:
         return scores, notes
 
     def keep(
-        self, metric: str, signature: str, number: int, digests: Digests, scores: Scores, notes: Notes
+        self,
+        metric: str,
+        signature: str,
+        number: int,
+        digests: Digests,
+        scores: Scores,
+        notes: RecordedWarnings,
     ) -> None:
         """Keep a finished part in the run and in the cache."""
         part = packed(score_table(digests, scores), notes)
@@ -135,7 +144,7 @@ class SharedParts:
     def places(self) -> tuple[str | None, str | None]:
         """The folders of the run and of the cache."""
         run = None if self.own is None else self.own.places()[0]
-        return run, called(self.folder.absolute())
+        return run, display_path(self.folder.absolute())
 
 
 def parts_at(run: str | None, cache: str | None, metrics: Sequence[Metric] = ()) -> ScoreParts | SharedParts:
@@ -177,7 +186,7 @@ class Shelf:
                 _used(path)
         return pl.concat(tables).unique(["high", "low"], keep="first").sort("high", "low")
 
-    def find(self, digests: Digests, scores: Scores) -> Notes:
+    def find(self, digests: Digests, scores: Scores) -> RecordedWarnings:
         """Fill in the scores that are missing and known here; what was warned of where they come by batch."""
         missing = np.flatnonzero(np.isnan(scores))
         if not self.by_batch:
@@ -195,7 +204,9 @@ class Shelf:
                 return part[1]
         return ()
 
-    def put(self, digests: Digests, scores: Scores, notes: Notes, part: Packed | None = None) -> None:
+    def put(
+        self, digests: Digests, scores: Scores, notes: RecordedWarnings, part: Packed | None = None
+    ) -> None:
         """Add what is not here yet; a cache that cannot be written is said once, and the run goes on.
 
         `part` is all of it, where that is ready to be written.
@@ -219,7 +230,7 @@ class Shelf:
             write_part(self.folder, stem, part)
         except InputError as error:
             self.writable = False
-            say(f"{error.place}: {error.what} The scores of {self.about['metric']} are not shared.")
+            say(f"{error.place}: {error.message} The scores of {self.about['metric']} are not shared.")
 
 
 class SharedTexts:
@@ -256,7 +267,7 @@ class SharedTexts:
             self._shelf.put(name, part)
         except InputError as error:
             self._writable = False
-            say(f"{error.place}: {error.what} Worse copies are not shared.")
+            say(f"{error.place}: {error.message} Worse copies are not shared.")
 
     def private(self) -> TextParts | None:
         """The run alone."""

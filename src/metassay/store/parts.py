@@ -26,8 +26,9 @@ import pyarrow.parquet as pq
 
 from metassay.data.memory import release_memory
 from metassay.engine.batches import Digests, in_order
-from metassay.errors import InputError, Notes, called
+from metassay.errors import InputError, display_path
 from metassay.metrics.base import Scores
+from metassay.recorded_warnings import RecordedWarnings
 from metassay.store import arrive, listed, new_file, put, remove, write_bytes
 
 _NOTES = "notes"
@@ -101,7 +102,7 @@ Packed = tuple[bytes, str]
 """The bytes of a part and their checksum: made once, however many folders keep it."""
 
 
-def packed(frame: pl.DataFrame, notes: Notes = ()) -> Packed:
+def packed(frame: pl.DataFrame, notes: RecordedWarnings = ()) -> Packed:
     """A table, and what was warned of as it was made."""
     buffer = io.BytesIO()
     about = {_NOTES: json.dumps(notes, ensure_ascii=False)}
@@ -118,7 +119,7 @@ def write_part(folder: Path, stem: str, part: Packed) -> Path:
     return path
 
 
-def read_part(path: Path) -> tuple[pl.DataFrame, Notes] | None:
+def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
     """What a part holds; None where it is gone or broken, which is then said, and it is set aside."""
     arrive(path)
     try:
@@ -126,7 +127,7 @@ def read_part(path: Path) -> tuple[pl.DataFrame, Notes] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        say(f"{called(path)}: cannot be read ({error.strerror}); what it holds is computed again.")
+        say(f"{display_path(path)}: cannot be read ({error.strerror}); what it holds is computed again.")
         return None
     if hashed(content) != path.stem.rpartition("-")[2]:
         _set_aside(path)
@@ -156,10 +157,10 @@ def _set_aside(path: Path) -> None:
         put(aside)
         remove(path)
     except (OSError, InputError):
-        say(f"{called(path)}: broken (its checksum differs); what it held is computed again.")
+        say(f"{display_path(path)}: broken (its checksum differs); what it held is computed again.")
     else:
         broken = "broken (its checksum differs)"
-        say(f"{called(path)}: {broken}, now {aside.name}; what it held is computed again.")
+        say(f"{display_path(path)}: {broken}, now {aside.name}; what it held is computed again.")
 
 
 def say(what: str) -> None:
@@ -203,10 +204,12 @@ class ScoreParts:
         self.folder = folder
         self._parts = _Folder(folder, "part-")
 
-    def find(self, metric: str, signature: str, number: int, digests: Digests) -> tuple[Scores, Notes]:
+    def find(
+        self, metric: str, signature: str, number: int, digests: Digests
+    ) -> tuple[Scores, RecordedWarnings]:
         """The scores of these contents, NaN where none is kept, and what was warned of as they were made."""
         scores = np.full(len(digests), np.nan)
-        notes: Notes = ()
+        notes: RecordedWarnings = ()
         for path in self._parts.paths(stem_of(metric, signature, number)):
             if (part := read_part(path)) is not None:
                 look_up(part[0], digests, scores)
@@ -214,7 +217,13 @@ class ScoreParts:
         return scores, tuple(dict.fromkeys(notes))
 
     def keep(
-        self, metric: str, signature: str, number: int, digests: Digests, scores: Scores, notes: Notes
+        self,
+        metric: str,
+        signature: str,
+        number: int,
+        digests: Digests,
+        scores: Scores,
+        notes: RecordedWarnings,
     ) -> None:
         """Keep a finished part in place of what there was of it; undefined scores are left out."""
         self.put(metric, signature, number, packed(score_table(digests, scores), notes))
@@ -234,7 +243,7 @@ class ScoreParts:
 
     def places(self) -> tuple[str | None, str | None]:
         """The folder behind it, and no cache."""
-        return called(self.folder.absolute()), None
+        return display_path(self.folder.absolute()), None
 
 
 class TextParts:

@@ -28,9 +28,9 @@ import polars as pl
 
 import metassay
 from metassay.data.readers.files import checked_path
-from metassay.errors import InputError, MetassayError, Place, called, shortened
+from metassay.errors import InputError, MetassayError, Place, display_path, shorten_text
 from metassay.options import CURRENT_COMMAND
-from metassay.plugins import own_code
+from metassay.plugins import hash_metassay_code
 from metassay.schemas import first_fault, schema
 from metassay.store import (
     MANIFEST,
@@ -83,7 +83,7 @@ def made_with(languages: Iterable[str | None]) -> dict[str, Any]:
     """All that decides worse copies and results beside data and settings: code, libraries, dictionaries."""
     spoken = {language.partition("-")[0] for language in languages if language}
     return {
-        "code": own_code(),
+        "code": hash_metassay_code(),
         "versions": versions((*LIBRARIES, "polars", *_LANGUAGES)),
         "dictionaries": dictionaries(spoken),
     }
@@ -129,8 +129,8 @@ class RunFolder:
             reason = getattr(error, "strerror", None) or str(error)
             place = Place(file=str(path))
             raise InputError(f"cannot be written ({reason}).", place=place, remedy=_ELSE) from None
-        if (called := CURRENT_COMMAND.get()) is not None:
-            run.write_json(CALL, {**called, "folder": str(Path.cwd())})
+        if (command := CURRENT_COMMAND.get()) is not None:
+            run.write_json(CALL, {**command, "folder": str(Path.cwd())})
         return run
 
     @classmethod
@@ -193,7 +193,7 @@ class RunFolder:
             return False
         broken = [name for name, known in sums.items() if _sum_of(self.path / name) != known]
         for name in broken:
-            say(f"{called(self.path / name)}: not as the run left it; it is made again.")
+            say(f"{display_path(self.path / name)}: not as the run left it; it is made again.")
         parts = [path for kind in (SCORES, TEXTS) for path in listed(self.path / kind, "*.parquet")]
         return not broken and all(is_whole(path) for path in parts)
 
@@ -213,7 +213,7 @@ class RunFolder:
         if fault is not None:
             where, what = fault
             raise InputError(
-                f"{what}." if not where else f"at {shortened(where)}: {what}.",
+                f"{what}." if not where else f"at {shorten_text(where)}: {what}.",
                 place=Place(file=str(self.path / name)),
                 remedy=_AGAIN,
             )

@@ -19,7 +19,7 @@ FALLBACK_TASK = text.TASK
 def load_tasks() -> dict[str, Task]:
     """Return all tasks by name: first those of plug-ins, then the built-in ones."""
     tasks: dict[str, Task] = {}
-    for name, task in plugins.installed("tasks").items():
+    for name, task in plugins.load_entry_points("tasks").items():
         if not isinstance(task, Task):
             raise InputError(f"the plug-in task {name} is a {type(task).__name__}, not a metassay.Task.")
         tasks[task.name] = task

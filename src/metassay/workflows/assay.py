@@ -32,7 +32,7 @@ from metassay.options import (
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.validity import label_errors
 from metassay.sample import DEFAULT, sample_source
-from metassay.specs import single_parts
+from metassay.specs import split_specs
 from metassay.store import SHARDS
 from metassay.store.cache import SharedParts, SharedTexts, cache_folder
 from metassay.store.parts import Scratch
@@ -105,7 +105,7 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
         else options.valid_pairs,
         metrics=_metrics(data, options, changes, lower),
         contexts=contexts,
-        perturbations=None if options.perturbations is None else tuple(single_parts(options.perturbations)),
+        perturbations=None if options.perturbations is None else tuple(split_specs(options.perturbations)),
         normalize=changes,
         human=people,
         heard=heard,

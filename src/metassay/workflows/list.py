@@ -230,7 +230,7 @@ def _row(name: str, folder: Path) -> dict[str, Any] | None:
     try:
         weights, note = _weights(folder, name), None
     except InputError as error:
-        weights, note = [], PARTIAL if (folder / "tokenizer.json").is_file() else error.what
+        weights, note = [], PARTIAL if (folder / "tokenizer.json").is_file() else error.message
     model = known(name)
     licence = model.licence if model else _written_licence(folder)
     languages = None if model is None or model.languages is None else sorted(model.languages)

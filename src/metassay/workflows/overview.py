@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.errors import InputError, MetassayError, Place, called
+from metassay.errors import InputError, MetassayError, Place, display_path
 from metassay.meta.contexts import drift
 from metassay.reporting.answer import answer
 from metassay.reporting.findings import find
@@ -99,7 +99,7 @@ def compare(*runs: str | Path) -> CompareResult:
         raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")
     with opened[-1].understood():
         return CompareResult(
-            tuple(map(called, folders)),
+            tuple(map(display_path, folders)),
             [with_sentences(found) for found in drift.compare_series(results)],
         )
 
@@ -232,7 +232,7 @@ def _entry(folder: Path) -> dict[str, Any]:
     """What there is to say of a run; of one that cannot be made sense of, why."""
     nothing = dict.fromkeys(("task", "items", "outputs", "pairs", "pairs_from", "answer"))
     entry: dict[str, Any] = {
-        "folder": called(folder),
+        "folder": display_path(folder),
         "command": "",
         "state": "",
         **nothing,

@@ -22,7 +22,7 @@ from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS, accept_options
 from metassay.perturbations.at_work import Plan as Making
 from metassay.perturbations.base import default_perturbations, parse_perturbations
 from metassay.perturbations.pairs import Pairs, make_pairs, pairs_by_part
-from metassay.specs import single_parts
+from metassay.specs import split_specs
 from metassay.store import follow
 from metassay.store.run import RunFolder, made_with, versions
 from metassay.workflows import shards
@@ -172,7 +172,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     data = prepared(source, normalize=options.normalize, keep_references=options.keep_references)
     whole = options.keep_references and only_references(source)  # no assay could leave them options.out
     assayed = prepared(source, normalize=options.normalize, keep_references=whole)
-    named = None if options.perturbations is None else single_parts(options.perturbations)
+    named = None if options.perturbations is None else split_specs(options.perturbations)
     configuration = options.to_dict(PerturbSettings) | {
         "perturbations": None if named is None else [str(part) for part in named],
         "normalize": normalisation(data, options.normalize),

@@ -36,8 +36,8 @@ from metassay.metrics.registry import chosen_metrics, directions
 from metassay.options import accept_options, split_names
 from metassay.perturbations.base import default_perturbations
 from metassay.perturbations.validity import foretell
-from metassay.plugins import from_file, own_error
-from metassay.specs import single_parts
+from metassay.plugins import describe_user_error, load_from_file
+from metassay.specs import split_specs
 from metassay.store.run import TIMINGS, RunFolder
 from metassay.workflows.options import CheckOptions, DependOptions, RankOptions
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
@@ -60,13 +60,13 @@ def _in_file(location: str) -> Metric:
     """The metric that `FILE.py:NAME` names, or a program; what the user's code raises is theirs."""
     if is_program(location) or not (":" in location or location.endswith(".py")):
         return ProgramMetric(location)
-    thing = from_file(location)
+    thing = load_from_file(location)
     try:
         return as_metric(thing)
     except MetassayError:
         raise
     except Exception as error:
-        raise own_error(error) or error from error
+        raise describe_user_error(error) or error from error
 
 
 def scoring_rows(dataset: Dataset) -> Rows:
@@ -116,7 +116,7 @@ def read_scores(
     return read_cubes(
         source,
         said,
-        single_parts(options.metrics or []),
+        split_specs(options.metrics or []),
         also=also,
         ours=directions,
         computed=partial(_computed, options),

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.errors import InputError, Place, UnknownName, called
+from metassay.errors import InputError, Place, UnknownName, display_path
 from metassay.meta.contexts.choice import Evidence, stored_evidence
 from metassay.meta.contexts.judgements import GLOBAL
 from metassay.meta.contexts.tables import choice_entries
@@ -226,7 +226,9 @@ def _joined(runs: Sequence[str | Path]) -> Rendered:
                 what, place=place, remedy=f"Runs that are joined are of: {', '.join(QUESTIONS)}."
             )
         if command in folders:
-            what = f"this is a second run of `metassay {command}`, beside {called(folders[command].path)}."
+            what = (
+                f"this is a second run of `metassay {command}`, beside {display_path(folders[command].path)}."
+            )
             raise InputError(what, place=place, remedy="Name one run of each verb.")
         folders[command] = folder
     _check_one_data_set(list(folders.values()))
@@ -254,7 +256,8 @@ def _check_one_data_set(folders: Sequence[RunFolder]) -> None:
             f"their human scores ({', '.join(common)}) differ" if common else "their items or systems differ"
         )
         raise InputError(
-            f"this is of other data than {called(one.path)}: {scores} ({counts[1]} here, {counts[0]} there).",
+            f"this is of other data than {display_path(one.path)}: {scores} "
+            f"({counts[1]} here, {counts[0]} there).",
             place=Place(file=str(two.path)),
             remedy="Join runs on the same rows: the same files, --where, --systems and --human.",
         )

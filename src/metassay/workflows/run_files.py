@@ -21,11 +21,12 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.data.memory import is_large_table
 from metassay.data.readers.files import checked_path, refuse_overwriting
-from metassay.errors import Counted, InputError, Place, UnknownName, called, is_remote
+from metassay.errors import InputError, Place, UnknownName, display_path, is_remote
 from metassay.metrics.precomputed_scores import GivenScores
 from metassay.metrics.registry import labels_in
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.views import identity
+from metassay.recorded_warnings import CountedWarning
 from metassay.store import MANIFEST, at_hand, brought, write_bytes
 from metassay.store.cache import basis_of
 from metassay.store.parts import hashed
@@ -72,8 +73,8 @@ def assay_run(path: str | Path) -> RunFolder:
     """A run folder that an assay left; of any other run it is said what it is."""
     run = RunFolder.existing(path)
     if command_of(run) != "assay":
-        page, results = run.path / REPORT, called(run.path / "results")
-        seen = f"Its page is {called(page)}." if page.is_file() else f"Its results are in {results}."
+        page, results = run.path / REPORT, display_path(run.path / "results")
+        seen = f"Its page is {display_path(page)}." if page.is_file() else f"Its results are in {results}."
         raise InputError(
             f"this is a run of `metassay {command_of(run)}`, not of an assay.",
             place=Place(file=str(path)),
@@ -300,8 +301,8 @@ def _summed(messages: Iterable[Warning | str]) -> set[str]:
     plain: set[str] = set()
     counts: dict[str, int] = {}
     for message in messages:
-        if isinstance(message, Counted):
-            counts[message.kind] = counts.get(message.kind, 0) + message.count
+        if isinstance(message, CountedWarning):
+            counts[message.text] = counts.get(message.text, 0) + message.count
         else:
             plain.add(str(message))
-    return plain | {str(Counted(count, kind)) for kind, count in counts.items()}
+    return plain | {str(CountedWarning(count, kind)) for kind, count in counts.items()}

@@ -8,9 +8,10 @@ import warnings
 import numpy as np
 import pytest
 
-from metassay.errors import Counted, InputError
+from metassay.errors import InputError
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
+from metassay.recorded_warnings import CountedWarning
 
 LIMIT = 18
 """22 positions, less 4, are what COMET lets a text of the tiny encoder have."""
@@ -75,7 +76,7 @@ def slow(torch, transformers, encoder):
 
 def scored(metric: str, folder, batch: Batch) -> np.ndarray:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Counted)
+        warnings.simplefilter("ignore", CountedWarning)
         return parse_metric(f"{metric}(model={folder})").score(batch)
 
 
@@ -177,7 +178,7 @@ def test_a_missing_source_has_no_score(comet_folder) -> None:
 def test_truncation_is_counted(comet_folder) -> None:
     folder, _ = comet_folder("referenceless_regression_metric")
     long = "the cat " * 20
-    with pytest.warns(Counted, match="1 inputs were longer than the 18 tokens"):
+    with pytest.warns(CountedWarning, match="1 inputs were longer than the 18 tokens"):
         parse_metric(f"comet_qe(model={folder})").score(Batch.of([long, "birds"], source=["a", "a"]))
 
 

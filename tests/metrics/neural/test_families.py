@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from tests.metrics.neural.conftest import SMALL
 
-from metassay.errors import Counted, InputError, UnknownName
+from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
+from metassay.recorded_warnings import CountedWarning
 
 
 def scored(spec: str, batch: Batch) -> np.ndarray:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Counted)
+        warnings.simplefilter("ignore", CountedWarning)
         return parse_metric(spec).score(batch)
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metassay.errors import Counted
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
+from metassay.recorded_warnings import CountedWarning
 
 FOLDER = Path(__file__).parents[3] / ".oracles" / "neural"
 COMET = {
@@ -55,7 +55,7 @@ def _batch(name: str) -> Batch:
 
 def scored(spec: str, batch: Batch) -> np.ndarray:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Counted)
+        warnings.simplefilter("ignore", CountedWarning)
         return parse_metric(spec).score(batch)
 
 
@@ -67,7 +67,7 @@ def test_comet(originals, cases, name, monkeypatch) -> None:
     assert scored(spec, cases) == pytest.approx(expected["scores"], abs=1e-5)
     if "spans" in expected:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Counted)
+            warnings.simplefilter("ignore", CountedWarning)
             found = parse_metric(spec).spans(cases)
         assert [[[s.start, s.end, s.severity] for s in own] for own in found] == expected["spans"]
     if name == "comet-unite":

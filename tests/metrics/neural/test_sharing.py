@@ -13,10 +13,10 @@ from tests.metrics.neural.conftest import TEXTS
 from metassay.engine import batches
 from metassay.engine.batches import Rows
 from metassay.engine.local import score_rows
-from metassay.errors import Counted
 from metassay.metrics.base import Batch
 from metassay.metrics.neural import base
 from metassay.metrics.registry import parse_metric, parse_metrics
+from metassay.recorded_warnings import CountedWarning
 
 ITEMS = [text for text in TEXTS if "<" not in text]
 
@@ -44,14 +44,14 @@ def rows(monkeypatch) -> Rows:
 
 def scored(specs: str, rows: Rows, workers: int = 1) -> dict[str, np.ndarray]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Counted)
+        warnings.simplefilter("ignore", CountedWarning)
         return score_rows(parse_metrics(specs), rows, workers=workers).scores
 
 
 def alone(specs: str, rows: Rows) -> dict[str, np.ndarray]:
     """Each metric by itself, on all rows as one batch."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Counted)
+        warnings.simplefilter("ignore", CountedWarning)
         return {m.spec: m.score(rows.batch(m.needs)) for m in parse_metrics(specs)}
 
 
@@ -107,7 +107,7 @@ def test_scores_do_not_depend_on_the_order_of_pieces_or_on_what_else_is_asked(fa
     for metric in parse_metrics(specs):
         pieces = list(rows.cuts())[::-1]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Counted)
+            warnings.simplefilter("ignore", CountedWarning)
             backwards = [metric.score(piece.batch(metric.needs)) for piece in pieces]
         assert (np.concatenate(backwards[::-1]) == whole[metric.spec]).all()
 
@@ -209,5 +209,5 @@ def test_each_metric_says_what_was_cut_though_another_did_the_work(comet_folder,
     ]
     for specs in families:
         for spec in specs:
-            with pytest.warns(Counted, match="1 inputs were longer"):
+            with pytest.warns(CountedWarning, match="1 inputs were longer"):
                 parse_metric(spec).score(batch)

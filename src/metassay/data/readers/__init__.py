@@ -20,14 +20,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from metassay.errors import (
-    COPIES,
+    LOCAL_COPIES,
     InputError,
     MetassayError,
     MissingBackend,
     NoSuchFile,
     Place,
     is_remote,
-    shortened,
+    shorten_text,
 )
 
 _COPIES = "metassay-copies-"
@@ -63,7 +63,7 @@ def reached(address: str, *, to: str = "read") -> Iterator[tuple[Any, str]]:
     try:
         import fsspec
     except ImportError:
-        raise MissingBackend(f"fsspec, for {shortened(address)},", extra="remote") from None
+        raise MissingBackend(f"fsspec, for {shorten_text(address)},", extra="remote") from None
     place = Place(file=address)
     try:
         system, there = fsspec.core.url_to_fs(address)
@@ -117,7 +117,7 @@ def standing_for(address: str, system: Any, there: str) -> Path:
     path = PurePosixPath(urlsplit(there).path if "://" in there else there)
     parts = [part for part in path.parts if part not in {"/", ".."}]
     target = _copies().joinpath(hashlib.blake2b(address.encode(), digest_size=8).hexdigest(), *parts)
-    COPIES[str(target)] = address
+    LOCAL_COPIES[str(target)] = address
     return target
 
 

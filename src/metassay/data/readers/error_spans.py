@@ -22,7 +22,7 @@ from metassay.data.readers.campaigns import is_pearmut, pearmut_errors
 from metassay.data.readers.files import ending, opening, read_text
 from metassay.data.readers.jsonlines import BROKEN, parse_object
 from metassay.data.readers.tables import JSON_LINES, read_table
-from metassay.errors import InputError, Place, listed
+from metassay.errors import InputError, Place, join_names
 
 SPANS = pl.List(pl.Struct({"start": pl.Int64, "end": pl.Int64}))
 FORMS = "start and end, start_indices and end_indices, or a target with <v> … </v>"
@@ -71,7 +71,7 @@ def _read(path: str) -> pl.DataFrame:
         texts = frame.with_columns(hyp=pl.col("hyp").str.replace_all(_TAG.pattern, ""))
         return _gathered(texts, [_tagged(row, path) for row in _numbered(frame)])
     raise InputError(
-        f"no error spans are here (looked for {FORMS}; there are: {listed(frame.columns)}).",
+        f"no error spans are here (looked for {FORMS}; there are: {join_names(frame.columns)}).",
         place=Place(path),
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.errors import InputError, Place, shortened
+from metassay.errors import InputError, Place, shorten_text
 
 _DEEPEST = 20
 _NESTED = ("a list", "an object")
@@ -86,7 +86,7 @@ def _loaded(text: str, place: Place) -> Any:
 
 def _check_values(found: dict[str, Any], place: Place) -> None:
     for name, value in found.items():
-        check_value([name, value], replace(place, column=shortened(name)))
+        check_value([name, value], replace(place, column=shorten_text(name)))
 
 
 def check_value(value: Any, place: Place, depth: int = 0) -> None:
@@ -114,7 +114,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _finite(written: str) -> float:
     number = float(written)
     if math.isinf(number):
-        raise ValueError(f"{shortened(written)} is too large for a number")
+        raise ValueError(f"{shorten_text(written)} is too large for a number")
     return number
 
 

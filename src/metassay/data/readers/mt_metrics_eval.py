@@ -24,7 +24,7 @@ from metassay.data import cells
 from metassay.data.readers.error_spans import read_spans
 from metassay.data.readers.mqm_ratings import check_lengths, read_rating_file
 from metassay.data.readers.mt_metrics_eval_texts import KEY, lines_of, with_metadata, with_texts
-from metassay.errors import InputError, Place, UnknownName, listed
+from metassay.errors import InputError, Place, UnknownName, join_names
 
 STANDARD_REFERENCES = {
     ("wmt21.news", "en-de"): "refC",
@@ -244,7 +244,7 @@ def _by_document(pair: _Pair, chosen: Sequence[str]) -> ScoreTree:
     frame = parts.join(places, on="doc_id").join(frame, on=KEY).sort(KEY)
     notes = [f"{pair.lp}: people scored documents, so that a row is a document, not a segment."]
     if averaged:
-        listing = listed(averaged)
+        listing = join_names(averaged)
         notes.append(f"{pair.lp}: documents have the mean of their segments' scores in {listing}.")
     return ScoreTree(frame, (*_metric_notes(pair, chosen), *notes), tuple(people))
 

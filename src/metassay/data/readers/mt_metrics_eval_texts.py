@@ -11,7 +11,7 @@ from metassay.data import cells
 from metassay.data.columns import is_reserved
 from metassay.data.readers.files import read_text
 from metassay.data.readers.jsonlines import parse_json_lines
-from metassay.errors import InputError, Place, listed
+from metassay.errors import InputError, Place, join_names
 
 KEY = ["system", "seg_id"]
 SOURCES, REFERENCES, OUTPUTS = (
@@ -62,7 +62,7 @@ def _field(path: Path, field: str) -> list[str | None]:
     frame = parse_json_lines(read_text(str(path)), file=str(path))
     if field not in frame.columns:
         raise InputError(
-            f"its objects have no field {field!r} (there are: {listed(frame.columns)}).",
+            f"its objects have no field {field!r} (there are: {join_names(frame.columns)}).",
             place=Place(str(path)),
         )
     return cells.texts(frame[field], str(path)).to_list()

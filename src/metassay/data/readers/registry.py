@@ -21,7 +21,7 @@ from metassay.data.readers.files import checked_path, checked_text, is_pipe, ope
 from metassay.data.readers.jsonlines import BROKEN
 from metassay.data.readers.tables import is_table, parse_table, read_table
 from metassay.data.readers.utterances import is_espnet, is_manifest, read_espnet, read_manifest
-from metassay.errors import COPIES, InputError, Place, called
+from metassay.errors import LOCAL_COPIES, InputError, Place, display_path
 from metassay.tasks import asr, ranking
 
 STANDARD_INPUT = "standard input"
@@ -203,7 +203,7 @@ PAIRED = (
 
 def plugged_in() -> list[Format]:
     """Readers of installed packages."""
-    return [_plugged_in(name, reader) for name, reader in plugins.installed("readers").items()]
+    return [_plugged_in(name, reader) for name, reader in plugins.load_entry_points("readers").items()]
 
 
 def _plugged_in(name: str, reader: Any) -> Format:
@@ -223,7 +223,7 @@ def raw_tables(source: Any, how: How) -> list[RawTable]:
     if (frame := as_frame(source)) is not None:
         return [RawTable("the table", frame)]
     tables = [table for path in paths_of(source) for table in _tables_at(path, how)]
-    return [replace(table, file=called(table.file)) for table in tables] if COPIES else tables
+    return [replace(table, file=display_path(table.file)) for table in tables] if LOCAL_COPIES else tables
 
 
 def joined_table(path: str, how: How) -> RawTable:

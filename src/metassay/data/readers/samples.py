@@ -26,7 +26,7 @@ from metassay.data.columns import is_reserved
 from metassay.data.readers.files import decompress, ending, opening, plain_name, read_bytes, read_text
 from metassay.data.readers.jsonlines import check_value, parse_object
 from metassay.data.readers.tables import DELIMITERS, PARQUET, read_table
-from metassay.errors import InputError, Place, shortened
+from metassay.errors import InputError, Place, shorten_text
 
 LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 LM_EVAL = ('"doc_id"', '"resps"', '"filtered_resps"')
@@ -162,7 +162,7 @@ def _member(log: zipfile.ZipFile, content: bytes, name: str, path: str) -> Any:
     """The JSON in one file of the log; zstd, which inspect writes and `zipfile` does not know, by itself."""
     about = log.getinfo(name)
     if about.file_size > _LARGEST_SAMPLE:
-        raise InputError(f"{shortened(name)} is too large for a sample.", place=Place(path))
+        raise InputError(f"{shorten_text(name)} is too large for a sample.", place=Place(path))
     if about.compress_type != _ZSTD:
         return json.loads(log.read(name))
     name_size, extra_size = struct.unpack_from("<HH", content, about.header_offset + 26)

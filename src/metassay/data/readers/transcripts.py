@@ -13,7 +13,7 @@ import polars as pl
 
 from metassay.data.readers.files import checked_path, checked_text, opening, plain_name, read_bytes, read_text
 from metassay.data.readers.utterances import is_kaldi, is_trn, read_kaldi, read_trn_pairs, side_by_side
-from metassay.errors import InputError, Place, called
+from metassay.errors import InputError, Place, display_path
 
 _TIME = r"\d{1,15}(?:\.\d{0,30})?|\.\d{1,30}"
 _STM_LINE = re.compile(
@@ -142,7 +142,7 @@ def read_ctm_pairs(segments: str, outputs: Sequence[str]) -> tuple[pl.DataFrame,
         placed = _placed(words, references, path)
         if placed.height < words.height:
             notes.append(
-                f"{called(path)}: {words.height - placed.height} words lie outside all segments"
+                f"{display_path(path)}: {words.height - placed.height} words lie outside all segments"
                 " and are left out."
             )
         spoken = placed.group_by("utt_id", maintain_order=True).agg(
@@ -233,7 +233,7 @@ def read_parallel(
 def _check_length(path: str, lines: list[str], size: int, reference: str) -> None:
     if len(lines) != size:
         raise InputError(
-            f"{len(lines)} lines, but {called(reference)} has {size}.",
+            f"{len(lines)} lines, but {display_path(reference)} has {size}.",
             place=Place(file=path),
             remedy="Line n of every file must belong to segment n.",
         )

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.errors import Counted
 from metassay.metrics.base import Batch, Metric, Scores, Shared
 from metassay.metrics.neural.checkpoints import require_torch
 from metassay.metrics.neural.published_models import known
+from metassay.recorded_warnings import CountedWarning
 
 Case = tuple[str, str | None, str | None]
 """Output, source, reference; None for what the metric does not read."""
@@ -109,7 +109,7 @@ class NeuralMetric(Metric):
                 f"inputs were longer than the {made.limit} tokens that the model of {self.name} reads, and "
                 "were cut."
             )
-            warnings.warn(Counted(made.cut, kind), stacklevel=3)
+            warnings.warn(CountedWarning(made.cut, kind), stacklevel=3)
 
     def _warn_of_language(self, language: str | None) -> None:
         model = known(self.model)
