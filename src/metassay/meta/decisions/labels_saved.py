@@ -1,0 +1,155 @@
+"""Labels saved: the share of human labels that a metric makes unnecessary.
+
+People rated n items, and a metric scored all N. With λ = Cov(h, m) / Var(m), the estimate
+
+    mean(h) + λ (mean(m over all items) − mean(m over rated items))
+
+has (1 − ρ²) times the variance of mean(h) where n is much smaller than N. It is as precise as
+n / (1 − ρ²) labels without the metric, so the metric saves the share ρ² of the labels (control variates:
+Chaganty, Mussmann and Liang, 2018).
+
+There are two targets. For *the mean of a system*, ρ is the correlation of human and metric scores over the
+items of one system, and the shares are averaged over systems. For *the difference of two systems*, ρ is the
+correlation of paired differences, and the shares are averaged over pairs of systems.
+
+The squared sample correlation is positive by chance for a useless metric. The estimate here is cross-fitted
+over clusters of items: with C_c the part of the covariance that cluster c contributes,
+
+    ρ² = Σ_c C_c (Σ_d≠c C_d) / (n² Var(h) Var(m)),
+
+so that the covariance on one cluster is multiplied with that on the others, never with itself. Its
+expectation is 0 for a metric that is independent of the human scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from metassay.stats.arrays import FloatArray, LongArray
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class LabelsSaved:
+    """Share of labels saved with the ends of its 95 % interval; NaN where undefined."""
+
+    value: float
+    low: float
+    high: float
+
+
+def estimate_labels_saved(human: FloatArray, metric: FloatArray, clusters: LongArray) -> LabelsSaved:
+    """Estimate the share of labels that a metric saves for each series, and average it over the series.
+
+    `human` and `metric` are `[series, items]`: scores of systems for the mean of a system, differences of
+    pairs of systems (`subtract_pairs`) for a difference. Missing scores are NaN. `clusters` numbers the
+    cluster of each item from 0. The interval comes from a jackknife over clusters.
+    """
+    sums = _sum_by_cluster(human, metric, clusters)
+    cluster_count = sums.shape[-1]
+    every_cluster = sums.sum(axis=-1)[..., None]
+    grams = np.einsum("asc,bsc->abs", sums[_PRODUCT_TERMS], sums[_PRODUCT_TERMS])[..., None]
+    value = float(_average_shares(_squared_correlations(every_cluster, grams))[0])
+    if cluster_count < 2:
+        return LabelsSaved(value, np.nan, np.nan)
+    without_one = every_cluster - sums
+    terms = sums[_PRODUCT_TERMS]
+    grams_without_one = grams - terms[:, None] * terms[None, :]
+    shares_without_one = _average_shares(_squared_correlations(without_one, grams_without_one))
+    pseudo_values = cluster_count * value - (cluster_count - 1) * shares_without_one
+    standard_error = float(np.sqrt(pseudo_values.var(ddof=1) / cluster_count))
+    margin = float(stdtrit(cluster_count - 1, (1 + _LEVEL) / 2)) * standard_error
+    return LabelsSaved(value, value - margin, value + margin)
+
+
+def compute_in_sample_share(human: FloatArray, metric: FloatArray) -> float:
+    """Return the mean over series of the squared sample correlation of human and metric scores.
+
+    A series in which the metric is constant saves nothing. A series in which the human scores are constant
+    is left out, because its mean is known without labels.
+    """
+    shares = []
+    for human_scores, metric_scores in zip(human, metric):
+        scored = ~np.isnan(human_scores + metric_scores)
+        human_scored = human_scores[scored]
+        metric_scored = metric_scores[scored]
+        if len(human_scored) < 2 or human_scored.std() == 0:
+            continue
+        if metric_scored.std() == 0:
+            shares.append(0.0)
+        else:
+            shares.append(float(np.corrcoef(human_scored, metric_scored)[0, 1] ** 2))
+    return float(np.mean(shares)) if shares else float("nan")
+
+
+def subtract_pairs(scores: FloatArray) -> FloatArray:
+    """Return the differences of all pairs of systems, `[pairs, items]`, from scores `[systems, items]`."""
+    first, second = np.triu_indices(len(scores), 1)
+    return np.asarray(scores[first] - scores[second])
+
+
+# Rows of the sums: 1, h, m, h², m², hm. The covariance that a cluster contributes around the means a of h and
+# b of m is Σhm − a Σm − b Σh + ab Σ1, a combination of four of them.
+_COUNT, _HUMAN, _METRIC, _HUMAN_SQUARED, _METRIC_SQUARED, _PRODUCT = range(6)
+_PRODUCT_TERMS = [_PRODUCT, _METRIC, _HUMAN, _COUNT]
+
+
+def _sum_by_cluster(human: FloatArray, metric: FloatArray, clusters: LongArray) -> FloatArray:
+    """Sum 1, h, m, h², m² and hm over the scored items of each cluster: `[6, series, clusters]`.
+
+    Scores are centred first, because sums of squares of uncentred scores lose digits.
+    """
+    scored = ~np.isnan(human + metric)
+    counts = np.maximum(scored.sum(axis=1, keepdims=True), 1)
+    centred_human = human - np.where(scored, human, 0.0).sum(axis=1, keepdims=True) / counts
+    centred_metric = metric - np.where(scored, metric, 0.0).sum(axis=1, keepdims=True) / counts
+    terms = np.stack(
+        [
+            np.ones_like(centred_human),
+            centred_human,
+            centred_metric,
+            centred_human**2,
+            centred_metric**2,
+            centred_human * centred_metric,
+        ]
+    )
+    terms = np.where(scored, terms, 0.0)
+    order = np.argsort(clusters, kind="stable")
+    starts = np.flatnonzero(np.diff(clusters[order], prepend=-1))
+    return np.asarray(np.add.reduceat(terms[..., order], starts, axis=-1))
+
+
+def _squared_correlations(sums: FloatArray, grams: FloatArray) -> FloatArray:
+    """Return ρ² without products of a cluster with itself, `[series, subsets]`; NaN where h is constant.
+
+    `sums` are totals over a subset of clusters, `[6, series, subsets]`, and `grams` the sums over these
+    clusters of products of the four terms of the covariance, `[4, 4, series, subsets]`.
+    """
+    count = sums[_COUNT]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        human_mean = sums[_HUMAN] / count
+        metric_mean = sums[_METRIC] / count
+        human_variance = sums[_HUMAN_SQUARED] / count - human_mean**2
+        metric_variance = sums[_METRIC_SQUARED] / count - metric_mean**2
+        coefficients = np.stack([np.ones_like(count), -human_mean, -metric_mean, human_mean * metric_mean])
+        covariance_sum = np.einsum("ast,ast->st", coefficients, sums[_PRODUCT_TERMS])
+        own_squares = np.einsum("ast,abst,bst->st", coefficients, grams, coefficients)
+        shares = (covariance_sum**2 - own_squares) / (count**2 * human_variance * metric_variance)
+    # The tolerance is for rounding: the variance of a constant metric is not exactly 0.
+    tolerance = 1e-12
+    shares[
+        metric_variance <= tolerance * np.maximum(sums[_METRIC_SQUARED] / np.maximum(count, 1), tolerance)
+    ] = 0
+    shares[~(human_variance > 0)] = np.nan
+    return np.asarray(shares)
+
+
+def _average_shares(shares: FloatArray) -> FloatArray:
+    """Average over series, leaving out undefined ones."""
+    defined = ~np.isnan(shares)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(defined, shares, 0.0).sum(axis=0) / defined.sum(axis=0))
