@@ -177,7 +177,7 @@ def choose_strengths(data, target_share):
     """
     items = data.outputs["item"].unique().sort()
     sampled_items = items.gather_every(max(1, len(items) // 100))
-    sample = data.where(data.outputs["item"].is_in(sampled_items.implode()), reason="not sampled")
+    sample = data.filter_rows(data.outputs["item"].is_in(sampled_items.implode()), reason="not sampled")
     chosen = {}
     for method in GRADED.split(","):
         best = None

@@ -1,14 +1,17 @@
-"""Draws pairs of every method from texts that no rule was tuned on, and writes them as blind sheets."""
+"""Draw pairs of every perturbation and write them as sheets for blind reading.
+
+The texts were not used to write the rules of the perturbations.
+"""
 
 from __future__ import annotations
 
 import argparse
-import csv
 import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
+from scripts.validity.readings import Row, write_rows
 
 from metassay.data.dataset import Dataset
 from metassay.perturbations.base import known_perturbations, made_for
@@ -17,31 +20,38 @@ from metassay.tasks import find_task
 
 TEXTS = Path(__file__).parent / "texts"
 NOT_DRAWN = frozenset({"llm", "borrowed_span", "untranslated", "removal_20"})
-"""What needs a model, human scores or a source, or is another method over and over."""
+"""Methods that need a model, human scores or a source, or repeat another method."""
 Pair = tuple[str, str, str]
 """Method, original, changed."""
 
 
-def texts_of(language: str, part: str = "") -> list[str]:
-    """The texts of a language, one a line; `part` names a further file of it, as in `en-2.txt`."""
+def read_texts(language: str, part: str = "") -> list[str]:
+    """Read the texts of a language, one per line; `part` names a further file, as in `en-2.txt`."""
     return (TEXTS / f"{language}{part}.txt").read_text(encoding="utf-8").splitlines()
 
 
-def methods() -> dict[str, bool]:
-    """Every method that edits texts, and whether it is a default of some task."""
-    found = {}
+def list_methods() -> dict[str, bool]:
+    """Return every method that edits texts, and whether it is a default of some task."""
+    defaults = {}
     for task in ("mt", "text", "asr"):
-        found |= {name: method.default for name, method in made_for(find_task(task)).items()}
-    return {name: default for name, default in found.items() if name not in NOT_DRAWN}
+        for name, perturbation in made_for(find_task(task)).items():
+            if name not in NOT_DRAWN:
+                defaults[name] = perturbation.default
+    return defaults
 
 
-def draw(
+def draw_pairs(
     texts: Sequence[str], language: str, wanted: dict[str, int], seed: int, rounds: int = 3
 ) -> list[Pair]:
-    """So many pairs of each method: one of each text in turn, then second and third ones that differ."""
-    rows = {"item": [str(i) for i in range(len(texts))], "system": ["author"] * len(texts), "output": texts}
-    frame = pl.DataFrame(rows)
-    found: dict[str, dict[tuple[str, str], None]] = {name: {} for name in wanted}
+    """Draw so many pairs of each method: one per text first, then second and third pairs that differ."""
+    frame = pl.DataFrame(
+        {
+            "item": [str(i) for i in range(len(texts))],
+            "system": ["author"] * len(texts),
+            "output": texts,
+        }
+    )
+    drawn: dict[str, dict[tuple[str, str], None]] = {name: {} for name in wanted}
     for turn in range(rounds):
         for task in ("text", "asr"):
             names = [n for n in wanted if n in made_for(find_task(task)) and _is_drawn_as(n, task)]
@@ -51,9 +61,9 @@ def draw(
             pairs = make_pairs(dataset, perturbations=names, per_output=None, seed=seed + turn)
             shuffled = pairs.frame.sample(fraction=1, shuffle=True, seed=seed + turn)
             for _, _, name, original, changed in shuffled.iter_rows():
-                if len(found[name]) < wanted[name]:
-                    found[name][original, changed] = None
-    return [(name, *pair) for name, own in found.items() for pair in own]
+                if len(drawn[name]) < wanted[name]:
+                    drawn[name][original, changed] = None
+    return [(name, *pair) for name, pairs in drawn.items() for pair in pairs]
 
 
 def _is_drawn_as(name: str, task: str) -> bool:
@@ -61,60 +71,65 @@ def _is_drawn_as(name: str, task: str) -> bool:
 
 
 def write_sheets(pairs: Iterable[Pair], out: Path, name: str, size: int, seed: int) -> list[str]:
-    """The pairs in a random order in sheets of about this size, and `key-NAME.tsv` with the methods."""
+    """Write the shuffled pairs as sheets of about this size, and their methods as `key-NAME.tsv`."""
     shuffled = list(pairs)
     random.Random(seed).shuffle(shuffled)
-    pieces = max(1, round(len(shuffled) / size))
+    language = name.partition("-")[0]
+    keys: list[Row] = []
+    rows: list[Row] = []
+    for i, (method, original, changed) in enumerate(shuffled):
+        pair_id = f"{name}-{i:04}"
+        keys.append({"id": pair_id, "method": method, "language": language})
+        rows.append({"id": pair_id, "original": original, "changed": changed})
+    write_rows(out / f"key-{name}.tsv", keys, ("id", "method", "language"))
+    sheet_count = max(1, round(len(rows) / size))
     written = []
-    with (out / f"key-{name}.tsv").open("w", encoding="utf-8", newline="") as file:
-        key = csv.writer(file, delimiter="\t", lineterminator="\n")
-        key.writerow(("id", "method", "language"))
-        key.writerows((f"{name}-{i:04}", pair[0], name.partition("-")[0]) for i, pair in enumerate(shuffled))
-    for piece in range(pieces):
-        path = out / f"sheet-{name}-{piece + 1}.tsv"
-        with path.open("w", encoding="utf-8", newline="") as file:
-            sheet = csv.writer(
-                file, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, quotechar=None
-            )
-            sheet.writerow(("id", "original", "changed"))
-            numbered = list(enumerate(shuffled))[piece::pieces]
-            sheet.writerows((f"{name}-{i:04}", original, changed) for i, (_, original, changed) in numbered)
+    for number in range(sheet_count):
+        path = out / f"sheet-{name}-{number + 1}.tsv"
+        write_rows(path, rows[number::sheet_count], ("id", "original", "changed"))
         written.append(path.name)
     return written
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Draws pairs for blind readings.")
+    parser = argparse.ArgumentParser(description="Draw pairs for blind reading.")
     parser.add_argument("out", type=Path)
     parser.add_argument("languages", nargs="+")
     parser.add_argument("--default", type=int, default=100, help="pairs of each default method")
     parser.add_argument("--on-request", type=int, default=50, help="pairs of each other method")
-    parser.add_argument("--methods", help="only these, separated by commas; pronoun:20 for so many of one")
-    parser.add_argument("--rounds", type=int, default=3, help="pairs that a text gives a method at most")
+    parser.add_argument("--methods", help="only these, separated by commas; pronoun:20 for 20 pairs of one")
+    parser.add_argument("--rounds", type=int, default=3, help="maximum pairs of a method from one text")
     parser.add_argument("--part", default="", help="the file LANGUAGE+PART.txt instead of LANGUAGE.txt")
     parser.add_argument("--size", type=int, default=150, help="pairs of a sheet")
     parser.add_argument("--seed", type=int, default=14)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    wanted = {
-        name: arguments.default if default else arguments.on_request for name, default in methods().items()
-    }
-    if arguments.methods:
-        named = dict(part.partition(":")[::2] for part in arguments.methods.split(","))
-        wanted = {name: int(count or wanted[name]) for name, count in named.items()}
+    wanted = _count_wanted(arguments)
     for language in arguments.languages:
-        own = {n: k for n, k in wanted.items() if _knows(n, language)}
-        texts = texts_of(language, arguments.part)
-        pairs = draw(texts, language, own, arguments.seed, arguments.rounds)
+        applicable = {name: count for name, count in wanted.items() if _supports(name, language)}
+        texts = read_texts(language, arguments.part)
+        pairs = draw_pairs(texts, language, applicable, arguments.seed, arguments.rounds)
         name = language + arguments.part
         written = write_sheets(pairs, arguments.out, name, arguments.size, arguments.seed)
-        counts = {n: sum(pair[0] == n for pair in pairs) for n in own}
-        print(f"{name}: {len(written)} sheets;", ", ".join(f"{n} {k}" for n, k in counts.items()))
+        counts = {method: sum(pair[0] == method for pair in pairs) for method in applicable}
+        listed = ", ".join(f"{method} {count}" for method, count in counts.items())
+        print(f"{name}: {len(written)} sheets; {listed}")
 
 
-def _knows(name: str, language: str) -> bool:
-    known = known_perturbations()[name].languages
-    return known is None or language in known
+def _count_wanted(arguments: argparse.Namespace) -> dict[str, int]:
+    """Return how many pairs of each method the command line asks for."""
+    wanted = {}
+    for name, is_default in list_methods().items():
+        wanted[name] = arguments.default if is_default else arguments.on_request
+    if not arguments.methods:
+        return wanted
+    requested = dict(part.partition(":")[::2] for part in arguments.methods.split(","))
+    return {name: int(count or wanted[name]) for name, count in requested.items()}
+
+
+def _supports(name: str, language: str) -> bool:
+    languages = known_perturbations()[name].languages
+    return languages is None or language in languages
 
 
 if __name__ == "__main__":

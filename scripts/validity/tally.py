@@ -1,37 +1,50 @@
-"""Merges two readings of the sheets into the table that metassay carries, and writes `docs/validity.md`.
+"""Merge two readings of the sheets, count the verdicts and write `docs/validity.md`.
 
     python -m scripts.validity.tally SHEETS --keys KEYS
 
-A sheet counts where both readings are there. `--first` and `--second` name them: `verdicts-A-en-1.tsv`. With
-`--keep` the sheets add to the tables that are there; of methods drawn again the rows there are left out.
+The tables go to `benchmarks/readings`, the counts to the package (`label_errors.tsv`). A sheet counts if both
+readings of it exist. `--first` and `--second` name them: `verdicts-A-en-1.tsv`. With `--keep` the sheets add
+to the tables that exist, except that rows of methods drawn again are replaced.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from scripts.validity.readings import (
+    COLUMNS,
+    READINGS,
+    ROOT,
+    VERDICTS,
+    PairReading,
+    Row,
+    list_languages,
+    load_readings,
+    read_rows,
+    write_counts,
+    write_rows,
+)
+
 from metassay.perturbations.base import known_perturbations
-from metassay.perturbations.validity import COLUMNS, VERDICTS, Reading, readings, wilson_interval
+from metassay.perturbations.label_errors import wilson_interval
 
-ROOT = Path(__file__).parents[2]
-TABLES = ROOT / "src" / "metassay" / "perturbations" / "readings"
 PAGE = ROOT / "docs" / "validity.md"
-Row = dict[str, str]
+FULLY_READ = ("en", "de", "ru")
+"""Languages that come first on the page: 100 pairs of each default perturbation were read."""
 
 
-def rows_of(path: Path) -> list[Row]:
-    """The rows of a sheet, a key or a reading."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+def merge_sheets(
+    sheets: Path, keys: Path, readers: tuple[str, str], redrawn: dict[str, str]
+) -> dict[str, list[Row]]:
+    """Return, by language, every pair that both readers judged.
 
-
-def merged(sheets: Path, keys: Path, readers: tuple[str, str], again: dict[str, str]) -> dict[str, list[Row]]:
-    """By language, every pair that both readers judged; of methods drawn again only those of that part."""
+    `redrawn` names the part of the texts from which a repaired method was drawn again; other rows of that
+    method are left out.
+    """
     tables: dict[str, list[Row]] = {}
     for sheet in sorted(sheets.glob("sheet-*.tsv")):
         name = sheet.stem.removeprefix("sheet-")
@@ -40,129 +53,135 @@ def merged(sheets: Path, keys: Path, readers: tuple[str, str], again: dict[str, 
             print(f"{sheet.name}: not read twice, left out")
             continue
         part = name.rpartition("-")[0]
-        methods = {row["id"]: row["method"] for row in rows_of(keys / f"key-{part}.tsv")}
-        one, two = ({row["id"]: row for row in rows_of(path)} for path in paths)
-        for row in rows_of(sheet):
-            _check(row["id"], sheet.name, one, two)
-            judged = (one[row["id"]], two[row["id"]])
-            tables.setdefault(part.partition("-")[0], []).append(_row(methods[row["id"]], part, row, judged))
-    return {language: _current(rows, language, again) for language, rows in tables.items()}
+        methods = {row["id"]: row["method"] for row in read_rows(keys / f"key-{part}.tsv")}
+        first, second = ({row["id"]: row for row in read_rows(path)} for path in paths)
+        for row in read_rows(sheet):
+            pair_id = row["id"]
+            _require_verdict(pair_id, sheet.name, first)
+            _require_verdict(pair_id, sheet.name, second)
+            merged = _merge_row(methods[pair_id], part, row, first[pair_id], second[pair_id])
+            tables.setdefault(part.partition("-")[0], []).append(merged)
+    return {language: _drop_outdated(rows, language, redrawn) for language, rows in tables.items()}
 
 
-def _check(pair: str, sheet: str, *own: dict[str, Row]) -> None:
-    for reading in own:
-        if pair not in reading or reading[pair]["verdict"] not in VERDICTS:
-            raise SystemExit(f"{sheet}: {pair} has no verdict, or an unknown one.")
+def _require_verdict(pair_id: str, sheet: str, verdicts: dict[str, Row]) -> None:
+    if pair_id not in verdicts or verdicts[pair_id]["verdict"] not in VERDICTS:
+        raise SystemExit(f"{sheet}: {pair_id} has no verdict, or an unknown one.")
 
 
-def _row(method: str, part: str, row: Row, judged: tuple[Row, Row]) -> Row:
-    verdicts = {"first": judged[0]["verdict"], "second": judged[1]["verdict"]}
-    grammar = {f"{name}_grammatical": row["grammatical"] for name, row in zip(verdicts, judged)}
-    texts = {"original": row["original"], "changed": row["changed"]}
-    return {"method": method, "part": part, **texts, **verdicts, **grammar}
+def _merge_row(method: str, part: str, row: Row, first: Row, second: Row) -> Row:
+    return {
+        "method": method,
+        "part": part,
+        "original": row["original"],
+        "changed": row["changed"],
+        "first": first["verdict"],
+        "second": second["verdict"],
+        "first_grammatical": first["grammatical"],
+        "second_grammatical": second["grammatical"],
+    }
 
 
-def _current(rows: list[Row], language: str, again: dict[str, str]) -> list[Row]:
-    """The rows in order, without those of a method from before its repair."""
-    kept = []
+def _drop_outdated(rows: list[Row], language: str, redrawn: dict[str, str]) -> list[Row]:
+    """Sort the rows and drop those of a method from before its repair."""
+    current_rows = []
     for row in rows:
-        part = again.get(f"{language}:{row['method']}", again.get(row["method"], ""))
+        part = redrawn.get(f"{language}:{row['method']}", redrawn.get(row["method"], ""))
         if not part or row["part"] == f"{language}-{part}":
-            kept.append(row)
-    return sorted(kept, key=lambda row: (row["method"], row["original"], row["changed"]))
+            current_rows.append(row)
+    return sorted(current_rows, key=lambda row: (row["method"], row["original"], row["changed"]))
 
 
-def added(tables: dict[str, list[Row]], again: dict[str, str]) -> dict[str, list[Row]]:
-    """The tables with the rows that are there, but for those of methods drawn again."""
-    whole = {}
-    for language, rows in tables.items():
-        before = rows_of(TABLES / f"{language}.tsv")
-        left = [row for row in before if not {row["method"], f"{language}:{row['method']}"} & set(again)]
-        new = {(row["method"], row["original"], row["changed"]): row for row in [*rows, *left]}
-        whole[language] = [new[pair] for pair in sorted(new)]
-    return whole
+def add_existing_rows(tables: dict[str, list[Row]], redrawn: dict[str, str]) -> dict[str, list[Row]]:
+    """Add the rows of the existing tables, except those of methods drawn again."""
+    complete = {}
+    for language, new_rows in tables.items():
+        existing = read_rows(READINGS / f"{language}.tsv")
+        valid = [row for row in existing if not {row["method"], f"{language}:{row['method']}"} & set(redrawn)]
+        by_pair = {(row["method"], row["original"], row["changed"]): row for row in [*new_rows, *valid]}
+        complete[language] = [by_pair[pair] for pair in sorted(by_pair)]
+    return complete
 
 
-def write_tables(tables: dict[str, list[Row]]) -> None:
-    for language, rows in sorted(tables.items()):
-        with (TABLES / f"{language}.tsv").open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(
-                file,
-                COLUMNS,
-                delimiter="\t",
-                lineterminator="\n",
-                extrasaction="ignore",
-                quoting=csv.QUOTE_NONE,
-                quotechar=None,
-            )
-            table.writeheader()
-            table.writerows(rows)
+def measure_agreement(readings: Iterable[PairReading]) -> tuple[float, float]:
+    """Return the share of equal verdicts and Cohen's (1960) kappa, which is NaN if all verdicts are equal."""
+    verdicts = [reading.verdicts for reading in readings]
+    share = sum(first == second for first, second in verdicts) / len(verdicts)
+    first_counts = Counter(first for first, _ in verdicts)
+    second_counts = Counter(second for _, second in verdicts)
+    chance = sum(first_counts[verdict] * second_counts[verdict] for verdict in VERDICTS) / len(verdicts) ** 2
+    kappa = (share - chance) / (1 - chance) if chance < 1 else math.nan
+    return share, kappa
 
 
-def agreement(own: Iterable[Reading]) -> tuple[float, float]:
-    """The share of pairs with equal verdicts, and Cohen's (1960) kappa: NaN where all verdicts are one."""
-    pairs = [reading.verdicts for reading in own]
-    share = sum(one == two for one, two in pairs) / len(pairs)
-    firsts, seconds = Counter(one for one, _ in pairs), Counter(two for _, two in pairs)
-    chance = sum(firsts[verdict] * seconds[verdict] for verdict in VERDICTS) / len(pairs) ** 2
-    return share, (share - chance) / (1 - chance) if chance < 1 else math.nan
-
-
-def lines(language: str) -> list[str]:
-    """A section of the page: one row a method."""
-    own = readings(language)
-    share, kappa = agreement(own)
-    found = [f"## {language}", ""]
-    stated = "Cohen's κ is not defined" if math.isnan(kappa) else f"Cohen's κ = {kappa:.2f}"
-    found += [f"{len(own):,} pairs. Equal verdicts: {share:.1%}; {stated}.", ""]
-    found += [
-        "| method | default | pairs | worse by both | share, 95 % | worse by each | grammatical by both |"
+def render_language(language: str) -> list[str]:
+    """Render the section of a language: one table row per method."""
+    readings = load_readings(language)
+    share, kappa = measure_agreement(readings)
+    kappa_text = "Cohen's κ is not defined" if math.isnan(kappa) else f"Cohen's κ = {kappa:.2f}"
+    lines = [
+        f"## {language}",
+        "",
+        f"{len(readings):,} pairs. Equal verdicts: {share:.1%}; {kappa_text}.",
+        "",
+        "| method | default | pairs | worse by both | share, 95 % | worse by each | grammatical by both |",
+        "|---|---|---|---|---|---|---|",
     ]
-    found += ["|---|---|---|---|---|---|---|"]
-    for method in sorted({reading.method for reading in own}):
-        pairs = [reading for reading in own if reading.method == method]
-        worse = sum(reading.worse for reading in pairs)
-        low, high = wilson_interval(worse, len(pairs))
-        each = [sum(reading.verdicts[i] == "worse" for reading in pairs) for i in (0, 1)]
-        grammatical = sum(all(reading.grammatical) for reading in pairs)
-        default = "yes" if known_perturbations()[method].default else "on request"
-        found.append(
-            f"| `{method}` | {default} | {len(pairs)} | {worse}"
-            f" | {worse / len(pairs):.2f} ({low:.2f}–{high:.2f})"
-            f" | {each[0]}, {each[1]} | {grammatical / len(pairs):.2f} |"
-        )
-    return [*found, ""]
+    readings_by_method: dict[str, list[PairReading]] = {}
+    for reading in readings:
+        readings_by_method.setdefault(reading.method, []).append(reading)
+    rows = [_render_method(method, readings_by_method[method]) for method in sorted(readings_by_method)]
+    return [*lines, *rows, ""]
 
 
-def write_page(languages: Iterable[str]) -> None:
-    """The page of all tables, under what its first part says."""
-    head = (Path(__file__).parent / "page.md").read_text(encoding="utf-8").rstrip()
-    body = [line for language in languages for line in lines(language)]
-    PAGE.write_text("\n".join([head, "", *body]).rstrip() + "\n", encoding="utf-8")
+def _render_method(method: str, readings: list[PairReading]) -> str:
+    pairs = len(readings)
+    worse = sum(reading.is_worse for reading in readings)
+    low, high = wilson_interval(worse, pairs)
+    worse_by_first = sum(reading.verdicts[0] == "worse" for reading in readings)
+    worse_by_second = sum(reading.verdicts[1] == "worse" for reading in readings)
+    grammatical = sum(all(reading.grammatical) for reading in readings)
+    default = "yes" if known_perturbations()[method].default else "on request"
+    return (
+        f"| `{method}` | {default} | {pairs} | {worse} | {worse / pairs:.2f} ({low:.2f}–{high:.2f})"
+        f" | {worse_by_first}, {worse_by_second} | {grammatical / pairs:.2f} |"
+    )
+
+
+def write_page() -> None:
+    """Write `docs/validity.md`: the introduction of `page.md`, then a section for each language."""
+    introduction = (Path(__file__).parent / "page.md").read_text(encoding="utf-8").rstrip()
+    others = [language for language in list_languages() if language not in FULLY_READ]
+    lines = [introduction, ""]
+    for language in [*FULLY_READ, *others]:
+        lines += render_language(language)
+    PAGE.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Merges two readings.")
+    parser = argparse.ArgumentParser(description="Merge two readings, count the verdicts and write the page.")
     parser.add_argument(
-        "sheets", type=Path, nargs="?", help="where sheets and readings lie; none: the page alone"
+        "sheets", type=Path, nargs="?", help="folder of sheets and verdicts; none: only count"
     )
-    parser.add_argument("--keys", type=Path, help="where the keys lie, if not beside the sheets")
+    parser.add_argument("--keys", type=Path, help="folder of the keys, if not that of the sheets")
     parser.add_argument("--first", default="A")
     parser.add_argument("--second", default="B")
     parser.add_argument(
         "--again", default="", help="methods repaired and drawn again: pronoun=2,zh:pronoun=3"
     )
-    parser.add_argument("--keep", action="store_true", help="add to the tables that are there")
+    parser.add_argument("--keep", action="store_true", help="add to the existing tables")
     arguments = parser.parse_args()
     if arguments.sheets:
         keys = arguments.keys or arguments.sheets
         readers = (arguments.first, arguments.second)
-        again = dict(part.split("=") for part in arguments.again.split(",") if part)
-        tables = merged(arguments.sheets, keys, readers, again)
-        write_tables(added(tables, again) if arguments.keep else tables)
-    first = [language for language in ("en", "de", "ru") if readings(language)]
-    others = sorted(path.stem for path in TABLES.glob("*.tsv") if path.stem not in first)
-    write_page([*first, *others])
+        redrawn = dict(part.split("=") for part in arguments.again.split(",") if part)
+        tables = merge_sheets(arguments.sheets, keys, readers, redrawn)
+        if arguments.keep:
+            tables = add_existing_rows(tables, redrawn)
+        for language, rows in tables.items():
+            write_rows(READINGS / f"{language}.tsv", rows, COLUMNS)
+    write_counts()
+    write_page()
 
 
 if __name__ == "__main__":

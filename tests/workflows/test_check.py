@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.perturbations.validity import foretell
+from metassay.perturbations.forecast import forecast_perturbations
 from metassay.workflows.assay import read_sample
 
 CHINESE = [
@@ -83,15 +83,15 @@ def test_texts_without_spaces_are_assayed_and_ranked_by_default(tmp_path: Path, 
 
 def test_a_large_data_set_is_tried_in_part() -> None:
     data = read_sample("mt")
-    some = foretell(data, most=len(data) // 3)
+    some = forecast_perturbations(data, maximum_outputs=len(data) // 3)
     assert {row.tried for row in some} != {len(data)}
     assert all(0 < row.tried <= len(data) // 3 + len(data.systems) for row in some)
-    assert [row.perturbation for row in some] == [row.perturbation for row in foretell(data)]
+    assert [row.perturbation for row in some] == [row.perturbation for row in forecast_perturbations(data)]
 
 
 def test_only_what_waits_for_a_tagger_is_tried_on_fewer_outputs() -> None:
     data = read_sample("mt")
-    exact = {row.perturbation: row for row in foretell(data)}
-    for row in foretell(data, most_tagged=len(data) // 4):
+    exact = {row.perturbation: row for row in forecast_perturbations(data)}
+    for row in forecast_perturbations(data, maximum_tagged_outputs=len(data) // 4):
         assert (row.tried < len(data)) == (row.perturbation in {"entity", "negation"})
         assert row.tried < len(data) or row == exact[row.perturbation]

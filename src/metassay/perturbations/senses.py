@@ -36,7 +36,7 @@ class Synonym(WordEdit):
 
     English WordNet, German OpenThesaurus, Russian thesaurus. A word "has" a synonym only if its part of
     speech is beyond doubt and the synonym can be inflected like it; names and function words have none.
-    On request: many copies are as good (see `validity.label_error`).
+    On request: many copies are as good (see `label_errors.tsv`).
     """
 
     name: ClassVar[str] = "synonym"

@@ -29,8 +29,8 @@ from metassay.options import (
     is_pair_source,
     split_names,
 )
+from metassay.perturbations.label_errors import find_label_errors
 from metassay.perturbations.pairs import Pairs
-from metassay.perturbations.validity import label_errors
 from metassay.sample import DEFAULT, sample_source
 from metassay.specs import split_specs
 from metassay.store import SHARDS
@@ -179,11 +179,11 @@ def _carry_out(
         work = Shards(data, metrics, len(plan.metrics), plan.contexts, unit, weights, how, also)
         with warnings_as_notes() as notes:
             sample, judged = work.judge(shard_pairs(data, plan, how, unit), settings.per_output)
-        labels = label_errors(judged.pairs.counts, data.languages)
+        labels = find_label_errors(judged.pairs.counts, data.languages)
     else:
         every = every_pair(data, plan, how)
         told = settings.pairs == PERTURBED_PAIRS and not data.task_definition.is_ranking
-        labels = label_errors(every.counts if told else (), data.languages)
+        labels = find_label_errors(every.counts if told else (), data.languages)
         sample = every.sample(settings.per_output) if settings.pairs == PERTURBED_PAIRS else every
         metrics = (*_with_scores(data, every, plan.metrics), *sentinels)
         with warnings_as_notes() as notes:

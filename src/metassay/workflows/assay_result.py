@@ -211,7 +211,7 @@ class AssayResult(Result):
         return corrected_accuracy(
             judgements,
             stratum,
-            [(error.read, error.not_worse) for error in read],
+            [(error.pairs_read, error.not_worse) for error in read],
             ties=self.plan.asked.ties,
             resamples=self.plan.asked.resamples,
             seed=self.plan.seed,

@@ -35,7 +35,7 @@ from metassay.metrics.program_metric import ProgramMetric, is_program
 from metassay.metrics.registry import chosen_metrics, directions
 from metassay.options import accept_options, split_names
 from metassay.perturbations.base import default_perturbations
-from metassay.perturbations.validity import foretell
+from metassay.perturbations.forecast import forecast_perturbations
 from metassay.plugins import describe_user_error, load_from_file
 from metassay.specs import split_specs
 from metassay.store.run import TIMINGS, RunFolder
@@ -186,7 +186,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     kept = prepared(data, normalize=options.normalize, keep_references=False)
     with warnings_as_notes() as warned:
         estimate = _estimate(kept, chosen, default_workers(options.workers))
-    forecast = foretell(kept, workers=default_workers(options.workers))
+    forecast = forecast_perturbations(kept, workers=default_workers(options.workers))
     result = CheckResult({
         "schema_version": SCHEMA_VERSION,
         "task": data.task,

@@ -36,8 +36,8 @@ from metassay.workflows.pair_table import EXPLORER, JUDGED, OUTPUTS, PAIRS
 
 if TYPE_CHECKING:
     from metassay.meta.contexts.assay import ContextualResult
+    from metassay.perturbations.label_errors import LabelError
     from metassay.perturbations.pairs import Pairs
-    from metassay.perturbations.validity import LabelError
     from metassay.reporting.pages import Chart, Page
     from metassay.workflows.assay_result import AssayResult, Plan
     from metassay.workflows.judging import JudgedPairs
@@ -107,11 +107,11 @@ class Found:
             {
                 "perturbation": method,
                 "language": language,
-                "read": found.read,
+                "read": found.pairs_read,
                 "not_worse": found.not_worse,
                 "rate": found.rate,
-                "low": found.interval[0],
-                "high": found.interval[1],
+                "low": found.low,
+                "high": found.high,
             }
             for (method, language), found in self.labels.items()
             if found

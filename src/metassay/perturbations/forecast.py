@@ -1,0 +1,91 @@
+"""Forecast to how many outputs each default perturbation applies, by applying it to a sample of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from metassay.data.dataset import Dataset
+from metassay.perturbations.at_work import Plan
+from metassay.perturbations.base import Perturbation, default_perturbations, obstacle
+from metassay.perturbations.pairs import PerturbationCount, made_by
+from metassay.perturbations.views import base_languages
+
+MAXIMUM_OUTPUTS = 50_000
+"""How many outputs of a larger data set are tried."""
+MAXIMUM_TAGGED_OUTPUTS = 5000
+"""How many are tried by a perturbation that needs a tagger, which is slow."""
+
+
+@dataclass(frozen=True)
+class PerturbationForecast:
+    """To how many outputs of a data set a default perturbation will apply."""
+
+    perturbation: str
+    outputs: int
+    """How many of the tried outputs it applies to."""
+    tried: int
+    """How many outputs were tried: all, or those of items evenly spread over a large data set."""
+    why: str | None
+    """Why it does not apply to the outputs of some language, or to any output; None if it does."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return one row of the JSON of `metassay check`."""
+        return {
+            "perturbation": self.perturbation,
+            "applies": self.outputs > 0,
+            "outputs": self.outputs,
+            "tried": self.tried,
+            "why": self.why,
+        }
+
+
+def forecast_perturbations(
+    dataset: Dataset,
+    *,
+    maximum_outputs: int = MAXIMUM_OUTPUTS,
+    maximum_tagged_outputs: int = MAXIMUM_TAGGED_OUTPUTS,
+    seed: int = 0,
+    workers: int = 1,
+) -> list[PerturbationForecast]:
+    """Forecast what `make_pairs` will do by default, from about so many outputs of the data set."""
+    perturbations = default_perturbations(dataset.task_definition)
+    language_counts = {} if dataset.task_definition.is_ranking else Counter(base_languages(dataset))
+    slow = tuple(p for p in perturbations if not p.tagged.isdisjoint(language_counts))
+    fast = tuple(p for p in perturbations if p not in slow)
+    counts: dict[str, tuple[PerturbationCount, int]] = {}
+    for group, limit in ((slow, min(maximum_outputs, maximum_tagged_outputs)), (fast, maximum_outputs)):
+        if not group or not len(dataset):
+            continue
+        sample = _sample_items(dataset, limit)
+        pairs = made_by(sample, group, Plan(named=False, seed=seed, workers=workers))
+        for spec, count in pairs.counts.items():
+            counts[spec] = count, len(sample)
+    return [_describe(p, *counts[p.spec], language_counts) for p in perturbations if counts]
+
+
+def _sample_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
+    """Return the outputs of evenly spread items, about `maximum_outputs` of them; all if there are fewer."""
+    step = -(-len(dataset) // maximum_outputs)
+    if step == 1:
+        return dataset
+    sampled_items = dataset.items[::step]
+    return dataset.filter_rows(dataset.outputs["item"].is_in(sampled_items), reason="not tried")
+
+
+def _describe(
+    perturbation: Perturbation[Any],
+    count: PerturbationCount,
+    tried: int,
+    language_counts: Mapping[str | None, int],
+) -> PerturbationForecast:
+    reasons = []
+    for language in sorted(language_counts, key=lambda name: name or ""):
+        reason = obstacle(perturbation, language, named=False, strict=False)
+        if reason:
+            reasons.append(reason)
+    if not reasons and not count.applied:
+        reasons = [f"{perturbation.spec} finds nothing to change"]
+    return PerturbationForecast(perturbation.spec, count.applied, tried, "; ".join(reasons) or None)
