@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -13,6 +13,10 @@ from metassay.errors import InputError, Place
 
 SCHEMA_VERSION = 1
 ResultT = TypeVar("ResultT", bound="ResultStruct")
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+"""A number from 0 to 1: an accuracy, a p-value, a share of pairs."""
+Count = Annotated[int, msgspec.Meta(ge=0)]
+"""A number of items, outputs, pairs …"""
 
 
 class ResultStruct(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,8 +56,12 @@ def decode_json(content: bytes, result_type: type[ResultT], file: str) -> Result
         return msgspec.json.decode(content, type=result_type)
     except msgspec.DecodeError as error:
         raise InputError(
-            f"this is not a result of this version of metassay: {error}.", place=Place(file=file)
+            f"this is not a result of this version of metassay: {error}.",
+            place=Place(file=file),
+            remedy="Make the run again, in another folder.",
         ) from None
+    except RecursionError:
+        raise InputError("this JSON is nested too deeply.", place=Place(file=file)) from None
 
 
 def json_schema(result_type: type[msgspec.Struct]) -> dict[str, Any]:

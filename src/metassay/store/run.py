@@ -31,6 +31,7 @@ from metassay.data.readers.files import checked_path
 from metassay.errors import InputError, MetassayError, Place, display_path, shorten_text
 from metassay.options import CURRENT_COMMAND
 from metassay.plugins import hash_metassay_code
+from metassay.results.base import ResultT, decode_json
 from metassay.schemas import first_fault, schema
 from metassay.store import (
     MANIFEST,
@@ -218,6 +219,15 @@ class RunFolder:
                 remedy=_AGAIN,
             )
         return result
+
+    def read_result(self, name: str, result_type: type[ResultT]) -> ResultT:
+        """Read a result that a verb left, and check it against its type, because people edit files."""
+        file = self.path / name
+        if not file.exists():
+            raise InputError(
+                "the run has not finished.", place=Place(file=str(file)), remedy="Run the same command again."
+            )
+        return decode_json(file.read_bytes(), result_type, str(file))
 
     @contextmanager
     def understood(self) -> Iterator[None]:

@@ -21,12 +21,13 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.data.memory import is_large_table
 from metassay.data.readers.files import checked_path, refuse_overwriting
-from metassay.errors import InputError, Place, UnknownName, display_path, is_remote
+from metassay.errors import InputError, Place, display_path, is_remote
 from metassay.metrics.precomputed_scores import GivenScores
 from metassay.metrics.registry import labels_in
 from metassay.metrics.sentinels import METRICS as SENTINELS
 from metassay.perturbations.views import identity
 from metassay.recorded_warnings import CountedWarning
+from metassay.reporting.result_display import ResultDisplay
 from metassay.store import MANIFEST, at_hand, brought, write_bytes
 from metassay.store.cache import basis_of
 from metassay.store.parts import hashed
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from metassay.meta.contexts.assay import ContextualResult
     from metassay.perturbations.label_errors import LabelError
     from metassay.perturbations.pairs import Pairs
-    from metassay.reporting.pages import Chart, Page
+    from metassay.reporting.pages import Page
     from metassay.workflows.assay_result import AssayResult, Plan
     from metassay.workflows.judging import JudgedPairs
 
@@ -226,7 +227,7 @@ def check_target(path: str | Path, inputs: Sequence[str]) -> None:
 SCHEMA_VERSION = 1
 
 
-class Result(ABC):
+class Result(ResultDisplay, ABC):
     """A result: `to_dict()` is the JSON of the command line, `to_frame()` its main table.
 
     A notebook shows its `page()`. A ranking of two metrics by how they agree with people:
@@ -260,30 +261,6 @@ class Result(ABC):
         from metassay.reporting.pages import plain_page
 
         return plain_page(type(self).__name__, self.to_dict())
-
-    def charts(self) -> dict[str, Chart]:
-        """The charts of the result by name; a notebook shows each."""
-        return {chart.name: chart for section in self.page().every_section() for chart in section.charts}
-
-    def plot(self, name: str | None = None) -> Chart:
-        """One of the charts, the first where none is named."""
-        known = self.charts()
-        if not known:
-            raise InputError("this result has no chart.", remedy="Its table: to_frame()")
-        if name is not None and name not in known:
-            raise UnknownName("chart", name, known)
-        return known[next(iter(known)) if name is None else name]
-
-    def __repr__(self) -> str:
-        """Two lines: what it holds, and what it says."""
-        from metassay.reporting.pages import in_two_lines
-
-        return in_two_lines(type(self).__name__, self.to_frame(), self.page().lead)
-
-    def _repr_html_(self) -> str:
-        from metassay.reporting.pages import fragment
-
-        return fragment(self.page())
 
 
 @contextmanager

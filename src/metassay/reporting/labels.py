@@ -1,0 +1,81 @@
+"""Labels of metrics: how pages, tables and the terminal write the metrics of a result.
+
+Results, JSON and input use specs (`chrf(word_order=2)`); people read labels in the spelling of the field
+(`chrF++`). Labels are looked up where a text or a table is written, never stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+from metassay.metrics.registry import labels_of
+
+EQUALITY_SIGN = " = "
+"""Stands between the labels of metrics that decided every pair alike."""
+_LONGEST_GROUP = 3  # labels of metrics that decided alike; of longer groups the rest are counted
+
+
+class MetricLabel(str):
+    """The label of a metric that remembers the spec, for tables that other programs read."""
+
+    spec: str
+    __slots__ = ("spec",)
+
+    def __new__(cls, label: str, spec: str) -> Self:
+        """Create the label of a spec."""
+        instance = super().__new__(cls, label)
+        instance.spec = spec
+        return instance
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """Return the arguments that a copy is created with."""
+        return super().__str__(), self.spec
+
+    def __str__(self) -> str:
+        """Return the label itself, so that `str(label)` keeps the spec."""
+        return self
+
+
+class MetricLabels:
+    """Labels of all metrics that one page or table shows. No two metrics share a label.
+
+    `same_decisions` are groups of metrics that decided every pair alike, such as `wil` and `wip`. They are
+    one opinion, so the first of a group stands for all of it, and its label names all (`WIL = WIP`).
+    """
+
+    def __init__(self, specs: Iterable[str], same_decisions: Sequence[Sequence[str]] = ()) -> None:
+        labels = labels_of(sorted(set(specs)))
+        self.single_labels = {spec: MetricLabel(label, spec) for spec, label in labels.items()}
+        """The label of each metric by itself, also of metrics in a group."""
+        self._labels = dict(self.single_labels)
+        self._representatives: dict[str, str] = {}
+        for group in same_decisions:
+            for spec in group:
+                self._representatives[spec] = group[0]
+            labels_in_group = [self.single_labels.get(spec, spec) for spec in group]
+            self._labels[group[0]] = MetricLabel(_join_group(labels_in_group), EQUALITY_SIGN.join(group))
+
+    def __getitem__(self, spec: str) -> str:
+        """Return the label of a metric; a name that is not a metric of this page stays as it is."""
+        return self._labels.get(self.representative(spec), spec)
+
+    def label_all(self, specs: Iterable[str]) -> list[str]:
+        """Return the labels of several metrics; each group that decided alike appears once."""
+        return list(dict.fromkeys(self[spec] for spec in specs))
+
+    def representative(self, spec: str) -> str:
+        """Return the metric that stands for the group of this metric: itself, where it has no group."""
+        return self._representatives.get(spec, spec)
+
+    def is_shown(self, spec: str) -> bool:
+        """Whether the metric has rows of its own: not where another one stands for its group."""
+        return self.representative(spec) == spec
+
+
+def _join_group(labels: Sequence[str]) -> str:
+    """Join the labels of a group: `WIL = WIP`; of a long group the first, and how many more."""
+    if len(labels) <= _LONGEST_GROUP:
+        return EQUALITY_SIGN.join(labels)
+    shown = labels[: _LONGEST_GROUP - 1]
+    return EQUALITY_SIGN.join([*shown, f"{len(labels) - len(shown)} more"])

@@ -1,0 +1,76 @@
+"""Sections of reports: the base class, and the registry of ours and of other packages.
+
+A section is one class in one file. It declares the verb whose report it belongs to and builds a `Section`
+(sentences, charts and tables) from the result. Packages add sections with an entry point:
+
+    [project.entry-points."metassay.report_sections"]
+    word-counts = "my_package.word_counts:WordCountSection"
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from metassay import plugins
+from metassay.errors import InputError
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.pages import Section
+from metassay.results.base import ResultStruct
+
+ResultT_co = TypeVar("ResultT_co", bound=ResultStruct, covariant=True)
+ViewT_contra = TypeVar("ViewT_contra", bound="ResultView[Any]", contravariant=True)
+
+BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {}
+"""Sections of metassay by verb, as `module:class` below `metassay.reporting.sections`."""
+
+
+@dataclass(frozen=True)
+class ResultView(Generic[ResultT_co]):
+    """A result with what is needed to show it; verbs whose sections share more derive a class from it."""
+
+    result: ResultT_co
+    labels: MetricLabels
+
+
+class ReportSection(ABC, Generic[ViewT_contra]):
+    """A section of the report of one verb."""
+
+    verb: ClassVar[str]
+    """The verb whose report has this section: `assay`, `rank`, `depend` …"""
+    position: ClassVar[int] = 1000
+    """Sections appear in ascending position. Those of metassay have 10, 20, 30 …"""
+
+    @abstractmethod
+    def build(self, view: ViewT_contra) -> Section | None:
+        """Build the section from a result, or return None where the result has nothing to show here."""
+
+
+def load_sections(verb: str) -> list[ReportSection[Any]]:
+    """Load the sections of a verb's report in the order in which they appear, also those of plug-ins."""
+    sections = [_load_built_in(path)() for path in BUILT_IN_SECTIONS.get(verb, ())]
+    for name, section_type in plugins.load_entry_points("report_sections").items():
+        if not isinstance(section_type, type) or not issubclass(section_type, ReportSection):
+            raise InputError(
+                f"the plug-in {name} (metassay.report_sections) is not a ReportSection.",
+                remedy="Derive its class from metassay.reporting.report_sections.ReportSection.",
+            )
+        if section_type.verb == verb:
+            sections.append(section_type())
+    return sorted(sections, key=lambda section: section.position)
+
+
+def build_sections(verb: str, view: ResultView[Any]) -> list[Section]:
+    """Build all sections of a verb's report that have something to show."""
+    sections = [section.build(view) for section in load_sections(verb)]
+    return [section for section in sections if section is not None]
+
+
+def _load_built_in(path: str) -> type[ReportSection[Any]]:
+    module, _, name = path.partition(":")
+    section_type: type[ReportSection[Any]] = getattr(
+        importlib.import_module(f"metassay.reporting.sections.{module}"), name
+    )
+    return section_type

@@ -1,0 +1,62 @@
+"""How results show themselves in Python and in notebooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import polars as pl
+
+from metassay.errors import InputError, UnknownName
+
+if TYPE_CHECKING:
+    from metassay.reporting.pages import Chart, Page
+
+
+class ResultDisplay:
+    """Page, charts, table and notebook view of a result: a mixin for result structs.
+
+    A verb returns a class that combines the struct of its content with this mixin:
+
+        class RankResult(RankContent, ResultDisplay):
+            def to_frame(self) -> pl.DataFrame: ...
+            def page(self) -> Page: ...
+    """
+
+    __slots__ = ()  # a struct can only inherit from classes without fields of their own
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the main table of the result."""
+        raise NotImplementedError
+
+    def page(self) -> Page:
+        """Build the report page of the result; by default it shows every table of the result."""
+        from metassay.reporting.pages import plain_page
+
+        return plain_page(type(self).__name__, msgspec.to_builtins(self))
+
+    def charts(self) -> dict[str, Chart]:
+        """Return the charts of the page by name; a notebook draws each."""
+        return {chart.name: chart for section in self.page().every_section() for chart in section.charts}
+
+    def plot(self, name: str | None = None) -> Chart:
+        """Return the chart of this name; without a name the first chart of the page."""
+        charts = self.charts()
+        if not charts:
+            raise InputError("this result has no chart.", remedy="Its table: to_frame()")
+        if name is None:
+            name = next(iter(charts))
+        if name not in charts:
+            raise UnknownName("chart", name, charts)
+        return charts[name]
+
+    def __repr__(self) -> str:
+        """Return two lines: the size of the main table, and the first sentence of the page."""
+        from metassay.reporting.pages import in_two_lines
+
+        return in_two_lines(type(self).__name__, self.to_frame(), self.page().lead)
+
+    def _repr_html_(self) -> str:
+        from metassay.reporting.pages import fragment
+
+        return fragment(self.page())

@@ -1,0 +1,89 @@
+"""Report sections: built-in ones and those that another package adds with one file."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+
+from metassay import plugins
+from metassay.errors import InputError
+from metassay.reporting import report_sections
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.pages import Section
+from metassay.reporting.report_sections import ReportSection, ResultView, build_sections, load_sections
+from metassay.results.base import ResultStruct
+
+
+class SpellingResult(ResultStruct, frozen=True, kw_only=True):
+    mistakes: int
+
+
+class MistakesSection(ReportSection[ResultView[SpellingResult]]):
+    verb: ClassVar[str] = "spell"
+
+    def build(self, view: ResultView[SpellingResult]) -> Section | None:
+        if view.result.mistakes == 0:
+            return None
+        return Section("Mistakes", sentences=[f"{view.result.mistakes} words are misspelt."])
+
+
+class OpeningSection(ReportSection[ResultView[Any]]):
+    verb: ClassVar[str] = "spell"
+    position: ClassVar[int] = 5
+
+    def build(self, view: ResultView[Any]) -> Section:
+        return Section(f"Spelling, version {view.result.schema_version}")
+
+
+class RankSection(ReportSection[ResultView[Any]]):
+    verb: ClassVar[str] = "rank"
+
+    def build(self, view: ResultView[Any]) -> Section:
+        return Section(str(view))
+
+
+def announce(monkeypatch: pytest.MonkeyPatch, *section_types: Any) -> None:
+    """Announce sections as an installed package does."""
+    points = [
+        SimpleNamespace(name=str(n), load=lambda section_type=section_type: section_type)
+        for n, section_type in enumerate(section_types)
+    ]
+
+    def entry_points(group: str) -> list[SimpleNamespace]:
+        return points if group == "metassay.report_sections" else []
+
+    monkeypatch.setattr(plugins, "entry_points", entry_points)
+
+
+def view_of(mistakes: int) -> ResultView[SpellingResult]:
+    return ResultView(SpellingResult(mistakes=mistakes), MetricLabels([]))
+
+
+def test_sections_of_other_packages_appear_in_the_order_of_their_positions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    announce(monkeypatch, MistakesSection, RankSection, OpeningSection)
+    sections = build_sections("spell", view_of(mistakes=3))
+    assert [section.title for section in sections] == ["Spelling, version 1", "Mistakes"]
+    assert sections[1].sentences == ["3 words are misspelt."]
+
+
+def test_a_section_without_content_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    announce(monkeypatch, MistakesSection)
+    assert build_sections("spell", view_of(mistakes=0)) == []
+
+
+def test_a_plug_in_that_is_no_section_is_named_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    announce(monkeypatch, print)
+    with pytest.raises(InputError, match=r"plug-in 0 \(metassay.report_sections\) is not a ReportSection"):
+        load_sections("spell")
+
+
+def test_every_built_in_section_loads_and_belongs_to_its_verb() -> None:
+    for verb, paths in report_sections.BUILT_IN_SECTIONS.items():
+        sections = load_sections(verb)
+        assert len(sections) == len(paths)
+        assert {section.verb for section in sections} == {verb}
+        assert len({section.position for section in sections}) == len(sections)
