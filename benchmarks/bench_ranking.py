@@ -14,7 +14,7 @@ import polars as pl
 import pytrec_eval
 
 from metassay.data.dataset import Dataset
-from metassay.data.rankings import order_by_score
+from metassay.data.ranked_lists import order_by_score
 from metassay.meta.contexts.judgements import judge
 from metassay.metrics.ranking import CUTS, PAPER, InterpolatedPrecision
 from metassay.metrics.ranking_metric import score_rankings

@@ -15,7 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from metassay.data import memory
-from metassay.data.assemble import _reference_lists
+from metassay.data.assemble_texts import _reference_lists
 from metassay.errors import InputError, UnknownName
 from metassay.sample import sample_path
 from metassay.workflows.read import read, read_plain

@@ -14,9 +14,9 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metassay.data.assemble import RawTable
 from metassay.data.assemble_rankings import assemble_rankings
-from metassay.data.rankings import lists_from_mappings, order_by_score, ranked_lists
+from metassay.data.assemble_texts import RawTable
+from metassay.data.ranked_lists import lists_from_mappings, order_by_score, ranked_lists
 from metassay.data.readers.trec import read_judgements, read_run
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch

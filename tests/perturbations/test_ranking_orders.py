@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metassay.data.assemble import RawTable
 from metassay.data.assemble_rankings import assemble_rankings
+from metassay.data.assemble_texts import RawTable
 from metassay.data.dataset import Dataset
-from metassay.data.rankings import lists_from_mappings, order_by_score
+from metassay.data.ranked_lists import lists_from_mappings, order_by_score
 from metassay.data.readers.trec import read_judgements
 from metassay.errors import InputError
 from metassay.metrics.ranking import NDCG, PAPER

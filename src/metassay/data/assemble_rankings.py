@@ -9,7 +9,7 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.columns import check_given, missing_column
 from metassay.data.dataset import Dataset
-from metassay.data.rankings import order_by_score
+from metassay.data.ranked_lists import order_by_score
 from metassay.data.readers.files import plain_name
 from metassay.data.readers.registry import RawTable
 from metassay.errors import InputError, Place

@@ -24,9 +24,9 @@ from metassay.data.columns import (
     reference_columns,
     system_names,
 )
-from metassay.data.readers import fetched
 from metassay.data.readers.files import COMPRESSED, checked_text, ending, plain_name, read_bytes
 from metassay.data.readers.registry import as_frame
+from metassay.data.readers.remote_files import fetched
 from metassay.data.readers.tables import parse_table
 from metassay.errors import InputError, Place
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.assemble import assemble
 from metassay.data.assemble_rankings import assemble_rankings
+from metassay.data.assemble_texts import assemble
 from metassay.data.columns import join_columns
 from metassay.data.dataset import Dataset
 from metassay.data.memory import is_large_table, release_memory, spill_to_disk
-from metassay.data.readers import fetched
 from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
+from metassay.data.readers.remote_files import fetched
 from metassay.data.readers.transcripts import read_parallel, read_transcripts
 from metassay.data.readers.trec import read_judgements
 from metassay.errors import InputError, Place, UnknownName

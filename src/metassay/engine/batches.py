@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.rankings import grade_mappings, ranked_lists
+from metassay.data.ranked_lists import grade_mappings, ranked_lists
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Scores, Shared
 from metassay.recorded_warnings import RecordedWarnings

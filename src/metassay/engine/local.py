@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.rankings import RankedLists, grade_mappings, ranked_lists
+from metassay.data.ranked_lists import RankedLists, grade_mappings, ranked_lists
 from metassay.engine import RayCluster, make_parts
 from metassay.engine.batches import Parts, Rows, distinct
 from metassay.errors import InputError, MetricFailure, PartsDone

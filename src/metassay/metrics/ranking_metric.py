@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metassay.data.rankings import RankedLists, lists_from_mappings
+from metassay.data.ranked_lists import RankedLists, lists_from_mappings
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.kernels import ranking as kernels

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metassay.data.rankings import RankedLists
+from metassay.data.ranked_lists import RankedLists
 from metassay.metrics.base import Batch, Metric, Scores, check_range
 
 _LARGEST_SEED = 2**63

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
-from metassay.data.rankings import RankedLists, ranked_lists
+from metassay.data.ranked_lists import RankedLists, ranked_lists
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs, PerturbationCount

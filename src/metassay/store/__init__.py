@@ -23,7 +23,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.readers import below, copy_here, on_this_machine, reached, standing_for
+from metassay.data.readers.remote_files import below, copy_here, on_this_machine, reached, standing_for
 from metassay.errors import InputError, Place, display_path, is_remote
 
 MANIFEST = "manifest.json"

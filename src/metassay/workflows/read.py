@@ -22,8 +22,8 @@ from metassay.data.cube import Cube
 from metassay.data.dataset import Dataset
 from metassay.data.memory import set_memory_target
 from metassay.data.preparation import normalisation, own_references, prepared, unknown_language
-from metassay.data.readers import fetched
 from metassay.data.readers.registry import How
+from metassay.data.readers.remote_files import fetched
 from metassay.data.reading import Paths, Source, Where, read, read_plain
 from metassay.data.score_files import Directions, Scores, chosen_cubes, read_cubes
 from metassay.engine.batches import FIELDS, Rows

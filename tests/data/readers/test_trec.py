@@ -7,8 +7,8 @@ import gzip
 import polars as pl
 import pytest
 
-from metassay.data.assemble import RawTable
 from metassay.data.assemble_rankings import UNANSWERED, UNKNOWN_TOPIC, assemble_rankings
+from metassay.data.assemble_texts import RawTable
 from metassay.data.readers import trec
 from metassay.data.readers.trec import is_rating_log, read_judgements, read_qrels, read_ratings, read_run
 from metassay.errors import InputError

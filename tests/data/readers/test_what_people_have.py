@@ -11,7 +11,7 @@ import pytest
 
 import metassay
 from metassay.data.dataset import Dataset
-from metassay.data.readers.jsonlines import parse_json_array
+from metassay.data.readers.json_tables import parse_json_array
 from metassay.data.readers.tables import read_table
 from metassay.errors import InputError
 

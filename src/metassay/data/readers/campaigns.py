@@ -19,7 +19,7 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.columns import is_reserved
 from metassay.data.readers.files import ending, opening, plain_name, read_text
-from metassay.data.readers.jsonlines import check_value
+from metassay.data.readers.json_tables import check_value
 from metassay.errors import InputError, Place
 from metassay.text.tokenizers import language_code
 

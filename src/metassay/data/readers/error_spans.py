@@ -17,10 +17,10 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.columns import KEY_PREFIXES
-from metassay.data.readers import fetched
 from metassay.data.readers.campaigns import is_pearmut, pearmut_errors
 from metassay.data.readers.files import ending, opening, read_text
-from metassay.data.readers.jsonlines import BROKEN, parse_object
+from metassay.data.readers.json_tables import BROKEN, parse_object
+from metassay.data.readers.remote_files import fetched
 from metassay.data.readers.tables import JSON_LINES, read_table
 from metassay.errors import InputError, Place, join_names
 

@@ -10,7 +10,7 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.columns import is_reserved
 from metassay.data.readers.files import read_text
-from metassay.data.readers.jsonlines import parse_json_lines
+from metassay.data.readers.json_tables import parse_json_lines
 from metassay.errors import InputError, Place, join_names
 
 KEY = ["system", "seg_id"]

@@ -16,9 +16,10 @@ from typing import Any, Protocol
 import polars as pl
 
 from metassay import plugins
-from metassay.data.readers import campaigns, fetched, mqm_ratings, mt_metrics_eval, samples, trec
+from metassay.data.readers import campaigns, mqm_ratings, mt_metrics_eval, samples, trec
 from metassay.data.readers.files import checked_path, checked_text, is_pipe, opening_lines, read_bytes
-from metassay.data.readers.jsonlines import BROKEN
+from metassay.data.readers.json_tables import BROKEN
+from metassay.data.readers.remote_files import fetched
 from metassay.data.readers.tables import is_table, parse_table, read_table
 from metassay.data.readers.utterances import is_espnet, is_manifest, read_espnet, read_manifest
 from metassay.errors import LOCAL_COPIES, InputError, Place, display_path

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from metassay.data.columns import is_reserved
 from metassay.data.readers.files import decompress, ending, opening, plain_name, read_bytes, read_text
-from metassay.data.readers.jsonlines import check_value, parse_object
+from metassay.data.readers.json_tables import check_value, parse_object
 from metassay.data.readers.tables import DELIMITERS, PARQUET, read_table
 from metassay.errors import InputError, Place, shorten_text
 

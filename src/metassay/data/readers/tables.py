@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from metassay.data.cells import with_points
 from metassay.data.memory import is_large_table, spill_to_disk
 from metassay.data.readers.files import checked_text, ending, opening, read_bytes, size_of
-from metassay.data.readers.jsonlines import parse_json_array, parse_json_lines
+from metassay.data.readers.json_tables import parse_json_array, parse_json_lines
 from metassay.errors import InputError, MissingBackend, Place
 
 QUOTINGS = ("minimal", "none")

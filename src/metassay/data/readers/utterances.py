@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 import polars as pl
 
 from metassay.data.readers.files import opening, plain_name, read_text
-from metassay.data.readers.jsonlines import parse_json_lines
+from metassay.data.readers.json_tables import parse_json_lines
 from metassay.errors import InputError, Place
 
 SCHEMA = {"utt_id": pl.String, "text": pl.String, "line": pl.Int64}

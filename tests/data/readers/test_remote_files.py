@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from fsspec.registry import known_implementations
 
-from metassay.data.readers import below, fetched
+from metassay.data.readers.remote_files import below, fetched
 from metassay.errors import InputError, is_remote
 from metassay.workflows.assay import assay
 from metassay.workflows.rank import rank
@@ -208,7 +208,7 @@ def test_a_name_that_leads_out_of_its_folder_is_refused() -> None:
 
 def test_copies_go_with_the_program_and_those_of_a_killed_one_with_the_next(tmp_path) -> None:
     code = (
-        "import fsspec, os, signal, sys, tempfile; from metassay.data.readers import fetched;"
+        "import fsspec, os, signal, sys, tempfile; from metassay.data.readers.remote_files import fetched;"
         "fsspec.filesystem('memory').pipe('/x/a.csv', b'a'); print(fetched('memory://x/a.csv'), flush=True);"
         "print(len(os.listdir(tempfile.gettempdir())));"
         "os.kill(os.getpid(), signal.SIGKILL) if sys.argv[1:] else None"

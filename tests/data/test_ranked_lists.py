@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from metassay.data.rankings import UNJUDGED, ranked_lists
+from metassay.data.ranked_lists import UNJUDGED, ranked_lists
 
 
 def test_documents_of_the_pool_that_nobody_judged_are_no_judgements():
