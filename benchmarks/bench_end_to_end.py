@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import prepared
+from metassay.data.preparation import prepare_dataset
 from metassay.engine.batches import Rows
 from metassay.engine.local import score_rows
 from metassay.metrics.registry import parse_metrics
@@ -61,7 +61,7 @@ def kernels(rows: Any, metrics: str) -> float:
 
 def main() -> None:
     data = read(WMT if WMT.exists() else sample_path("mt"))
-    clean: Dataset = prepared(data, normalize=None, keep_references=False)
+    clean: Dataset = prepare_dataset(data, normalize=None, keep_references=False)
     folder = Path(tempfile.mkdtemp())
     try:
         _compile(read(sample_path("mt")))

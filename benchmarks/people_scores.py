@@ -19,7 +19,7 @@ import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from metassay.data.preparation import clusters, prepared
+from metassay.data.preparation import find_clusters, prepare_dataset
 from metassay.metrics.registry import chosen_metrics, parse_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.workflows.judging import judge_pairs
@@ -77,7 +77,7 @@ def drawn_data(name):
         task="text" if name == "realsumm" else None,
         language="en" if name == "realsumm" else None,
     )
-    data = prepared(data.with_human_column(human), normalize=None, keep_references=False)
+    data = prepare_dataset(data.with_human_column(human), normalize=None, keep_references=False)
     items = drawn_items(data, human, FEWER.get(name, ITEMS))
     data = data.filter_rows(data.outputs["item"].is_in(items.implode()), reason="not drawn")
     rated = data.outputs.filter(pl.col(human).is_not_null())["system"].unique()
@@ -97,7 +97,7 @@ def score(name, folder):
     )
     metrics = chosen_metrics(data, parse_metrics(METRICS), "none", "none")
     judged = judge_pairs(
-        data, pairs, metrics, unit=clusters(data, None), also=np.arange(len(data)), workers=1
+        data, pairs, metrics, unit=find_clusters(data, None), also=np.arange(len(data)), workers=1
     )
     better, worse = human_rows(data, human)
     texts = data.outputs["output"].to_list()
@@ -160,7 +160,7 @@ def score_matched(name, folder):
     specs = [f"{method}(strength={strength})" for method, strength in strengths.items()]
     pairs = make_pairs(data, perturbations=specs, per_output=None)
     metrics = chosen_metrics(data, parse_metrics(METRICS), "none", "none")
-    found = judge_pairs(data, pairs, metrics, unit=clusters(data, None), workers=1).judgements
+    found = judge_pairs(data, pairs, metrics, unit=find_clusters(data, None), workers=1).judgements
     np.savez_compressed(
         folder / f"{name}.matched.npz",
         share=edit_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list()),

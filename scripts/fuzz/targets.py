@@ -17,9 +17,9 @@ import polars as pl
 import pyarrow as pa
 from scripts.fuzz.mutations import SPECIAL, VALUES, mutated
 
-from metassay.data.context import make_context
+from metassay.data.context import build_context
 from metassay.data.readers.error_spans import read_spans
-from metassay.data.readers.registry import How, raw_tables
+from metassay.data.readers.registry import ReaderOptions, read_tables
 from metassay.metrics.registry import parse_metrics
 from metassay.options import get_options
 from metassay.perturbations.base import parse_perturbations
@@ -30,7 +30,7 @@ from metassay.workflows import options
 from metassay.workflows.assay import assay
 from metassay.workflows.overview import compare, overview
 from metassay.workflows.rank import rank
-from metassay.workflows.read import read, read_plain, read_scores
+from metassay.workflows.read import read, read_parallel_files, read_scores
 from metassay.workflows.recommend import recommend, report
 
 SEEDS = Path(__file__).parent / "seeds"
@@ -151,7 +151,7 @@ def _read_each(*names: str, marked: bool = False) -> Callable[[Path, Random], An
             if spans:
                 read_spans(str(folder / name))
             else:
-                raw_tables(folder / name, How())
+                read_tables(folder / name, ReaderOptions())
 
     return each
 
@@ -163,7 +163,7 @@ def _read_spans(folder: Path, random: Random) -> Any:
 
 
 def _plain(reference: str, *outputs: str, source: str | None = None) -> Callable[[Path, Random], Any]:
-    return lambda folder, _: read_plain(
+    return lambda folder, _: read_parallel_files(
         [str(folder / reference)],
         [str(folder / output) for output in outputs],
         None if source is None else str(folder / source),
@@ -213,7 +213,7 @@ def _read_specs(folder: Path, random: Random) -> Any:
         parse_spec,
         parse_metrics,
         lambda text: parse_perturbations(text, task=find_task("mt")),
-        lambda text: make_context(_dataset(), text),
+        lambda text: build_context(_dataset(), text),
     ]
     random.choice(readers)(text)
 
@@ -292,12 +292,19 @@ TARGETS: tuple[Target, ...] = (
     Target("kaldi", _seeds("kaldi"), _plain("data", "hyp"), 8),
     Target("espnet", _seeds("espnet"), lambda folder, _: read(folder), 5),
     Target("plain text", _seeds("plain"), _plain("ref.txt", "one.txt", "two.txt", source="src.txt"), 8),
-    Target("mqm table", _seeds("mqm"), lambda folder, _: raw_tables(folder / "ratings.tsv", How()), 6),
+    Target(
+        "mqm table", _seeds("mqm"), lambda folder, _: read_tables(folder / "ratings.tsv", ReaderOptions()), 6
+    ),
     Target("scores", _seeds("scores"), lambda folder, _: _scores(folder / "scores.csv"), 12),
     Target("mt-metrics-eval", _seeds("tree"), lambda folder, _: _scores(folder / "wmt99", "mqm"), 6),
     Target("wmt25 tree", _seeds("tree25"), _read_wmt25, 8),
     Target("pearmut", _seeds("pearmut"), _read_each("annotations.json", "demo.jsonl", marked=True), 6),
-    Target("appraise", _seeds("appraise"), lambda folder, _: raw_tables(folder / "scores.csv", How()), 4),
+    Target(
+        "appraise",
+        _seeds("appraise"),
+        lambda folder, _: read_tables(folder / "scores.csv", ReaderOptions()),
+        4,
+    ),
     Target("inspect", _seeds("inspect"), _read_each("log.json", "samples.csv"), 6),
     Target("lm-eval", _seeds("lm_eval"), lambda folder, _: read(folder / "model"), 4),
     Target("spans", _seeds("spans"), _read_spans, 6),

@@ -187,7 +187,7 @@ def test_a_panic_below_python_does_not_pass_the_last_door(capfd, data, monkeypat
     def panic(*_: object, **__: object) -> None:
         raise PanicException("called `Option::unwrap()` on a `None` value")
 
-    monkeypatch.setattr("metassay.data.reading.raw_tables", panic)
+    monkeypatch.setattr("metassay.data.reading.read_tables", panic)
     assert run(["check", str(data)]) == 1
     assert "This is a defect of metassay" in capfd.readouterr().err
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.data.columns import is_human, is_index, score_columns
+from metassay.data.columns import find_score_columns, is_human_score, is_row_number
 from metassay.data.cube import Cube, Grid, cubes, widened
 from metassay.errors import UnknownName
 
@@ -29,8 +29,8 @@ def wide() -> pl.DataFrame:
 
 
 def test_known_columns_are_never_metrics_and_all_other_numbers_are(wide: pl.DataFrame) -> None:
-    assert score_columns(wide) == (["mqm"], ["BLEU-refA", "COMET"])
-    assert score_columns(wide, ["COMET"]) == (["COMET", "mqm"], ["BLEU-refA"])
+    assert find_score_columns(wide) == (["mqm"], ["BLEU-refA", "COMET"])
+    assert find_score_columns(wide, ["COMET"]) == (["COMET", "mqm"], ["BLEU-refA"])
 
 
 def test_rows_become_arrays_by_id_whatever_their_order(wide: pl.DataFrame) -> None:
@@ -74,8 +74,8 @@ def test_numbers_written_as_text_are_numbers() -> None:
 
 def test_score_is_human_only_when_nothing_else_is() -> None:
     frame = pl.DataFrame({"system": ["a"], "seg_id": [1], "score": [1.0], "X": [2.0]})
-    assert score_columns(frame) == (["score"], ["X"])
-    assert score_columns(frame.with_columns(mqm=pl.lit(0.0))) == (["mqm"], ["score", "X"])
+    assert find_score_columns(frame) == (["score"], ["X"])
+    assert find_score_columns(frame.with_columns(mqm=pl.lit(0.0))) == (["mqm"], ["score", "X"])
 
 
 def test_a_system_that_is_the_reference_is_left_out_and_named() -> None:
@@ -129,7 +129,7 @@ def test_rows_repeated_to_the_byte_are_dropped_with_a_note(wide: pl.DataFrame) -
 
 @pytest.mark.parametrize("name", ["__index_level_0__", "Unnamed: 0", "Unnamed: 0.1", ""])
 def test_a_row_number_is_neither_metric_nor_label(wide: pl.DataFrame, name: str) -> None:
-    assert is_index(name)
+    assert is_row_number(name)
     (table,) = cubes(wide.with_columns(pl.Series(name, range(4))))
     assert list(table.metrics) == ["BLEU-refA", "COMET"]
     assert name not in {*table.labels, *table.system_labels, *table.human}
@@ -147,15 +147,15 @@ def test_a_row_number_is_neither_metric_nor_label(wide: pl.DataFrame, name: str)
     ],
 )
 def test_one_rule_says_which_columns_are_human(name: str, human: bool) -> None:
-    assert is_human(name) is human
+    assert is_human_score(name) is human
 
 
 def test_criteria_are_human_unless_a_metric_is_called_so() -> None:
     columns = ("coherence", "relevance", "X")
     frame = pl.DataFrame({"system": ["a"], "seg_id": [1], **{name: [1.0] for name in columns}})
-    assert score_columns(frame) == (["coherence", "relevance"], ["X"])
-    assert score_columns(frame, metrics=["relevance"]) == (["coherence"], ["relevance", "X"])
-    assert score_columns(frame, ["X"]) == (["X", "coherence", "relevance"], [])
+    assert find_score_columns(frame) == (["coherence", "relevance"], ["X"])
+    assert find_score_columns(frame, metrics=["relevance"]) == (["coherence"], ["relevance", "X"])
+    assert find_score_columns(frame, ["X"]) == (["X", "coherence", "relevance"], [])
 
 
 def test_the_direction_travels_with_the_scores(wide: pl.DataFrame) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from metassay.data.columns import reference_columns
+from metassay.data.columns import find_reference_columns
 from metassay.data.dataset import Dataset
 from metassay.workflows.read import read
 
@@ -80,4 +80,4 @@ def test_rows_without_an_output_or_a_reference_are_left_out_and_counted() -> Non
 
 
 def test_references_come_in_the_order_of_their_numbers() -> None:
-    assert reference_columns(["ref10", "x", "ref2", "ref", "ref1"]) == ["ref", "ref1", "ref2", "ref10"]
+    assert find_reference_columns(["ref10", "x", "ref2", "ref", "ref1"]) == ["ref", "ref1", "ref2", "ref10"]

@@ -18,7 +18,7 @@ from metassay.data import memory
 from metassay.data.assemble_texts import _reference_lists
 from metassay.errors import InputError, UnknownName
 from metassay.sample import sample_path
-from metassay.workflows.read import read, read_plain
+from metassay.workflows.read import read, read_parallel_files
 
 HEADER = "seg_id,system,hyp,ref\n"
 ROWS = "1,a,x y,x y z\n1,b,x,x y z\n2,a,p,p q\n2,b,p q,p q\n"
@@ -287,12 +287,12 @@ def test_plain_text_splits_at_line_feeds_alone(write) -> None:
         write("sysA.txt", "a\u2028b\n\n"),
         write("sysB.txt", "x\r\ny"),
     )
-    dataset = read_plain([str(ref)], [str(one), str(two)])
+    dataset = read_parallel_files([str(ref)], [str(one), str(two)])
     assert dataset.outputs.select("item", "system", "output").rows() == [
         ("1", "sysA", "a\u2028b"), ("1", "sysB", "x\r"), ("2", "sysA", ""), ("2", "sysB", "y"),
     ]  # fmt: skip
     with pytest.raises(InputError, match=r"short.txt: 1 lines, but .*ref.txt has 2"):
-        read_plain([str(ref)], [str(write("short.txt", "a\n"))])
+        read_parallel_files([str(ref)], [str(write("short.txt", "a\n"))])
 
 
 def test_a_missing_file_is_named(tmp_path) -> None:

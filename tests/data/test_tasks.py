@@ -8,7 +8,7 @@ import pytest
 from metassay.errors import UnknownName
 from metassay.tasks import find_task, guess_task, load_tasks
 from metassay.tasks.base import TableEvidence
-from metassay.workflows.read import read, read_plain
+from metassay.workflows.read import read, read_parallel_files
 from metassay.workflows.score import score
 
 TEXTS = {
@@ -63,8 +63,8 @@ def test_plain_files_are_text_and_with_source_and_language_a_translation(tmp_pat
     for name in ("ref", "hyp", "src"):
         (tmp_path / name).write_text("a b\nc d\n")
     files = [str(tmp_path / "ref")], [str(tmp_path / "hyp")]
-    assert read_plain(*files).task == "text"
-    assert read_plain(*files, str(tmp_path / "src"), language="de").task == "mt"
+    assert read_parallel_files(*files).task == "text"
+    assert read_parallel_files(*files, str(tmp_path / "src"), language="de").task == "mt"
 
 
 def test_every_task_can_be_found_and_answers_for_itself() -> None:

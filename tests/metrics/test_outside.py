@@ -15,7 +15,7 @@ from metassay.metrics.base import Batch
 from metassay.metrics.function_metric import as_metric
 from metassay.metrics.program_metric import ComputeMetric, ProgramMetric
 from metassay.metrics.registry import parse_metric
-from metassay.workflows.read import named_metrics
+from metassay.workflows.read import collect_metrics
 
 OUTPUTS = ["the cat sat on the mat", "", "we ran home – quickly"]
 REFERENCES = [["the cat sat on a mat"], ["so it was"], ["we ran home quickly"]]
@@ -89,13 +89,13 @@ def test_a_program_is_known_by_its_content(program, tmp_path) -> None:
     first = ProgramMetric(program("1"))
     assert first.signature != ProgramMetric(program("2", name="other")).signature.replace("other", "mine")
     assert first.turned(higher_is_better=False).signature != first.signature
-    (metric,) = named_metrics(None, [program("1")]) or []
+    (metric,) = collect_metrics(None, [program("1")]) or []
     assert isinstance(metric, ProgramMetric)
     (tmp_path / "plain").write_text("no program")
     with pytest.raises(InputError, match="no program that can be run"):
-        named_metrics(None, [f"{tmp_path}/plain"])
+        collect_metrics(None, [f"{tmp_path}/plain"])
     with pytest.raises(InputError, match="there is no such file"):
-        named_metrics(None, [f"{tmp_path}/absent"])
+        collect_metrics(None, [f"{tmp_path}/absent"])
 
 
 class Corpus:

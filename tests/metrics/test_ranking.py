@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.assemble_texts import RawTable
-from metassay.data.ranked_lists import lists_from_mappings, order_by_score, ranked_lists
+from metassay.data.ranked_lists import build_ranked_lists, build_ranked_lists_from_mappings, order_by_score
 from metassay.data.readers.trec import read_judgements, read_run
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch
@@ -56,7 +56,7 @@ def compared_values(folder, expected: str) -> int:
     judged = read_judgements(str(folder / qrels))
     complete = expected in {"out.test.aqc", "out.test.aqcM"}
     data = assemble_rankings([RawTable(run, read_run(str(folder / run)))], judged, complete=complete)
-    lists = ranked_lists(data.outputs["item"], data.outputs["output"], judged)
+    lists = build_ranked_lists(data.outputs["item"], data.outputs["output"], judged)
     rows = {item: row for row, item in enumerate(data.outputs["item"])}
     count = 0
     for line in (folder / expected).read_text().splitlines():
@@ -83,7 +83,7 @@ def test_trec_covid_leaderboard(real_data):
     runs = pl.read_parquet(real_data("trec_covid/runs_top100.parquet"))
     judged = read_judgements(str(real_data("trec_covid/qrels-round1.txt")))
     data = assemble_rankings([RawTable("runs_top100.parquet", runs)], judged)
-    lists = ranked_lists(data.outputs["item"], data.outputs["output"], judged)
+    lists = build_ranked_lists(data.outputs["item"], data.outputs["output"], judged)
     metrics = parse_metrics("nDCG@10,P@5")
     frame = pl.DataFrame(score_rankings(metrics, lists), schema=[str(m) for m in metrics])
     means = data.outputs.select("system").hstack(frame).group_by("system").mean()
@@ -137,7 +137,7 @@ def test_every_measure_equals_pytrec_eval_on_random_runs(seed):
 
 def test_interpolated_precision_rounds_half_up():
     """Five relevant documents: recall 0.1 needs round(0.5) = 1 of them, 0.3 needs round(1.5) = 2."""
-    lists = lists_from_mappings([["n1", "a", "n2", "b", "c"]], [dict.fromkeys("abcde", 1)])
+    lists = build_ranked_lists_from_mappings([["n1", "a", "n2", "b", "c"]], [dict.fromkeys("abcde", 1)])
     scores = score_rankings(parse_metrics("iprec_at_recall_0,iprec@.1,iprec@.3,iprec@.9,iprec@1"), lists)
     np.testing.assert_allclose(scores[0], [3 / 5, 3 / 5, 3 / 5, 0, 0])
 
@@ -201,13 +201,13 @@ def test_a_batch_of_document_ids_scores_as_the_arrays_do():
 
 
 def test_an_empty_list_and_a_topic_without_relevant_documents_score_zero():
-    lists = lists_from_mappings([[], ["a", "b"], ["a"]], [{"a": 1}, {"a": 0}, {}])
+    lists = build_ranked_lists_from_mappings([[], ["a", "b"], ["a"]], [{"a": 1}, {"a": 0}, {}])
     measures = [metric() for metric in METRICS if metric.name != "judged"]
     assert not score_rankings(measures, lists).any()
 
 
 def test_slices_and_reordering_keep_documents_and_grades_together():
-    lists = lists_from_mappings([["a", "b", "c"], ["c", "x"]], [{"a": 2, "c": 1}] * 2)
+    lists = build_ranked_lists_from_mappings([["a", "b", "c"], ["c", "x"]], [{"a": 2, "c": 1}] * 2)
     assert list(lists) == [("a", "b", "c"), ("c", "x")]
     assert lists.grades.tolist() == [2, -1, 1, 1, -1]
     assert list(lists[1:]) == [("c", "x")]
@@ -237,7 +237,9 @@ def test_sentinels_see_arrays_as_they_see_document_ids():
 
 def test_weights_depths_and_half_recalls_by_hand() -> None:
     """Relevant are a, b and c; the list has a first and b fourth of six."""
-    lists = lists_from_mappings([["a", "x", "y", "b", "z", "w"]], [{"a": 1, "b": 1, "c": 1, "x": 0}])
+    lists = build_ranked_lists_from_mappings(
+        [["a", "x", "y", "b", "z", "w"]], [{"a": 1, "b": 1, "c": 1, "x": 0}]
+    )
     specs = {
         "set_f(beta=2)": 3 * (1 / 3) * (2 / 3) / (2 / 3 + 2 * 1 / 3),  # precision 2 / 6, recall 2 / 3
         "set_f(beta=0.5)": 1.5 * (1 / 3) * (2 / 3) / (2 / 3 + 0.5 * 1 / 3),
@@ -254,7 +256,9 @@ def test_weights_depths_and_half_recalls_by_hand() -> None:
 
 def test_rbp_err_and_judged_by_going_through_a_list():
     """Grades 2, unjudged, 0, 1, 4: every term written out."""
-    lists = lists_from_mappings([["a", "x", "b", "c", "d"]], [{"a": 2, "b": 0, "c": 1, "d": 4, "e": 3}])
+    lists = build_ranked_lists_from_mappings(
+        [["a", "x", "b", "c", "d"]], [{"a": 2, "b": 0, "c": 1, "d": 4, "e": 3}]
+    )
     found = dict(
         zip(
             names := ("rbp", "rbp(p=0.5,rel=2)", "RBP@4", "err_20", "ERR@1", "err_5(highest=5)", "Judged@3"),
@@ -273,7 +277,7 @@ def test_rbp_err_and_judged_by_going_through_a_list():
         "err_5(highest=5)": other,
         "Judged@3": 2 / 3,
     })  # fmt: skip
-    short = lists_from_mappings([["a", "x"], [], ["x"]], [{"a": 1}, {"a": 1}, {"a": 0}])
+    short = build_ranked_lists_from_mappings([["a", "x"], [], ["x"]], [{"a": 1}, {"a": 1}, {"a": 0}])
     assert score_rankings(parse_metrics("judged_10,err_20,rbp"), short).tolist() == [
         [0.5, 1 / 16, pytest.approx(0.1)],
         [0, 0, 0],
@@ -293,7 +297,9 @@ def test_rbp_equals_ir_measures():
     for _ in range(6):
         judgements.append({d: draw.choice([0, 0, 1, 1, 2, 3]) for d in documents if draw.random() < 0.5})
         outputs.append(draw.sample(documents, draw.choice([3, 10, 25, 40])))
-    found = score_rankings(parse_metrics(list(official)), lists_from_mappings(outputs, judgements))
+    found = score_rankings(
+        parse_metrics(list(official)), build_ranked_lists_from_mappings(outputs, judgements)
+    )
     np.testing.assert_allclose(found.T, list(official.values()), atol=1e-6)
 
 
@@ -306,7 +312,7 @@ def test_err_and_judged_equal_gdeval_and_ir_measures_on_trec_covid(real_data):
     few = runs.filter(pl.col("run").is_in(names.gather_every(24).implode()))
     judged = read_judgements(str(qrels))
     data = assemble_rankings([RawTable("runs", few)], judged)
-    lists = ranked_lists(data.outputs["item"], data.outputs["output"], judged)
+    lists = build_ranked_lists(data.outputs["item"], data.outputs["output"], judged)
     scores = score_rankings(parse_metrics("ERR@20,Judged@10"), lists)
     ours = {(row["system"], row["item"]): own for row, own in zip(data.outputs.iter_rows(named=True), scores)}
     asked = [ir_measures.ERR @ 20, ir_measures.Judged @ 10]

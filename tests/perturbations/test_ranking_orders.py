@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.assemble_texts import RawTable
 from metassay.data.dataset import Dataset
-from metassay.data.ranked_lists import lists_from_mappings, order_by_score
+from metassay.data.ranked_lists import build_ranked_lists_from_mappings, order_by_score
 from metassay.data.readers.trec import read_judgements
 from metassay.errors import InputError
 from metassay.metrics.ranking import NDCG, PAPER
@@ -49,7 +49,9 @@ def test_compiled_orders_equal_single_ones(method: Reordering):
     keys = output_keys(3, [view.item for view in chosen], ["".join(view.output) for view in chosen])
     single = [method.apply(view, Stream(key)) for view, key in zip(chosen, keys.tolist())]
     assert method.apply_all(chosen, keys) == single
-    lists = lists_from_mappings([view.output for view in chosen], [view.grades for view in chosen])
+    lists = build_ranked_lists_from_mappings(
+        [view.output for view in chosen], [view.grades for view in chosen]
+    )
     assert list(method.worsened(lists, keys)) == single
     for view, copy in zip(chosen, single):
         assert sorted(copy) == sorted(view.output)
@@ -119,7 +121,7 @@ def test_clearly_worse_is_worse_under_every_discount(grades):
     documents = [f"d{i}" for i in range(len(grades))]
     judged = {name: grade for name, grade in zip(documents, grades) if grade >= 0}
     orders = list(itertools.permutations(range(len(grades))))
-    before = lists_from_mappings([documents] * len(orders), [judged] * len(orders))
+    before = build_ranked_lists_from_mappings([documents] * len(orders), [judged] * len(orders))
     after = before.reordered(np.concatenate([np.array(o) + i * len(grades) for i, o in enumerate(orders)]))
     found = gain_change(before, after)
     change = score_rankings([NDCG()], after)[:, 0] - score_rankings([NDCG()], before)[:, 0]

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import clusters, neighbours
+from metassay.data.preparation import find_clusters, sort_items_naturally
 from metassay.sample import sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
@@ -42,7 +42,7 @@ DOCUMENTS = ["d1", "d1", "d2", "d2", "d3", "d3"]
     ids=["the document first", "the speaker", "one item each holds nothing", "one for all", "nothing named"],
 )
 def test_the_default_unit_is_the_first_named_one_that_holds_several_items(columns, expected) -> None:
-    unit = clusters(dataset(**columns), None)
+    unit = find_clusters(dataset(**columns), None)
     assert unit.column == expected
     assert len(np.unique(unit.codes)) == (6 if expected == "item" else len(set(columns[expected])))
     assert unit.why
@@ -51,11 +51,11 @@ def test_the_default_unit_is_the_first_named_one_that_holds_several_items(column
 def test_a_column_that_divides_an_item_is_no_unit() -> None:
     data = dataset()
     divided = data.outputs.with_columns(pl.Series("speaker_id", ["x", "y"] * 6))
-    assert clusters(Dataset("mt", divided), None).column == "item"
+    assert find_clusters(Dataset("mt", divided), None).column == "item"
 
 
 def test_what_is_asked_for_is_taken() -> None:
-    unit = clusters(dataset(doc_id=DOCUMENTS), "item")
+    unit = find_clusters(dataset(doc_id=DOCUMENTS), "item")
     assert (unit.column, unit.why) == ("item", "asked for")
 
 
@@ -71,7 +71,7 @@ def test_neighbours_count_as_numbers() -> None:
     names = [f"talk-{n}" for n in (10, 9, 2, 1, 100, 3)]
     renamed = data.outputs.with_columns(pl.Series("item", [name for name in names for _ in "AB"]))
     made = Dataset("mt", renamed)
-    ordered = [made.items[place] for place in neighbours(made)]
+    ordered = [made.items[place] for place in sort_items_naturally(made)]
     assert ordered == [f"talk-{n}" for n in (1, 2, 3, 9, 10, 100)]
 
 
@@ -96,12 +96,14 @@ def test_runs_without_a_named_unit_are_warned_of(runs) -> None:
 def test_documents_of_two_test_sets_are_two() -> None:
     """`d1` of en-de and `d1` of zh-en have nothing in common but their name."""
     pairs = ["en-de"] * 3 + ["zh-en"] * 3
-    unit = clusters(dataset(doc_id=["d1", "d1", "d2", "d1", "d1", "d2"], lp=pairs), "doc_id")
+    unit = find_clusters(dataset(doc_id=["d1", "d1", "d2", "d1", "d1", "d2"], lp=pairs), "doc_id")
     assert len(np.unique(unit.codes)) == 4
-    assert clusters(dataset(doc_id=["d1", "d1", "d2", "d1", "d1", "d2"], lp=pairs), None).column == "doc_id"
+    assert (
+        find_clusters(dataset(doc_id=["d1", "d1", "d2", "d1", "d1", "d2"], lp=pairs), None).column == "doc_id"
+    )
 
 
 def test_an_output_without_a_document_stands_for_its_item() -> None:
-    unit = clusters(dataset(doc_id=["d1", "d1", None, None, "d2", "d2"]), "doc_id")
+    unit = find_clusters(dataset(doc_id=["d1", "d1", None, None, "d2", "d2"]), "doc_id")
     assert len(np.unique(unit.codes)) == 4
     assert unit.notes == ("4 outputs have no doc_id: for them the item is the independent unit.",)

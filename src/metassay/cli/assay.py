@@ -47,7 +47,7 @@ def run_assay(
 ) -> None:
     """Perturb, score and judge: local accuracy per context, both hypotheses, a recommendation, a report."""
     from metassay.workflows.assay import assay
-    from metassay.workflows.read import named_metrics
+    from metassay.workflows.read import collect_metrics
     from metassay.workflows.run_files import AUTOMATIC
 
     only = part_numbers(parts)
@@ -55,7 +55,7 @@ def run_assay(
     dataset = data.read(pairs=brought)
     with progress(output) as show:
         llm = model.settings()
-        asked = settings.to_dict() | {"metrics": named_metrics(settings.metrics, metric_file)}
+        asked = settings.to_dict() | {"metrics": collect_metrics(settings.metrics, metric_file)}
         result = assay(
             dataset,
             **asked | ({} if brought is None else {"pairs": PERTURBED_PAIRS}),

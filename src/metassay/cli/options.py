@@ -72,11 +72,13 @@ class DataOptions(OutputReadOptions):
         return dataset
 
     def _read(self) -> Dataset:
-        from metassay.workflows.read import read, read_plain
+        from metassay.workflows.read import read, read_parallel_files
 
         if self.reference or self.hypothesis:
             references, hypotheses = self._sides()
-            return read_plain(references, hypotheses, self.source, task=self.task, language=self.language)
+            return read_parallel_files(
+                references, hypotheses, self.source, task=self.task, language=self.language
+            )
         if not self.data:
             raise InputError("no data was named.", remedy="Name a file, or try: metassay demo")
         return read(self.data, **self.keywords())

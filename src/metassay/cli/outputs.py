@@ -102,11 +102,11 @@ def run_score(
     ] = False,
 ) -> None:
     """Metrics per segment and per system, and tests between systems."""
-    from metassay.workflows.read import named_metrics
+    from metassay.workflows.read import collect_metrics
     from metassay.workflows.score import score
 
     dataset = data.read()
-    named = named_metrics(settings.metrics, metric_file)
+    named = collect_metrics(settings.metrics, metric_file)
     first = dataset.task_definition.default_metrics[0] if bare else None
     with progress(output, quiet=bare) as show:
         result = score(

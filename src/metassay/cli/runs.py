@@ -114,9 +114,9 @@ def _here(file: str) -> Path:
     """Where a file can be read."""
     if not is_remote(file):
         return Path(file)
-    from metassay.workflows.read import fetched
+    from metassay.workflows.read import download_if_remote
 
-    return Path(fetched(file))
+    return Path(download_if_remote(file))
 
 
 def _carry_out(asked: Mapping[str, Any], file: str) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import check_given, missing_column
+from metassay.data.columns import check_column_choices, missing_column_error
 from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import order_by_score
-from metassay.data.readers.files import plain_name
+from metassay.data.readers.files import file_stem
 from metassay.data.readers.registry import RawTable
 from metassay.errors import InputError, Place
 from metassay.tasks import find_task
@@ -59,7 +59,7 @@ def _canonical(table: RawTable, kind: Task, given: Mapping[str, str] | None) -> 
     """The table with the columns `system, item, document, score`, its metadata, and where each row stands."""
     frame, file = table.frame, table.file
     given = dict(given or {})
-    check_given(given, set(kind.column_names), frame.columns, file)
+    check_column_choices(given, set(kind.column_names), frame.columns, file)
     lower = {name.lower(): name for name in reversed(frame.columns)}
     roles = {
         role: given.get(role) or next((lower[name] for name in names if name in lower), None)
@@ -67,11 +67,11 @@ def _canonical(table: RawTable, kind: Task, given: Mapping[str, str] | None) -> 
     }
     for role, column in roles.items():
         if column is None and role != "system":
-            raise missing_column(role, kind.column_names[role], frame.columns, file)
+            raise missing_column_error(role, kind.column_names[role], frame.columns, file)
     made = {
         role: cells.ids(frame[column], file) for role, column in roles.items() if column and role != "score"
     }
-    made.setdefault("system", pl.Series([plain_name(file)]).new_from_index(0, frame.height))
+    made.setdefault("system", pl.Series([file_stem(file)]).new_from_index(0, frame.height))
     made["score"] = cells.scores(frame[str(roles["score"])], file)
     metadata = [c for c in frame.columns if c not in roles.values() and c.lower() not in IGNORED]
     made |= {name: frame[name] for name in metadata if not frame[name].dtype.is_nested() and name not in made}

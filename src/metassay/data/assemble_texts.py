@@ -10,17 +10,17 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.columns import (
     FIXED_TEXT,
-    Roles,
-    check_given,
-    is_criterion,
-    is_index,
-    is_number,
-    missing_column,
-    recognise,
+    ColumnRoles,
+    assign_roles,
+    check_column_choices,
+    is_human_criterion,
+    is_numeric,
+    is_row_number,
+    missing_column_error,
 )
 from metassay.data.dataset import Dataset
 from metassay.data.memory import release_memory
-from metassay.data.readers.files import plain_name
+from metassay.data.readers.files import file_stem
 from metassay.data.readers.registry import STANDARD_INPUT, RawTable
 from metassay.errors import InputError, Place
 from metassay.tasks import find_task
@@ -80,11 +80,11 @@ def _with_sides(table: RawTable, columns: Mapping[str, str] | None) -> RawTable:
     """The table with the worse text, and how it was made if that is said, under our names."""
     lower = {name.lower(): name for name in reversed(table.frame.columns)}
     named = {role: (columns or {}).get(role, lower.get(role)) for role in PAIR_ROLES}
-    check_given(
+    check_column_choices(
         {role: name for role, name in named.items() if name}, {*PAIR_ROLES}, table.frame.columns, table.file
     )
     if named["worse"] is None:
-        raise missing_column("worse", ("worse",), table.frame.columns, table.file)
+        raise missing_column_error("worse", ("worse",), table.frame.columns, table.file)
     frame = table.frame.rename({name: role for role, name in named.items() if name})
     worse = cells.texts(frame["worse"], table.file)
     if "perturbation" in frame.columns:
@@ -105,11 +105,13 @@ def _canonical(
     named = [name for name in dict.fromkeys([*given.get("human", "").split(","), *table.human]) if name]
     if named:
         given["human"] = ",".join(named)
-    roles = recognise(frame.columns, task=kind, given=given, file=file)
+    roles = assign_roles(frame.columns, task=kind, given=given, file=file)
     human = tuple(
         name
         for name in roles.human
-        if name in named or not is_criterion(name) or is_number(frame[name])  # a quality in words is metadata
+        if name in named
+        or not is_human_criterion(name)
+        or is_numeric(frame[name])  # a quality in words is metadata
     )
     made: dict[str, pl.Series] = {
         "item": _item(frame, roles, file),
@@ -130,15 +132,15 @@ def _canonical(
     return pl.DataFrame([series.alias(name) for name, series in made.items()]), human
 
 
-def _metadata(frame: pl.DataFrame, roles: Roles) -> list[str]:
+def _metadata(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
     """Columns without a role; nested ones cannot be contexts and are passed over."""
     taken = {roles.item, roles.output, roles.system, roles.source, *roles.references, *roles.human}
     plain = [name for name, kind in frame.schema.items() if not kind.is_nested()]
-    taken |= {*FIXED_TEXT, *(name for name in plain if is_index(name))}
+    taken |= {*FIXED_TEXT, *(name for name in plain if is_row_number(name))}
     return [name for name in plain if name not in taken]
 
 
-def _item(frame: pl.DataFrame, roles: Roles, file: str) -> pl.Series:
+def _item(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
     parts = [cells.ids(frame[name], file) for name in (*roles.key_prefixes, roles.item)]
     if len(parts) == 1:
         return parts[0]
@@ -147,7 +149,7 @@ def _item(frame: pl.DataFrame, roles: Roles, file: str) -> pl.Series:
     )["0"]
 
 
-def _system(frame: pl.DataFrame, roles: Roles, file: str) -> pl.Series:
+def _system(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
     if roles.system is not None:
         column = frame[roles.system]
         if column.dtype == pl.String and (gap := (column.is_null() | (column == ""))).any():
@@ -163,7 +165,7 @@ def _system(frame: pl.DataFrame, roles: Roles, file: str) -> pl.Series:
             place=Place(file=file),
             remedy="Add a column system, or name one with --column system=COLUMN.",
         )
-    return pl.Series([plain_name(file)]).new_from_index(0, frame.height)
+    return pl.Series([file_stem(file)]).new_from_index(0, frame.height)
 
 
 def _reference_lists(frame: pl.DataFrame, names: Sequence[str], file: str) -> pl.Series:
@@ -253,7 +255,7 @@ def _refuse_duplicates(frame: pl.DataFrame) -> None:
         f"item {first['item']} of system {first['system']} was already given in row {first[ROW]}{other}.",
         place=Place(second[FILE], second[ROW]),
         remedy=UNNAMED
-        if first["system"] == plain_name(second[FILE])
+        if first["system"] == file_stem(second[FILE])
         else "A system has one output per item; a column year, lp or testset keeps the ids of files apart.",
     )
 

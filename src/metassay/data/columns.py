@@ -37,7 +37,7 @@ _REFERENCE = re.compile(r"(ref|reference)\d*|references")
 
 
 @dataclass(frozen=True)
-class Roles:
+class ColumnRoles:
     """The column that plays each role; None where the table has none."""
 
     item: str
@@ -49,16 +49,16 @@ class Roles:
     human: tuple[str, ...]
 
 
-def recognise(
+def assign_roles(
     columns: Sequence[str],
     *,
     task: Task = FALLBACK_TASK,
     given: Mapping[str, str] | None = None,
     file: str = "",
-) -> Roles:
+) -> ColumnRoles:
     """Roles of the columns of a table of texts; `given` maps a role to a column and wins."""
     given = dict(given or {})
-    check_given(given, {*task.column_names, "references", "human"}, columns, file)
+    check_column_choices(given, {*task.column_names, "references", "human"}, columns, file)
     lower = {name.lower(): name for name in reversed(columns)}
     taken: dict[str, str | None] = {}
     for role, names in task.column_names.items():
@@ -66,9 +66,9 @@ def recognise(
         taken[role] = given.get(role) or _first(names, free)
     for role in ("item", "output"):
         if taken[role] is None:
-            raise missing_column(role, task.column_names[role], columns, file)
-    references = given["references"].split(",") if "references" in given else reference_columns(columns)
-    return Roles(
+            raise missing_column_error(role, task.column_names[role], columns, file)
+    references = given["references"].split(",") if "references" in given else find_reference_columns(columns)
+    return ColumnRoles(
         item=str(taken["item"]),
         output=str(taken["output"]),
         system=taken["system"],
@@ -79,7 +79,7 @@ def recognise(
     )
 
 
-def is_human(name: str, metrics: Collection[str] = ()) -> bool:
+def is_human_score(name: str, metrics: Collection[str] = ()) -> bool:
     """Whether a column of this name holds human scores; `metrics` are names that are known to be metrics.
 
     Human are mqm, da and the like, numbered ones (`mqm-human1`), one rater's (`mqm:NAME`), and criteria.
@@ -88,15 +88,15 @@ def is_human(name: str, metrics: Collection[str] = ()) -> bool:
     [True, True, True, True, False]
     """
     plain = name.lower().replace("-", "_").partition(":")[0]
-    return bool(_HUMAN.fullmatch(plain)) or (name not in metrics and is_criterion(plain))
+    return bool(_HUMAN.fullmatch(plain)) or (name not in metrics and is_human_criterion(plain))
 
 
-def is_criterion(name: str) -> bool:
+def is_human_criterion(name: str) -> bool:
     """Whether a name is that of something people are asked to rate, in any task: `coherence`, `fluency_2`."""
     return name.lower().rstrip("_0123456789") in list_human_criteria()
 
 
-def is_index(name: str) -> bool:
+def is_row_number(name: str) -> bool:
     """Whether a column is the row number that pandas wrote into a file: neither metric nor context."""
     return bool(_INDEX.fullmatch(name))
 
@@ -107,10 +107,10 @@ def is_reserved(name: str) -> bool:
     tasks = [task for task in load_tasks().values() if not task.is_ranking]
     roles = {own for task in tasks for names in task.column_names.values() for own in names}
     taken = {*KEY_PREFIXES, *METADATA, *FIXED_TEXT, "score", "metric", "worse", "perturbation"} | roles
-    return lower in taken or bool(_REFERENCE.fullmatch(lower)) or is_human(name) or is_index(name)
+    return lower in taken or bool(_REFERENCE.fullmatch(lower)) or is_human_score(name) or is_row_number(name)
 
 
-def score_columns(
+def find_score_columns(
     frame: pl.DataFrame,
     human: Sequence[str] = (),
     metrics: Collection[str] = (),
@@ -120,7 +120,7 @@ def score_columns(
 
     Known id, metadata, text and human columns are never metrics; every other column of numbers is, under its
     exact name. `human` declares further human columns, `described` further metadata; `metrics` are as in
-    `is_human`.
+    `is_human_score`.
     """
     for name in human:
         if name not in frame.columns:
@@ -131,17 +131,17 @@ def score_columns(
     measured = [
         name
         for name in frame.columns
-        if name.lower() not in known and not is_index(name) and name not in described
+        if name.lower() not in known and not is_row_number(name) and name not in described
     ]
     usual = [lower[name] for name in HUMAN if name in lower]
-    rated = [name for name in measured if is_human(name, metrics) and is_number(frame[name])]
+    rated = [name for name in measured if is_human_score(name, metrics) and is_numeric(frame[name])]
     people = list(dict.fromkeys([*human, *usual, *rated]))
     if not people and "score" in lower:
         people = [lower["score"]]
-    return people, [name for name in measured if name not in people and is_number(frame[name])]
+    return people, [name for name in measured if name not in people and is_numeric(frame[name])]
 
 
-def is_number(column: pl.Series) -> bool:
+def is_numeric(column: pl.Series) -> bool:
     """Whether a column holds numbers, or text that is numbers throughout, as in CSV files."""
     if column.dtype.is_numeric():
         return True
@@ -172,7 +172,7 @@ def _names_of(role: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*TEXT_NAMES.get(role, ()), *others)))
 
 
-def missing_column(role: str, names: Sequence[str], columns: Sequence[str], file: str) -> InputError:
+def missing_column_error(role: str, names: Sequence[str], columns: Sequence[str], file: str) -> InputError:
     """The error for a table in which no column plays a role that it needs."""
     listing = join_names(columns, 120) or "none"
     plain = f" {PLAIN_TEXT}" if file.endswith(".txt") else ""
@@ -183,7 +183,9 @@ def missing_column(role: str, names: Sequence[str], columns: Sequence[str], file
     )
 
 
-def check_given(given: Mapping[str, str], roles: set[str], columns: Sequence[str], file: str) -> None:
+def check_column_choices(
+    given: Mapping[str, str], roles: set[str], columns: Sequence[str], file: str
+) -> None:
     """Refuse `--column` choices with a role or a column that does not exist."""
     for role, column in given.items():
         if role not in roles:
@@ -201,7 +203,7 @@ def _first(names: Sequence[str], lower: Mapping[str, str]) -> str | None:
     return next((lower[name] for name in names if name in lower), None)
 
 
-def reference_columns(columns: Sequence[str]) -> list[str]:
+def find_reference_columns(columns: Sequence[str]) -> list[str]:
     """The columns that hold references, `ref` before `ref1` before `ref10`."""
     found = [name for name in columns if _REFERENCE.fullmatch(name.lower())]
     return sorted(found, key=lambda name: (len(name), name))
@@ -210,18 +212,18 @@ def reference_columns(columns: Sequence[str]) -> list[str]:
 def _human(columns: Sequence[str], given: str | None) -> tuple[str, ...]:
     """Columns of human scores: those named and those known by name; else `score`, if it is there."""
     named = () if given is None else tuple(given.split(","))
-    known = tuple(name for name in columns if is_human(name) and name not in named)
+    known = tuple(name for name in columns if is_human_score(name) and name not in named)
     if named or known:
         return (*named, *known)
     return tuple(name for name in columns if name.lower() == "score")[:1]
 
 
-def without_copies(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+def drop_repeated_rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """The frame without rows that repeat another to the byte, and a note on how many.
 
     A row number that some program wrote into the file is no part of the row, and is left out.
     """
-    plain = frame.drop([name for name in frame.columns if is_index(name)])
+    plain = frame.drop([name for name in frame.columns if is_row_number(name)])
     single = plain.unique(maintain_order=True)
     copies = frame.height - single.height
     if not copies:

@@ -43,7 +43,7 @@ class Context:
         return len(self.values) > 1
 
 
-def make_context(dataset: Dataset, wanted: str | RowLabel) -> Context:
+def build_context(dataset: Dataset, wanted: str | RowLabel) -> Context:
     """The context that a text or a function asks for."""
     if callable(wanted):
         name = getattr(wanted, "__name__", "function")
@@ -62,13 +62,13 @@ _DIGITS = 9
 """Nobody means more buckets than numbers of so many digits can count."""
 
 
-def make_contexts(
+def build_contexts(
     data: Dataset, wanted: str | RowLabel | Sequence[str | RowLabel] | None
 ) -> tuple[Context, ...]:
     """The one or those asked for, or the default ones; one at least must vary."""
     if isinstance(wanted, str) or callable(wanted):
         wanted = [wanted]
-    made = tuple(make_context(data, context) for context in wanted or default_contexts(data))
+    made = tuple(build_context(data, context) for context in wanted or choose_default_contexts(data))
     if not any(context.varies for context in made) and not (data.rows_are_pairs and not wanted):
         names = ", ".join(context.name for context in made)
         raise InputError(
@@ -78,7 +78,7 @@ def make_contexts(
     return made
 
 
-def default_contexts(dataset: Dataset) -> tuple[str, ...]:
+def choose_default_contexts(dataset: Dataset) -> tuple[str, ...]:
     """`system`, and `domain` where the data has it; of pairs, whatever is known to matter and varies."""
     if dataset.rows_are_pairs:
         usual = ("perturbation", "severity", "language", "system", "domain")

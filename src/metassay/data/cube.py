@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from metassay.data import cells
 from metassay.data.columns import (
     KEY_PREFIXES,
+    drop_repeated_rows,
+    find_reference_columns,
+    find_score_columns,
     item_names,
     output_names,
-    reference_columns,
-    score_columns,
     system_names,
-    without_copies,
 )
-from metassay.data.preparation import is_own_reference
+from metassay.data.preparation import mark_reference_rows
 from metassay.errors import InputError, Place, UnknownName
 from metassay.stats.arrays import FloatArray
 
@@ -191,7 +191,7 @@ def cubes(
     of numbers. Rows repeated to the byte are dropped with a note; systems whose output is
     the reference itself are left out.
     """
-    frame, copies = without_copies(frame)
+    frame, copies = drop_repeated_rows(frame)
     wide = widened(frame, file)
     item, system = _column(wide, "item", file), _column(wide, "system", file)
     groups = [name for name in _by_lower(wide, KEY_PREFIXES) if name != item]
@@ -200,7 +200,7 @@ def cubes(
         cells.ids(wide[system], file).alias("_system"),
         _dataset_name(wide, groups, file).alias("_dataset"),
     )
-    people, measured = score_columns(wide, human, metrics, described)
+    people, measured = find_score_columns(wide, human, metrics, described)
     prepared = prepared.with_columns([cells.scores(wide[name], file) for name in (*people, *measured)])
     told = [name for name in wide.columns if name not in {*people, *measured, item, system}]
     return [
@@ -305,8 +305,8 @@ def _labels(
 
 def _own_references(part: pl.DataFrame) -> list[str]:
     """Systems that are their own reference: the rule of `own_references`, on columns as they are written."""
-    output, references = _by_lower(part, output_names()), reference_columns(part.columns)
+    output, references = _by_lower(part, output_names()), find_reference_columns(part.columns)
     if not output or not references:
         return []
-    own = is_own_reference(part, output[0], references, by=["_system"])
+    own = mark_reference_rows(part, output[0], references, by=["_system"])
     return part.filter(own)["_system"].unique().sort().to_list()

@@ -17,16 +17,16 @@ from metassay.data.columns import (
     KEY_PREFIXES,
     METADATA,
     TEXT_NAMES,
-    is_index,
-    is_number,
+    find_reference_columns,
+    is_numeric,
+    is_row_number,
     item_names,
     output_names,
-    reference_columns,
     system_names,
 )
-from metassay.data.readers.files import COMPRESSED, checked_text, ending, plain_name, read_bytes
-from metassay.data.readers.registry import as_frame
-from metassay.data.readers.remote_files import fetched
+from metassay.data.readers.files import COMPRESSED, decode_text, file_ending, file_stem, read_bytes
+from metassay.data.readers.registry import convert_to_frame
+from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.tables import parse_table
 from metassay.errors import InputError, Place
 
@@ -60,7 +60,7 @@ class ScoreList:
 
 def read_given_scores(source: Any, *, quoting: str = "minimal") -> list[ScoreList]:
     """Every metric in the files or tables named: a path, a table, or several of them."""
-    frame = as_frame(source)
+    frame = convert_to_frame(source)
     if frame is not None or isinstance(source, str | os.PathLike) or not isinstance(source, Sequence):
         parts = [source]
     else:
@@ -69,25 +69,25 @@ def read_given_scores(source: Any, *, quoting: str = "minimal") -> list[ScoreLis
 
 
 def _in_part(part: Any, quoting: str) -> list[ScoreList]:
-    frame = as_frame(part)
+    frame = convert_to_frame(part)
     if frame is not None:
         return list(_in_table(frame, "the table", _digest(frame.write_ndjson().encode())))
     if not isinstance(part, str | os.PathLike):
         raise InputError(
             f"scores cannot be read from {type(part).__name__}.", remedy="Pass a path, a table, or several."
         )
-    path = fetched(part)
+    path = download_if_remote(part)
     content = read_bytes(path)
     if _without_compression(path).endswith(SEGMENTS):
         return [_in_lines(content, path)]
-    frame = _in_json(content, path) if ending(path) == ".json" else None
+    frame = _in_json(content, path) if file_ending(path) == ".json" else None
     frame = parse_table(content, path, quoting=quoting) if frame is None else frame
     return list(_in_table(frame, path, _digest(content)))
 
 
 def _in_lines(content: bytes, path: str) -> ScoreList:
     """A line per text: its score, behind a system and a tab in files of mt-metrics-eval."""
-    lines = checked_text(content, path).removesuffix("\n").split("\n")
+    lines = decode_text(content, path).removesuffix("\n").split("\n")
     scores = cells.scores(pl.Series("score", [line.rpartition("\t")[2] for line in lines]), path)
     name = Path(_without_compression(path)).name.removesuffix(SEGMENTS)
     rows = pl.int_range(1, len(lines) + 1, eager=True)
@@ -97,7 +97,7 @@ def _in_lines(content: bytes, path: str) -> ScoreList:
 def _in_json(content: bytes, path: str) -> pl.DataFrame | None:
     """A list of objects, or lists of objects by file, which is what comet-score writes; None: JSON lines."""
     try:
-        found = json.loads(checked_text(content, path))
+        found = json.loads(decode_text(content, path))
     except ValueError:
         return None
     lists = list(found.values()) if isinstance(found, dict) else [found]
@@ -154,7 +154,7 @@ def _keys(frame: pl.DataFrame, lower: dict[str, str], file: str) -> pl.DataFrame
         return pl.DataFrame(made)
     source = _text_column(frame, lower, TEXT_NAMES["source"])
     reference = next(
-        (name for name in reference_columns(frame.columns) if frame[name].dtype == pl.String), None
+        (name for name in find_reference_columns(frame.columns) if frame[name].dtype == pl.String), None
     )
     made |= {} if source is None else {"source": frame[source]}
     made |= {} if reference is None else {"reference": frame[reference]}
@@ -164,20 +164,23 @@ def _keys(frame: pl.DataFrame, lower: dict[str, str], file: str) -> pl.DataFrame
 def _text_column(frame: pl.DataFrame, lower: dict[str, str], names: Sequence[str]) -> str | None:
     """The first column of texts with one of the names; numbers that a table holds as text are none."""
     there = [lower[name] for name in names if name in lower and frame[lower[name]].dtype == pl.String]
-    return next((name for name in there if name.lower() != PREDICTION or not is_number(frame[name])), None)
+    return next((name for name in there if name.lower() != PREDICTION or not is_numeric(frame[name])), None)
 
 
 def _metric_columns(frame: pl.DataFrame) -> list[str]:
     """Every column of numbers that is no key and describes nothing."""
     texts = {*item_names(), *system_names(), *output_names(), *TEXT_NAMES["source"]} - {PREDICTION}
     known = {*KEY_PREFIXES, *METADATA, *texts, "variance"}
-    passed = {*reference_columns(frame.columns), *(name for name in frame.columns if is_index(name))}
+    passed = {
+        *find_reference_columns(frame.columns),
+        *(name for name in frame.columns if is_row_number(name)),
+    }
     named = [name for name in frame.columns if name.lower() not in known and name not in passed]
-    return [name for name in named if is_number(frame[name])]
+    return [name for name in named if is_numeric(frame[name])]
 
 
 def _file_metric(file: str) -> str:
-    return plain_name(file) if Path(file).suffix else _NAMELESS
+    return file_stem(file) if Path(file).suffix else _NAMELESS
 
 
 def _without_compression(path: str) -> str:

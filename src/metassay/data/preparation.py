@@ -21,27 +21,27 @@ from metassay.text.words import is_spaceless
 if TYPE_CHECKING:
     from metassay.data.cube import Cube
 
-SHARE = 0.99
+REFERENCE_SHARE = 0.99
 """A system that equals the scoring reference in this share of its rows or more is that reference."""
-REASON = "system is its own reference"
-UNITS = ("doc_id", "document", "chapter_id", "speaker_id", "session_id")
+REFERENCE_SYSTEM_REASON = "system is its own reference"
+CLUSTER_COLUMNS = ("doc_id", "document", "chapter_id", "speaker_id", "session_id")
 """Columns that name the independent unit, in the order in which they are taken for it."""
 _NUMBERS = re.compile(r"([0-9]{1,15})")
 _SAMPLE = 1000
 _STYLE_SAMPLE = 2_000
 
 
-def own_references(dataset: Dataset) -> tuple[str, ...]:
+def find_reference_systems(dataset: Dataset) -> tuple[str, ...]:
     """The systems, as `system` or `group/system` where there are several test sets, that are references."""
     return tuple(sorted(_rows(dataset)["name"].unique()))
 
 
-def only_references(dataset: Dataset) -> bool:
+def has_only_references(dataset: Dataset) -> bool:
     """Whether every output is the reference itself."""
     return _rows(dataset).height == len(dataset)
 
 
-def without_own_references(dataset: Dataset) -> Dataset:
+def drop_reference_systems(dataset: Dataset) -> Dataset:
     """The data set without systems that are their own reference, each named in a note.
 
     Judged per test set (year, language pair): a human translation that scores as a system against another
@@ -50,14 +50,14 @@ def without_own_references(dataset: Dataset) -> Dataset:
     rows = _rows(dataset)
     if rows.is_empty():
         return dataset
-    if only_references(dataset):
+    if has_only_references(dataset):
         raise InputError(
             "every output is the reference itself, so there is nothing to compare.",
             remedy="Keep such systems with --keep-references.",
         )
     names = tuple(sorted(rows["name"].unique()))
     gone = pl.Series([False] * len(dataset)).scatter(rows["row"], True)
-    kept = replace(dataset.filter_rows(~gone, reason=REASON), reference_systems=names)
+    kept = replace(dataset.filter_rows(~gone, reason=REFERENCE_SYSTEM_REASON), reference_systems=names)
     return kept.with_notes(
         f"Left out, since their outputs are the reference itself: {', '.join(names)}. "
         "Keep them with --keep-references."
@@ -72,11 +72,11 @@ def _rows(dataset: Dataset) -> pl.DataFrame:
     group = [name for name in outputs.columns if name.lower() in KEY_PREFIXES]
     several = outputs.select(group).n_unique() > 1 if group else False
     label = pl.concat_str([*group, "system"], separator="/") if several else pl.col("system")
-    own = is_own_reference(outputs, "output", ["references"], by=[*group, "system"])
+    own = mark_reference_rows(outputs, "output", ["references"], by=[*group, "system"])
     return outputs.with_row_index("row").with_columns(label.alias("name")).filter(own).select("row", "name")
 
 
-def is_own_reference(
+def mark_reference_rows(
     frame: pl.DataFrame, output: str, references: Sequence[str], *, by: Sequence[str]
 ) -> pl.Series:
     """Of each row, whether its system (`by`: with its test set) returns the reference itself.
@@ -90,10 +90,10 @@ def is_own_reference(
         for name in references
     ]
     equal = pl.any_horizontal([one.fill_null(value=False) for one in same]) if same else pl.lit(value=False)
-    return frame.select((equal.mean().over(list(by)) >= SHARE).alias("own"))["own"]
+    return frame.select((equal.mean().over(list(by)) >= REFERENCE_SHARE).alias("own"))["own"]
 
 
-def normalised(dataset: Dataset, scheme: str | None = None) -> Dataset:
+def normalise_texts(dataset: Dataset, scheme: str | None = None) -> Dataset:
     """Outputs and references under a scheme of `text.normalize`: by default that of the task."""
     scheme = scheme or dataset.task_definition.normalisation
     outputs = dataset.outputs
@@ -122,11 +122,11 @@ def _warned(dataset: Dataset) -> Dataset:
     ):
         return dataset
     references = [own[0] for own in dataset.outputs["references"]]
-    difference = differs_in_style(dataset.outputs["output"].to_list(), references)
+    difference = describe_style_difference(dataset.outputs["output"].to_list(), references)
     return dataset if difference is None else dataset.with_notes(difference)
 
 
-def differs_in_style(outputs: Sequence[str], references: Sequence[str]) -> str | None:
+def describe_style_difference(outputs: Sequence[str], references: Sequence[str]) -> str | None:
     """A sentence for the user when one side has case or punctuation that the other lacks; else None.
 
     Looks at the first few thousand texts of each side. Such a mismatch makes every word an error that has
@@ -165,13 +165,13 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def prepared(dataset: Dataset, *, normalize: str | None, keep_references: bool) -> Dataset:
+def prepare_dataset(dataset: Dataset, *, normalize: str | None, keep_references: bool) -> Dataset:
     """Speech normalised on both sides; systems that are their own reference left out."""
-    dataset = dataset if keep_references else without_own_references(dataset)
-    return normalised(dataset, normalize).with_notes(*unknown_language(dataset))
+    dataset = dataset if keep_references else drop_reference_systems(dataset)
+    return normalise_texts(dataset, normalize).with_notes(*note_unknown_language(dataset))
 
 
-def unknown_language(dataset: Dataset) -> list[str]:
+def note_unknown_language(dataset: Dataset) -> list[str]:
     """A note where texts are written without spaces and no language says so, on which tokenisers depend."""
     if dataset.task_definition.is_ranking or None not in dataset.languages:
         return []
@@ -182,13 +182,13 @@ def unknown_language(dataset: Dataset) -> list[str]:
     return [f"{said}, so that metrics split them at spaces all the same: name it with --language."]
 
 
-def normalisation(dataset: Dataset, normalize: str | None) -> str:
-    """The scheme that `prepared` uses."""
+def choose_normalisation(dataset: Dataset, normalize: str | None) -> str:
+    """The scheme that `prepare_dataset` uses."""
     return normalize or dataset.task_definition.normalisation
 
 
 @dataclass(frozen=True)
-class Unit:
+class Clusters:
     """The independent unit of every output: codes, the column that names it, and why it is that one."""
 
     codes: NDArray[np.int32]
@@ -199,8 +199,8 @@ class Unit:
     notes: tuple[str, ...] = ()
 
 
-def clusters(dataset: Dataset, column: str | None) -> Unit:
-    """The unit that was asked for; by default the first of `UNITS` that holds several items, else the item.
+def find_clusters(dataset: Dataset, column: str | None) -> Clusters:
+    """Find the requested clusters, by default the first of `CLUSTER_COLUMNS` that groups items, or the items.
 
     A column counts within its test set. Outputs without a value of it are their item's cluster; a note says
     for how many.
@@ -211,7 +211,7 @@ def clusters(dataset: Dataset, column: str | None) -> Unit:
     column = _holding(dataset) if column is None else column
     if column is None or column == "item":
         why = asked or "no column names a document, chapter, speaker or session that holds several items"
-        return Unit(items, items, "item", why)
+        return Clusters(items, items, "item", why)
     if column not in outputs.columns:
         raise UnknownName("cluster column", column, ("item", *dataset.metadata))
     codes = _codes(_cluster_labels(outputs, column))
@@ -221,7 +221,7 @@ def clusters(dataset: Dataset, column: str | None) -> Unit:
         asked
         or f"{len(dataset.items)} items lie in {len(np.unique(codes))} of them, and items of one go together"
     )
-    return Unit(codes, items, column, why, (note,) if missing else ())
+    return Clusters(codes, items, column, why, (note,) if missing else ())
 
 
 def _cluster_labels(outputs: pl.DataFrame, column: str) -> pl.Series:
@@ -235,7 +235,7 @@ def _cluster_labels(outputs: pl.DataFrame, column: str) -> pl.Series:
 def _holding(dataset: Dataset) -> str | None:
     """The column that names a unit larger than the item: every item lies in one of it, some share one."""
     known = {name.lower(): name for name in reversed(dataset.metadata)}
-    for column in (known[name] for name in UNITS if name in known):
+    for column in (known[name] for name in CLUSTER_COLUMNS if name in known):
         units = pl.DataFrame(
             {"item": dataset.outputs["item"], "of": _cluster_labels(dataset.outputs, column)}
         )
@@ -245,7 +245,7 @@ def _holding(dataset: Dataset) -> str | None:
     return None
 
 
-def neighbours(dataset: Dataset) -> NDArray[np.int64]:
+def sort_items_naturally(dataset: Dataset) -> NDArray[np.int64]:
     """Places of the items in the order their names count: `talk-2` before `talk-10`."""
 
     def key(item: str) -> str:
@@ -290,7 +290,7 @@ def _doubted(cube: Cube, human: str, *, clustered: bool) -> list[str]:
             f"--lower-is-better {human}."
         )
     known = {name.lower(): name for name in reversed(list(cube.labels))}
-    for column in () if clustered else (known[name] for name in UNITS if name in known):
+    for column in () if clustered else (known[name] for name in CLUSTER_COLUMNS if name in known):
         units = len(np.unique(cube.units(column)))
         if 1 < units < len(cube.segments):
             found.append(

@@ -104,7 +104,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
         return np.asarray(before[self.offsets[1:]] > before[self.offsets[:-1]])
 
 
-def ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame) -> RankedLists:
+def build_ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame) -> RankedLists:
     """Lists of document ids, best first, one per item given, with judgements `item, document, grade`."""
     lengths = outputs.list.len().to_numpy().astype(np.int64)
     listed = outputs.filter(pl.Series(lengths > 0)).explode()
@@ -116,7 +116,9 @@ def ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame) -> R
     return judgements.lists(_offsets(lengths), documents, _places(items, topics), names)
 
 
-def lists_from_mappings(outputs: Sequence[Sequence[str]], qrels: Sequence[Mapping[str, int]]) -> RankedLists:
+def build_ranked_lists_from_mappings(
+    outputs: Sequence[Sequence[str]], qrels: Sequence[Mapping[str, int]]
+) -> RankedLists:
     """Lists of document ids, best first, each with its own judgements as a mapping from document to grade."""
     distinct = {id(own): own for own in qrels}
     names = {key: str(place) for place, key in enumerate(distinct)}
@@ -124,7 +126,7 @@ def lists_from_mappings(outputs: Sequence[Sequence[str]], qrels: Sequence[Mappin
         (names[key], document, grade) for key, own in distinct.items() for document, grade in own.items()
     ]
     table += [(names[key], "", UNJUDGED) for key, own in distinct.items() if not own]
-    return ranked_lists(
+    return build_ranked_lists(
         pl.Series([names[id(own)] for own in qrels], dtype=pl.String),
         pl.Series([list(output) for output in outputs], dtype=pl.List(pl.String)),
         pl.DataFrame(
@@ -133,7 +135,7 @@ def lists_from_mappings(outputs: Sequence[Sequence[str]], qrels: Sequence[Mappin
     )
 
 
-def grade_mappings(items: pl.Series, qrels: pl.DataFrame) -> list[Mapping[str, int]]:
+def build_grade_mappings(items: pl.Series, qrels: pl.DataFrame) -> list[Mapping[str, int]]:
     """For each item its judgements as a mapping from document to grade, one object per distinct item."""
     wanted = qrels.filter(pl.col("item").is_in(items.unique().implode()))
     grades: dict[str, dict[str, int]] = {}

@@ -14,8 +14,8 @@ from metassay.data.assemble_texts import assemble
 from metassay.data.columns import join_columns
 from metassay.data.dataset import Dataset
 from metassay.data.memory import is_large_table, release_memory, spill_to_disk
-from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
-from metassay.data.readers.remote_files import fetched
+from metassay.data.readers.registry import RawTable, ReaderOptions, fetch_paths, read_join_table, read_tables
+from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.transcripts import read_parallel, read_transcripts
 from metassay.data.readers.trec import read_judgements
 from metassay.errors import InputError, Place, UnknownName
@@ -55,8 +55,10 @@ def read(source: Source, options: ReadOptions) -> Dataset:
     """
     if isinstance(source, Dataset):
         return source
-    how = How(quoting=options.quoting, task=None if options.task is None else find_task(options.task).name)
-    tables, notes = _joined(raw_tables(source, how), options.join, how)
+    how = ReaderOptions(
+        quoting=options.quoting, task=None if options.task is None else find_task(options.task).name
+    )
+    tables, notes = _joined(read_tables(source, how), options.join, how)
     kind, guess = _task(tables, options.task, language=options.language, judged=options.qrels is not None)
     declared = ",".join(split_names(options.human))
     named = dict(options.columns or {}) | ({"human": declared} if declared else {})
@@ -86,7 +88,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
     return found
 
 
-def read_plain(
+def read_parallel_files(
     reference: Sequence[str],
     hypothesis: Sequence[str],
     source: str | None = None,
@@ -98,8 +100,10 @@ def read_plain(
 
     Transcripts of speech (trn, stm with ctm, Kaldi folders) are matched by utterance instead.
     """
-    reference, hypothesis = [[fetched(path) for path in paths] for paths in (reference, hypothesis)]
-    source = None if source is None else fetched(source)
+    reference, hypothesis = [
+        [download_if_remote(path) for path in paths] for paths in (reference, hypothesis)
+    ]
+    source = None if source is None else download_if_remote(source)
     spoken = read_transcripts(reference[0], hypothesis) if len(reference) == 1 and hypothesis else None
     if spoken is not None:
         frame, notes = spoken
@@ -142,14 +146,16 @@ def _judgements(qrels: str | os.PathLike[str] | None, file: str, relevant_from: 
             place=Place(file=file),
             remedy="Name the file that holds them with --qrels FILE.",
         )
-    return read_judgements(fetched(qrels), threshold=relevant_from)
+    return read_judgements(download_if_remote(qrels), threshold=relevant_from)
 
 
-def _joined(tables: Sequence[RawTable], join: Paths | None, how: How) -> tuple[list[RawTable], list[str]]:
+def _joined(
+    tables: Sequence[RawTable], join: Paths | None, how: ReaderOptions
+) -> tuple[list[RawTable], list[str]]:
     """The tables with the columns of further files, and notes on what was read and how much matched."""
     found, notes = list(tables), [note for table in tables for note in table.notes]
-    for file in [] if join is None else paths_of(join):
-        other = joined_table(file, how)
+    for file in [] if join is None else fetch_paths(join):
+        other = read_join_table(file, how)
         notes += other.notes
         for index, table in enumerate(found):
             frame, note = join_columns(table.frame, other.frame, file=file)

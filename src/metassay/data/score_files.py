@@ -11,12 +11,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.columns import KEY_PREFIXES, item_names, join_columns, score_columns, without_copies
+from metassay.data.columns import (
+    KEY_PREFIXES,
+    drop_repeated_rows,
+    find_score_columns,
+    item_names,
+    join_columns,
+)
 from metassay.data.cube import Cube, cubes, widened
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import doubts
 from metassay.data.rated import marks_of, only_human
-from metassay.data.readers.registry import How, RawTable, joined_table, paths_of, raw_tables
+from metassay.data.readers.registry import RawTable, ReaderOptions, fetch_paths, read_join_table, read_tables
 from metassay.errors import InputError, Place, UnknownName
 from metassay.stats.arrays import FloatArray
 
@@ -153,7 +159,7 @@ def read_score_frame(
     *,
     human: Sequence[str] = (),
     metrics: Sequence[str] = (),
-    how: How | None = None,
+    how: ReaderOptions | None = None,
     join: Any = None,
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str | Sequence[str]] | None = None,
@@ -164,21 +170,21 @@ def read_score_frame(
 
     `human` and `metrics` settle of which kind a column is, where a number in one file is text in another.
     """
-    how = how or How()
+    how = how or ReaderOptions()
     raw = (
         [RawTable("the data set", source.outputs, None, source.notes, source.human, source.declared_metadata)]
         if isinstance(source, Dataset)
         else []
     )
-    raw = raw or raw_tables(source, how)
+    raw = raw or read_tables(source, how)
     notes = [note for table in raw for note in table.notes]
     frames = []
     for table in raw:
-        frame, said = without_copies(table.frame)
+        frame, said = drop_repeated_rows(table.frame)
         frames.append((table.file, _with_roles(widened(frame, table.file), columns)))
         notes += said
-    for file in [] if join is None else paths_of(join):
-        beside = joined_table(file, how)
+    for file in [] if join is None else fetch_paths(join):
+        beside = read_join_table(file, how)
         other = widened(beside.frame, file)
         notes += beside.notes
         for index, (name, frame) in enumerate(frames):
@@ -227,7 +233,7 @@ def _merged(
     numbers = []
     for frame in frames:
         here = [name for name in human if name in frame.columns]
-        scores = {name for kind in score_columns(frame, here, metrics, described) for name in kind}
+        scores = {name for kind in find_score_columns(frame, here, metrics, described) for name in kind}
         kinds = [
             pl.col(name).cast(pl.Float64, strict=False) if name in scores else pl.col(name).cast(pl.String)
             for name, kind in frame.schema.items()

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import HUMAN, KEY_PREFIXES, check_given, missing_column
+from metassay.data.columns import HUMAN, KEY_PREFIXES, check_column_choices, missing_column_error
 from metassay.errors import InputError, Place, UnknownName
 
 PAIRS, LABELS, SCORES = "pairs", "labels", "scores"
-QUESTION = ("item", "pair", "system")
+QUESTION_COLUMNS = ("item", "pair", "system")
 """What a judge is asked about: the columns, of those that there are, that tell questions apart."""
-NAMES: dict[str, tuple[str, ...]] = {
+VERDICT_COLUMNS: dict[str, tuple[str, ...]] = {
     "item": ("item", "seg_id", "id", "pair_id", "question_id"),
     "pair": ("pair",),
     "judge": ("judge", "annotator", "evaluator"),
@@ -72,7 +72,7 @@ class VerdictTable:
         return all(name in self.frame.columns for name in names)
 
 
-def verdict_table(
+def parse_verdicts(
     frame: pl.DataFrame,
     *,
     columns: Mapping[str, str] | None = None,
@@ -112,9 +112,9 @@ def _roles(
     frame: pl.DataFrame, given: Mapping[str, str] | None, family: str | None, file: str
 ) -> dict[str, str]:
     given = dict(given or {})
-    check_given(given, set(NAMES), frame.columns, file)
+    check_column_choices(given, set(VERDICT_COLUMNS), frame.columns, file)
     lower = {name.lower(): name for name in reversed(frame.columns)}
-    names = dict(NAMES)
+    names = dict(VERDICT_COLUMNS)
     if family is not None:
         names |= {"family": (family.lower(),), **{f"family_{i}": (f"{family.lower()}_{i}",) for i in (1, 2)}}
         if not any(name in lower for role in ("family", "family_1") for name in names[role]):
@@ -123,9 +123,11 @@ def _roles(
     roles = {role: name for role, name in (found | given).items() if name is not None}
     for role in ("item", "judge"):
         if role not in roles:
-            raise missing_column(role, NAMES[role], frame.columns, file)
+            raise missing_column_error(role, VERDICT_COLUMNS[role], frame.columns, file)
     if "winner" not in roles and "score" not in roles:
-        raise missing_column("winner", (*NAMES["winner"], *NAMES["score"]), frame.columns, file)
+        raise missing_column_error(
+            "winner", (*VERDICT_COLUMNS["winner"], *VERDICT_COLUMNS["score"]), frame.columns, file
+        )
     if "winner" in roles:
         roles.pop("score", None)
     return roles
@@ -220,7 +222,7 @@ def _rows_of_people(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
             raise UnknownName("column or judge", name, [*table.columns, *table["judge"].unique()])
     if not names:
         return table
-    key = [n for n in QUESTION if n in table.columns]
+    key = [n for n in QUESTION_COLUMNS if n in table.columns]
     rows = table.filter(pl.col("judge").is_in(list(names)))
     wide = (
         rows.group_by([*key, "judge"], maintain_order=True)
@@ -247,7 +249,7 @@ def _kind(table: pl.DataFrame, roles: Mapping[str, str]) -> str:
 
 
 def _sorted(table: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.DataFrame:
-    key = [n for n in ("judge", *QUESTION, "date", "repeat", "swapped") if n in table.columns]
+    key = [n for n in ("judge", *QUESTION_COLUMNS, "date", "repeat", "swapped") if n in table.columns]
     repeated = table.select(key).is_duplicated()
     if repeated.any():
         row = table.filter(repeated).row(0, named=True)
@@ -258,7 +260,7 @@ def _sorted(table: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.Data
             if "repeat" in roles
             else "A column repeat numbers askings of one question; pair and system tell questions apart.",
         )
-    about = [n for n in QUESTION if n in table.columns]
+    about = [n for n in QUESTION_COLUMNS if n in table.columns]
     torn = table.group_by(about).agg(pl.col("gold").drop_nulls().n_unique() > 1).filter(pl.col("gold"))
     if torn.height:
         item = min(torn["item"].to_list())

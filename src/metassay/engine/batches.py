@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.ranked_lists import grade_mappings, ranked_lists
+from metassay.data.ranked_lists import build_grade_mappings, build_ranked_lists
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Scores, Shared
 from metassay.recorded_warnings import RecordedWarnings
@@ -67,9 +67,9 @@ class Rows:
         """The fields that metrics need, as they take them."""
         fields: dict[str, Sequence[Any]] = {name: self.frame[name].to_list() for name in self._fields(needs)}
         if self.qrels is not None:
-            fields["output"] = ranked_lists(self.frame["item"], self.frame["output"], self.qrels)
+            fields["output"] = build_ranked_lists(self.frame["item"], self.frame["output"], self.qrels)
             if "qrels" in needs:
-                fields["qrels"] = grade_mappings(self.frame["item"], self.qrels)
+                fields["qrels"] = build_grade_mappings(self.frame["item"], self.qrels)
         fields.setdefault("output", self.frame["output"].to_list())
         return Batch(fields, self.frame["language"][0] if len(self) else None, self.shared or Shared())
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.ranked_lists import RankedLists, grade_mappings, ranked_lists
+from metassay.data.ranked_lists import RankedLists, build_grade_mappings, build_ranked_lists
 from metassay.engine import RayCluster, make_parts
 from metassay.engine.batches import Parts, Rows, distinct
 from metassay.errors import InputError, MetricFailure, PartsDone
@@ -251,7 +251,7 @@ def score_ranked_rows(
         raise InputError(
             "rankings cannot be scored without relevance judgements.", remedy="Pass --qrels FILE."
         )
-    lists = ranked_lists(frame["item"], frame["output"], qrels)
+    lists = build_ranked_lists(frame["item"], frame["output"], qrels)
     return score_lists(metrics, lists, frame.select("item", "system"), qrels, workers=workers)
 
 
@@ -290,7 +290,7 @@ def _score_other(
         "system": index["system"].to_list(),
     }
     if "qrels" in metric.needs:
-        fields["qrels"] = grade_mappings(index["item"], qrels)
+        fields["qrels"] = build_grade_mappings(index["item"], qrels)
     scores = np.asarray(metric.score(Batch(fields)), dtype=np.float64)
     if scores.shape != (len(lists),):
         raise failure(metric, f"{metric} returned {scores.shape} scores for {len(lists)} lists.")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metassay.data.ranked_lists import RankedLists, lists_from_mappings
+from metassay.data.ranked_lists import RankedLists, build_ranked_lists_from_mappings
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.kernels import ranking as kernels
@@ -95,7 +95,7 @@ class RankingMetric(Metric):
         """The measure of each list, from `RankedLists` or from document ids and a mapping of grades each."""
         lists = batch["output"]
         if not isinstance(lists, RankedLists):
-            lists = lists_from_mappings(lists, batch["qrels"])
+            lists = build_ranked_lists_from_mappings(lists, batch["qrels"])
         return np.ascontiguousarray(score_rankings([self], lists)[:, 0])
 
 

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
-from metassay.data.ranked_lists import RankedLists, ranked_lists
+from metassay.data.ranked_lists import RankedLists, build_ranked_lists
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs, PerturbationCount
@@ -51,7 +51,7 @@ def ranked_pairs(dataset: Dataset, methods: Sequence[Perturbation[Any]], *, seed
     if dataset.qrels is None:
         raise InputError("rankings can be made worse only where relevance is known.", remedy="Pass --qrels.")
     outputs = dataset.outputs
-    lists = ranked_lists(outputs["item"], outputs["output"], dataset.qrels)
+    lists = build_ranked_lists(outputs["item"], outputs["output"], dataset.qrels)
     keys = output_keys(seed, outputs["item"], outputs["output"].list.join("\0"))
     reorderings = sorted((m for m in methods if isinstance(m, Reordering)), key=lambda method: method.spec)
     orders = [method.orders(lists.offsets, named_keys(keys, method.name)) for method in reorderings]

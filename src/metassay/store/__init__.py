@@ -23,7 +23,13 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.readers.remote_files import below, copy_here, on_this_machine, reached, standing_for
+from metassay.data.readers.remote_files import (
+    choose_local_path,
+    download_file,
+    is_local_filesystem,
+    open_filesystem,
+    relative_path,
+)
 from metassay.errors import InputError, Place, display_path, is_remote
 
 MANIFEST = "manifest.json"
@@ -43,9 +49,9 @@ def at_hand(path: str | Path) -> Path:
     """The path on this machine that is meant, or stands for what is meant; nothing is fetched."""
     if not is_remote(path):
         return Path(path)
-    with reached(str(path)) as (system, there):
-        found = standing_for(str(path), system, there)
-        if not on_this_machine(system):
+    with open_filesystem(str(path)) as (system, there):
+        found = choose_local_path(str(path), system, there)
+        if not is_local_filesystem(system):
             _STANDING.add(found)
     return found
 
@@ -60,7 +66,7 @@ def brought(path: str | Path, *, several: bool = False) -> Path:
         return folder
     catch_up()
     shutil.rmtree(folder, ignore_errors=True)
-    with reached(str(path)) as (system, there):
+    with open_filesystem(str(path)) as (system, there):
         names = _names(system, there)
         if names:
             folder.mkdir(parents=True, exist_ok=True)
@@ -229,7 +235,7 @@ def _elsewhere(path: Path, *, to: str = "read") -> Iterator[tuple[Any, str] | No
     if _owner(path) is None:
         yield None
     else:
-        with reached(display_path(path), to=to) as found:
+        with open_filesystem(display_path(path), to=to) as found:
             yield found
 
 
@@ -244,7 +250,9 @@ def _names(system: Any, there: str) -> list[str]:
         found = [str(name).rstrip("/") for name in system.ls(there, detail=False)]
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(below(there, name) for name in found if name != there and not name.endswith(_MAKING))
+    return sorted(
+        relative_path(there, name) for name in found if name != there and not name.endswith(_MAKING)
+    )
 
 
 def _bring(system: Any, there: str, folder: Path) -> None:
@@ -252,12 +260,12 @@ def _bring(system: Any, there: str, folder: Path) -> None:
     for name in _names(system, there):
         if name not in {SCORES, TEXTS, SHARDS}:
             for file in system.find(f"{there}/{name}"):
-                _fetch(system, file, folder / below(there, file))
+                _fetch(system, file, folder / relative_path(there, file))
 
 
 def _fetch(system: Any, there: str, path: Path) -> None:
     """A file, whole or not at all."""
     temporary = path.with_name(f".{path.name}.{_unique()}{_MAKING}")
     with suppress(FileNotFoundError):
-        copy_here(system, there, temporary)
+        download_file(system, there, temporary)
         temporary.replace(path)

@@ -27,7 +27,7 @@ from typing import Any
 import polars as pl
 
 import metassay
-from metassay.data.readers.files import checked_path
+from metassay.data.readers.files import check_path
 from metassay.errors import InputError, MetassayError, Place, display_path, shorten_text
 from metassay.options import CURRENT_COMMAND
 from metassay.plugins import hash_metassay_code
@@ -275,7 +275,7 @@ def _holds_more_than_a_start(folder: Path) -> bool:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a run folder, or an error that says it is none."""
     file = folder / MANIFEST
-    checked_path(str(folder))
+    check_path(str(folder))
     if not file.is_file():
         raise InputError(
             "this is no run folder (it has no manifest.json).",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from metassay.data.cube import Cube, Grid
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import prepared
+from metassay.data.preparation import prepare_dataset
 from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, checked, default_workers
 from metassay.errors import InputError
@@ -38,7 +38,7 @@ from metassay.stats.resampling import (
 )
 from metassay.store.run import RunFolder
 from metassay.workflows.options import AggregateOptions, AggregateSettings
-from metassay.workflows.read import Source, as_dataset, groups, scoring_rows
+from metassay.workflows.read import Source, build_scoring_rows, ensure_dataset, name_test_sets
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 
 TESTS = {"bootstrap": 1000, "randomization": 10_000}
@@ -78,7 +78,7 @@ def row_statistics(
 
 def cubes_of(data: Dataset, statistics: Mapping[str, Scores], segments: Mapping[str, Scores]) -> list[Cube]:
     """One cube for each test set, in the order of their names; items in the plain order of their ids."""
-    group = groups(data)
+    group = name_test_sets(data)
     human = {name: data.outputs[name].cast(pl.Float64).to_numpy() for name in data.human}
     return [
         _cube(data, str(name), (group == name).arg_true().to_numpy(), statistics, segments, human)
@@ -219,7 +219,9 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     >>> found["system"], round(found["corpus"], 1)
     ('a', 25.0)
     """
-    data = prepared(as_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references)
+    data = prepare_dataset(
+        ensure_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references
+    )
     if not data.task_definition.corpus_metrics:
         raise InputError(f"aggregation compares scores of texts; this data is of the task {data.task}.")
     chosen = _with_statistics(
@@ -228,7 +230,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     run = None if options.out is None else _open(options.out, data, options, chosen, options.seed)
     with warnings_as_notes() as notes:
         statistics, segments = row_statistics(
-            chosen, scoring_rows(data), workers=options.workers, progress=options.progress
+            chosen, build_scoring_rows(data), workers=options.workers, progress=options.progress
         )
     resampling = Resampling(options.resamples, options.size, options.repeats, seed=options.seed)
     found = aggregate_scores(cubes_of(data, statistics, segments), chosen, resampling)

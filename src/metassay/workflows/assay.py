@@ -8,10 +8,17 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from metassay.data.context import RowLabel, make_contexts
+from metassay.data.context import RowLabel, build_contexts
 from metassay.data.dataset import Dataset
 from metassay.data.memory import release_memory
-from metassay.data.preparation import Unit, clusters, looks_like_penalties, normalisation, prepared, turned
+from metassay.data.preparation import (
+    Clusters,
+    choose_normalisation,
+    find_clusters,
+    looks_like_penalties,
+    prepare_dataset,
+    turned,
+)
 from metassay.engine import engine_named
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
@@ -49,7 +56,7 @@ from metassay.workflows.pairs import (
     told_apart,
 )
 from metassay.workflows.perturb import described, every_pair, in_shards, shard_pairs, with_cache
-from metassay.workflows.read import Source, as_dataset, read
+from metassay.workflows.read import Source, ensure_dataset, read
 from metassay.workflows.run_files import AUTOMATIC, Found, is_done, run_name, warnings_as_notes, write_run
 from metassay.workflows.shards import How, Shards
 
@@ -87,11 +94,11 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     keep_references = (
         options.keep_references or data.rows_are_pairs
     )  # whoever made the pairs says which side is better
-    data = prepared(data, normalize=options.normalize, keep_references=keep_references)
+    data = prepare_dataset(data, normalize=options.normalize, keep_references=keep_references)
     data = told_apart(data) if data.rows_are_pairs else data
-    contexts, content = make_contexts(data, options.contexts), data.content_hash
+    contexts, content = build_contexts(data, options.contexts), data.content_hash
     marks = None if options.out is None else data.fingerprint
-    unit, changes = clusters(data, options.cluster), normalisation(data, options.normalize)
+    unit, changes = find_clusters(data, options.cluster), choose_normalisation(data, options.normalize)
     human = declared[0] if declared else None
     heard, unheard = people_column(data, options, human)
     data = data.with_notes(*unheard)
@@ -159,7 +166,7 @@ def _source(dataset: Dataset | Source | None, asked: AssayOptions) -> tuple[Data
     elif dataset is None:
         raise InputError("no data was named.", remedy="Pass data, or pairs with item, output and worse.")
     else:
-        data = as_dataset(dataset)
+        data = ensure_dataset(dataset)
     if not data.rows_are_pairs:
         return data, asked
     if asked.perturbations is not None or asked.preprocess != "none":
@@ -168,7 +175,7 @@ def _source(dataset: Dataset | Source | None, asked: AssayOptions) -> tuple[Data
 
 
 def _carry_out(
-    data: Dataset, plan: Plan, unit: Unit, sentinels: Sequence[Metric], costs: Costs, how: How
+    data: Dataset, plan: Plan, unit: Clusters, sentinels: Sequence[Metric], costs: Costs, how: How
 ) -> Found:
     """Make worse, score, judge."""
     settings, heard = plan.asked, plan.heard

@@ -13,7 +13,7 @@ import polars as pl
 
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import REASON, neighbours
+from metassay.data.preparation import REFERENCE_SYSTEM_REASON, sort_items_naturally
 from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.judgements import RIGHT, Judgements
@@ -40,7 +40,7 @@ from metassay.workflows.judging import JudgedPairs
 from metassay.workflows.options import AssaySettings
 from metassay.workflows.pair_files import wrong_pairs
 from metassay.workflows.pairs import human_rows
-from metassay.workflows.read import scoring_rows
+from metassay.workflows.read import build_scoring_rows
 from metassay.workflows.run_files import EXAMPLES, RESULT, SCHEMA_VERSION, Found, Result, warnings_as_notes
 
 _AT_ONCE = 2**22
@@ -170,7 +170,9 @@ class AssayResult(Result):
             "outputs": len(self.dataset),
             "pairs": self.pairs.frame.height,
             "left_out": dict(self.dataset.left_out),
-            "named_left_out": {REASON: list(names)} if (names := self.dataset.reference_systems) else {},
+            "named_left_out": {REFERENCE_SYSTEM_REASON: list(names)}
+            if (names := self.dataset.reference_systems)
+            else {},
             "perturbations": counts,
             **contextual,
             "metrics": [
@@ -240,7 +242,7 @@ class AssayResult(Result):
         if self.plan.asked.cluster is not None or self.judged.unit.column != "item":
             return []
         outcome, items = self.judged.judgements.outcome[: len(self.metrics)], self.judged.judgements.item
-        order = neighbours(self.dataset)
+        order = sort_items_naturally(self.dataset)
         counts, sums = code_counts(items, len(order)), np.zeros(len(order))
         for start in range(0, len(items), _AT_ONCE):
             some = slice(start, start + _AT_ONCE)
@@ -284,7 +286,7 @@ class AssayResult(Result):
     def cost(self) -> dict[str, float]:
         """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone."""
         with warnings_as_notes():  # they were noted when the outputs were scored
-            return measured_cost(self.metrics, scoring_rows(self.dataset))
+            return measured_cost(self.metrics, build_scoring_rows(self.dataset))
 
     def _prompts(self) -> dict[str, str]:
         """What each judge among the metrics is asked."""

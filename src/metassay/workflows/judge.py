@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.verdicts import LABELS, PAIRS, SCORES, verdict_table
+from metassay.data.verdicts import LABELS, PAIRS, SCORES, parse_verdicts
 from metassay.errors import InputError
 from metassay.llm.asking import Asker, LlmSettings
 from metassay.meta.judges.agreement import TIES, Estimate
@@ -130,7 +130,7 @@ def judge(
         asked = {"judge": made.spec, "signature": made.signature, "prompt": made.prompt_text}
         asked["cost"] = money(asker)
         notes += made.notes()
-    table = verdict_table(frame, columns=columns, human=human, people=people, family=family, file=file)
+    table = parse_verdicts(frame, columns=columns, human=human, people=people, family=family, file=file)
     docket = Docket(table)
     chosen = docket.usual_contexts() if context is None else tuple(context)
     bootstrap = ClusterBootstrap(from_seed(seed), RESAMPLES)

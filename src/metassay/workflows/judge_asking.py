@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data import cells
-from metassay.data.columns import TEXT_NAMES, missing_column
-from metassay.data.verdicts import NAMES
+from metassay.data.columns import TEXT_NAMES, missing_column_error
+from metassay.data.verdicts import VERDICT_COLUMNS
 from metassay.engine.batches import Rows
 from metassay.errors import InputError
 from metassay.llm.asking import Asker, cost
@@ -28,12 +28,17 @@ WINNERS = {1.0: "1", 0.0: "2", 0.5: "tie"}
 
 def chosen_judge(spec: str | None, frame: pl.DataFrame) -> Judge:
     """The judge asked for; by default one that compares, where there are two outputs in a row."""
-    two = _column(frame, NAMES["output_1"]) is not None and _column(frame, NAMES["output_2"]) is not None
+    two = (
+        _column(frame, VERDICT_COLUMNS["output_1"]) is not None
+        and _column(frame, VERDICT_COLUMNS["output_2"]) is not None
+    )
     judge = parse_metric(spec or (f"judge(mode={PAIRWISE})" if two else "judge"))
     if not isinstance(judge, Judge):
         raise InputError(f"{judge} is no judge.", remedy="Such as --judge 'judge(mode=pairwise)'.")
     if judge.pairwise and not two:
-        raise missing_column("output_1", (*NAMES["output_1"], *NAMES["output_2"]), frame.columns, "")
+        raise missing_column_error(
+            "output_1", (*VERDICT_COLUMNS["output_1"], *VERDICT_COLUMNS["output_2"]), frame.columns, ""
+        )
     return judge
 
 
@@ -49,7 +54,10 @@ def ask_judge(
     asking = [replace(judge, seed=judge.seed + 1000 * number).connected(asker) for number in range(repeats)]
     for own in asking[1:]:
         object.__setattr__(own, "_session", asking[0].session)
-    two = _column(frame, NAMES["output_1"]) is not None and _column(frame, NAMES["output_2"]) is not None
+    two = (
+        _column(frame, VERDICT_COLUMNS["output_1"]) is not None
+        and _column(frame, VERDICT_COLUMNS["output_2"]) is not None
+    )
     say = _compared if asking[0].pairwise else _both_scored if two else _scored
     label = asking[0].spec
     parts = [
@@ -132,10 +140,10 @@ def _winner(verdict: Any) -> pl.Series:
 
 
 def _batch(frame: pl.DataFrame, role: str, language: str | None) -> Batch:
-    names = TEXT_NAMES["output"] if role == "output" else NAMES[role]
+    names = TEXT_NAMES["output"] if role == "output" else VERDICT_COLUMNS[role]
     column = _column(frame, names)
     if column is None:
-        raise missing_column(role, names, frame.columns, "")
+        raise missing_column_error(role, names, frame.columns, "")
     outputs = cells.texts(frame[column], "").fill_null("").to_list()
     fields: dict[str, Sequence[Any]] = {"output": outputs}
     source, reference = _column(frame, SOURCES), _column(frame, REFERENCES)

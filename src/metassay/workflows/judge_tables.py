@@ -12,8 +12,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.columns import join_columns
-from metassay.data.readers.registry import How, as_frame, joined_table, paths_of, raw_tables
-from metassay.data.verdicts import NAMES, PAIRS, QUESTION, SCORES, VerdictTable
+from metassay.data.readers.registry import (
+    ReaderOptions,
+    convert_to_frame,
+    fetch_paths,
+    read_join_table,
+    read_tables,
+)
+from metassay.data.verdicts import PAIRS, QUESTION_COLUMNS, SCORES, VERDICT_COLUMNS, VerdictTable
 from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.judges.judge_measures import Askings
 from metassay.stats.arrays import FloatArray
@@ -29,17 +35,17 @@ def read_verdict_frames(
     data: Any, join: Paths | None, quoting: str, judge: str | None
 ) -> tuple[pl.DataFrame, str, list[str]]:
     """One frame of askings, where it is from, and notes: tables without judges are joined to the others."""
-    how, notes = How(quoting=quoting), list[str]()
-    if (given := as_frame(data)) is not None:
+    how, notes = ReaderOptions(quoting=quoting), list[str]()
+    if (given := convert_to_frame(data)) is not None:
         verdicts, others = [("the table", given)], []
     else:
-        tables = raw_tables(_verdicts_of_runs(data), how)
+        tables = read_tables(_verdicts_of_runs(data), how)
         read = [(table.file, table.frame) for table in tables]
         notes = [note for table in tables for note in table.notes]
         verdicts = [(file, frame) for file, frame in read if _has_judges(frame, judge)] or read[:1]
         others = [pair for pair in read if not any(pair[1] is frame for _, frame in verdicts)]
-    for beside in [] if join is None else paths_of(join):
-        table = joined_table(beside, how)
+    for beside in [] if join is None else fetch_paths(join):
+        table = read_join_table(beside, how)
         others.append((beside, table.frame))
         notes += table.notes
     file = verdicts[0][0] if len(verdicts) == 1 else "the tables"
@@ -71,7 +77,7 @@ def _verdicts_of_runs(data: Paths) -> list[str]:
 
 def _has_judges(frame: pl.DataFrame, judge: str | None) -> bool:
     names = {name.lower() for name in frame.columns}
-    return judge in frame.columns or any(name in names for name in NAMES["judge"])
+    return judge in frame.columns or any(name in names for name in VERDICT_COLUMNS["judge"])
 
 
 class Docket:
@@ -89,7 +95,7 @@ class Docket:
 
     def askings(self, rows: pl.DataFrame) -> Askings:
         """Rows of one judge as arrays."""
-        about = [name for name in (*QUESTION, "date") if name in rows.columns]
+        about = [name for name in (*QUESTION_COLUMNS, "date") if name in rows.columns]
         swapped: NDArray[np.bool_] = rows["swapped"].to_numpy()
         return Askings(
             value=_floats(rows, "value"),
@@ -163,7 +169,7 @@ class Docket:
     def ratings(self, judge: str) -> tuple[FloatArray, FloatArray]:
         """What one judge [outputs] and each of the people [people, outputs] said; NaN where nothing."""
         rows, people = self.rows(judge), self.table.people
-        about = [name for name in QUESTION if name in rows.columns]
+        about = [name for name in QUESTION_COLUMNS if name in rows.columns]
         columns = [pl.col(name).mean() for name in people]
         value = pl.col("value").mean() if self.table.kind == SCORES else _settled(pl.col("value"))
         means = rows.group_by(about, maintain_order=True).agg(value, *columns)

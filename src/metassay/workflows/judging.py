@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import Unit, clusters
+from metassay.data.preparation import Clusters, find_clusters
 from metassay.engine import RayCluster
 from metassay.engine.batches import Parts, Rows
 from metassay.engine.local import Progress, score_lists, score_rows
@@ -25,7 +25,7 @@ from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.workflows.judge_asking import compared, verdicts_on_pairs
 from metassay.workflows.pair_files import Aside
-from metassay.workflows.read import scoring_rows
+from metassay.workflows.read import build_scoring_rows
 
 KEY = ["item", "system"]
 _NONE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
@@ -42,7 +42,7 @@ class JudgedPairs:
     worse: NDArray[np.float64]
     judgements: Judgements
     seconds: dict[str, float]
-    unit: Unit
+    unit: Clusters
     sampled: NDArray[np.bool_]
     """The pairs that count in the results; the others tell only how methods differ."""
     notes: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ def judge_pairs(
     metrics: Sequence[Metric],
     *,
     sample: Pairs | None = None,
-    unit: Unit | None = None,
+    unit: Clusters | None = None,
     weights: NDArray[np.float64] | None = None,
     workers: int | None = None,
     parts: Parts | None = None,
@@ -99,7 +99,7 @@ def judge_pairs(
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
     made_by = pairs.frame["perturbation"]
     methods = tuple(sorted(made_by.unique()))
-    unit = unit or clusters(dataset, None)
+    unit = unit or find_clusters(dataset, None)
     judgements = Judgements(
         metrics=names,
         methods=methods,
@@ -179,7 +179,7 @@ def _score_texts(
             continue
         if metric.pairwise:
             started = time.perf_counter()
-            found = compared(metric, scoring_rows(dataset).frame[_rows(dataset, few)], few.frame)
+            found = compared(metric, build_scoring_rows(dataset).frame[_rows(dataset, few)], few.frame)
             better[place, sampled], worse[place, sampled] = found.verdict, 1 - found.verdict
             verdicts.append(verdicts_on_pairs(metric, few.frame, found.asked))
             seconds[metric.spec] = time.perf_counter() - started
@@ -227,7 +227,7 @@ def scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
 def _both_sides(dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64], also: NDArray[np.int64]) -> Rows:
     """Every output that has pairs, and those in `also`, once, and then the worse side of each pair."""
     scored_rows = np.union1d(rows, also)
-    base = scoring_rows(dataset)
+    base = build_scoring_rows(dataset)
     outputs = base.frame[scored_rows]
     outputs = outputs.with_columns(_as_scored(outputs["output"], pairs, np.searchsorted(scored_rows, rows)))
     copies = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))

@@ -77,9 +77,9 @@ def _perturbations() -> list[dict[str, Any]]:
 
 
 def _readers() -> list[dict[str, Any]]:
-    from metassay.data.readers.registry import FORMATS, PAIRED, plugged_in
+    from metassay.data.readers.registry import FORMATS, PAIRED, load_plugin_readers
 
-    told = [(reader.name, reader.files, reader.summary) for reader in (*FORMATS, *plugged_in())]
+    told = [(reader.name, reader.files, reader.summary) for reader in (*FORMATS, *load_plugin_readers())]
     return [{"reader": name, "files": files, "what": what} for name, files, what in (*told, *PAIRED)]
 
 

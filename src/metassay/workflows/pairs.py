@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import Unit
+from metassay.data.preparation import Clusters
 from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.contexts.judgements import Contexts, Judgements, density_weights, judge
 from metassay.meta.contexts.people import PeopleSide
@@ -25,7 +25,7 @@ from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, gain_change
 from metassay.workflows.judging import JudgedPairs
 from metassay.workflows.options import AssaySettings
-from metassay.workflows.read import groups
+from metassay.workflows.read import name_test_sets
 
 METHOD = "human"
 """Stands where the perturbation stands in pairs that were made worse."""
@@ -138,11 +138,11 @@ def people_side(
 
 
 def _rated_systems(
-    dataset: Dataset, human: str, unit: Unit, scores: NDArray[np.float64]
+    dataset: Dataset, human: str, unit: Clusters, scores: NDArray[np.float64]
 ) -> list[RatedSystems]:
     """Of each test set the segments in which people scored every system that they scored at all."""
     system = dataset.outputs["system"].rank("dense").to_numpy()
-    frame = pl.DataFrame({"row": np.arange(len(dataset)), "set": groups(dataset)})
+    frame = pl.DataFrame({"row": np.arange(len(dataset)), "set": name_test_sets(dataset)})
     found = []
     for _, rated in frame.filter(dataset.outputs[human].is_not_null()).group_by("set", maintain_order=True):
         rows = rated["row"].to_numpy()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import Unit, normalisation, only_references, prepared
+from metassay.data.preparation import Clusters, choose_normalisation, has_only_references, prepare_dataset
 from metassay.engine.local import default_workers
 from metassay.llm.answers import read_prompt
 from metassay.llm.asking import LlmSettings, read_prices
@@ -29,7 +29,7 @@ from metassay.workflows import shards
 from metassay.workflows.judging import scored_texts
 from metassay.workflows.options import PerturbOptions, PerturbSettings
 from metassay.workflows.pairs import checked, given_pairs, human_pairs
-from metassay.workflows.read import Source, as_dataset
+from metassay.workflows.read import Source, ensure_dataset
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def in_shards(data: Dataset, plan: Plan, how: How) -> bool:
     return not whole and not any(isinstance(metric, Judge | GivenScores) for metric in plan.metrics)
 
 
-def shard_pairs(data: Dataset, plan: Plan, how: How, unit: Unit) -> Iterator[tuple[slice, Pairs]]:
+def shard_pairs(data: Dataset, plan: Plan, how: How, unit: Clusters) -> Iterator[tuple[slice, Pairs]]:
     """Every applicable perturbation of every output, shard by shard."""
     settings, cuts = plan.asked, shards.cuts(unit.items)
     named, strict = plan.perturbations is not None, settings.strict_resources
@@ -168,14 +168,14 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     >>> len(perturb(rows, perturbations="removal").to_frame())
     1
     """
-    source = as_dataset(dataset)
-    data = prepared(source, normalize=options.normalize, keep_references=options.keep_references)
-    whole = options.keep_references and only_references(source)  # no assay could leave them options.out
-    assayed = prepared(source, normalize=options.normalize, keep_references=whole)
+    source = ensure_dataset(dataset)
+    data = prepare_dataset(source, normalize=options.normalize, keep_references=options.keep_references)
+    whole = options.keep_references and has_only_references(source)  # no assay could leave them options.out
+    assayed = prepare_dataset(source, normalize=options.normalize, keep_references=whole)
     named = None if options.perturbations is None else split_specs(options.perturbations)
     configuration = options.to_dict(PerturbSettings) | {
         "perturbations": None if named is None else [str(part) for part in named],
-        "normalize": normalisation(data, options.normalize),
+        "normalize": choose_normalisation(data, options.normalize),
         "llm": described(options.llm),
         "seed": options.seed,
     }

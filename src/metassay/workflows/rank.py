@@ -8,13 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.columns import KEY_PREFIXES, reference_columns
+from metassay.data.columns import KEY_PREFIXES, find_reference_columns
 from metassay.data.cube import WHOLE
-from metassay.data.preparation import is_own_reference
+from metassay.data.preparation import mark_reference_rows
 from metassay.data.rated import rated_parts
 from metassay.data.readers.error_spans import read_spans
 from metassay.data.readers.mt_metrics_eval import is_score_tree, read_marked_trees
-from metassay.data.readers.registry import paths_of
+from metassay.data.readers.registry import fetch_paths
 from metassay.data.score_files import Scores
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics import Procedure
@@ -186,7 +186,7 @@ def _marked(data: Source, options: RankOptions) -> list[SpanRatings]:
     if PEOPLE in given:
         people = [(read_spans(str(given.pop(PEOPLE))), {})]
     else:
-        for path in paths_of(data):
+        for path in fetch_paths(data):
             trees = is_score_tree(path)
             people += (
                 read_marked_trees(path, human, reference=options.reference)
@@ -220,9 +220,9 @@ def _selected(frame: pl.DataFrame, reading: ScoreReadOptions) -> pl.DataFrame:
             raise UnknownName("column", name, frame.columns)
         frame = frame.filter(pl.col(name).cast(pl.String).is_in(list(values)))
     frame = frame.filter(~pl.col("system").is_in(list(reading.exclude_systems or ())))
-    references = reference_columns(frame.columns)
+    references = find_reference_columns(frame.columns)
     if references and "hyp" in frame.columns and not reading.keep_references:
-        frame = frame.filter(~is_own_reference(frame, "hyp", references, by=["system"]))
+        frame = frame.filter(~mark_reference_rows(frame, "hyp", references, by=["system"]))
     if frame.is_empty():
         raise InputError("no row is left after --where, --systems and --exclude-systems.")
     return frame

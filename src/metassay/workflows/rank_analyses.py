@@ -34,7 +34,7 @@ from metassay.metrics.registry import parse_metrics
 from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.correlation import system_agreement
 from metassay.stats.random import name_number
-from metassay.workflows.read import Paths, read, scoring_rows
+from metassay.workflows.read import Paths, build_scoring_rows, read
 
 DEFAULT = ("bleu", "chrf")
 Rows = list[dict[str, Any]]
@@ -52,7 +52,7 @@ def corpus_agreement(
     for metric in (metric.on(dataset.languages) for metric in parse_metrics(metrics)):
         if not isinstance(metric, StatisticsMetric):
             raise InputError(f"{metric.spec} has no sufficient statistics, hence no corpus score of its own.")
-        texts = scoring_rows(dataset)
+        texts = build_scoring_rows(dataset)
         statistics = np.concatenate([metric.statistics(cut.batch(metric.needs)) for cut in texts.cuts()])
         rows += [_row(one, metric, _arranged(dataset, one, statistics), procedure) for one in data]
     return rows

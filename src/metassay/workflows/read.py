@@ -1,4 +1,4 @@
-"""`read` and `read_plain`: from what a person names to a `Dataset`.
+"""`read` and `read_parallel_files`: from what a person names to a `Dataset`.
 
 What several verbs do before their own work: take a path or a data set, normalise, drop own references.
 
@@ -21,10 +21,15 @@ from metassay.data.columns import KEY_PREFIXES, item_names, output_names
 from metassay.data.cube import Cube
 from metassay.data.dataset import Dataset
 from metassay.data.memory import set_memory_target
-from metassay.data.preparation import normalisation, own_references, prepared, unknown_language
-from metassay.data.readers.registry import How
-from metassay.data.readers.remote_files import fetched
-from metassay.data.reading import Paths, Source, Where, read, read_plain
+from metassay.data.preparation import (
+    choose_normalisation,
+    find_reference_systems,
+    note_unknown_language,
+    prepare_dataset,
+)
+from metassay.data.readers.registry import ReaderOptions
+from metassay.data.readers.remote_files import download_if_remote
+from metassay.data.reading import Paths, Source, Where, read, read_parallel_files
 from metassay.data.score_files import Directions, Scores, chosen_cubes, read_cubes
 from metassay.engine.batches import FIELDS, Rows
 from metassay.engine.local import default_workers, measured_cost, score_rows
@@ -42,15 +47,23 @@ from metassay.store.run import TIMINGS, RunFolder
 from metassay.workflows.options import CheckOptions, DependOptions, RankOptions
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 
-__all__ = ["Paths", "Source", "Where", "fetched", "read", "read_plain", "set_memory_target"]
+__all__ = [
+    "Paths",
+    "Source",
+    "Where",
+    "download_if_remote",
+    "read",
+    "read_parallel_files",
+    "set_memory_target",
+]
 
 
-def as_dataset(data: Dataset | Source) -> Dataset:
+def ensure_dataset(data: Dataset | Source) -> Dataset:
     """A data set as it is; anything else, read."""
     return data if isinstance(data, Dataset) else read(data)
 
 
-def named_metrics(named: str | None, files: Sequence[str]) -> list[str | Metric] | None:
+def collect_metrics(named: str | None, files: Sequence[str]) -> list[str | Metric] | None:
     """Metrics by name and in files of the user's (`FILE.py:NAME`, or a program); None where there is none."""
     made = [_in_file(location) for location in files]
     return [*([] if named is None else [named]), *made] or None
@@ -69,14 +82,14 @@ def _in_file(location: str) -> Metric:
         raise describe_user_error(error) or error from error
 
 
-def scoring_rows(dataset: Dataset) -> Rows:
+def build_scoring_rows(dataset: Dataset) -> Rows:
     """What metrics may read of each output, with its language."""
     names = [name for name in FIELDS if name in dataset.outputs.columns]
     languages = pl.Series("language", dataset.languages, dtype=pl.String)
     return Rows(dataset.outputs.select(names).with_columns(languages), dataset.qrels)
 
 
-def groups(dataset: Dataset) -> pl.Series:
+def name_test_sets(dataset: Dataset) -> pl.Series:
     """The test set of each output, as `2023/en-de`; empty text where the data has no such columns."""
     names = [name for name in dataset.outputs.columns if name.lower() in KEY_PREFIXES]
     names.sort(key=lambda name: KEY_PREFIXES.index(name.lower()))
@@ -122,7 +135,7 @@ def read_scores(
         computed=partial(_computed, options),
         keep_references=options.keep_references,
         rated=rated,
-        how=How(options.quoting, None, tuple(options.reference)),
+        how=ReaderOptions(options.quoting, None, tuple(options.reference)),
         join=options.join,
         columns=options.columns,
         where=options.where,
@@ -139,9 +152,9 @@ def _computed(
         raise UnknownName("metric", str(missing[0]), [c for c in frame.columns if c not in item_names()])
     numbered = frame.with_row_index(ROW)
     data = read(numbered, task=options.task, language=options.language, references="per-output")
-    data = prepared(data, normalize=None, keep_references=True)
-    chosen = chosen_metrics(data, missing, normalisation(data, None))
-    scores = score_rows(chosen, scoring_rows(data)).scores
+    data = prepare_dataset(data, normalize=None, keep_references=True)
+    chosen = chosen_metrics(data, missing, choose_normalisation(data, None))
+    scores = score_rows(chosen, build_scoring_rows(data)).scores
     made = data.outputs.select(ROW).with_columns(
         [pl.Series(spec, values).fill_nan(None) for spec, values in scores.items()]
     )
@@ -175,15 +188,15 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     >>> found.to_dict()["outputs"]
     1
     """
-    data = as_dataset(dataset)
+    data = ensure_dataset(dataset)
     outputs = data.outputs
-    chosen = chosen_metrics(data, options.metrics, normalisation(data, options.normalize))
+    chosen = chosen_metrics(data, options.metrics, choose_normalisation(data, options.normalize))
     looked_at = {"metrics": [metric.signature for metric in chosen], "normalize": options.normalize}
     identity = {"command": "check", "configuration": looked_at, "input": data.content_hash}
     run = None if options.out is None else RunFolder.open(options.out, identity)
     counts = Counter(outputs["system"])
     languages = Counter(language or "unknown" for language in data.languages)
-    kept = prepared(data, normalize=options.normalize, keep_references=False)
+    kept = prepare_dataset(data, normalize=options.normalize, keep_references=False)
     with warnings_as_notes() as warned:
         estimate = _estimate(kept, chosen, default_workers(options.workers))
     forecast = forecast_perturbations(kept, workers=default_workers(options.workers))
@@ -200,13 +213,13 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         "contexts": {name: outputs[name].n_unique() for name in ("system", *data.metadata)},
         "missing": {name: n for name in outputs.columns if (n := outputs[name].null_count())},
         "empty_outputs": _empty(outputs["output"]),
-        "own_references": list(own_references(data)),
+        "own_references": list(find_reference_systems(data)),
         "left_out": dict(data.left_out),
-        "normalize": normalisation(data, options.normalize),
+        "normalize": choose_normalisation(data, options.normalize),
         "metrics": [_described(metric) for metric in chosen],
         "perturbations": [row.to_dict() for row in forecast],
         "estimate": estimate,
-        "notes": [*data.notes, *unknown_language(data), *warned],
+        "notes": [*data.notes, *note_unknown_language(data), *warned],
     })  # fmt: skip
     if run is not None:
         timeless = {name: value for name, value in result.content.items() if name != "estimate"}
@@ -238,6 +251,6 @@ def _empty(outputs: pl.Series) -> int:
 def _estimate(kept: Dataset, metrics: Sequence[Metric], workers: int) -> dict[str, Any]:
     """Seconds that scoring would take: outputs and worse copies, from a sample of outputs scored now."""
     texts = len(kept) * (1 + len(default_perturbations(kept.task_definition)))
-    cost = measured_cost(metrics, scoring_rows(kept))
+    cost = measured_cost(metrics, build_scoring_rows(kept))
     seconds = {metric: round(per_1000 * texts / 1000, 3) for metric, per_1000 in cost.items()}
     return {"rows": texts, "metrics": seconds, "seconds": round(sum(seconds.values()) / workers, 1)}

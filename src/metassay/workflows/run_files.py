@@ -20,7 +20,7 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.data.memory import is_large_table
-from metassay.data.readers.files import checked_path, refuse_overwriting
+from metassay.data.readers.files import check_path, refuse_overwriting
 from metassay.errors import InputError, Place, display_path, is_remote
 from metassay.metrics.precomputed_scores import GivenScores
 from metassay.metrics.registry import labels_in
@@ -59,7 +59,7 @@ def run_folders(runs: Sequence[str | Path]) -> list[Path]:
     """The run folders, in the order given; one folder that is no run stands for all runs in it, by name."""
     folders = [brought(run, several=len(runs) == 1) for run in runs]
     for folder in folders:
-        checked_path(str(folder))
+        check_path(str(folder))
     if len(folders) == 1 and not (folders[0] / MANIFEST).is_file() and folders[0].is_dir():
         return sorted(path.parent for path in folders[0].glob(f"*/{MANIFEST}"))
     return folders

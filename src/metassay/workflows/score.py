@@ -13,7 +13,7 @@ import polars as pl
 from metassay.data.cells import sorted_ids
 from metassay.data.cube import Cube
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import normalisation, own_references, prepared
+from metassay.data.preparation import choose_normalisation, find_reference_systems, prepare_dataset
 from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, default_workers, score_rows
 from metassay.errors import InputError, UnknownName
@@ -34,7 +34,7 @@ from metassay.reporting.wording import in_labels
 from metassay.store.run import RunFolder
 from metassay.workflows.aggregate import TESTS, comparisons, cubes_of, row_statistics, score_statistics
 from metassay.workflows.options import ScoreOptions, ScoreSettings
-from metassay.workflows.read import Source, as_dataset, scoring_rows
+from metassay.workflows.read import Source, build_scoring_rows, ensure_dataset
 from metassay.workflows.run_files import (
     SCHEMA_VERSION,
     Result,
@@ -104,13 +104,15 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
             raise UnknownName("aggregation", name, AGGREGATES)
     if options.test is not None and options.test not in TESTS:
         raise UnknownName("test", options.test, TESTS)
-    data = prepared(as_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references)
+    data = prepare_dataset(
+        ensure_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references
+    )
     if options.per_segment is not None:
         check_target(options.per_segment, data.input_files)
-    chosen = chosen_metrics(data, options.metrics, normalisation(data, options.normalize))
+    chosen = chosen_metrics(data, options.metrics, choose_normalisation(data, options.normalize))
     run = None if options.out is None else _open(options.out, data, options, chosen, options.seed)
     with warnings_as_notes() as notes:
-        statistics, scores = _scored(chosen, scoring_rows(data), options.workers, options.progress)
+        statistics, scores = _scored(chosen, build_scoring_rows(data), options.workers, options.progress)
     segments = _long_table(data, chosen, scores)
     if options.per_segment is not None:
         write_table(segments, options.per_segment)
@@ -147,7 +149,7 @@ def _open(
 
 def _doubts(data: Dataset) -> list[str]:
     """A word on systems that are the reference itself."""
-    own = own_references(data)
+    own = find_reference_systems(data)
     said = "Scored as systems, though their outputs are the reference itself"
     return [f"{said}: {', '.join(own)}. Leave them out with --drop-references."] if own else []
 
@@ -267,7 +269,7 @@ def align(
     >>> align(rows).to_frame()["kind"].to_list()
     ['hit', 'deletion', 'hit', 'hit', 'substitution']
     """
-    data = prepared(as_dataset(dataset), normalize=normalize, keep_references=True)
+    data = prepare_dataset(ensure_dataset(dataset), normalize=normalize, keep_references=True)
     if "references" not in data.outputs.columns or data.task_definition.is_ranking:
         raise InputError("to align outputs takes references.")
     asked = {"characters": characters, "normalize": normalize}

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.memory import map_table, release_memory
-from metassay.data.preparation import Unit
+from metassay.data.preparation import Clusters
 from metassay.engine import RayCluster
 from metassay.engine.batches import Parts
 from metassay.engine.local import Progress
@@ -80,7 +80,7 @@ class Shards:
         metrics: Sequence[Metric],
         assayed: int,
         contexts: Sequence[Context],
-        unit: Unit,
+        unit: Clusters,
         weights: FloatArray | None,
         how: How,
         also: LongArray | None,

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.data.readers.registry import How, RawTable, raw_tables
+from metassay.data.readers.registry import RawTable, ReaderOptions, read_tables
 from metassay.errors import InputError
 
 
@@ -36,7 +36,7 @@ def said(user: str, item: int, a: float | None, b: float | None, segments: int =
 
 
 def table_of(path: Path) -> RawTable:
-    (table,) = raw_tables([path], How())
+    (table,) = read_tables([path], ReaderOptions())
     return table
 
 

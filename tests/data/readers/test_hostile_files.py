@@ -23,7 +23,7 @@ from metassay.data.readers.tables import parse_delimited, read_table
 from metassay.data.readers.transcripts import is_stm, read_stm
 from metassay.data.readers.utterances import is_trn, read_trn
 from metassay.errors import InputError, Place, UnknownName
-from metassay.workflows.read import read, read_plain
+from metassay.workflows.read import read, read_parallel_files
 
 HEADER = "seg_id,system,hyp,ref\n"
 ROWS = "1,a,x y,x y z\n1,b,x,x y z\n2,a,p,p q\n2,b,p q,p q\n"
@@ -92,7 +92,7 @@ def test_references_and_judgements_come_through_fifos_too(tmp_path) -> None:
     os.mkfifo(tmp_path / "ref")
     writer = threading.Thread(target=(tmp_path / "ref").write_bytes, args=(b"r\ns\n",))
     writer.start()
-    found = read_plain([str(tmp_path / "ref")], [str(tmp_path / "hyp")])
+    found = read_parallel_files([str(tmp_path / "ref")], [str(tmp_path / "hyp")])
     writer.join()
     assert found.outputs["references"].to_list() == [["r"], ["s"]]
 
@@ -106,7 +106,7 @@ def test_an_endless_device_is_refused(monkeypatch) -> None:
 def test_names_that_are_none(name, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     refused(read, name)
-    refused(read_plain, [name], [name])
+    refused(read_parallel_files, [name], [name])
 
 
 def test_a_file_whose_name_is_not_utf8(tmp_path) -> None:

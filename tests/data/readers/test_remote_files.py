@@ -16,11 +16,11 @@ import polars as pl
 import pytest
 from fsspec.registry import known_implementations
 
-from metassay.data.readers.remote_files import below, fetched
+from metassay.data.readers.remote_files import download_if_remote, relative_path
 from metassay.errors import InputError, is_remote
 from metassay.workflows.assay import assay
 from metassay.workflows.rank import rank
-from metassay.workflows.read import read, read_plain
+from metassay.workflows.read import read, read_parallel_files
 
 ROWS = [
     {
@@ -68,7 +68,7 @@ def test_what_changed_there_is_read_anew(there) -> None:
 def test_a_file_of_this_machine_may_have_an_address(folder) -> None:
     known = read(str(folder / "data.csv"))
     assert read(f"file://{folder}/data.csv").content_hash == known.content_hash
-    assert fetched(f"file://{folder}/data.csv") == str(folder / "data.csv")
+    assert download_if_remote(f"file://{folder}/data.csv") == str(folder / "data.csv")
 
 
 def test_a_file_in_an_archive_may_have_an_address(folder) -> None:
@@ -122,7 +122,7 @@ def test_texts_line_by_line_judgements_scores_and_pairs_have_addresses_too(tmp_p
     def both(make) -> None:
         assert make("memory://all").content_hash == make(str(tmp_path)).content_hash
 
-    both(lambda at: read_plain([f"{at}/ref.txt"], [f"{at}/a.txt"], f"{at}/ref.txt"))
+    both(lambda at: read_parallel_files([f"{at}/ref.txt"], [f"{at}/a.txt"], f"{at}/ref.txt"))
     both(lambda at: read(f"{at}/run", qrels=f"{at}/qrels"))
     both(lambda at: read(f"{at}/data.csv", join=f"{at}/beside.csv"))
     found, known = (
@@ -201,15 +201,15 @@ def test_fsspec_is_not_imported_for_paths(folder) -> None:
 
 
 def test_a_name_that_leads_out_of_its_folder_is_refused() -> None:
-    assert below("bucket/run", "bucket/run/scores/a") == "scores/a"
+    assert relative_path("bucket/run", "bucket/run/scores/a") == "scores/a"
     with pytest.raises(InputError, match="leads out of its folder"):
-        below("bucket/run", "bucket/run/../../etc/passwd")
+        relative_path("bucket/run", "bucket/run/../../etc/passwd")
 
 
 def test_copies_go_with_the_program_and_those_of_a_killed_one_with_the_next(tmp_path) -> None:
     code = (
-        "import fsspec, os, signal, sys, tempfile; from metassay.data.readers.remote_files import fetched;"
-        "fsspec.filesystem('memory').pipe('/x/a.csv', b'a'); print(fetched('memory://x/a.csv'), flush=True);"
+        "import fsspec, os, signal, sys, tempfile; from metassay.data.readers.remote_files import download_if_remote;"
+        "fsspec.filesystem('memory').pipe('/x/a.csv', b'a'); print(download_if_remote('memory://x/a.csv'), flush=True);"
         "print(len(os.listdir(tempfile.gettempdir())));"
         "os.kill(os.getpid(), signal.SIGKILL) if sys.argv[1:] else None"
     )

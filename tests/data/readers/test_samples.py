@@ -15,19 +15,19 @@ import pytest
 
 import metassay
 from metassay.cli import run
-from metassay.data.readers.registry import FORMATS, How, raw_tables
+from metassay.data.readers.registry import FORMATS, ReaderOptions, read_tables
 from metassay.errors import InputError
 
 GENUINE = Path(__file__).parent / "genuine"
 
 
 def only_table(path: Path) -> pl.DataFrame:
-    (table,) = raw_tables([path], How())
+    (table,) = read_tables([path], ReaderOptions())
     return table.frame
 
 
 def test_an_inspect_log_has_what_was_asked_answered_and_scored() -> None:
-    (table,) = raw_tables([GENUINE / "sums.eval"], How())
+    (table,) = read_tables([GENUINE / "sums.eval"], ReaderOptions())
     frame = table.frame.sort("seg_id")
     assert frame["seg_id"].to_list() == ["1#1", "1#2", "2#1", "2#2", "s3#1", "s3#2"]
     assert frame["hyp"].to_list() == ["1", "1", "5", "2", "3", "three"]
@@ -90,7 +90,7 @@ def test_a_log_is_data_for_every_verb(tmp_path: Path) -> None:
 
 def test_lm_eval_generated_answers_and_metrics_by_filter() -> None:
     folder = GENUINE / "org__small-model"
-    generated, chosen = (table.frame for table in raw_tables([folder], How()))
+    generated, chosen = (table.frame for table in read_tables([folder], ReaderOptions()))
     assert generated["hyp"].to_list() == ["It is 2", "4", "Paris"]
     assert generated["ref"].to_list() == ["2", "3", "Paris"]
     assert set(generated["system"]) == {"org/small-model"}

@@ -15,7 +15,7 @@ from metassay.data.readers.transcripts import read_transcripts
 from metassay.data.readers.utterances import is_espnet, is_manifest
 from metassay.errors import InputError
 from metassay.metrics.alignment import align_words
-from metassay.workflows.read import read_plain
+from metassay.workflows.read import read_parallel_files
 
 REF = ";; comment\nthe cat sat (anna-001)\na dog ran (ben-001)\n\nrain (ben-002)\n"
 HYP = "the cat sat down (anna-001)\ndog ran\t(ben-001)\n(ben-002)\n"
@@ -170,7 +170,7 @@ def test_manifest(write):
 
 
 def test_transcripts_through_the_plain_text_options(write):
-    data = read_plain([write("ref.trn", REF)], [write("one.trn", HYP), write("two.trn", REF)])
+    data = read_parallel_files([write("ref.trn", REF)], [write("one.trn", HYP), write("two.trn", REF)])
     assert data.task == "asr"
     assert data.systems == ("one", "two")
     assert data.metadata == ("speaker_id",)

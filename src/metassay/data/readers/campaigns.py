@@ -18,7 +18,7 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.columns import is_reserved
-from metassay.data.readers.files import ending, opening, plain_name, read_text
+from metassay.data.readers.files import file_ending, file_stem, read_first_lines, read_text
 from metassay.data.readers.json_tables import check_value
 from metassay.errors import InputError, Place
 from metassay.text.tokenizers import language_code
@@ -34,10 +34,10 @@ _LAST_PART = re.compile(r"_#_\d+$")
 
 def is_pearmut(path: str) -> bool:
     """Whether a file is pearmut's `annotations.json`, or the JSON lines of one campaign."""
-    if ending(path) not in {".json", ".jsonl"}:
+    if file_ending(path) not in {".json", ".jsonl"}:
         return False
-    head = "\n".join(opening(path))
-    if ending(path) == ".jsonl":
+    head = "\n".join(read_first_lines(path))
+    if file_ending(path) == ".jsonl":
         return all(key in head for key in ('"user_id"', '"item_i"', '"item"'))
     campaign = re.match(r'\s*\{\s*"[^"]*"\s*:\s*\[\s*\{', head)
     return campaign is not None and '"item"' in head and '"src"' in head and '"tgt"' in head
@@ -66,7 +66,7 @@ def read_pearmut(path: str) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, .
     frame = pl.DataFrame(list(ratings.values()), infer_schema_length=None)
     table, notes = _with_people(frame, [scores[key] for key in ratings], "human")
     if tests:
-        notes = (*notes, f"{plain_name(path)}: {tests} annotations of tutorials and checks were left out.")
+        notes = (*notes, f"{file_stem(path)}: {tests} annotations of tutorials and checks were left out.")
     told = tuple(name for name in frame.columns if name not in {*_PEARMUT, "system", "hyp", "src", "ref"})
     return table, told, notes
 
@@ -108,9 +108,9 @@ def _entries(path: str) -> list[tuple[str, int, dict[str, Any]]]:
     """Campaign, number and content of each entry of the log."""
     text = read_text(path)
     try:
-        if ending(path) == ".jsonl":
+        if file_ending(path) == ".jsonl":
             lines = [json.loads(line) for line in text.split("\n") if line.strip()]
-            campaigns = {plain_name(path): lines}
+            campaigns = {file_stem(path): lines}
         else:
             campaigns = json.loads(text)
         found = [
@@ -177,10 +177,10 @@ def _score(said: Any, place: Place) -> float | None:
 
 def is_appraise(path: str) -> bool:
     """Whether a file is what Appraise's ExportSystemScoresToCSV writes: rows without a header."""
-    if ending(path) != ".csv":
+    if file_ending(path) != ".csv":
         return False
     try:
-        fields = next(csv.reader(opening(path)[:1]), [])
+        fields = next(csv.reader(read_first_lines(path)[:1]), [])
     except csv.Error:
         return False
     return (
@@ -217,7 +217,7 @@ def read_appraise(path: str) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, 
     means = [{who: sum(own) / len(own) for who, own in scores.get(key, {}).items()} for key in documents]
     table, notes = _with_people(frame, means, "esa" if marked else "da")
     if tests:
-        notes = (*notes, f"{plain_name(path)}: {tests} rows that test the raters (BAD, REF) were left out.")
+        notes = (*notes, f"{file_stem(path)}: {tests} rows that test the raters (BAD, REF) were left out.")
     return table, (), notes
 
 

@@ -18,9 +18,9 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.columns import KEY_PREFIXES
 from metassay.data.readers.campaigns import is_pearmut, pearmut_errors
-from metassay.data.readers.files import ending, opening, read_text
+from metassay.data.readers.files import file_ending, read_first_lines, read_text
 from metassay.data.readers.json_tables import BROKEN, parse_object
-from metassay.data.readers.remote_files import fetched
+from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.tables import JSON_LINES, read_table
 from metassay.errors import InputError, Place, join_names
 
@@ -43,7 +43,7 @@ def read_spans(path: str) -> pl.DataFrame:
     Errors of the source, neutral remarks and omissions without a place in the output have no span.
     """
     try:
-        return _read(fetched(path))
+        return _read(download_if_remote(path))
     except InputError:
         raise
     except BROKEN as error:
@@ -54,7 +54,7 @@ def read_spans(path: str) -> pl.DataFrame:
 def _read(path: str) -> pl.DataFrame:
     if path.endswith(".seg.rating"):
         return _spans_of_rating_file(path)
-    if ending(path) in JSON_LINES and '"errors"' in next(iter(opening(path)), ""):
+    if file_ending(path) in JSON_LINES and '"errors"' in next(iter(read_first_lines(path)), ""):
         return _spans_of_json_lines(path)
     if is_pearmut(path):
         marked = pearmut_errors(path)

@@ -28,14 +28,14 @@ _RATIO = 100
 _PIECE = 1 << 20
 _SIZE = 65_536
 _PIPED: dict[str, bytes] = {}
-"""Pipes that `opening` had to read, until somebody takes their content: a pipe can be read once only."""
+"""Content of pipes that `read_first_lines` had to read, because a pipe can be read only once."""
 
 
 def read_bytes(path: str) -> bytes:
     """The content of a file, a pipe or standard input (`-`), decompressed where it is gzip or zstd."""
     kept = _PIPED.pop(path, None)
     try:
-        content = _whole(checked_path(path)) if kept is None else kept
+        content = _whole(check_path(path)) if kept is None else kept
     except FileNotFoundError:
         raise NoSuchFile(place=Place(file=path)) from None
     except OSError as error:
@@ -70,7 +70,7 @@ def is_pipe(path: str) -> bool:
     return not (stat.S_ISREG(kind) or stat.S_ISDIR(kind))
 
 
-def size_of(path: str, magic: bytes) -> int:
+def size_if_starts_with(path: str, magic: bytes) -> int:
     """The bytes of a file that begins with `magic`, whatever its name says; 0 of everything else."""
     if is_pipe(path) or not Path(path).is_file():
         return 0
@@ -78,7 +78,7 @@ def size_of(path: str, magic: bytes) -> int:
         return Path(path).stat().st_size if file.read(len(magic)) == magic else 0
 
 
-def checked_path(path: str) -> str:
+def check_path(path: str) -> str:
     """A path that the system can look at; an empty one, and one that is no text, are refused with a word."""
     try:
         path.encode()
@@ -152,10 +152,10 @@ def _piped_limit() -> int:
 
 def read_text(path: str) -> str:
     """The text of a file; invalid UTF-8, NUL and an empty file are refused, a leading BOM is dropped."""
-    return checked_text(read_bytes(path), path)
+    return decode_text(read_bytes(path), path)
 
 
-def checked_text(content: bytes, path: str) -> str:
+def decode_text(content: bytes, path: str) -> str:
     """UTF-8 text without NUL, or an error with the line."""
     try:
         text = content.decode("utf-8")
@@ -179,7 +179,7 @@ def checked_text(content: bytes, path: str) -> str:
     return text
 
 
-def plain_name(path: str) -> str:
+def file_stem(path: str) -> str:
     """The file's name without folder and without compression and format endings."""
     name = Path(path).name
     for ending in COMPRESSED:
@@ -187,7 +187,7 @@ def plain_name(path: str) -> str:
     return Path(name).stem if "." in name.strip(".") else name
 
 
-def ending(path: str) -> str:
+def file_ending(path: str) -> str:
     """The format ending in lower case, behind any compression ending: `.csv` for `a.csv.gz`."""
     name = Path(path).name.lower()
     for compressed in COMPRESSED:
@@ -195,7 +195,7 @@ def ending(path: str) -> str:
     return Path(name).suffix
 
 
-def opening(path: str) -> list[str]:
+def read_first_lines(path: str) -> list[str]:
     """The first lines that are neither empty nor comments (`#`, `;;`); none where nothing can be read.
 
     A pipe is read whole, once: its content waits for `read_bytes`.
@@ -204,9 +204,9 @@ def opening(path: str) -> list[str]:
         if is_pipe(path):
             if path not in _PIPED:
                 _PIPED[path] = _whole(path)
-            return opening_lines(_unpacked_start(io.BytesIO(_PIPED[path])))
+            return split_first_lines(_unpacked_start(io.BytesIO(_PIPED[path])))
         with Path(path).open("rb") as file:
-            return opening_lines(_unpacked_start(file))
+            return split_first_lines(_unpacked_start(file))
     except InputError:
         raise
     except (OSError, EOFError, ValueError, zlib.error):
@@ -226,7 +226,7 @@ def _unpacked_start(file: IO[bytes]) -> bytes:
     return file.read(_SIZE)
 
 
-def opening_lines(content: bytes) -> list[str]:
+def split_first_lines(content: bytes) -> list[str]:
     """The same for content that is at hand."""
     lines = content[:_SIZE].decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
     if len(content) >= _SIZE and len(lines) > 1:

@@ -1,4 +1,4 @@
-"""Every format that is read, and one way to tell them apart: all verbs come through `raw_tables`.
+"""Every format that is read, and one way to tell them apart: all verbs come through `read_tables`.
 
 A reader of one's own is an object with `sniff(path)`, whether it can read a file or folder, and `read(path)`,
 which returns a Polars table with the usual column names; it is announced under the entry point
@@ -17,9 +17,9 @@ import polars as pl
 
 from metassay import plugins
 from metassay.data.readers import campaigns, mqm_ratings, mt_metrics_eval, samples, trec
-from metassay.data.readers.files import checked_path, checked_text, is_pipe, opening_lines, read_bytes
+from metassay.data.readers.files import check_path, decode_text, is_pipe, read_bytes, split_first_lines
 from metassay.data.readers.json_tables import BROKEN
-from metassay.data.readers.remote_files import fetched
+from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.tables import is_table, parse_table, read_table
 from metassay.data.readers.utterances import is_espnet, is_manifest, read_espnet, read_manifest
 from metassay.errors import LOCAL_COPIES, InputError, Place, display_path
@@ -44,7 +44,7 @@ class RawTable:
 
 
 @dataclass(frozen=True)
-class How:
+class ReaderOptions:
     """What the user says about reading; a reader takes from it what concerns it."""
 
     quoting: str = "minimal"
@@ -64,7 +64,7 @@ class Reader(Protocol):
         """Whether a file or folder is in this format."""
         ...
 
-    def tables(self, path: str, how: How) -> list[RawTable]:
+    def tables(self, path: str, how: ReaderOptions) -> list[RawTable]:
         """The tables in it."""
         ...
 
@@ -77,24 +77,24 @@ class Format:
     files: str
     summary: str
     sniff: Callable[[str], bool]
-    read: Callable[[str, How], pl.DataFrame | list[RawTable]]
+    read: Callable[[str, ReaderOptions], pl.DataFrame | list[RawTable]]
     task: str | None = None
 
-    def tables(self, path: str, how: How) -> list[RawTable]:
+    def tables(self, path: str, how: ReaderOptions) -> list[RawTable]:
         """The tables, marked with the format's task."""
         found = self.read(path, how)
         return found if isinstance(found, list) else [RawTable(path, found, self.task)]
 
 
-def _score_trees(path: str, how: How) -> list[RawTable]:
+def _score_trees(path: str, how: ReaderOptions) -> list[RawTable]:
     trees = mt_metrics_eval.read_score_trees(path, reference=how.reference)
     return [RawTable(path, tree.frame, None, tree.notes, tree.human, tree.described) for tree in trees]
 
 
-def _told(read: Callable[[str], samples.Told]) -> Callable[[str, How], list[RawTable]]:
+def _told(read: Callable[[str], samples.Told]) -> Callable[[str, ReaderOptions], list[RawTable]]:
     """A reader of one table that names its metadata, and tells what it left out."""
 
-    def tables(path: str, _: How) -> list[RawTable]:
+    def tables(path: str, _: ReaderOptions) -> list[RawTable]:
         try:
             frame, described, notes = read(path)
         except InputError:
@@ -107,7 +107,7 @@ def _told(read: Callable[[str], samples.Told]) -> Callable[[str, How], list[RawT
     return tables
 
 
-def _table(path: str, how: How) -> list[RawTable]:
+def _table(path: str, how: ReaderOptions) -> list[RawTable]:
     notes: list[str] = []
     frame = read_table(path, quoting=how.quoting, notes=notes)
     if mqm_ratings.is_ratings(frame):
@@ -202,7 +202,7 @@ PAIRED = (
 """Formats in several files: name, how they are given, what they are."""
 
 
-def plugged_in() -> list[Format]:
+def load_plugin_readers() -> list[Format]:
     """Readers of installed packages."""
     return [_plugged_in(name, reader) for name, reader in plugins.load_entry_points("readers").items()]
 
@@ -219,15 +219,15 @@ def _plugged_in(name: str, reader: Any) -> Format:
     )
 
 
-def raw_tables(source: Any, how: How) -> list[RawTable]:
+def read_tables(source: Any, how: ReaderOptions) -> list[RawTable]:
     """The tables that a source holds: files, folders, `-`, a frame of any kind, a list of rows."""
-    if (frame := as_frame(source)) is not None:
+    if (frame := convert_to_frame(source)) is not None:
         return [RawTable("the table", frame)]
-    tables = [table for path in paths_of(source) for table in _tables_at(path, how)]
+    tables = [table for path in fetch_paths(source) for table in _tables_at(path, how)]
     return [replace(table, file=display_path(table.file)) for table in tables] if LOCAL_COPIES else tables
 
 
-def joined_table(path: str, how: How) -> RawTable:
+def read_join_table(path: str, how: ReaderOptions) -> RawTable:
     """A table to be joined; in `.tsv` files of raters quotation marks stand alone, so they quote nothing."""
     quoting = "none" if path.endswith(".tsv") else how.quoting
     tables = _tables_at(path, replace(how, quoting=quoting, task=None))
@@ -236,7 +236,7 @@ def joined_table(path: str, how: How) -> RawTable:
     return tables[0]
 
 
-def paths_of(source: Any) -> list[str]:
+def fetch_paths(source: Any) -> list[str]:
     """Paths as texts; anything else that can be no data is refused with a word."""
     parts = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(parts, Sequence) or not all(isinstance(part, str | os.PathLike) for part in parts):
@@ -246,14 +246,14 @@ def paths_of(source: Any) -> list[str]:
         )
     if not parts:
         raise InputError("no file was named.")
-    return [fetched(part) for part in parts]
+    return [download_if_remote(part) for part in parts]
 
 
-def _tables_at(path: str, how: How) -> list[RawTable]:
+def _tables_at(path: str, how: ReaderOptions) -> list[RawTable]:
     if path == "-":
         return [_standard_input(how)]
     # a plug-in opens files itself, and a pipe can be opened once only
-    formats = FORMATS if is_pipe(checked_path(path)) else (*plugged_in(), *FORMATS)
+    formats = FORMATS if is_pipe(check_path(path)) else (*load_plugin_readers(), *FORMATS)
     for reader in formats:
         if reader.sniff(path):
             return reader.tables(path, how)
@@ -264,7 +264,7 @@ def _tables_at(path: str, how: How) -> list[RawTable]:
     return _table(path, how)
 
 
-def _folder(path: str, formats: Sequence[Format], how: How) -> list[RawTable]:
+def _folder(path: str, formats: Sequence[Format], how: ReaderOptions) -> list[RawTable]:
     """The tables in a folder's files, sorted; files in no format that we read are passed over."""
     files = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
     inside = [(file, reader) for file in files if (reader := _first(formats, file)) is not None]
@@ -277,17 +277,17 @@ def _first(formats: Sequence[Format], file: str) -> Format | None:
     return next((reader for reader in formats if reader.sniff(file)), None)
 
 
-def _standard_input(how: How) -> RawTable:
+def _standard_input(how: ReaderOptions) -> RawTable:
     content = read_bytes("-")
-    if trec.looks_like_run(opening_lines(content)):
-        text = checked_text(content, STANDARD_INPUT)
+    if trec.looks_like_run(split_first_lines(content)):
+        text = decode_text(content, STANDARD_INPUT)
         return RawTable(STANDARD_INPUT, trec.parse_run(text, STANDARD_INPUT), ranking.TASK.name)
     notes: list[str] = []
     table = parse_table(content, "-", quoting=how.quoting, notes=notes)
     return RawTable(STANDARD_INPUT, table, None, tuple(notes))
 
 
-def as_frame(source: Any) -> pl.DataFrame | None:
+def convert_to_frame(source: Any) -> pl.DataFrame | None:
     """The table as Polars; None where the source is no table but names one (paths)."""
     if isinstance(source, pl.DataFrame | pl.LazyFrame):
         return source.lazy().collect()

@@ -37,28 +37,28 @@ _ROOM = "Copies are put among temporary files: make room, or set TMPDIR to anoth
 _RIGHTS = "Check the address and your rights; keys are given as the package for such addresses says."
 
 
-def fetched(path: str | os.PathLike[str]) -> str:
+def download_if_remote(path: str | os.PathLike[str]) -> str:
     """Where a file or folder can be read: its own path, or that of a copy that goes with the program."""
     address = os.fspath(path)
     if not is_remote(path):
         return address
-    with reached(address) as (system, there):
-        target = standing_for(address, system, there)
-        if on_this_machine(system):
+    with open_filesystem(address) as (system, there):
+        target = choose_local_path(address, system, there)
+        if is_local_filesystem(system):
             return str(target)
         if target.is_dir():
             shutil.rmtree(target)
         if system.info(there)["type"] == "directory":
             target.mkdir(parents=True)
             for file in system.find(there):
-                copy_here(system, file, target / below(there, file))
+                download_file(system, file, target / relative_path(there, file))
         else:
-            copy_here(system, there, target)
+            download_file(system, there, target)
     return str(target)
 
 
 @contextmanager
-def reached(address: str, *, to: str = "read") -> Iterator[tuple[Any, str]]:
+def open_filesystem(address: str, *, to: str = "read") -> Iterator[tuple[Any, str]]:
     """The filesystem of an address, and the path there; what goes wrong is told with the address."""
     try:
         import fsspec
@@ -89,13 +89,13 @@ def _refusal(error: Exception, to: str, place: Place) -> InputError:
     return InputError(f"cannot be {to} ({said}).", place=place, remedy=_ROOM if full else _RIGHTS)
 
 
-def copy_here(system: Any, there: str, target: Path) -> None:
+def download_file(system: Any, there: str, target: Path) -> None:
     """A file as a whole, block by block."""
     target.parent.mkdir(parents=True, exist_ok=True)
     system.get_file(there, str(target))
 
 
-def below(folder: str, file: str) -> str:
+def relative_path(folder: str, file: str) -> str:
     """The path of a file in a folder, which must lead nowhere else."""
     inside = file.removeprefix(folder).lstrip("/")
     if ".." in PurePosixPath(inside).parts:
@@ -103,16 +103,16 @@ def below(folder: str, file: str) -> str:
     return inside
 
 
-def on_this_machine(system: Any) -> bool:
+def is_local_filesystem(system: Any) -> bool:
     """Whether files lie here after all: `file://`."""
     from fsspec.implementations.local import LocalFileSystem
 
     return isinstance(system, LocalFileSystem)
 
 
-def standing_for(address: str, system: Any, there: str) -> Path:
+def choose_local_path(address: str, system: Any, there: str) -> Path:
     """The path on this machine that stands for an address: folders and name as there, for names mean much."""
-    if on_this_machine(system):
+    if is_local_filesystem(system):
         return Path(there)
     path = PurePosixPath(urlsplit(there).path if "://" in there else there)
     parts = [part for part in path.parts if part not in {"/", ".."}]

@@ -23,7 +23,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metassay.data.columns import is_reserved
-from metassay.data.readers.files import decompress, ending, opening, plain_name, read_bytes, read_text
+from metassay.data.readers.files import (
+    decompress,
+    file_ending,
+    file_stem,
+    read_bytes,
+    read_first_lines,
+    read_text,
+)
 from metassay.data.readers.json_tables import check_value, parse_object
 from metassay.data.readers.tables import DELIMITERS, PARQUET, read_table
 from metassay.errors import InputError, Place, shorten_text
@@ -48,19 +55,19 @@ Told = tuple[pl.DataFrame, tuple[str, ...], tuple[str, ...]]
 
 def is_inspect_log(path: str) -> bool:
     """Whether a file is a log of inspect, `.eval` or `.json`."""
-    if ending(path) == ".eval":
+    if file_ending(path) == ".eval":
         return zipfile.is_zipfile(path)
-    if ending(path) != ".json":
+    if file_ending(path) != ".json":
         return False
-    head = "\n".join(opening(path))
+    head = "\n".join(read_first_lines(path))
     return '"status"' in head and re.search(r'"eval"\s*:\s*\{', head) is not None
 
 
 def read_inspect_log(path: str) -> Told:
     """A row per sample and epoch; of several epochs each is an item, in the cluster of its sample."""
-    header, samples = _zipped(path) if ending(path) == ".eval" else _whole(path)
+    header, samples = _zipped(path) if file_ending(path) == ".eval" else _whole(path)
     about = header.get("eval") or {}
-    task, model = str(about.get("task") or plain_name(path)), about.get("model")
+    task, model = str(about.get("task") or file_stem(path)), about.get("model")
     if not samples or not isinstance(model, str):
         raise InputError("this log of inspect has no samples, or names no model.", place=Place(path))
     several = any(sample.get("epoch", 1) != 1 for sample in samples)
@@ -83,7 +90,7 @@ def read_inspect_log(path: str) -> Told:
         check_value([rows[-1], metadata[-1]], place)
         scores.append(_scores(sample.get("scores"), place))
     failed = sum(made["hyp"] is None for made in rows)
-    notes = (f"{plain_name(path)}: {failed} samples have no output.",) if failed else ()
+    notes = (f"{file_stem(path)}: {failed} samples have no output.",) if failed else ()
     frame = pl.DataFrame(rows, schema_overrides={"references": pl.List(pl.String)}, infer_schema_length=None)
     measured = _columns(scores, frame.columns, "score_")
     told = _columns(metadata, [*frame.columns, *measured.columns], "metadata_")
@@ -92,9 +99,9 @@ def read_inspect_log(path: str) -> Told:
 
 def is_inspect_table(path: str) -> bool:
     """Whether a file is a table that inspect's `samples_df` made."""
-    kind = ending(path)
+    kind = file_ending(path)
     if kind in DELIMITERS:
-        header = next(iter(opening(path)), "")
+        header = next(iter(read_first_lines(path)), "")
         return {*re.split(r"[,\t]", header.strip().replace('"', ""))} >= SAMPLES_TABLE
     if kind not in PARQUET or not Path(path).is_file():
         return False
@@ -216,7 +223,7 @@ def _scores(scores: Any, place: Place) -> dict[str, float | None]:
 
 def is_lm_eval(path: str) -> bool:
     """Whether a file has the samples that lm-eval logs with `--log_samples`."""
-    head = next(iter(opening(path)), "") if ending(path) == ".jsonl" else ""
+    head = next(iter(read_first_lines(path)), "") if file_ending(path) == ".jsonl" else ""
     return all(key in head for key in LM_EVAL)
 
 
@@ -246,7 +253,7 @@ def read_lm_eval(path: str) -> Told:
 
 
 def _document(record: Mapping[str, Any], path: str, place: Place) -> dict[str, Any]:
-    name = re.sub(r"^samples_|_\d{4}-\d\d-\d\dT[\d.:-]+$", "", plain_name(path))
+    name = re.sub(r"^samples_|_\d{4}-\d\d-\d\dT[\d.:-]+$", "", file_stem(path))
     asked = [own for own in (record.get("arguments") or {}).values() if isinstance(own, Mapping)]
     if not asked:
         raise InputError("a sample of lm-eval has no arguments.", place=place)

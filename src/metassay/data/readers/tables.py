@@ -18,7 +18,13 @@ import pyarrow.parquet as pq
 
 from metassay.data.cells import with_points
 from metassay.data.memory import is_large_table, spill_to_disk
-from metassay.data.readers.files import checked_text, ending, opening, read_bytes, size_of
+from metassay.data.readers.files import (
+    decode_text,
+    file_ending,
+    read_bytes,
+    read_first_lines,
+    size_if_starts_with,
+)
 from metassay.data.readers.json_tables import parse_json_array, parse_json_lines
 from metassay.errors import InputError, MissingBackend, Place
 
@@ -47,7 +53,7 @@ def read_table(path: str, *, quoting: str = "minimal", notes: list[str] | None =
     The format follows from the name; for standard input and other names, from the first bytes. What was
     read otherwise than it is written is added to `notes`.
     """
-    if ending(path) in PARQUET and size_of(path, PARQUET_MAGIC) > _WHOLE:
+    if file_ending(path) in PARQUET and size_if_starts_with(path, PARQUET_MAGIC) > _WHOLE:
         return parse_parquet(pa.OSFile(path), file=path)
     return parse_table(read_bytes(path), path, quoting=quoting, notes=notes)
 
@@ -57,13 +63,13 @@ def parse_table(
 ) -> pl.DataFrame:
     """The table that `content`, decompressed, is; `path` is where it comes from."""
     name = "standard input" if path == "-" else path
-    kind = ending(path)
+    kind = file_ending(path)
     if kind in PARQUET or (kind not in ENDINGS and content.startswith(PARQUET_MAGIC)):
         frame = parse_parquet(content, file=name)
     elif kind in EXCEL:
         frame = parse_excel(content, file=name)
     else:
-        frame = _parser(kind, [] if notes is None else notes)(checked_text(content, name), name, quoting)
+        frame = _parser(kind, [] if notes is None else notes)(decode_text(content, name), name, quoting)
     if not frame.columns:
         raise InputError("the table has no columns.", place=Place(file=name))
     return frame
@@ -71,8 +77,8 @@ def parse_table(
 
 def is_table(path: Path) -> bool:
     """Whether the name says that a file is a table we read; of JSON, whether it is an array."""
-    kind = ending(str(path))
-    return kind in ENDINGS or (kind == ".json" and "".join(opening(str(path))[:1]).startswith("["))
+    kind = file_ending(str(path))
+    return kind in ENDINGS or (kind == ".json" and "".join(read_first_lines(str(path))[:1]).startswith("["))
 
 
 def _parser(kind: str, notes: list[str]) -> Callable[[str, str, str], pl.DataFrame]:

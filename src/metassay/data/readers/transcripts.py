@@ -11,7 +11,14 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.readers.files import checked_path, checked_text, opening, plain_name, read_bytes, read_text
+from metassay.data.readers.files import (
+    check_path,
+    decode_text,
+    file_stem,
+    read_bytes,
+    read_first_lines,
+    read_text,
+)
 from metassay.data.readers.utterances import is_kaldi, is_trn, read_kaldi, read_trn_pairs, side_by_side
 from metassay.errors import InputError, Place, display_path
 
@@ -38,7 +45,7 @@ STM_SCHEMA = {
 
 def is_stm(path: str) -> bool:
     """Whether the file starts with segments: three words and two times that follow each other."""
-    lines = [_STM_LINE.fullmatch(line.rstrip()) for line in opening(path)[:20]]
+    lines = [_STM_LINE.fullmatch(line.rstrip()) for line in read_first_lines(path)[:20]]
     return bool(lines) and all(found and float(found["begin"]) < float(found["end"]) for found in lines)
 
 
@@ -106,7 +113,7 @@ CTM_SCHEMA = {
 
 def is_ctm(path: str) -> bool:
     """Whether the file starts with words in time."""
-    lines = opening(path)[:20]
+    lines = read_first_lines(path)[:20]
     return bool(lines) and all(_CTM_LINE.fullmatch(line) for line in lines)
 
 
@@ -182,7 +189,7 @@ def read_transcripts(reference: str, outputs: Sequence[str]) -> tuple[pl.DataFra
     A Kaldi data folder goes with files in the format of its `text`, an `stm` with `ctm`, a `trn` with `trn`.
     """
     for path in (reference, *outputs):
-        checked_path(path)
+        check_path(path)
     if is_kaldi(reference):
         return read_kaldi(reference, outputs), []
     if is_stm(reference):
@@ -197,7 +204,7 @@ def read_lines(path: str) -> list[str]:
     content = read_bytes(path)
     if not content:
         raise InputError("the file is empty.", place=Place(file=path, line=1))
-    text = checked_text(content, path) if content.strip() else content.decode()
+    text = decode_text(content, path) if content.strip() else content.decode()
     return text.removesuffix("\n").split("\n")
 
 
@@ -214,7 +221,7 @@ def read_parallel(
         segments["source"] = read_lines(source)
     for path, lines in zip([*references, source or ""], segments.values()):
         _check_length(path, lines, size, first)
-    names = ["standard input" if path == "-" else plain_name(path) for path in hypotheses]
+    names = ["standard input" if path == "-" else file_stem(path) for path in hypotheses]
     tables = []
     for path, name in zip(hypotheses, names):
         if names.count(name) > 1:

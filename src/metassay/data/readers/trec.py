@@ -13,8 +13,8 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import RANKING_NAMES, missing_column
-from metassay.data.readers.files import opening, read_text
+from metassay.data.columns import RANKING_NAMES, missing_column_error
+from metassay.data.readers.files import read_first_lines, read_text
 from metassay.data.readers.tables import is_table, read_table
 from metassay.errors import InputError, Place
 
@@ -40,7 +40,7 @@ _REMEDY = "A line of judgements is: topic iteration document grade, and the grad
 
 def is_run(path: str) -> bool:
     """Whether the file starts with lines of a run: six words or more, the second of them Q0."""
-    return looks_like_run(opening(path))
+    return looks_like_run(read_first_lines(path))
 
 
 def looks_like_run(lines: Sequence[str]) -> bool:
@@ -132,7 +132,7 @@ def _scores(written: pl.Series, lines: pl.Series, path: str) -> pl.Series:
 
 def is_rating_log(path: str) -> bool:
     """Whether the file starts like `ratings.dat`, `u.data` or a table with user, item and rating."""
-    lines = opening(path)[:5]
+    lines = read_first_lines(path)[:5]
     if not lines:
         return False
     header = [name.strip(' "\r').lower() for name in re.split(r"[,\t;]", lines[0])]
@@ -246,7 +246,7 @@ def _from_table(table: pl.DataFrame, path: str) -> pl.DataFrame:
 def _column(lower: dict[str, str], names: Sequence[str], role: str, columns: Sequence[str], path: str) -> str:
     found = next((lower[name] for name in names if name in lower), None)
     if found is None:
-        raise missing_column(role, names, columns, path)
+        raise missing_column_error(role, names, columns, path)
     return found
 
 
@@ -264,7 +264,7 @@ def _grades(column: pl.Series, path: str) -> pl.Series:
 
 def is_qrels(path: str) -> bool:
     """Whether the file starts with judgements: four words, the last a small whole number."""
-    lines = opening(path)[:5]
+    lines = read_first_lines(path)[:5]
     return bool(lines) and all(_SNIFF.fullmatch(line) for line in lines)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 
 import polars as pl
 
-from metassay.data.readers.files import opening, plain_name, read_text
+from metassay.data.readers.files import file_stem, read_first_lines, read_text
 from metassay.data.readers.json_tables import parse_json_lines
 from metassay.errors import InputError, Place
 
@@ -53,7 +53,7 @@ def side_by_side(references: pl.DataFrame, outputs: Mapping[str, pl.DataFrame]) 
     """
     known = references.rename({"text": "ref"}).drop("line", strict=False)
     parts = []
-    names = [plain_name(path) for path in outputs]
+    names = [file_stem(path) for path in outputs]
     for path, name in zip(outputs, names):
         if names.count(name) > 1:
             raise InputError(
@@ -87,7 +87,7 @@ _ALTERNATIVES = re.compile(r"\{[^{}]*/[^{}]*\}")
 
 def is_trn(path: str) -> bool:
     """Whether every line of the file's beginning ends with an utterance in parentheses."""
-    lines = opening(path)[:20]
+    lines = read_first_lines(path)[:20]
     return bool(lines) and all(_trn_parts(line) for line in lines)
 
 
@@ -230,7 +230,7 @@ def _results(folder: Path) -> list[Path]:
 
 def is_manifest(path: str) -> bool:
     """Whether the file is JSON lines whose objects name a recording, a transcript and an output."""
-    lines = opening(path)[:1]
+    lines = read_first_lines(path)[:1]
     if not lines or not lines[0].lstrip().startswith("{"):
         return False
     try:
@@ -260,7 +260,7 @@ def read_manifest(path: str) -> pl.DataFrame:
     )
     made = {
         "utt_id": ids.cast(pl.String),
-        "system": table["system"] if "system" in table.columns else _constant(plain_name(path), table.height),
+        "system": table["system"] if "system" in table.columns else _constant(file_stem(path), table.height),
         "ref": table[str(names["ref"])],
         "hyp": table[str(names["hyp"])],
     }
