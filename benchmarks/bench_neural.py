@@ -255,13 +255,13 @@ class Loop:
     def unite(self, cases: Sequence[Case]) -> np.ndarray:
         import torch
 
-        from metassay.metrics.base import Shared
+        from metassay.metrics.base import SharedWork
         from metassay.metrics.neural.unified_network import INPUTS
 
         network = self.network
 
         def score(rows: Sequence[Case]) -> list[float]:
-            total, shared = 0, Shared()
+            total, shared = 0, SharedWork()
             for parts in INPUTS.values():
                 tokens, _ = network.sequences([tuple(row[k] for k in parts) for row in rows], shared)
                 mixed, _ = self.encode([tokens[i].tolist() for i in range(len(rows))])
@@ -283,14 +283,14 @@ def in_order(cases: Sequence[Case], score: Callable[[Sequence[Case]], list[float
 
 
 def bench_comet(run: Run) -> None:
-    from metassay.metrics.base import Shared
+    from metassay.metrics.base import SharedWork
     from metassay.metrics.neural.comet import SeparateNetwork
-    from metassay.metrics.neural.comet_network import comet_files
+    from metassay.metrics.neural.comet_network import find_comet_files
 
     config = run.config(XLM_R)
     run.encoder(config)
     comet_checkpoint(run.folder / "comet", config, "regression_metric")
-    files = comet_files(str(run.folder / "comet"))
+    files = find_comet_files(str(run.folder / "comet"))
     sample = run.sample(run.loop_rows)
     loop_rate, reference = None, None
     for dtype in ("float32", "bfloat16"):
@@ -299,7 +299,7 @@ def bench_comet(run: Run) -> None:
         seconds, slow = run.clock(lambda network=network: Loop(network).comet(sample))
         tell(f"loop of 16, {dtype}", len(sample), seconds, None, f"{len(sample)} rows")
         loop_rate = loop_rate or len(sample) / seconds
-        again = network.score(sample, Shared()).scores
+        again = network.score(sample, SharedWork()).scores
         difference = np.abs(again - slow).max()
         print(f"    loop and ours differ by at most {difference:.1e} (deviation of scores {slow.std():.2g})")
         if reference is None:
@@ -317,12 +317,12 @@ def bench_comet(run: Run) -> None:
 
 def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: float) -> None:
     """All cases from end to end; then each part alone: finding distinct texts, tokenising, encoding."""
-    from metassay.metrics.base import Shared
+    from metassay.metrics.base import SharedWork
 
     cases = run.cases
-    first, _ = run.clock(lambda: network.score(cases[: run.warm], Shared()))
-    network.score(cases[: run.warm], Shared())
-    seconds, _ = run.clock(lambda: network.score(cases, Shared()))
+    first, _ = run.clock(lambda: network.score(cases[: run.warm], SharedWork()))
+    network.score(cases[: run.warm], SharedWork())
+    seconds, _ = run.clock(lambda: network.score(cases, SharedWork()))
     sorting, texts = run.clock(lambda: list(dict.fromkeys(text for case in cases for text in case)))
     tokenising, tokens = run.clock(lambda: network.tokenizer(texts))
     encoding, _ = run.clock(lambda: network.batches.rows(tokens, network.pooled, pad=network.pad))
@@ -367,14 +367,14 @@ def agreement(scores: np.ndarray, reference: np.ndarray) -> str:
 
 
 def bench_unite(run: Run) -> None:
-    from metassay.metrics.base import Shared
-    from metassay.metrics.neural.comet_network import comet_files
+    from metassay.metrics.base import SharedWork
+    from metassay.metrics.neural.comet_network import find_comet_files
     from metassay.metrics.neural.unified_network import UnifiedNetwork
 
     config = run.config(XLM_R)
     run.encoder(config)
     comet_checkpoint(run.folder / "unite", config, "unified_metric")
-    files = comet_files(str(run.folder / "unite"))
+    files = find_comet_files(str(run.folder / "unite"))
     cases, sample = run.sample(run.joint_rows), run.sample(run.loop_rows // 2)
     loop_rate = None
     for dtype in ("float32", "bfloat16"):
@@ -385,7 +385,7 @@ def bench_unite(run: Run) -> None:
         loop_rate = loop_rate or len(sample) / seconds
 
         def ours(chosen: Sequence[Case], network: object = network) -> np.ndarray:
-            return network.mean(chosen, ("src", "ref", "all"), Shared()).scores
+            return network.mean(chosen, ("src", "ref", "all"), SharedWork()).scores
 
         run.clock(lambda ours=ours: ours(sample[: run.warm]))
         seconds, _ = run.clock(lambda ours=ours: ours(cases))
@@ -398,7 +398,7 @@ def bench_bertscore(run: Run) -> None:
     from safetensors.torch import save_file
     from transformers import AutoConfig, AutoModel
 
-    from metassay.metrics.base import Shared
+    from metassay.metrics.base import SharedWork
     from metassay.metrics.neural.bertscore import TokenVectors, matched
 
     config = run.config({**XLM_R, "vocab_size": 50_265})
@@ -441,9 +441,9 @@ def bench_bertscore(run: Run) -> None:
         tell(f"loop of 64, {dtype}", len(sample), seconds, None)
         own_rate = len(sample) / seconds
         loop_rate = loop_rate or own_rate
-        run.clock(lambda network=network: matched(network, sample[:1000], None, Shared()))
-        seconds, _ = run.clock(lambda network=network: matched(network, pairs, None, Shared()))
-        difference = np.abs(matched(network, sample, None, Shared()).scores[:, 2] - slow).max()
+        run.clock(lambda network=network: matched(network, sample[:1000], None, SharedWork()))
+        seconds, _ = run.clock(lambda network=network: matched(network, pairs, None, SharedWork()))
+        difference = np.abs(matched(network, sample, None, SharedWork()).scores[:, 2] - slow).max()
         note = f"differs by at most {difference:.1e}; {len(pairs) / seconds / own_rate:.1f}× the {dtype} loop"
         tell(f"bertscore {dtype}", len(pairs), seconds, loop_rate, note)
 

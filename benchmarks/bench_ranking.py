@@ -16,14 +16,14 @@ import pytrec_eval
 from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import order_by_score
 from metassay.meta.contexts.judgements import judge
-from metassay.metrics.ranking import CUTS, PAPER, InterpolatedPrecision
+from metassay.metrics.ranking import PAPER_CUTOFFS, PAPER_MEASURES, InterpolatedPrecision
 from metassay.metrics.ranking_metric import score_rankings
 from metassay.perturbations.pairs import make_pairs
 from metassay.workflows.assay import assay
 
 ITEMS, DEPTH, SYSTEMS, JUDGED = 3_706, 100, 21, 165
 OFFICIAL = {"map", "Rprec", "recip_rank", "iprec_at_recall.0.00,0.10,0.20,0.30,0.40"} | {
-    f"{family}.{','.join(map(str, CUTS))}" for family in ("P", "recall", "ndcg_cut")
+    f"{family}.{','.join(map(str, PAPER_CUTOFFS))}" for family in ("P", "recall", "ndcg_cut")
 }
 
 
@@ -88,20 +88,20 @@ def against_pytrec_eval(users: int, rng: np.random.Generator) -> None:
 
     def ours():
         index, lists = order_by_score(runs, qrels)
-        return index, score_rankings(PAPER, lists)
+        return index, score_rankings(PAPER_MEASURES, lists)
 
     ours()
     own_time, (index, scores) = best(ours, 5)
     their_time, expected = best(lambda: official(runs, qrels), 3)
     worst = 0.0
-    for place, metric in enumerate(PAPER):
+    for place, metric in enumerate(PAPER_MEASURES):
         if isinstance(metric, InterpolatedPrecision):
             continue  # pytrec_eval carries an older trec_eval, which rounds recall levels otherwise
         name = re.sub("^p_|^rprec", lambda start: start[0].capitalize(), str(metric))
         theirs = np.array([expected[user][name] for user in index["item"]])
         worst = max(worst, float(np.abs(scores[:, place] - theirs).max()))
     print(
-        f"{users} users × {DEPTH} documents × {len(PAPER)} measures, from arrays: "
+        f"{users} users × {DEPTH} documents × {len(PAPER_MEASURES)} measures, from arrays: "
         f"ours {own_time:.3f} s, pytrec_eval {their_time:.3f} s, ratio {their_time / own_time:.1f} "
         f"(largest difference {worst:.0e})"
     )
@@ -115,16 +115,16 @@ def end_to_end(users: int, rng: np.random.Generator) -> Dataset:
     read = time.perf_counter()
     pairs = make_pairs(dataset, per_output=4)
     made = time.perf_counter()
-    before = score_rankings(PAPER, pairs.lists)[pairs.rows]
-    after = score_rankings(PAPER, pairs.copies)
+    before = score_rankings(PAPER_MEASURES, pairs.lists)[pairs.rows]
+    after = score_rankings(PAPER_MEASURES, pairs.copies)
     scored = time.perf_counter()
-    outcome = judge(before.T.copy(), after.T.copy(), np.zeros(len(PAPER)))
+    outcome = judge(before.T.copy(), after.T.copy(), np.zeros(len(PAPER_MEASURES)))
     table = pairs.frame.select("system", "item").with_columns(right=pl.Series(outcome[0] > 0))
     by_item = table.group_by("system", "item").agg(pl.col("right").mean())
     accuracy = by_item.group_by("system").agg(pl.col("right").mean())["right"]
     done = time.perf_counter()
     print(
-        f"{SYSTEMS} systems × {users} users × 4 copies × {len(PAPER)} measures, {len(pairs)} pairs: "
+        f"{SYSTEMS} systems × {users} users × 4 copies × {len(PAPER_MEASURES)} measures, {len(pairs)} pairs: "
         f"{done - started:.1f} s (order {read - started:.1f}, worsen {made - read:.1f}, "
         f"score {scored - made:.1f}, judge {done - scored:.1f}); "
         f"accuracy of map by system {accuracy.min():.2f} to {accuracy.max():.2f}"

@@ -20,7 +20,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from metassay.data.preparation import find_clusters, prepare_dataset
-from metassay.metrics.registry import chosen_metrics, parse_metrics
+from metassay.metrics.registry import choose_metrics, parse_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.workflows.judging import judge_pairs
 from metassay.workflows.pairs import given_pairs, human_rows, told_apart
@@ -95,7 +95,7 @@ def score(name, folder):
     pairs = make_pairs(
         data, perturbations=FOR_TEXT if name == "realsumm" else METHODS, per_output=None, workers=1
     )
-    metrics = chosen_metrics(data, parse_metrics(METRICS), "none", "none")
+    metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
     judged = judge_pairs(
         data, pairs, metrics, unit=find_clusters(data, None), also=np.arange(len(data)), workers=1
     )
@@ -139,7 +139,7 @@ def score_demetr(folder):
         "worse", "perturbation"
     )
     data = read(own, task="mt", language="en")
-    metrics = chosen_metrics(data, parse_metrics(METRICS), "none", "none")
+    metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
     made = make_pairs(data, perturbations=METHODS, per_output=None, workers=1)
     arrays = {}
     for side, source, pairs in (("theirs", theirs, given_pairs(theirs)), ("ours", data, made)):
@@ -159,7 +159,7 @@ def score_matched(name, folder):
     strengths = choose_strengths(data, target_share)
     specs = [f"{method}(strength={strength})" for method, strength in strengths.items()]
     pairs = make_pairs(data, perturbations=specs, per_output=None)
-    metrics = chosen_metrics(data, parse_metrics(METRICS), "none", "none")
+    metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
     found = judge_pairs(data, pairs, metrics, unit=find_clusters(data, None), workers=1).judgements
     np.savez_compressed(
         folder / f"{name}.matched.npz",
@@ -205,7 +205,7 @@ def score_neural(name, family, folder):
     chosen = data.outputs.select("item", "system", place.alias("place"))
     chosen = chosen.filter(pl.col("item").is_in(items.implode()) & (pl.col("place") <= NEURAL_SYSTEMS))
     drawn = frame.with_row_index("row").join(chosen, on=["item", "system"], maintain_order="left")
-    metrics = chosen_metrics(data, parse_metrics(NEURAL[family]), "none", "none")
+    metrics = choose_metrics(data, parse_metrics(NEURAL[family]), "none", "none")
     judged = judge_pairs(
         data,
         Pairs(drawn.drop("row", "place"), {}),

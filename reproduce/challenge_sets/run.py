@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from metassay.data.dataset import Dataset
-from metassay.metrics.registry import label_of
+from metassay.metrics.registry import label_metric
 from metassay.stats.rank_correlation import row_agreements
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
@@ -67,11 +67,11 @@ def by_context(column: str, part: dict[str, Any], overall: dict[str, Any]) -> li
     by = {(row["context"], row["metric"]): row for row in rows}
     contexts.sort(key=lambda context: -sum(by[context, metric]["micro"] for metric in overall))
     body = [[context, *(by[context, metric] for metric in overall)] for context in contexts]
-    lines = [table([column, *map(label_of, overall)], [*body, ["all", *overall.values()]])]
+    lines = [table([column, *map(label_metric, overall)], [*body, ["all", *overall.values()]])]
     if column == "perturbation":
         head = ["metric", "mostly a tie", "else right in less than half"]
         lines.append(table(head, overlooked(list(overall), contexts, by)))
-    sizes = ", ".join(f"{label_of(row['metric'])} {row['cramers_v']:.2f}" for row in part["h1"])
+    sizes = ", ".join(f"{label_metric(row['metric'])} {row['cramers_v']:.2f}" for row in part["h1"])
     largest = max(row["p_permutation"] for row in part["h1"])
     agreement = dict(zip(part["h2"]["contexts"], part["h2"]["matrix"][0]))
     lowest = sorted((value, name) for name, value in agreement.items() if value is not None)[:3]
@@ -107,7 +107,7 @@ def side_by_side(pairs: Dataset, found: dict[str, Any]) -> str:
     means = [np.mean(side, axis=0) for side in zip(*orders)]
     tau = float(row_agreements(*means, "kendall")[0])
     body.append(["mean", "", "", *(f"{100 * a:.0f} / {100 * b:.0f}" for a, b in zip(*means)), f"{tau:.2f}"])
-    header = ["ours", "DEMETR’s", "pairs", *map(label_of, metrics), "τ"]
+    header = ["ours", "DEMETR’s", "pairs", *map(label_metric, metrics), "τ"]
     return table(header, body)
 
 
@@ -117,7 +117,7 @@ def overlooked(metrics: Sequence[str], contexts: Sequence[str], by: dict[Any, An
     for metric in metrics:
         tied = [c for c in contexts if by[c, metric]["ties"] >= 0.5]
         wrong = [c for c in contexts if c not in tied and by[c, metric]["micro"] < 0.5]
-        rows.append([label_of(metric), ", ".join(tied) or "–", ", ".join(wrong) or "–"])
+        rows.append([label_metric(metric), ", ".join(tied) or "–", ", ".join(wrong) or "–"])
     return rows
 
 

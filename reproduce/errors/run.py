@@ -20,7 +20,7 @@ from reproduce.errors.order import orders
 from reproduce.ledger import published
 from scipy.stats import chi2
 
-from metassay.metrics.ranking import PAPER
+from metassay.metrics.ranking import PAPER_MEASURES
 from metassay.perturbations.base import made_for
 from metassay.tasks import find_task
 
@@ -309,7 +309,7 @@ def _counts(folder: Path) -> dict[str, int]:
         "asr_systems": speech["system"].n_unique(),
         "asr_metrics": 5,
         "rankers": runs[next(c for c in runs.columns if c in {"run", "system", "tag"})].n_unique(),
-        "ranking_measures": len(PAPER),
+        "ranking_measures": len(PAPER_MEASURES),
     }
 
 

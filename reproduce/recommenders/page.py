@@ -13,7 +13,7 @@ from pathlib import Path
 from reproduce.entry import small, table, write
 from reproduce.recommenders.run import synthetic, write_runs
 
-from metassay.metrics.ranking import PAPER
+from metassay.metrics.ranking import PAPER_MEASURES
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 from metassay.workflows.score import score
@@ -27,7 +27,9 @@ def main() -> None:
         write_runs(synthetic(400, 500), out, depth=50, seed=0)
         runs = read(out / "runs", qrels=out / "qrels.txt")
         scores = score(runs, metrics="ndcg_cut_10,map").to_frame().select("system", "metric", "segment")
-        found = assay(runs, metrics=PAPER, contexts=["system"], valid_pairs=False, resamples=200).to_dict()
+        found = assay(
+            runs, metrics=PAPER_MEASURES, contexts=["system"], valid_pairs=False, resamples=200
+        ).to_dict()
     quality = scores.pivot(on="metric", index="system", values="segment").sort("ndcg_cut_10", descending=True)
     tests = {row["metric"]: row for row in found["contexts"]["system"]["h1"]}
     lines = [INTRODUCTION, "", "## The recommenders", "", HELD_BACK, ""]

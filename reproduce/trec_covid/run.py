@@ -24,7 +24,7 @@ from scipy.spatial.distance import squareform
 from scipy.stats import spearmanr
 
 from metassay.data.dataset import Dataset
-from metassay.metrics.ranking import PAPER
+from metassay.metrics.ranking import PAPER_MEASURES
 from metassay.workflows.assay import AssayResult, assay
 from metassay.workflows.read import read
 from metassay.workflows.score import score
@@ -85,7 +85,7 @@ def run(
 
 def system_scores(dataset: Dataset) -> pl.DataFrame:
     """One row per run, one column per measure: means over the judged topics."""
-    rows = score(dataset, metrics=PAPER).to_frame().select("system", "metric", "segment")
+    rows = score(dataset, metrics=PAPER_MEASURES).to_frame().select("system", "metric", "segment")
     return rows.pivot(on="metric", index="system", values="segment").sort("system")
 
 
@@ -236,7 +236,7 @@ def relation(plain: AssayResult, valid: AssayResult, quality: pl.DataFrame) -> l
         "| measure | all pairs | valid pairs |",
         "|---|---|---|",
     ]
-    for metric in map(str, PAPER):
+    for metric in map(str, PAPER_MEASURES):
         cells = []
         for name in sides:
             own = points.filter((pl.col("metric") == metric) & (pl.col("pairs") == name))

@@ -70,9 +70,9 @@ def test_texts_that_several_pieces_hold_have_a_home(monkeypatch) -> None:
     pieces = list(rows(["a", "a", "b", None, "c", "r"], ["r", "s", "s", "t", "a", "a"]).cuts())
     shared = [piece.shared for piece in pieces]
     # a is an output in the first piece; r and s are references there, r an output later; b, c, t come once
-    assert shared[1].homes() == {"a": (0, 0), "r": (0, 0), "s": (0, 1)}
-    assert shared[0].run is shared[2].run
-    assert shared[0].piece is not shared[2].piece
+    assert shared[1].find_text_groups() == {"a": (0, 0), "r": (0, 0), "s": (0, 1)}
+    assert shared[0].run_cache is shared[2].run_cache
+    assert shared[0].batch_cache is not shared[2].batch_cache
 
 
 def test_kept_parts_are_not_scored_again_and_undefined_scores_are_not_kept(counting, tmp_path) -> None:
@@ -212,7 +212,7 @@ def test_texts_do_not_run_together_in_a_digest() -> None:
 @dataclass(frozen=True)
 class Unkept(Counting):
     name: ClassVar[str] = "unkept"
-    cacheable: ClassVar[bool] = False
+    is_cacheable: ClassVar[bool] = False
 
 
 def test_what_is_not_worth_keeping_is_not_kept(counting, tmp_path) -> None:

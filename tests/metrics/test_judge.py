@@ -33,7 +33,7 @@ def shown(body):
 def connected(url, tmp_path, **parameters):
     asker = Asker.of(LlmSettings(url, "tiny", cache=tmp_path / "answers.jsonl"))
     asker.backend.sleep = lambda _: None
-    return Judge(**parameters).connected(asker)
+    return Judge(**parameters).connect(asker)
 
 
 def longer_is_better(handler, body):

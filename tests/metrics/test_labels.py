@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metassay.metrics.ranking import PAPER
-from metassay.metrics.registry import known_metrics, label_of, labels_of, parse_metric
+from metassay.metrics.ranking import PAPER_MEASURES
+from metassay.metrics.registry import label_metric, label_metrics, load_metric_classes, parse_metric
 
 LABELS = {
     "bleu": "BLEU",
@@ -37,21 +37,21 @@ LABELS = {
 @pytest.mark.parametrize(("spec", "label"), LABELS.items())
 def test_the_field_s_spelling(spec, label):
     assert parse_metric(spec).label == label
-    assert label_of(parse_metric(spec).spec) == label
+    assert label_metric(parse_metric(spec).spec) == label
 
 
 @pytest.mark.parametrize(
     "name", ["COMET", "BLEU", "chrF", "bleu-refA", "p_5:mean", "x(", "", "chrf(beta=nan)", "P_5"]
 )
 def test_names_of_scores_made_elsewhere_stay_exactly_what_they_are(name):
-    assert label_of(name) == name
+    assert label_metric(name) == name
 
 
 def test_no_two_metrics_share_a_label():
-    metrics = [*(family() for family in known_metrics().values()), *PAPER]
+    metrics = [*(family() for family in load_metric_classes().values()), *PAPER_MEASURES]
     specs = {metric.spec for metric in metrics}
-    assert len({label_of(spec) for spec in specs}) == len(specs)
+    assert len({label_metric(spec) for spec in specs}) == len(specs)
 
 
 def test_metrics_that_would_share_a_label_keep_their_specs():
-    assert labels_of(["bleu", "BLEU", "ter"]) == {"bleu": "bleu", "BLEU": "BLEU", "ter": "TER"}
+    assert label_metrics(["bleu", "BLEU", "ter"]) == {"bleu": "bleu", "BLEU": "BLEU", "ter": "TER"}

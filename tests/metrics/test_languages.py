@@ -39,7 +39,7 @@ def _batch(language: str) -> Batch:
 
 
 def _scores(spec: str, language: str) -> tuple[np.ndarray, str]:
-    metric = parse_metric(spec).on([language])
+    metric = parse_metric(spec).bind_to_data([language])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return metric.score(_batch(language)), metric.signature
@@ -53,7 +53,7 @@ def test_bleu_is_what_sacrebleu_s_command_line_gives_for_the_language(language):
     expected = [scorer.sentence_score(output, [reference]).score for output, reference in DATA[language]]
     assert scores.tolist() == pytest.approx(expected, abs=1e-12)
     assert f"|tokenizer:{wanted}|" in signature
-    metric = parse_metric("bleu").on([language])
+    metric = parse_metric("bleu").bind_to_data([language])
     outputs, references = map(list, zip(*DATA[language]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -62,7 +62,7 @@ def test_bleu_is_what_sacrebleu_s_command_line_gives_for_the_language(language):
 
 
 def test_a_tokeniser_that_was_named_stays():
-    metric = parse_metric("bleu(tokenizer=13a)").on(["zh"])
+    metric = parse_metric("bleu(tokenizer=13a)").bind_to_data(["zh"])
     assert metric.spec == "bleu(tokenizer=13a)"
     assert "tokenizer:13a" in metric.signature
     with pytest.warns(UserWarning, match="says little about zh"):
@@ -74,13 +74,13 @@ def test_a_tokeniser_that_was_named_stays():
 @pytest.mark.skipif(tokenizer_is_installed("ja-mecab"), reason="MeCab is installed")
 def test_without_mecab_a_note_says_that_characters_stand_in():
     with pytest.warns(UserWarning, match="ja-mecab, which sacrebleu would use, is not installed"):
-        parse_metric("bleu").on(["ja"]).score(_batch("ja"))
+        parse_metric("bleu").bind_to_data(["ja"]).score(_batch("ja"))
 
 
 def test_the_spec_stays_what_was_asked_for_and_other_languages_what_they_were():
     bleu = parse_metric("bleu")
-    assert bleu.on(["zh"]).spec == "bleu"
-    assert bleu.on(["de"]).signature == bleu.on([None]).signature == bleu.signature
+    assert bleu.bind_to_data(["zh"]).spec == "bleu"
+    assert bleu.bind_to_data(["de"]).signature == bleu.bind_to_data([None]).signature == bleu.signature
     assert bleu.signature == (
         "bleu|tokenizer:13a|lowercase:False|smoothing:exp|smooth_value:None|order:4|effective_order:False"
         "|equals:sacrebleu 2.6.0|implementation:1"
@@ -92,13 +92,13 @@ def test_the_spec_stays_what_was_asked_for_and_other_languages_what_they_were():
 
 
 def test_the_signature_over_several_languages_gives_each_its_own():
-    signature = parse_metric("bleu").on(["zh", "de", None, "zh"]).signature
+    signature = parse_metric("bleu").bind_to_data(["zh", "de", None, "zh"]).signature
     assert "|tokenizer:by-language(unknown=13a,de=13a,zh=zh)|" in signature
 
 
 @pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ZH_TW"])
 def test_tags_of_a_language(tag):
-    assert "tokenizer:zh" in parse_metric("bleu").on([tag]).signature
+    assert "tokenizer:zh" in parse_metric("bleu").bind_to_data([tag]).signature
 
 
 @pytest.mark.parametrize("language", ["zh", "ja"])
@@ -109,7 +109,7 @@ def test_ter_is_sacrebleu_s_with_its_support_for_asian_text(language):
     assert scores.tolist() == pytest.approx(expected, abs=1e-12)
     assert "normalized:True" in signature
     assert "asian_support:True" in signature
-    assert "normalized:False" in parse_metric("ter(normalized=false)").on([language]).signature
+    assert "normalized:False" in parse_metric("ter(normalized=false)").bind_to_data([language]).signature
 
 
 class _Characters:
@@ -162,10 +162,10 @@ def test_nltk_s_metrics_read_characters(spec):
 @pytest.mark.parametrize("spec", ["wer", "mer", "meteor(tokenizer=whitespace)", "rouge1(tokenizer=unicode)"])
 def test_words_split_at_spaces_are_warned_of_where_there_are_none(spec):
     with pytest.warns(UserWarning, match="written without them"):
-        parse_metric(spec).on(["zh"]).score(_batch("zh"))
+        parse_metric(spec).bind_to_data(["zh"]).score(_batch("zh"))
 
 
 def test_words_of_languages_with_spaces_are_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        parse_metric("wer").on(["de"]).score(Batch.of(["ein Haus"], [["das Haus"]], language="de"))
+        parse_metric("wer").bind_to_data(["de"]).score(Batch.of(["ein Haus"], [["das Haus"]], language="de"))

@@ -12,7 +12,7 @@ import sacrebleu
 from metassay.cli import run
 from metassay.errors import InputError
 from metassay.metrics.base import Batch
-from metassay.metrics.function_metric import as_metric
+from metassay.metrics.function_metric import convert_to_metric
 from metassay.metrics.program_metric import ComputeMetric, ProgramMetric
 from metassay.metrics.registry import parse_metric
 from metassay.workflows.read import collect_metrics
@@ -127,7 +127,7 @@ class WithSources:
 
 
 def test_an_object_that_computes_one_number_is_asked_for_each_output() -> None:
-    metric = as_metric(Corpus())
+    metric = convert_to_metric(Corpus())
     assert metric.name == "sacrebleu"
     expected = [sacrebleu.sentence_bleu(o, r).score for o, r in zip(OUTPUTS, REFERENCES)]
     assert metric.score(BATCH).tolist() == pytest.approx(expected)
@@ -135,13 +135,13 @@ def test_an_object_that_computes_one_number_is_asked_for_each_output() -> None:
 
 def test_an_object_that_computes_lists_is_asked_once() -> None:
     thing = Each()
-    assert as_metric(thing).score(BATCH).tolist() == parse_metric("chrf").score(BATCH).tolist()
+    assert convert_to_metric(thing).score(BATCH).tolist() == parse_metric("chrf").score(BATCH).tolist()
     assert thing.calls == 2  # to see what it returns, and then for all
     assert ComputeMetric(thing, "precision").score(BATCH).tolist() == [0.0] * 3
 
 
 def test_sources_are_given_where_they_are_asked_for() -> None:
-    metric = as_metric(WithSources())
+    metric = convert_to_metric(WithSources())
     assert metric.needs == {"output", "references", "source"}
     expected = [len(o) + len(r[0]) + 1 for o, r in zip(OUTPUTS, REFERENCES)]
     assert metric.score(BATCH).tolist() == expected
@@ -154,5 +154,5 @@ def test_several_references_are_given_as_lists_and_unclear_results_are_refused()
 
     batch = Batch.of(["a"], [["b", "c"]])
     with pytest.raises(InputError, match="Several computes first, second; which is meant is not clear"):
-        as_metric(Several()).score(batch)
+        convert_to_metric(Several()).score(batch)
     assert ComputeMetric(Several(), "second").score(batch).tolist() == [2.0]

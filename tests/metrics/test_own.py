@@ -11,7 +11,7 @@ import pytest
 from metassay import plugins
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric
-from metassay.metrics.function_metric import as_metric
+from metassay.metrics.function_metric import convert_to_metric
 from metassay.metrics.registry import parse_metric, parse_metrics
 
 BATCH = Batch.of(["a b c", "d"], [["a b"], ["d e", "d"]], source=["x", "y"])
@@ -43,19 +43,19 @@ def test_a_function_of_all_outputs_or_of_one(function):
 
 
 def test_what_a_function_reads_follows_from_its_parameters():
-    assert as_metric(words).needs == {"output"}
-    assert as_metric(words).score(BATCH).tolist() == [3.0, 1.0]
-    assert as_metric(with_source).needs == {"output", "source"}
-    assert as_metric(with_source).score(BATCH).tolist() == [6.0, 2.0]
+    assert convert_to_metric(words).needs == {"output"}
+    assert convert_to_metric(words).score(BATCH).tolist() == [3.0, 1.0]
+    assert convert_to_metric(with_source).needs == {"output", "source"}
+    assert convert_to_metric(with_source).score(BATCH).tolist() == [6.0, 2.0]
 
 
 def test_one_reference_as_a_text():
     def common(output, reference):
         return len({*output} & {*reference})
 
-    assert as_metric(common).score(Batch.of(["ab"], [["bc"]])).tolist() == [1.0]
+    assert convert_to_metric(common).score(Batch.of(["ab"], [["bc"]])).tolist() == [1.0]
     with pytest.raises(InputError, match="takes one reference, and some outputs have several"):
-        as_metric(common).score(BATCH)
+        convert_to_metric(common).score(BATCH)
 
 
 def test_direction_and_name_come_from_the_function():
@@ -63,7 +63,7 @@ def test_direction_and_name_come_from_the_function():
         return abs(len(output) - len(references[0]))
 
     distance.higher_is_better = False  # type: ignore[attr-defined]
-    metric = as_metric(distance)
+    metric = convert_to_metric(distance)
     assert (metric.spec, metric.label, metric.higher_is_better) == ("distance", "distance", False)
     assert [m.spec for m in parse_metrics(["bleu,chrf", distance])] == ["bleu", "chrf", "distance"]
 
@@ -72,7 +72,7 @@ def test_a_function_that_returns_no_numbers_is_an_error_at_its_line():
     with pytest.raises(
         InputError, match=r"test_own.py, line \d+: no_numbers did not return a number for each of 2"
     ):
-        as_metric(no_numbers).score(BATCH)
+        convert_to_metric(no_numbers).score(BATCH)
 
 
 class Nameless(Metric):
@@ -99,13 +99,13 @@ class Unfinished(Metric):
 )
 def test_what_is_no_metric_is_refused_with_its_place(thing, message):
     with pytest.raises(InputError, match=message):
-        as_metric(thing)
+        convert_to_metric(thing)
 
 
 def test_our_metrics_have_no_source_in_their_signature_and_others_do():
     assert plugins.hash_user_source(parse_metric("bleu")) == ""
     assert "source:" not in parse_metric("bleu").signature
-    assert "|source:" in as_metric(shared).signature
+    assert "|source:" in convert_to_metric(shared).signature
     Named = type("Named", (Nameless,), {"name": "named", "__module__": __name__})
     assert "|source:" in Named().signature
 
@@ -121,23 +121,23 @@ def test_editing_the_file_changes_the_signature(tmp_path, kind):
     signatures = []
     for text in (code, code.replace("len(o)", "-len(o)"), code):
         (tmp_path / "mine.py").write_text(text)
-        signatures.append(as_metric(plugins.load_from_file(f"{tmp_path}/mine.py:mine")).signature)
+        signatures.append(convert_to_metric(plugins.load_from_file(f"{tmp_path}/mine.py:mine")).signature)
     assert signatures[0] == signatures[2] != signatures[1]
 
 
 def test_a_metric_of_an_installed_package_is_known_by_its_source(tmp_path, monkeypatch):
     (tmp_path / "other_package.py").write_text("def mine(output, references):\n    return 1.0\n")
     monkeypatch.syspath_prepend(tmp_path)
-    first = as_metric(importlib.import_module("other_package").mine).signature
+    first = convert_to_metric(importlib.import_module("other_package").mine).signature
     (tmp_path / "other_package.py").write_text("def mine(output, references):\n    return 2.0 * 1\n")
     sys.modules.pop("other_package")
     importlib.invalidate_caches()
-    assert as_metric(importlib.import_module("other_package").mine).signature != first
+    assert convert_to_metric(importlib.import_module("other_package").mine).signature != first
 
 
 def test_what_a_closure_holds_is_never_kept():
     def scaled(by):
         return lambda output: by * len(output)
 
-    assert not as_metric(scaled(2)).cacheable
-    assert as_metric(shared).cacheable
+    assert not convert_to_metric(scaled(2)).is_cacheable
+    assert convert_to_metric(shared).is_cacheable

@@ -20,7 +20,7 @@ from metassay.data.ranked_lists import build_ranked_lists, build_ranked_lists_fr
 from metassay.data.readers.trec import read_judgements, read_run
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch
-from metassay.metrics.ranking import METRICS, PAPER
+from metassay.metrics.ranking import METRICS, PAPER_MEASURES
 from metassay.metrics.ranking_metric import score_rankings
 from metassay.metrics.registry import parse_metric, parse_metrics
 
@@ -142,7 +142,7 @@ def test_interpolated_precision_rounds_half_up():
     np.testing.assert_allclose(scores[0], [3 / 5, 3 / 5, 3 / 5, 0, 0])
 
 
-@pytest.mark.parametrize("metric", [*(metric() for metric in METRICS), *PAPER], ids=str)
+@pytest.mark.parametrize("metric", [*(metric() for metric in METRICS), *PAPER_MEASURES], ids=str)
 def test_specs_round_trip_and_are_lower_case(metric):
     assert parse_metric(str(metric)) == metric
     assert parse_metric(str(metric).upper()) == metric
@@ -150,7 +150,7 @@ def test_specs_round_trip_and_are_lower_case(metric):
 
 
 def test_the_paper_has_23_measures():
-    assert len({str(metric) for metric in PAPER}) == 23
+    assert len({str(metric) for metric in PAPER_MEASURES}) == 23
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_batch_of_document_ids_scores_as_the_arrays_do():
     run, qrels = runs_and_judgements(7)
     index, lists = arrays(run, qrels)
     batch = Batch({"output": list(lists), "qrels": [qrels[item] for item in index["item"]]})
-    for metric in PAPER:
+    for metric in PAPER_MEASURES:
         np.testing.assert_array_equal(metric.score(batch), score_rankings([metric], lists)[:, 0])
         np.testing.assert_array_equal(metric.score(batch), metric.score(Batch({"output": lists})))
 

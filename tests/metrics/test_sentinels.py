@@ -42,4 +42,4 @@ def test_random_per_system_tells_systems_apart_and_nothing_else():
 def test_sentinels_serve_any_task_and_are_not_cached(name):
     metric = parse_metric(name)
     assert metric.task == "any"
-    assert not metric.cacheable
+    assert not metric.is_cacheable

@@ -111,7 +111,7 @@ def test_10_000_tokens(spec):
     words = [str(number) for number in rng.integers(0, 3000, 10_000)]
     text, shuffled = " ".join(words), " ".join(rng.permutation(words))
     metric = parse_metric(spec)
-    best, worse = metric.oriented(metric.score(Batch.of([text, shuffled], [[text]] * 2, language="en")))
+    best, worse = metric.orient_scores(metric.score(Batch.of([text, shuffled], [[text]] * 2, language="en")))
     if spec in {"rouge1", "rouge1(stemming=true)"}:
         assert best == worse == 1.0
     else:

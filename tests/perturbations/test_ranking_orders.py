@@ -16,7 +16,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import build_ranked_lists_from_mappings, order_by_score
 from metassay.data.readers.trec import read_judgements
 from metassay.errors import InputError
-from metassay.metrics.ranking import NDCG, PAPER
+from metassay.metrics.ranking import NDCG, PAPER_MEASURES
 from metassay.metrics.ranking_metric import score_rankings
 from metassay.perturbations.base import View, default_perturbations, parse_perturbation
 from metassay.perturbations.pairs import make_pairs
@@ -147,7 +147,9 @@ def test_no_measure_prefers_a_clearly_worse_copy(real_data):
     copies = RankSwapping().worsened(lists, np.arange(len(lists), dtype=np.uint64))
     clear = gain_change(lists, copies).clear
     assert clear.mean() > 0.3
-    assert (score_rankings(PAPER, copies)[clear] <= score_rankings(PAPER, lists)[clear]).all()
+    assert (
+        score_rankings(PAPER_MEASURES, copies)[clear] <= score_rankings(PAPER_MEASURES, lists)[clear]
+    ).all()
 
 
 def trec_covid(real_data, topics: int) -> Dataset:

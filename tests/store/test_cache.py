@@ -100,7 +100,7 @@ def test_a_score_of_another_kind_is_never_served(length, tmp_path, monkeypatch) 
     again = ["a", "bb"]
     assert scored(length, again, tmp_path)[1] == []
     assert scored(length, again, tmp_path, language="de")[1] == again
-    assert scored(length.on(["en"], text="lower-cased"), again, tmp_path)[1] == again
+    assert scored(length.bind_to_data(["en"], text_changes="lower-cased"), again, tmp_path)[1] == again
     for changed, value in (("implementation", 2), ("weights", "bbbb"), ("oracle", "theirs 2.0")):
         with monkeypatch.context() as patch:
             patch.setattr(Length, changed, value)
@@ -116,7 +116,7 @@ def test_a_score_of_another_kind_is_never_served(length, tmp_path, monkeypatch) 
 def test_every_parameter_and_version_is_in_the_name_of_a_shelf(spec, tmp_path, monkeypatch) -> None:
     metric = parse_metric(spec)
     seen = {cache.Shelf.of(metric, tmp_path).folder}
-    seen.add(cache.Shelf.of(metric.on(["de"], text="english"), tmp_path).folder)
+    seen.add(cache.Shelf.of(metric.bind_to_data(["de"], text_changes="english"), tmp_path).folder)
     for other in ("chrf(word_order=2)", "bleu(tokenizer=char)", "ter(normalized=true)"):
         seen.add(cache.Shelf.of(parse_metric(other), tmp_path).folder)
     for package in ("metassay", "numpy", "sacrebleu", "python"):
@@ -142,13 +142,13 @@ def test_scores_that_depend_on_their_neighbours_are_served_by_batch(length, tmp_
 
 
 def test_code_programs_and_judges_keep_their_scores_to_the_run() -> None:
-    from metassay.metrics.function_metric import as_metric
+    from metassay.metrics.function_metric import convert_to_metric
     from metassay.metrics.judge import Judge
 
     def mine(output: str) -> float:
         return float(len(output))
 
-    assert not is_shared(as_metric(mine))
+    assert not is_shared(convert_to_metric(mine))
     assert not is_shared(Length())
     assert not is_shared(Judge())
     assert not is_shared(parse_metric("random"))

@@ -50,7 +50,7 @@ from metassay.metrics.base import Metric
 class Logged(Metric):
     name = "logged"
     task = "any"
-    timed = False
+    can_be_timed = False
     needs = frozenset({"output"})
     def score(self, batch):
         log = os.open(os.environ["LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)

@@ -147,7 +147,7 @@ def score_part(manifest: Mapping[str, Any], number: int, rows: bytes) -> None:
 
     from metassay.engine.batches import Rows
     from metassay.engine.local import Kept, score_piece
-    from metassay.metrics.base import Shared
+    from metassay.metrics.base import SharedWork
     from metassay.store.cache import parts_at
 
     metrics = [metric for known in manifest["metrics"] if (metric := _as_described(known)) is not None]
@@ -157,7 +157,7 @@ def score_part(manifest: Mapping[str, Any], number: int, rows: bytes) -> None:
         )
     parts = parts_at(manifest["run"], manifest["cache"], metrics)
     kept = {m.spec: Kept(parts, m.spec, m.signature) for m in metrics}
-    shared = None if manifest["homes"] is None else Shared(*_shared(manifest["homes"]))
+    shared = None if manifest["homes"] is None else SharedWork(*_shared(manifest["homes"]))
     with WarningRecorder() as heard:
         score_piece(metrics, number, Rows(pl.read_ipc(rows), shared=shared), kept, heard)
 
@@ -167,7 +167,7 @@ def _homes_of(pieces: Mapping[int, Rows]) -> bytes:
     import polars as pl
 
     shared = next(iter(pieces.values())).shared
-    homes = {} if shared is None else shared.homes()
+    homes = {} if shared is None else shared.find_text_groups()
     kinds = {"text": pl.String, "piece": pl.Int64, "field": pl.Int64}
     return _as_bytes(pl.DataFrame([(text, *home) for text, home in homes.items()], kinds, orient="row"))
 
@@ -185,7 +185,7 @@ def _described(metric: Metric) -> dict[str, Any]:
     return {
         "spec": metric.spec,
         "languages": list(metric.languages),
-        "text": metric.text,
+        "text": metric.text_changes,
         "signature": metric.signature,
     }
 
@@ -198,7 +198,7 @@ def _as_described(known: Mapping[str, Any]) -> Metric | None:
         metric = parse_metric(known["spec"])
     except InputError:
         return None
-    metric = metric.on(known["languages"], known["text"]) if known["languages"] else metric
+    metric = metric.bind_to_data(known["languages"], known["text"]) if known["languages"] else metric
     return metric if metric.signature == known["signature"] else None
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from metassay.data.ranked_lists import build_grade_mappings, build_ranked_lists
 from metassay.errors import InputError
-from metassay.metrics.base import Batch, Metric, Scores, Shared
+from metassay.metrics.base import Batch, Metric, Scores, SharedWork
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.arrays import LongArray
 
@@ -33,7 +33,7 @@ class Rows:
 
     frame: pl.DataFrame
     qrels: pl.DataFrame | None = None
-    shared: Shared | None = None
+    shared: SharedWork | None = None
     """What these rows, one piece of a run, have in common with the others."""
 
     def __len__(self) -> int:
@@ -57,7 +57,7 @@ class Rows:
         homes = functools.cache(lambda: _homes(self.frame, starts))
         run: dict[Hashable, Any] = {}
         for start, stop in pairwise([*starts, len(self)]):
-            yield replace(self, frame=self.frame[start:stop], shared=Shared(homes, run))
+            yield replace(self, frame=self.frame[start:stop], shared=SharedWork(homes, run))
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> Rows:
         """The chosen rows."""
@@ -71,7 +71,7 @@ class Rows:
             if "qrels" in needs:
                 fields["qrels"] = build_grade_mappings(self.frame["item"], self.qrels)
         fields.setdefault("output", self.frame["output"].to_list())
-        return Batch(fields, self.frame["language"][0] if len(self) else None, self.shared or Shared())
+        return Batch(fields, self.frame["language"][0] if len(self) else None, self.shared or SharedWork())
 
     def digests(self, needs: frozenset[str]) -> Digests:
         """For each row of texts a 128-bit hash of its language and of every field that such metrics read."""

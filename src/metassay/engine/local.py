@@ -75,7 +75,7 @@ def score_rows(
     if rows.qrels is not None:
         return score_ranked_rows(metrics, rows.frame, rows.qrels, workers=workers)
     pieces = list(rows.cuts())
-    kept = {m.spec: Kept(parts, m.spec, m.signature) for m in metrics if parts is not None and m.cacheable}
+    kept = {m.spec: Kept(parts, m.spec, m.signature) for m in metrics if parts is not None and m.is_cacheable}
     if cluster is not None and parts is not None:
         numbered = dict(enumerate(pieces, start=first))
         make_parts(cluster, [m for m in metrics if m.spec in kept], numbered, parts, workers, progress)
@@ -108,11 +108,11 @@ def measured_cost(metrics: Sequence[Metric], rows: Rows) -> dict[str, float]:
     cost = {}
     for metric in metrics:
         rows.check(metric)
-        if not metric.timed:
+        if not metric.can_be_timed:
             continue
-        metric.score(sample.batch(metric.needs | metric.optional))
+        metric.score(sample.batch(metric.needs | metric.optional_fields))
         started = time.perf_counter()
-        metric.score(sample.batch(metric.needs | metric.optional))
+        metric.score(sample.batch(metric.needs | metric.optional_fields))
         cost[metric.spec] = 1000 * (time.perf_counter() - started) / len(sample)
     return cost
 
@@ -142,11 +142,11 @@ def score_piece(
 ) -> Piece:
     """Scores of one piece: each distinct content once, kept or found; what is trivial is never kept."""
     found: Piece = {}
-    costly, trivial = ([m for m in metrics if m.trivial is wanted] for wanted in (False, True))
-    for needs in dict.fromkeys(metric.needs | metric.optional for metric in costly):
+    costly, trivial = ([m for m in metrics if m.is_trivial is wanted] for wanted in (False, True))
+    for needs in dict.fromkeys(metric.needs | metric.optional_fields for metric in costly):
         contents = _Distinct(rows, needs, heard)
         for metric in costly:
-            if metric.needs | metric.optional == needs:
+            if metric.needs | metric.optional_fields == needs:
                 started = time.perf_counter()
                 scores, notes = contents.score(metric, number, kept.get(metric.spec))
                 found[metric.spec] = scores[contents.back], time.perf_counter() - started, notes

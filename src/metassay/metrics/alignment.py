@@ -3,7 +3,7 @@
 sclite (NIST SCTK) looks for the cheapest alignment with a substitution at 4, a deletion and an insertion at 3
 each. That is almost always one with the fewest edits, which is what error rates count; where five
 substitutions stand against three deletions and three insertions it is not. Use this for showing and counting
-kinds of errors, and `error_rates` for scores. `with_fewest_edits` is what jiwer shows.
+kinds of errors, and `error_rates` for scores. `align_with_fewest_edits` is what jiwer shows.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def align_words(reference: str, output: str) -> Alignment:
     return align_tokens(reference.split(), output.split())
 
 
-def with_fewest_edits(reference: Sequence[str], output: Sequence[str]) -> Alignment:
+def align_with_fewest_edits(reference: Sequence[str], output: Sequence[str]) -> Alignment:
     """Alignment of two sequences of tokens with the fewest edits; of several such, the one jiwer shows.
 
-    >>> with_fewest_edits("a cat sat".split(), "the cat".split()).counts["deletion"]
+    >>> align_with_fewest_edits("a cat sat".split(), "the cat".split()).counts["deletion"]
     1
     """
     steps = []
@@ -97,15 +97,15 @@ def align_tokens(reference: Sequence[str], output: Sequence[str]) -> Alignment:
                 None if kind == "insertion" else next(left),
                 None if kind == "deletion" else next(right),
             )
-            for kind in steps_between(reference, output)
+            for kind in find_alignment_steps(reference, output)
         )
     )
 
 
-def steps_between(reference: Sequence[str], output: Sequence[str]) -> list[Kind]:
+def find_alignment_steps(reference: Sequence[str], output: Sequence[str]) -> list[Kind]:
     """The kinds of the steps of `align_tokens` alone: whoever shows thousands needs no object for each.
 
-    >>> steps_between("a cat sat".split(), "the cat".split())
+    >>> find_alignment_steps("a cat sat".split(), "the cat".split())
     ['substitution', 'hit', 'deletion']
     """
     codes: dict[str, int] = {}

@@ -27,17 +27,17 @@ NEURAL = "neural"
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedWork:
     """What the batches of one run have in common, for metrics that make much of each text.
 
-    `homes` gives the texts that several pieces of the run hold, each with its home: the first of these
-    pieces, and the first field that holds it. What is made of them is kept in `run`, what is made of other
-    texts in `piece`, for the batches of one piece.
+    `find_text_groups` gives the texts that several pieces of the run hold, each with its home: the first of
+    these pieces, and the first field that holds it. What is made of them is kept in `run_cache`, what is made
+    of other texts in `batch_cache`, for the batches of one piece.
     """
 
-    homes: Callable[[], Mapping[str, tuple[int, int]]] = dict
-    run: dict[Hashable, Any] = field(default_factory=dict)
-    piece: dict[Hashable, Any] = field(default_factory=dict)
+    find_text_groups: Callable[[], Mapping[str, tuple[int, int]]] = dict
+    run_cache: dict[Hashable, Any] = field(default_factory=dict)
+    batch_cache: dict[Hashable, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Batch:
 
     fields: Mapping[str, Sequence[Any]]
     language: str | None = None
-    shared: Shared = field(default_factory=Shared, repr=False, compare=False)
+    shared: SharedWork = field(default_factory=SharedWork, repr=False, compare=False)
     size: int = field(init=False)
     _derived: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
 
@@ -101,7 +101,7 @@ class Batch:
         """For each output, its references."""
         return self["references"]
 
-    def derived(self, key: Hashable, compute: Callable[[], T]) -> T:
+    def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What `compute` returns, kept under `key`, so that metrics of one family share their work."""
         if key not in self._derived:
             self._derived[key] = compute()
@@ -162,9 +162,9 @@ class Metric(ABC):
     task: ClassVar[str]
     higher_is_better: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"output", "references"})
-    optional: ClassVar[frozenset[str]] = frozenset()
+    optional_fields: ClassVar[frozenset[str]] = frozenset()
     """Fields that it reads where the data has them."""
-    timed: ClassVar[bool] = True
+    can_be_timed: ClassVar[bool] = True
     """False where a second scoring, to learn what it costs, would itself cost something."""
     tie_tolerance: ClassVar[float] = 0.0
     """Two scores that differ by no more than this are a tie."""
@@ -172,30 +172,30 @@ class Metric(ABC):
     """The official implementation, with version, whose numbers this metric equals."""
     implementation: ClassVar[int] = 1
     """Raised whenever the scores of this implementation change."""
-    cacheable: ClassVar[bool] = True
+    is_cacheable: ClassVar[bool] = True
     """False for sentinels, whose scores are not worth keeping."""
-    trivial: ClassVar[bool] = False
+    is_trivial: ClassVar[bool] = False
     """Whether a score costs less than to see that the same was scored before."""
-    dictionaries: ClassVar[frozenset[str]] = frozenset()
+    dictionary_languages: ClassVar[frozenset[str]] = frozenset()
     """Languages whose dictionaries it reads: others would be other scores."""
-    shareable: ClassVar[bool] = True
+    can_share_cache: ClassVar[bool] = True
     """False where more decides its scores than signature and libraries say: they stay in the run."""
     summary: ClassVar[str] = ""
     """One line for `metassay list metrics`."""
     languages: ClassVar[tuple[str | None, ...]] = ()
-    """Of the data that the metric was bound to with `on`; None where a language is not known."""
-    text: ClassVar[str] = ""
+    """Of the data that the metric was bound to with `bind_to_data`; None where a language is not known."""
+    text_changes: ClassVar[str] = ""
     """What was done to the texts before this metric saw them, if it was bound to such data."""
 
-    def on(self, languages: Iterable[str | None], text: str = "") -> Self:
-        """The metric for data in these languages, whose texts were changed as `text` says.
+    def bind_to_data(self, languages: Iterable[str | None], text_changes: str = "") -> Self:
+        """The metric for data in these languages, whose texts were changed as `text_changes` says.
 
         Settings that were left open may now depend on the language of each batch; the signature names what
         is used, and the change. The spec stays what was asked for.
         """
         bound = copy.copy(self)
         object.__setattr__(bound, "languages", tuple(sorted(set(languages), key=lambda name: name or "")))
-        object.__setattr__(bound, "text", text)
+        object.__setattr__(bound, "text_changes", text_changes)
         return bound
 
     def settings(self, language: str | None) -> dict[str, Any]:
@@ -237,7 +237,7 @@ class Metric(ABC):
         parts.append(f"implementation:{self.implementation}")
         source = plugins.hash_user_source(self)
         parts += [f"source:{source}"] if source else []
-        return "|".join([*parts, *([f"text:{self.text}"] if self.text else [])])
+        return "|".join([*parts, *([f"text:{self.text_changes}"] if self.text_changes else [])])
 
     @property
     def cost_class(self) -> str:
@@ -265,7 +265,7 @@ class Metric(ABC):
         """What a reader of its scores must know, once they are there."""
         return ()
 
-    def oriented(self, scores: Scores) -> Scores:
+    def orient_scores(self, scores: Scores) -> Scores:
         """The same scores, turned so that higher is better."""
         return scores if self.higher_is_better else -scores
 
@@ -296,7 +296,7 @@ class StatisticsMetric(Metric):
         """Scores of single outputs: [n, s] to [n]; differs from `from_statistics` where the official does."""
         return self.from_statistics(statistics)
 
-    def official(self, statistics: Scores, references: int) -> dict[str, Any] | None:
+    def describe_official_score(self, statistics: Scores, references: int) -> dict[str, Any] | None:
         """What the official program prints beside a corpus score: `name`, `signature`, counts.
 
         `references` is how many each output has, −1 where that varies. None where it has no such line.

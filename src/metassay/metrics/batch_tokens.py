@@ -86,7 +86,7 @@ class Couples:
 
 def pairing(batch: Batch) -> Pairing:
     """The pairing of a batch, made once."""
-    return batch.derived("pairing", lambda: _pair(batch.output, batch.references))
+    return batch.compute_once("pairing", lambda: _pair(batch.output, batch.references))
 
 
 def _pair(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Pairing:
@@ -121,12 +121,12 @@ def batch_words(batch: Batch, name: str, *, lowercase: bool = False) -> Tokens:
         packed = _packed(batch, lowercase=lowercase) if prepared is texts else pack(prepared)
         return _tokenized(packed, scheme, AT_SPACES)[0]
 
-    return batch.derived(("words", name, lowercase), tokenize)
+    return batch.compute_once(("words", name, lowercase), tokenize)
 
 
 def batch_split(batch: Batch, splitting: int, *, lowercase: bool = False) -> Tokens:
     """The texts of the batch, split in one of the ways of `kernels.tokenization`."""
-    return batch.derived(
+    return batch.compute_once(
         ("split", splitting, lowercase),
         lambda: _tokenized(_packed(batch, lowercase=lowercase), SPACES, splitting)[0],
     )
@@ -140,7 +140,7 @@ def batch_characters(batch: Batch, *, lowercase: bool, with_spaces: bool, stripp
         ids, offsets = character_ids(*packed, plain_classes(), with_spaces, stripped)
         return Tokens(ids.copy(), offsets, int(ids.max(initial=0)) + 1)
 
-    return batch.derived(("characters", lowercase, with_spaces, stripped), tokenize)
+    return batch.compute_once(("characters", lowercase, with_spaces, stripped), tokenize)
 
 
 def batch_texts(batch: Batch, *, lowercase: bool) -> Sequence[str]:
@@ -148,7 +148,7 @@ def batch_texts(batch: Batch, *, lowercase: bool) -> Sequence[str]:
     texts = pairing(batch).texts
     if not lowercase:
         return texts
-    return batch.derived("lowercase", lambda: [text.lower() for text in texts])
+    return batch.compute_once("lowercase", lambda: [text.lower() for text in texts])
 
 
 def warn_of_words(metric: Metric, language: str | None) -> None:
@@ -170,7 +170,7 @@ def mapped(tokens: Tokens, words: Packed, function: Callable[[str], str]) -> Tok
 
 
 def _packed(batch: Batch, *, lowercase: bool) -> Packed:
-    return batch.derived(("packed", lowercase), lambda: pack(batch_texts(batch, lowercase=lowercase)))
+    return batch.compute_once(("packed", lowercase), lambda: pack(batch_texts(batch, lowercase=lowercase)))
 
 
 def _tokenized(packed: Packed, scheme: Scheme, splitting: int) -> tuple[Tokens, Packed]:
@@ -187,7 +187,7 @@ def sacrebleu_signature(metric: Metric, official: Callable[..., Any], references
     `official` makes sacrebleu's own metric of the settings.
     """
     used = [metric.settings(language) for language in metric.languages or (None,)]
-    if metric.text or any(each != used[0] for each in used):
+    if metric.text_changes or any(each != used[0] for each in used):
         return None
     made = official(**used[0])
     made.num_refs = references

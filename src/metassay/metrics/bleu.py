@@ -121,7 +121,7 @@ class Bleu(StatisticsMetric):
         """Sentence BLEU, with the effective order."""
         return self._scores(statistics, effective_order=True)
 
-    def official(self, statistics: Scores, references: int) -> dict[str, Any] | None:
+    def describe_official_score(self, statistics: Scores, references: int) -> dict[str, Any] | None:
         """Sacrebleu's signature, precisions, brevity penalty and counts."""
         from sacrebleu.metrics.bleu import BLEU
 
@@ -252,7 +252,7 @@ class Chrf(StatisticsMetric):
         scores = chrf_scores(rows, float(self.beta), self.eps_smoothing)
         return np.asarray(scores).reshape(np.shape(statistics)[:-1])
 
-    def official(self, statistics: Scores, references: int) -> dict[str, Any] | None:
+    def describe_official_score(self, statistics: Scores, references: int) -> dict[str, Any] | None:
         """Sacrebleu's name, with β in it, and signature."""
         from sacrebleu.metrics.chrf import CHRF
 

@@ -31,7 +31,7 @@ _FIELDS = {
 }
 
 
-def as_metric(thing: Any) -> Metric:
+def convert_to_metric(thing: Any) -> Metric:
     """A metric as it is, a metric class made, a function or an object that computes as one; else an error."""
     if isinstance(thing, type):
         return _made(thing)
@@ -74,7 +74,7 @@ class FunctionMetric(Metric):
     function: Callable[..., Any]
 
     task: ClassVar[str] = "any"
-    shareable: ClassVar[bool] = False
+    can_share_cache: ClassVar[bool] = False
     fields: ClassVar[tuple[str, ...]] = ()
     """What the function reads beside the outputs."""
 
@@ -86,7 +86,7 @@ class FunctionMetric(Metric):
             "needs": frozenset({"output", *("references" if name == ONLY else name for name in fields)}),
             "higher_is_better": bool(getattr(self.function, "higher_is_better", True)),
             # what a closure holds is in no hash of the source
-            "cacheable": not getattr(self.function, "__closure__", None),
+            "is_cacheable": not getattr(self.function, "__closure__", None),
         }.items():
             object.__setattr__(self, name, value)
 

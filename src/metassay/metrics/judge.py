@@ -82,7 +82,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Judge(Metric):
-    """A language model asked to assess outputs; `connected` to a model it can score.
+    """A language model asked to assess outputs; `connect` to a model it can score.
 
     `prompt` is a file with a prompt of one's own (fields {source}, {reference}, {output}, {language},
     {criteria}; pairwise {output_a} and {output_b}); `criteria` are separated by semicolons.
@@ -101,9 +101,9 @@ class Judge(Metric):
     task: ClassVar[str] = "any"
     implementation: ClassVar[int] = 2
     needs: ClassVar[frozenset[str]] = frozenset({"output"})
-    optional: ClassVar[frozenset[str]] = frozenset({"references", "source"})
-    timed: ClassVar[bool] = False
-    shareable: ClassVar[bool] = False
+    optional_fields: ClassVar[frozenset[str]] = frozenset({"references", "source"})
+    can_be_timed: ClassVar[bool] = False
+    can_share_cache: ClassVar[bool] = False
     summary: ClassVar[str] = "a language model: mode=direct, rubric, spans or pairwise (--llm-url)"
 
     def __post_init__(self) -> None:
@@ -143,13 +143,13 @@ class Judge(Metric):
         parts = [f"{f.name}:{getattr(self, f.name)}" for f in dataclasses.fields(self) if f.name != "prompt"]
         return "|".join([self.name, *parts, f"prompt:{text}", f"implementation:{self.implementation}"])
 
-    def named(self, settings: LlmSettings) -> Judge:
+    def with_model_name(self, settings: LlmSettings) -> Judge:
         """The same judge with its model named, so that spec and signature say who judged."""
         return self if self.model else dataclasses.replace(self, model=settings.name)
 
-    def connected(self, asker: Asker) -> Judge:
+    def connect(self, asker: Asker) -> Judge:
         """The same judge, ready to ask."""
-        judge = dataclasses.replace(self.named(asker.settings))
+        judge = dataclasses.replace(self.with_model_name(asker.settings))
         object.__setattr__(judge, "_session", Session(asker))
         return judge
 
@@ -248,13 +248,13 @@ def connect_judges(metrics: Sequence[Metric], settings: LlmSettings | None) -> t
     if not any(isinstance(metric, Judge) for metric in metrics):
         return tuple(metrics)
     asker = Asker.of(settings or LlmSettings())
-    return tuple(metric.connected(asker) if isinstance(metric, Judge) else metric for metric in metrics)
+    return tuple(metric.connect(asker) if isinstance(metric, Judge) else metric for metric in metrics)
 
 
-def name_judges(metrics: Sequence[Metric], settings: LlmSettings | None) -> tuple[Metric, ...]:
+def name_judge_models(metrics: Sequence[Metric], settings: LlmSettings | None) -> tuple[Metric, ...]:
     """The metrics, with all judges among them named after the model that the settings name."""
     known: Any = settings or LlmSettings()
-    return tuple(metric.named(known) if isinstance(metric, Judge) else metric for metric in metrics)
+    return tuple(metric.with_model_name(known) if isinstance(metric, Judge) else metric for metric in metrics)
 
 
 METRICS = (Judge,)

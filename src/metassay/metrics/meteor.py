@@ -43,7 +43,7 @@ class Meteor(Metric):
     task: ClassVar[str] = "mt"
     oracle: ClassVar[str] = "nltk 3.10.4"
     summary: ClassVar[str] = "matches by form, stem and WordNet synonym (nltk)"
-    dictionaries: ClassVar[frozenset[str]] = frozenset({"en"})
+    dictionary_languages: ClassVar[frozenset[str]] = frozenset({"en"})
 
     def __post_init__(self) -> None:
         if self.tokenizer not in {AUTO, *WORD_TOKENIZERS}:
@@ -151,7 +151,7 @@ class NltkBleu(StatisticsMetric):
         tokenizer = self.used(batch)["tokenizer"]
         if tokenizer in {"nltk", "whitespace"}:
             warn_of_words(self, batch.language)
-        tokens = batch.derived(
+        tokens = batch.compute_once(
             ("words", tokenizer, "nltk"), lambda: tokenized(split_words(pairs.texts, tokenizer), SPACES)[0]
         )
         statistics = ngram_statistics(tokens, pairs, self.order)

@@ -15,7 +15,7 @@ import polars as pl
 from metassay.data.given_scores import ScoreList, read_given_scores
 from metassay.errors import InputError, UnknownName, display_path
 from metassay.metrics.base import Batch, Metric, Scores
-from metassay.metrics.program_metric import OutsideMetric
+from metassay.metrics.program_metric import ExternalMetric
 from metassay.metrics.registry import parse_metric
 
 READ = ("item", "output", "source", "references")
@@ -40,7 +40,7 @@ def text_ids(columns: Sequence[Sequence[Any] | None]) -> list[str]:
     ]
 
 
-def distinct_texts(scored: pl.DataFrame) -> pl.DataFrame:
+def list_distinct_texts(scored: pl.DataFrame) -> pl.DataFrame:
     """`id, item, source, hypothesis, reference` of every distinct text among the rows to be scored, sorted.
 
     Where some text has several references, `reference` is the first and `references` has all.
@@ -62,7 +62,7 @@ def distinct_texts(scored: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class GivenScores(OutsideMetric):
+class PrecomputedScores(ExternalMetric):
     """One metric of files of scores; its scores are those of the texts that it was bound to."""
 
     metric: str
@@ -70,10 +70,10 @@ class GivenScores(OutsideMetric):
     """Of all files that its scores come from."""
     lists: tuple[ScoreList, ...] = field(repr=False, compare=False)
 
-    cacheable: ClassVar[bool] = False
-    timed: ClassVar[bool] = False
+    is_cacheable: ClassVar[bool] = False
+    can_be_timed: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"item", "output"})
-    optional: ClassVar[frozenset[str]] = frozenset({"source", "references"})
+    optional_fields: ClassVar[frozenset[str]] = frozenset({"source", "references"})
     found: ClassVar[dict[str, float]] = {}
     said: ClassVar[tuple[str, ...]] = ()
     """What binding it to texts left to say."""
@@ -101,8 +101,8 @@ class GivenScores(OutsideMetric):
         """Scores that are missing or astray, and a direction that was guessed."""
         return self.said
 
-    def bound(self, texts: pl.DataFrame) -> Self:
-        """The metric with the score of each of these texts (`distinct_texts`); every score must be of one."""
+    def bind_to_texts(self, texts: pl.DataFrame) -> Self:
+        """Return the metric with the score of each of these texts (`list_distinct_texts`)."""
         scores: dict[str, tuple[float, ScoreList, int]] = {}
         notes: list[str] = []
         for part in self.lists:
@@ -132,7 +132,7 @@ class GivenScores(OutsideMetric):
         return np.array([self.found.get(own, np.nan) for own in ids], dtype=np.float64)
 
 
-def given_metrics(source: Any) -> tuple[GivenScores, ...]:
+def read_precomputed_scores(source: Any) -> tuple[PrecomputedScores, ...]:
     """The metrics in files of scores; files that name the same metric each hold a part of its scores."""
     if source is None or (isinstance(source, list | tuple) and not source):
         return ()
@@ -143,21 +143,23 @@ def given_metrics(source: Any) -> tuple[GivenScores, ...]:
     for name, parts in by_name.items():
         digests = sorted({part.digest for part in parts})
         whole = digests[0] if len(digests) == 1 else "+".join(digests)
-        made.append(GivenScores(name, whole, tuple(parts)))
+        made.append(PrecomputedScores(name, whole, tuple(parts)))
     return tuple(made)
 
 
-def directed(metrics: Sequence[Metric], lower: Sequence[str], higher: Sequence[str]) -> tuple[Metric, ...]:
+def apply_directions(
+    metrics: Sequence[Metric], lower: Sequence[str], higher: Sequence[str]
+) -> tuple[Metric, ...]:
     """The metrics in the directions that the user gave; only those from outside can be turned."""
-    known = [metric.spec for metric in metrics if isinstance(metric, OutsideMetric)]
+    known = [metric.spec for metric in metrics if isinstance(metric, ExternalMetric)]
     for name in (*lower, *higher):
         if name not in known:
             raise UnknownName("metric from outside", name, known)
     if both := {*lower} & {*higher}:
         raise InputError(f"{', '.join(sorted(both))} cannot be both lower and higher is better.")
     return tuple(
-        metric.turned(higher_is_better=metric.spec in higher)
-        if isinstance(metric, OutsideMetric) and metric.spec in {*lower, *higher}
+        metric.with_direction(higher_is_better=metric.spec in higher)
+        if isinstance(metric, ExternalMetric) and metric.spec in {*lower, *higher}
         else metric
         for metric in metrics
     )

@@ -31,18 +31,18 @@ _KEYS = ("score", "scores", "mean_score", "f1")
 
 
 @dataclass(frozen=True)
-class OutsideMetric(Metric):
+class ExternalMetric(Metric):
     """A metric that is not ours: it is known by a name, and its direction may be set by the user."""
 
     task: ClassVar[str] = "any"
-    shareable: ClassVar[bool] = False
+    can_share_cache: ClassVar[bool] = False
 
     @property
     def parameters(self) -> dict[str, Any]:
         """None: the name says it all."""
         return {}
 
-    def turned(self, *, higher_is_better: bool) -> Self:
+    def with_direction(self, *, higher_is_better: bool) -> Self:
         """The same metric in the given direction."""
         return self._with(higher_is_better=higher_is_better)
 
@@ -54,7 +54,7 @@ class OutsideMetric(Metric):
 
 
 @dataclass(frozen=True)
-class ProgramMetric(OutsideMetric):
+class ProgramMetric(ExternalMetric):
     """A program as a metric, under its file's name.
 
     It reads JSON lines, an object with `output, references, source, item, system` (those that the data has)
@@ -65,12 +65,12 @@ class ProgramMetric(OutsideMetric):
     timeout: float = TIMEOUT
 
     needs: ClassVar[frozenset[str]] = frozenset({"output"})
-    optional: ClassVar[frozenset[str]] = frozenset(FIELDS[1:])
+    optional_fields: ClassVar[frozenset[str]] = frozenset(FIELDS[1:])
 
     def __post_init__(self) -> None:
         if not Path(self.path).is_file():
             raise InputError("there is no such file.", place=Place(self.path))
-        if not is_program(self.path):
+        if not is_executable_file(self.path):
             remedy = "Make it executable: chmod +x FILE. A Python metric is named FILE.py:NAME."
             raise InputError("this is no program that can be run.", place=Place(self.path), remedy=remedy)
         object.__setattr__(self, "name", Path(self.path).stem)
@@ -139,7 +139,7 @@ class ProgramMetric(OutsideMetric):
         return number
 
 
-def is_program(path: str) -> bool:
+def is_executable_file(path: str) -> bool:
     """Whether a path is a file that can be executed."""
     try:
         return Path(path).is_file() and os.access(path, os.X_OK)
@@ -148,7 +148,7 @@ def is_program(path: str) -> bool:
 
 
 @dataclass(frozen=True)
-class ComputeMetric(OutsideMetric):
+class ComputeMetric(ExternalMetric):
     """An object with `compute(predictions=…, references=…)`, as in Hugging Face `evaluate`, as a metric.
 
     Where it returns a list, that holds a score for each output; where it returns one number, it is called for
@@ -161,7 +161,7 @@ class ComputeMetric(OutsideMetric):
     lock: Any = field(default_factory=threading.Lock, repr=False, compare=False)
     """Such objects keep state while they compute."""
 
-    cacheable: ClassVar[bool] = False
+    is_cacheable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         name = getattr(self.thing, "name", None)

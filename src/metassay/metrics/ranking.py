@@ -282,14 +282,14 @@ METRICS = (
     ExpectedReciprocalRank,
     Judged,
 )
-CUTS = (5, 10, 15, 20, 30)
-PAPER = (
+PAPER_CUTOFFS = (5, 10, 15, 20, 30)
+PAPER_MEASURES = (
     AveragePrecision(),
     RPrecision(),
     ReciprocalRank(),
     *(InterpolatedPrecision(level=level) for level in (0.0, 0.1, 0.2, 0.3, 0.4)),
-    *(Precision(k=k) for k in CUTS),
-    *(Recall(k=k) for k in CUTS),
-    *(CutNDCG(k=k) for k in CUTS),
+    *(Precision(k=k) for k in PAPER_CUTOFFS),
+    *(Recall(k=k) for k in PAPER_CUTOFFS),
+    *(CutNDCG(k=k) for k in PAPER_CUTOFFS),
 )
 """The 23 measures of Deviyani and Diaz (2025): the default set for rankings."""

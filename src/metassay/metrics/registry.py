@@ -16,8 +16,8 @@ from metassay import plugins
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric
-from metassay.metrics.function_metric import as_metric
-from metassay.metrics.sentinels import METRICS as SENTINELS
+from metassay.metrics.function_metric import convert_to_metric
+from metassay.metrics.sentinels import SENTINELS
 from metassay.specs import parse_spec, parse_value, reject_duplicates, split_specs
 
 MODULES = (
@@ -73,7 +73,7 @@ MetricChoice = str | Metric | Callable[..., Any] | Sequence[str | Metric | Calla
 
 
 @functools.cache
-def known_metrics() -> dict[str, type[Metric]]:
+def load_metric_classes() -> dict[str, type[Metric]]:
     """Every metric class by lower-case name: ours, then those of installed packages."""
     found: dict[str, type[Metric]] = {}
     for module in MODULES:
@@ -87,18 +87,18 @@ def known_metrics() -> dict[str, type[Metric]]:
 def parse_metric(text: Any) -> Metric:
     """The metric that a spec names: `parse_metric(str(metric)) == metric`; or one's own, as it is."""
     if not isinstance(text, str):
-        return as_metric(text)
+        return convert_to_metric(text)
     cut = _CUT.fullmatch(text)
     name, parameters = parse_spec(f"{cut['name']}{cut['inside'] or ''}" if cut else text)
     family, implied = _cut_family(name, cut["value"]) if cut else _family(name)
     if family is None:
-        raise UnknownName("metric", text, map(shown_name, known_metrics().values()))
+        raise UnknownName("metric", text, map(format_metric_name, load_metric_classes().values()))
     return _with_parameters(family, implied | parameters)
 
 
 def _family(name: str) -> tuple[type[Metric] | None, dict[str, Any]]:
     """The metric class behind a name, and the parameters that the name implies: `p_5` is p with k = 5."""
-    known = known_metrics()
+    known = load_metric_classes()
     if name in ALIASES:
         stem, implied = ALIASES[name]
         return known[stem], implied
@@ -114,17 +114,17 @@ def _cut_family(name: str, value: str) -> tuple[type[Metric] | None, dict[str, A
     if name not in CUT_ALIASES:
         return None, {}
     stem, parameter = CUT_ALIASES[name]
-    return known_metrics()[stem], {parameter: parse_value(value)}
+    return load_metric_classes()[stem], {parameter: parse_value(value)}
 
 
-def shown_name(family: type[Metric], name: str = "") -> str:
+def format_metric_name(family: type[Metric], name: str = "") -> str:
     """The name (or another one) in lists; with the parameter that is part of it, as in `ndcg_cut_k`."""
     parameter = getattr(family, "suffix", "")
     return f"{name or family.name}_{parameter}" if parameter else name or family.name
 
 
 @functools.cache
-def label_of(spec: str) -> str:
+def label_metric(spec: str) -> str:
     """The label of the metric that a canonical spec names; any other name, such as of scores made elsewhere,
     stays exactly what it is.
     """
@@ -135,17 +135,17 @@ def label_of(spec: str) -> str:
     return metric.label if metric.spec == spec else spec
 
 
-def labels_of(specs: Iterable[str]) -> dict[str, str]:
+def label_metrics(specs: Iterable[str]) -> dict[str, str]:
     """The label of each metric; those that would share one keep their specs, so that no two look alike."""
-    found = {spec: label_of(spec) for spec in specs}
+    found = {spec: label_metric(spec) for spec in specs}
     taken = Counter(found.values())
     told_apart = {spec: label if taken[label] == 1 else spec for spec, label in found.items()}
     return told_apart if len({*told_apart.values()}) == len(told_apart) else {spec: spec for spec in found}
 
 
-def labels_in(result: Any) -> dict[str, str]:
+def find_metric_labels(result: Any) -> dict[str, str]:
     """The label of each metric that a result (its JSON object, or a list of rows) is about."""
-    return labels_of(sorted(_specs(result)))
+    return label_metrics(sorted(_specs(result)))
 
 
 LEAVES = (str, int, float, type(None))
@@ -171,7 +171,7 @@ def _specs(result: Any) -> set[str]:
     return found
 
 
-def directions(names: Iterable[str]) -> dict[str, bool]:
+def find_directions(names: Iterable[str]) -> dict[str, bool]:
     """Whether higher is better, of names that are, to the letter, specs of ours: what `score` writes."""
     found = {}
     for name in names:
@@ -218,7 +218,7 @@ def _fitting(family: type[Metric], parameter: dataclasses.Field[Any], value: Any
     return value
 
 
-def chosen_metrics(dataset: Dataset, metrics: MetricChoice, *changes: str) -> tuple[Metric, ...]:
+def choose_metrics(dataset: Dataset, metrics: MetricChoice, *changes: str) -> tuple[Metric, ...]:
     """The metrics asked for, by default those of the data's task, as they are used on this data.
 
     `changes` are what was done to the texts (`none` is nothing): signatures name them, and what was chosen by
@@ -228,23 +228,23 @@ def chosen_metrics(dataset: Dataset, metrics: MetricChoice, *changes: str) -> tu
     if dataset.task_definition.is_ranking:
         return chosen
     text = "+".join(change for change in changes if change != "none")
-    return tuple(metric.on(dataset.languages, text) for metric in chosen)
+    return tuple(metric.bind_to_data(dataset.languages, text) for metric in chosen)
 
 
-def sentinels_beside(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+def choose_sentinels(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     """The metrics that know nothing, but for those that were asked for as metrics."""
     asked = {metric.spec for metric in metrics}
     return tuple(sentinel for kind in SENTINELS if (sentinel := kind()).spec not in asked)
 
 
-class Costs(NamedTuple):
+class MetricCosts(NamedTuple):
     """Of each metric its class of cost, and of those that are paid for what requests cost."""
 
     classes: dict[str, str]
     prices: dict[str, tuple[float, ...]]
 
 
-def costs_of(metrics: Sequence[Metric]) -> Costs:
+def collect_costs(metrics: Sequence[Metric]) -> MetricCosts:
     """The costs of metrics, by spec."""
     prices = {metric.spec: tuple(metric.price) for metric in metrics if metric.price is not None}
-    return Costs({metric.spec: metric.cost_class for metric in metrics}, prices)
+    return MetricCosts({metric.spec: metric.cost_class for metric in metrics}, prices)

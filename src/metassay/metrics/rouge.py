@@ -124,7 +124,7 @@ class _Rouge(Metric):
             warn_of_words(self, batch.language)
         if tokenizer in {"unicode", "characters"}:
             return self._scores(batch, tokenizer)
-        other = batch.derived("rouge scripts", lambda: _other_script(batch))
+        other = batch.compute_once("rouge scripts", lambda: _other_script(batch))
         if not other.any():
             return self._scores(batch, "official")
         if self.tokenizer == "official":
@@ -141,7 +141,7 @@ class _Rouge(Metric):
         return np.where(other, self._scores(batch, "unicode"), self._scores(batch, "official"))
 
     def _scores(self, batch: Batch, tokenizer: str) -> Scores:
-        compared = batch.derived(
+        compared = batch.compute_once(
             ("rouge", tokenizer, self.stemming),
             lambda: _Compared(_tokens(batch, tokenizer, stemming=self.stemming), pairing(batch).couples()),
         )

@@ -21,8 +21,8 @@ class _Sentinel(Metric):
 
     task: ClassVar[str] = "any"
     needs: ClassVar[frozenset[str]] = frozenset({"output"})
-    cacheable: ClassVar[bool] = False
-    trivial: ClassVar[bool] = True
+    is_cacheable: ClassVar[bool] = False
+    is_trivial: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -105,4 +105,5 @@ def _uniform(seed: int, values: Iterable[Any]) -> Scores:
     return (np.frombuffer(b"".join(drawn), "<u8") >> 11).astype(np.float64) * 2.0**-53
 
 
-METRICS = (Length, Random, Constant, RandomPerSystem)
+SENTINELS = (Length, Random, Constant, RandomPerSystem)
+METRICS = SENTINELS

@@ -42,7 +42,7 @@ class _ErrorRate(StatisticsMetric):
     def statistics(self, batch: Batch) -> Scores:
         """Hits, substitutions, deletions and insertions of each output."""
         warn_of_words(self, batch.language)
-        return batch.derived("word edits", lambda: _edits(batch, batch_split(batch, JIWER_WORDS)))
+        return batch.compute_once("word edits", lambda: _edits(batch, batch_split(batch, JIWER_WORDS)))
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ class Ter(StatisticsMetric):
         settings = self.used(batch)
         if not settings["asian_support"]:
             warn_of_words(self, batch.language)
-        tokens = batch.derived(("ter", *settings.values()), lambda: _tokens(batch, settings))
+        tokens = batch.compute_once(("ter", *settings.values()), lambda: _tokens(batch, settings))
         couples = pairs.couples()
         edits = ter_edits(tokens.ids, tokens.offsets, couples.outputs, couples.references)
         lengths = np.diff(tokens.offsets)[couples.references]
@@ -251,7 +251,7 @@ class Ter(StatisticsMetric):
         score: Scores = 100 * rate
         return score
 
-    def official(self, statistics: Scores, references: int) -> dict[str, Any] | None:
+    def describe_official_score(self, statistics: Scores, references: int) -> dict[str, Any] | None:
         """Sacrebleu's signature, and what is divided by what."""
         from sacrebleu.metrics.ter import TER
 

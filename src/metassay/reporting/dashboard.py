@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metassay.metrics.registry import labels_of
+from metassay.metrics.registry import label_metrics
 from metassay.reporting.charts.theme import SHAPES, SLOTS, Scheme, Spec, chart, data_uri, drawn, in_order
 from metassay.reporting.pages import policy, program, stylesheet, templates
 from metassay.reporting.sections.examples import pair_card
@@ -115,7 +115,7 @@ def _run(run: View, links: Mapping[str, str]) -> dict[str, Any]:
 def render_explorer(view: View, address: Address) -> str:
     """The page of the pairs of a run that fit a question; `view` is what `serve.views` puts together."""
     question = view["question"]
-    labels = labels_of([*view["metrics"], *view["other_metrics"]])
+    labels = label_metrics([*view["metrics"], *view["other_metrics"]])
     shown = view["shown"]
     return _page(
         "explorer.html.j2",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from metassay.metrics.registry import labels_of
+from metassay.metrics.registry import label_metrics
 from metassay.reporting.answer import answer
 from metassay.reporting.charts.accuracy import accuracy_chart, outside_frame, slot
 from metassay.reporting.charts.heatmaps import agreement_chart
@@ -202,7 +202,7 @@ def caveats(findings: Findings) -> list[Sentence]:
 def remarks(findings: Findings) -> list[str]:
     """What else is to be known, each thing once, and nothing that a warning says."""
     groups = findings.result.get("same_decisions") or ()
-    labels = labels_of(sorted({str(name) for group in groups for name in group}))
+    labels = label_metrics(sorted({str(name) for group in groups for name in group}))
     listed = "; ".join(listing([labels[str(name)] for name in group]) for group in groups)
     alike = [f"Decided every pair alike, and so one opinion on one line: {listed}."] if groups else []
     said = {str(warning) for warning in findings.result.get("warnings") or ()}

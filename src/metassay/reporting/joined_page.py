@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metassay.metrics.registry import labels_in
+from metassay.metrics.registry import find_metric_labels
 from metassay.reporting.answer import answer
 from metassay.reporting.charts.accuracy import accuracy_chart
 from metassay.reporting.charts.against_people import both_chart
@@ -94,7 +94,9 @@ def _rows(found: Row) -> list[Row]:
 
 def joined_page(results: Mapping[str, Row], curves: Row | None = None) -> Page:
     """The page of several results (JSON objects by verb); `curves` are those of the run of `depend`."""
-    labels = {spec: label for result in results.values() for spec, label in labels_in(result).items()}
+    labels = {
+        spec: label for result in results.values() for spec, label in find_metric_labels(result).items()
+    }
     shown = {verb: in_labels(result, labels) for verb, result in results.items() if verb != "assay"}
     findings = find(results["assay"], labels) if "assay" in results else None
     known = _Joined(findings, shown.get("rank"), shown.get("depend"), shown.get("aggregate"))

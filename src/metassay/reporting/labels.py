@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-from metassay.metrics.registry import labels_of
+from metassay.metrics.registry import label_metrics
 
 EQUALITY_SIGN = " = "
 """Stands between the labels of metrics that decided every pair alike."""
@@ -45,7 +45,7 @@ class MetricLabels:
     """
 
     def __init__(self, specs: Iterable[str], same_decisions: Sequence[Sequence[str]] = ()) -> None:
-        labels = labels_of(sorted(set(specs)))
+        labels = label_metrics(sorted(set(specs)))
         self.single_labels = {spec: MetricLabel(label, spec) for spec, label in labels.items()}
         """The label of each metric by itself, also of metrics in a group."""
         self._labels = dict(self.single_labels)

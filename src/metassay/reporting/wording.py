@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Self, TypeVar
 
-from metassay.metrics.registry import AS_ASKED, LEAVES, LISTS, MAPPINGS, ROWS, labels_in
+from metassay.metrics.registry import AS_ASKED, LEAVES, LISTS, MAPPINGS, ROWS, find_metric_labels
 from metassay.tasks import load_tasks
 from metassay.tasks.base import Task
 
@@ -190,10 +190,10 @@ def in_labels(result: Content, labels: Mapping[str, str] | None = None) -> Conte
     """A result (its JSON object, or a list of rows) with every metric under its label, in sentences too.
 
     Two metrics of one result never share a label: those that would keep their specs. `labels` are those of
-    `labels_in`, where they are known. Metrics that decided every pair alike (`same_decisions`) stand on one
-    line, under all their labels.
+    `find_metric_labels`, where they are known. Metrics that decided every pair alike (`same_decisions`) stand
+    on one line, under all their labels.
     """
-    known = labels_in(result) if labels is None else labels
+    known = find_metric_labels(result) if labels is None else labels
     found = {spec: Label(label, spec) for spec, label in known.items()}
     groups = result.get("same_decisions") if isinstance(result, Mapping) else None
     if not groups:

@@ -72,12 +72,12 @@ def cache_folder(named: str | Path | None) -> Path | None:
 
 def is_shared(metric: Metric) -> bool:
     """Whether scores may leave the run: not those of code, programs and services that no hash knows whole."""
-    return metric.cacheable and metric.shareable and not hash_user_source(metric)
+    return metric.is_cacheable and metric.can_share_cache and not hash_user_source(metric)
 
 
 def about(metric: Metric) -> dict[str, Any]:
     """All that a metric's scores depend on, beside what is scored."""
-    libraries = versions(LIBRARIES) | dictionaries(metric.dictionaries)
+    libraries = versions(LIBRARIES) | dictionaries(metric.dictionary_languages)
     torch = sys.modules.get("torch")
     if _by_batch(metric) and torch is not None and torch.cuda.is_available():
         libraries["device"] = torch.cuda.get_device_name()

@@ -23,7 +23,7 @@ from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
 from metassay.meta.aggregation.system_scores import Resampling
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
-from metassay.metrics.registry import MetricChoice, chosen_metrics
+from metassay.metrics.registry import MetricChoice, choose_metrics
 from metassay.options import accept_options
 from metassay.reporting.pages import Page
 from metassay.reporting.score_pages import aggregation_files, aggregation_page
@@ -251,7 +251,7 @@ def _open(
 
 def _with_statistics(data: Dataset, metrics: MetricChoice) -> tuple[StatisticsMetric, ...]:
     found = []
-    for metric in chosen_metrics(data, metrics):  # no signature leaves this verb
+    for metric in choose_metrics(data, metrics):  # no signature leaves this verb
         if not isinstance(metric, StatisticsMetric):
             raise InputError(
                 f"{metric} has no sufficient statistics, so it has no corpus or bootstrap score.",

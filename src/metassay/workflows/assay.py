@@ -25,9 +25,20 @@ from metassay.errors import InputError
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import connect_judges
-from metassay.metrics.precomputed_scores import GivenScores, directed, distinct_texts, given_metrics
-from metassay.metrics.registry import Costs, chosen_metrics, costs_of, parse_metrics, sentinels_beside
-from metassay.metrics.sentinels import METRICS as SENTINELS
+from metassay.metrics.precomputed_scores import (
+    PrecomputedScores,
+    apply_directions,
+    list_distinct_texts,
+    read_precomputed_scores,
+)
+from metassay.metrics.registry import (
+    MetricCosts,
+    choose_metrics,
+    choose_sentinels,
+    collect_costs,
+    parse_metrics,
+)
+from metassay.metrics.sentinels import SENTINELS
 from metassay.options import (
     GIVEN_PAIRS,
     HUMAN_PAIRS,
@@ -137,7 +148,7 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     if cluster is not None and scores is None:
         raise InputError("a cluster leaves its parts in a run folder.", remedy="Pass --out.")
     how = How(threads, scores, made, options.only, cluster, options.progress, kept, scratch)
-    sentinels, costs = sentinels_beside(plan.metrics), costs_of(plan.metrics)
+    sentinels, costs = choose_sentinels(plan.metrics), collect_costs(plan.metrics)
     find = partial(_carry_out, data, plan, unit, sentinels, costs, how)
     if (
         run is not None
@@ -175,7 +186,7 @@ def _source(dataset: Dataset | Source | None, asked: AssayOptions) -> tuple[Data
 
 
 def _carry_out(
-    data: Dataset, plan: Plan, unit: Clusters, sentinels: Sequence[Metric], costs: Costs, how: How
+    data: Dataset, plan: Plan, unit: Clusters, sentinels: Sequence[Metric], costs: MetricCosts, how: How
 ) -> Found:
     """Make worse, score, judge."""
     settings, heard = plan.asked, plan.heard
@@ -243,22 +254,24 @@ def _metrics(
     data: Dataset, asked: AssaySettings, normalised: str, lower: Sequence[str]
 ) -> tuple[Metric, ...]:
     """The metrics asked for: those to compute, and those that files of scores hold."""
-    given = given_metrics(asked.scores)
+    given = read_precomputed_scores(asked.scores)
     if given and data.task_definition.is_ranking:
         raise InputError("scores made elsewhere are taken of texts, not of rankings.")
     default = () if given else parse_metrics(data.task_definition.default_metrics)
     named = default if asked.metrics is None else parse_metrics(asked.metrics)
-    wanted = directed((*named, *given), lower, split_names(asked.higher_is_better))
+    wanted = apply_directions((*named, *given), lower, split_names(asked.higher_is_better))
     changed = asked.preprocess if asked.pairs == PERTURBED_PAIRS else "none"
-    return chosen_metrics(data, wanted, normalised, changed)
+    return choose_metrics(data, wanted, normalised, changed)
 
 
 def _with_scores(data: Dataset, pairs: Pairs, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     """The metrics, those of scores made elsewhere with the scores of the texts of these pairs."""
-    if not any(isinstance(metric, GivenScores) for metric in metrics):
+    if not any(isinstance(metric, PrecomputedScores) for metric in metrics):
         return tuple(metrics)
-    texts = distinct_texts(scored_texts(data, pairs))
-    return tuple(metric.bound(texts) if isinstance(metric, GivenScores) else metric for metric in metrics)
+    texts = list_distinct_texts(scored_texts(data, pairs))
+    return tuple(
+        metric.bind_to_texts(texts) if isinstance(metric, PrecomputedScores) else metric for metric in metrics
+    )
 
 
 def _made_by(settings: AssaySettings, sample: Pairs) -> str:

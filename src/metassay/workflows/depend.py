@@ -23,7 +23,7 @@ from metassay.meta.dependence.results import DependenceReport, MetricDependence,
 from metassay.meta.dependence.scored_outputs import SYSTEM, outputs_of
 from metassay.meta.people.intervals import Trial
 from metassay.meta.people.rated import CONSTANT
-from metassay.metrics.registry import labels_in
+from metassay.metrics.registry import find_metric_labels
 from metassay.options import accept_options, split_names
 from metassay.reporting.dependence_page import dependence_files, dependence_page
 from metassay.reporting.pages import Page
@@ -200,7 +200,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
         speaking = {} if options.panel else reports  # the charts speak of people
         curves = {dataset: report.curves() for dataset, report in speaking.items()}
         found = result.to_dict()
-        run.finish(dependence_files(found, result.to_frame(), curves, labels_in(found)))
+        run.finish(dependence_files(found, result.to_frame(), curves, find_metric_labels(found)))
     return result
 
 

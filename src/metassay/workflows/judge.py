@@ -119,7 +119,7 @@ def judge(
     frame, file, notes = read_verdict_frames(data, join, quoting, (columns or {}).get("judge"))
     settings: dict[str, Any] = {"ties": ties, "epsilon": epsilon, "seed": seed, "family": family}
     settings |= {"people": list(people), "context": None if context is None else list(context)}
-    made = None if llm is None else chosen_judge(judge, frame).named(llm)
+    made = None if llm is None else chosen_judge(judge, frame).with_model_name(llm)
     if made is not None:
         settings |= {"judge": made.signature, "repeats": repeats, "language": language}
     run = None if out is None else _open(out, frame, settings)

@@ -51,7 +51,7 @@ def ask_judge(
     """
     if repeats < 1:
         raise InputError(f"{repeats} repeats ask nothing.")
-    asking = [replace(judge, seed=judge.seed + 1000 * number).connected(asker) for number in range(repeats)]
+    asking = [replace(judge, seed=judge.seed + 1000 * number).connect(asker) for number in range(repeats)]
     for own in asking[1:]:
         object.__setattr__(own, "_session", asking[0].session)
     two = (
@@ -161,7 +161,7 @@ def _column(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
 
 def compared(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame) -> Preferences:
     """Which side of every pair a judge prefers, asked in both orders; `rows` is what it may read beside."""
-    reads = judge.needs | judge.optional
+    reads = judge.needs | judge.optional_fields
     firsts, seconds = (Rows(rows.with_columns(pairs[side].alias("output"))) for side in ("output", "worse"))
     cuts = zip(firsts.cuts(), seconds.cuts())
     found = [judge.prefer(one.batch(reads), two.batch(reads)).asked for one, two in cuts]

@@ -213,7 +213,7 @@ def _score_single(
         progress=how.progress,
     )
     how.counted.append(scored.parts)
-    scores = np.stack([metric.oriented(scored.scores[metric.spec]) for metric in metrics])
+    scores = np.stack([metric.orient_scores(scored.scores[metric.spec]) for metric in metrics])
     own = scores[:, : len(outputs)]
     found = scored.seconds, outputs, own
     return found, own[:, np.searchsorted(outputs, rows)], scores[:, len(outputs) :]
@@ -249,7 +249,7 @@ def _score_ranked(
     lists = score_lists(metrics, pairs.lists, dataset.outputs, dataset.qrels, workers=workers)
     copies = score_lists(metrics, pairs.copies, pairs.frame, dataset.qrels, workers=workers)
     better, worse = (
-        np.array([metric.oriented(side.scores[metric.spec]) for metric in metrics])
+        np.array([metric.orient_scores(side.scores[metric.spec]) for metric in metrics])
         for side in (lists, copies)
     )
     return copies.seconds, better[:, pairs.rows], worse

@@ -12,7 +12,13 @@ from typing import Any
 import polars as pl
 
 from metassay.errors import InputError, Place, UnknownName
-from metassay.metrics.neural.checkpoints import content_hash, find_model, hub_folder, read_json, weight_files
+from metassay.metrics.neural.checkpoints import (
+    content_hash,
+    find_model,
+    get_hub_folder,
+    read_json,
+    weight_files,
+)
 from metassay.metrics.neural.comet_network import CHECKPOINTS, DEFAULTS, read_settings
 from metassay.metrics.neural.published_models import PACKAGES, known
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
@@ -42,19 +48,19 @@ def listing(kind: str) -> Listing:
 
 
 def _metrics() -> list[dict[str, Any]]:
-    from metassay.metrics.registry import known_metrics, shown_name
+    from metassay.metrics.registry import format_metric_name, load_metric_classes
 
     rows = [
         {
-            "metric": shown_name(metric),
-            "label": shown_name(metric, metric.title or metric.name),
+            "metric": format_metric_name(metric),
+            "label": format_metric_name(metric, metric.title or metric.name),
             "task": metric.task,
             "better": "higher" if metric.higher_is_better else "lower",
             "needs": ", ".join(sorted(metric.needs)),
             "equals": metric.oracle or "–",
             "what": metric.summary,
         }
-        for metric in known_metrics().values()
+        for metric in load_metric_classes().values()
     ]
     return sorted(rows, key=lambda row: (row["task"], row["metric"]))
 
@@ -201,11 +207,11 @@ def models(*folders: str | Path) -> Models:
     """The models in the hub's cache, in packages that carry one, and in the folders named."""
     found = [*_cached(), *_packaged(), *((str(folder), Path(folder)) for folder in folders)]
     rows = [row for name, folder in found if (row := _row(name, folder)) is not None]
-    return Models(rows, (str(hub_folder()), "installed packages", *map(str, folders)))
+    return Models(rows, (str(get_hub_folder()), "installed packages", *map(str, folders)))
 
 
 def _cached() -> Iterator[tuple[str, Path]]:
-    for entry in sorted(hub_folder().glob("models--*")):
+    for entry in sorted(get_hub_folder().glob("models--*")):
         name = entry.name.removeprefix("models--").replace("--", "/")
         try:
             yield name, find_model(name)

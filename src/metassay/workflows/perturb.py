@@ -17,7 +17,7 @@ from metassay.engine.local import default_workers
 from metassay.llm.answers import read_prompt
 from metassay.llm.asking import LlmSettings, read_prices
 from metassay.metrics.judge import Judge
-from metassay.metrics.precomputed_scores import GivenScores, distinct_texts
+from metassay.metrics.precomputed_scores import PrecomputedScores, list_distinct_texts
 from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS, accept_options
 from metassay.perturbations.at_work import Plan as Making
 from metassay.perturbations.base import default_perturbations, parse_perturbations
@@ -115,7 +115,7 @@ def in_shards(data: Dataset, plan: Plan, how: How) -> bool:
     named = plan.perturbations
     methods = default_perturbations(data.task_definition) if named is None else parse_perturbations(named)
     whole = any("rivals" in method.needs for method in methods)
-    return not whole and not any(isinstance(metric, Judge | GivenScores) for metric in plan.metrics)
+    return not whole and not any(isinstance(metric, Judge | PrecomputedScores) for metric in plan.metrics)
 
 
 def shard_pairs(data: Dataset, plan: Plan, how: How, unit: Clusters) -> Iterator[tuple[slice, Pairs]]:
@@ -201,7 +201,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         run.write_frame("pairs.parquet", pairs.frame)
         if not data.task_definition.is_ranking:
             texts = scored_texts(assayed, every if len(assayed) == len(data) else make(assayed))
-            run.write_text(TEXTS, distinct_texts(texts).write_ndjson())
+            run.write_text(TEXTS, list_distinct_texts(texts).write_ndjson())
         run.write_json("resources.json", dict(pairs.resources))
         run.write_manifest({"state": "finished", "versions": versions(), "result": result.to_dict()})
     return result

@@ -21,7 +21,7 @@ from metassay.meta.people.meta_metrics import Procedure
 from metassay.meta.people.meta_metrics.base import TESTS
 from metassay.meta.people.ranking import Compared, Ranking, compare_metrics
 from metassay.meta.people.span_ranking import SPANS, SpanRanking, SpanRatings, rank_spans, span_ratings
-from metassay.metrics.registry import labels_in
+from metassay.metrics.registry import find_metric_labels
 from metassay.options import accept_options, split_names
 from metassay.reporting.pages import Page
 from metassay.reporting.ranking_page import ranking_files, ranking_page
@@ -174,7 +174,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     result = RankResult(scores.human, rankings, compared.averages, analyses, tuple(dict.fromkeys(notes)))
     if run is not None:
         found = result.to_dict()
-        run.finish(ranking_files(found, result.to_frame(), labels_in(found)))
+        run.finish(ranking_files(found, result.to_frame(), find_metric_labels(found)))
     return result
 
 

@@ -49,7 +49,7 @@ def corpus_agreement(
     """SPA and PA of corpus scores beside those of segment means, computed from the texts in `source`."""
     dataset = read(source)
     rows: list[dict[str, Any]] = []
-    for metric in (metric.on(dataset.languages) for metric in parse_metrics(metrics)):
+    for metric in (metric.bind_to_data(dataset.languages) for metric in parse_metrics(metrics)):
         if not isinstance(metric, StatisticsMetric):
             raise InputError(f"{metric.spec} has no sufficient statistics, hence no corpus score of its own.")
         texts = build_scoring_rows(dataset)

@@ -35,9 +35,9 @@ from metassay.engine.batches import FIELDS, Rows
 from metassay.engine.local import default_workers, measured_cost, score_rows
 from metassay.errors import MetassayError, UnknownName
 from metassay.metrics.base import Metric
-from metassay.metrics.function_metric import as_metric
-from metassay.metrics.program_metric import ProgramMetric, is_program
-from metassay.metrics.registry import chosen_metrics, directions
+from metassay.metrics.function_metric import convert_to_metric
+from metassay.metrics.program_metric import ProgramMetric, is_executable_file
+from metassay.metrics.registry import choose_metrics, find_directions
 from metassay.options import accept_options, split_names
 from metassay.perturbations.base import default_perturbations
 from metassay.perturbations.forecast import forecast_perturbations
@@ -71,11 +71,11 @@ def collect_metrics(named: str | None, files: Sequence[str]) -> list[str | Metri
 
 def _in_file(location: str) -> Metric:
     """The metric that `FILE.py:NAME` names, or a program; what the user's code raises is theirs."""
-    if is_program(location) or not (":" in location or location.endswith(".py")):
+    if is_executable_file(location) or not (":" in location or location.endswith(".py")):
         return ProgramMetric(location)
     thing = load_from_file(location)
     try:
-        return as_metric(thing)
+        return convert_to_metric(thing)
     except MetassayError:
         raise
     except Exception as error:
@@ -131,7 +131,7 @@ def read_scores(
         said,
         split_specs(options.metrics or []),
         also=also,
-        ours=directions,
+        ours=find_directions,
         computed=partial(_computed, options),
         keep_references=options.keep_references,
         rated=rated,
@@ -153,7 +153,7 @@ def _computed(
     numbered = frame.with_row_index(ROW)
     data = read(numbered, task=options.task, language=options.language, references="per-output")
     data = prepare_dataset(data, normalize=None, keep_references=True)
-    chosen = chosen_metrics(data, missing, choose_normalisation(data, None))
+    chosen = choose_metrics(data, missing, choose_normalisation(data, None))
     scores = score_rows(chosen, build_scoring_rows(data)).scores
     made = data.outputs.select(ROW).with_columns(
         [pl.Series(spec, values).fill_nan(None) for spec, values in scores.items()]
@@ -190,7 +190,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     """
     data = ensure_dataset(dataset)
     outputs = data.outputs
-    chosen = chosen_metrics(data, options.metrics, choose_normalisation(data, options.normalize))
+    chosen = choose_metrics(data, options.metrics, choose_normalisation(data, options.normalize))
     looked_at = {"metrics": [metric.signature for metric in chosen], "normalize": options.normalize}
     identity = {"command": "check", "configuration": looked_at, "input": data.content_hash}
     run = None if options.out is None else RunFolder.open(options.out, identity)

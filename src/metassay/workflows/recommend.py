@@ -53,7 +53,7 @@ class RecommendResult(Result):
     entries: Mapping[str, Mapping[str, Any]]
     evidence: Mapping[str, Evidence]
     robustness: Mapping[str, list[dict[str, Any]]]
-    costs: Costs
+    costs: MetricCosts
     rest: Mapping[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class RecommendResult(Result):
 
 
 @dataclass(frozen=True)
-class Costs:
+class MetricCosts:
     """Of each metric its class of cost, its price where requests are paid, and seconds per 1,000 outputs.
 
     Seconds are for information: nothing is decided by them.
@@ -134,7 +134,7 @@ def recommend(
             else stored,
             evidence,
             {column: result["contexts"][column]["robustness"] for column in chosen},
-            Costs(
+            MetricCosts(
                 result.get("cost_class") or {},
                 result.get("price") or {},
                 {metric: float(taken) for metric, taken in seconds.items() if metric in known},

@@ -22,9 +22,9 @@ from metassay.data.dataset import Dataset
 from metassay.data.memory import is_large_table
 from metassay.data.readers.files import check_path, refuse_overwriting
 from metassay.errors import InputError, Place, display_path, is_remote
-from metassay.metrics.precomputed_scores import GivenScores
-from metassay.metrics.registry import labels_in
-from metassay.metrics.sentinels import METRICS as SENTINELS
+from metassay.metrics.precomputed_scores import PrecomputedScores
+from metassay.metrics.registry import find_metric_labels
+from metassay.metrics.sentinels import SENTINELS
 from metassay.perturbations.views import identity
 from metassay.recorded_warnings import CountedWarning
 from metassay.reporting.result_display import ResultDisplay
@@ -137,7 +137,7 @@ def also_deciding(data: Dataset, plan: Plan) -> list[Any]:
 def is_done(run: RunFolder, data: Dataset, plan: Plan, known: Mapping[str, Any]) -> bool:
     """Whether the run was finished before, and all that decides it is known and as it was."""
     for metric in plan.metrics:
-        if not metric.cacheable and not isinstance(metric, (GivenScores, *SENTINELS)):
+        if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
     return run.is_finished(basis_of(known, plan.metrics, [*also_deciding(data, plan), run.data]))
 
@@ -167,7 +167,7 @@ def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> 
         files[VERDICTS] = result.judged.verdicts
     shown = report_content(content, examples, run.manifest(manifest))
     files[TIMINGS] = {"seconds": result.judged.seconds, "seconds_per_1000_outputs": result.cost()}
-    files[REPORT] = render(shown, labels_in(shown))
+    files[REPORT] = render(shown, find_metric_labels(shown))
     run.finish(files, **manifest, basis=basis_of(known, result.metrics, beside))
 
 

@@ -23,9 +23,9 @@ from metassay.meta.aggregation.system_scores import (
     corpus_scores,
     score_intervals,
 )
-from metassay.metrics.alignment import Alignment, with_fewest_edits
+from metassay.metrics.alignment import Alignment, align_with_fewest_edits
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
-from metassay.metrics.registry import chosen_metrics
+from metassay.metrics.registry import choose_metrics
 from metassay.options import accept_options
 from metassay.reporting.pages import Page
 from metassay.reporting.score_pages import score_files, score_page
@@ -109,7 +109,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     )
     if options.per_segment is not None:
         check_target(options.per_segment, data.input_files)
-    chosen = chosen_metrics(data, options.metrics, choose_normalisation(data, options.normalize))
+    chosen = choose_metrics(data, options.metrics, choose_normalisation(data, options.normalize))
     run = None if options.out is None else _open(options.out, data, options, chosen, options.seed)
     with warnings_as_notes() as notes:
         statistics, scores = _scored(chosen, build_scoring_rows(data), options.workers, options.progress)
@@ -215,7 +215,7 @@ def _official(cube: Cube, metric: Metric, system: int, data: Dataset) -> dict[st
         return None
     counts = data.outputs["references"].list.len().unique()
     sums = np.nansum(cube.statistics[metric.spec][system], axis=0)
-    return metric.official(sums, int(counts[0]) if len(counts) == 1 else -1)
+    return metric.describe_official_score(sums, int(counts[0]) if len(counts) == 1 else -1)
 
 
 def _without_signature(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -281,7 +281,7 @@ def align(
     for item, system, output, references in sorted(texts.iter_rows(), key=lambda row: place[row[0]]):
         sides = [_tokens(text, characters=characters) for text in (output, *references)]
         found[system][item] = min(
-            (with_fewest_edits(side, sides[0]) for side in sides[1:]), key=lambda each: each.edits
+            (align_with_fewest_edits(side, sides[0]) for side in sides[1:]), key=lambda each: each.edits
         )
     result = AlignResult(found)
     if run is not None:

@@ -13,9 +13,9 @@ import pytest
 from metassay.errors import InputError
 from metassay.metrics.neural.base import NeuralMetric
 from metassay.metrics.neural.checkpoints import find_model, not_a_pointer, read_pickle, read_weights
-from metassay.metrics.registry import known_metrics, parse_metric
+from metassay.metrics.registry import load_metric_classes, parse_metric
 
-NEURAL = sorted(name for name, metric in known_metrics().items() if issubclass(metric, NeuralMetric))
+NEURAL = sorted(name for name, metric in load_metric_classes().items() if issubclass(metric, NeuralMetric))
 NO_TORCH = """
 import sys
 sys.modules["torch"] = None

@@ -12,7 +12,7 @@ import sys
 import numpy as np
 import pytest
 
-from metassay.metrics.base import Shared
+from metassay.metrics.base import SharedWork
 from metassay.metrics.registry import parse_metric
 
 MORE = [" ".join(["birds", "the", "<pad>", "cat", "red"][i % 5] for i in range(n)) for n in range(30)]
@@ -34,10 +34,10 @@ def packs(network, torch) -> None:
 @pytest.mark.parametrize("norm", [False, True])
 def test_packed_vectors_are_the_padded_ones(comet_folder, torch, pool, norm) -> None:
     from metassay.metrics.neural.comet import SeparateNetwork
-    from metassay.metrics.neural.comet_network import comet_files
+    from metassay.metrics.neural.comet_network import find_comet_files
 
     folder, _ = comet_folder("regression_metric", pool=pool, layer_norm=norm)
-    network = SeparateNetwork(comet_files(str(folder)))
+    network = SeparateNetwork(find_comet_files(str(folder)))
     padded = network.vectors(MORE)[0].numpy()
     packs(network, torch)
     packed = network.vectors(MORE)[0].numpy()
@@ -46,15 +46,15 @@ def test_packed_vectors_are_the_padded_ones(comet_folder, torch, pool, norm) -> 
 
 
 def test_packed_unified_scores_are_the_padded_ones(comet_folder, torch) -> None:
-    from metassay.metrics.neural.comet_network import comet_files
+    from metassay.metrics.neural.comet_network import find_comet_files
     from metassay.metrics.neural.unified_network import UnifiedNetwork
 
     folder, _ = comet_folder("unified_metric", layer_transformation="sparsemax_patch")
-    network = UnifiedNetwork(comet_files(str(folder)))
+    network = UnifiedNetwork(find_comet_files(str(folder)))
     cases = [(a, b, c) for a, b, c in zip(MORE, MORE[3:], MORE[7:])]
-    padded = network.read(cases, ("src", "ref", "all"), Shared())
+    padded = network.read(cases, ("src", "ref", "all"), SharedWork())
     packs(network, torch)
-    packed = network.read(cases, ("src", "ref", "all"), Shared())
+    packed = network.read(cases, ("src", "ref", "all"), SharedWork())
     for name, readings in padded.items():
         scores = [one.score for one in readings]
         assert np.std(scores) > 0.003
@@ -72,9 +72,9 @@ def test_packed_bertscore_is_the_padded_one(encoder, torch, transformers, tmp_pa
     shutil.copy(encoder / "tokenizer.json", tmp_path)
     pairs = list(zip(MORE, MORE[4:] + MORE[:4]))
     network = TokenVectors(tmp_path, "tiny", 2, "float32")
-    padded = matched(network, pairs, None, Shared()).scores
+    padded = matched(network, pairs, None, SharedWork()).scores
     packs(network, torch)
-    packed = matched(network, pairs, None, Shared()).scores
+    packed = matched(network, pairs, None, SharedWork()).scores
     assert padded.std() > 0.05
     assert packed == pytest.approx(padded, abs=1e-5)
 
@@ -112,10 +112,10 @@ def test_tokens_made_ahead_are_those_made_at_once(comet_folder, monkeypatch, siz
     from metassay.metrics.neural import encoder
     from metassay.metrics.neural import token_batches as tokens
     from metassay.metrics.neural.comet import SeparateNetwork
-    from metassay.metrics.neural.comet_network import comet_files
+    from metassay.metrics.neural.comet_network import find_comet_files
 
     folder, _ = comet_folder("regression_metric")
-    network = SeparateNetwork(comet_files(str(folder)))
+    network = SeparateNetwork(find_comet_files(str(folder)))
     whole, cut = network.vectors(MORE)
     monkeypatch.setattr(tokens, "FIRST_TEXTS", size)
     monkeypatch.setattr(tokens, "GROWTH", 1 + size / 10)

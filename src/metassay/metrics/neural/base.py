@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.base import Batch, Metric, Scores, Shared
+from metassay.metrics.base import Batch, Metric, Scores, SharedWork
 from metassay.metrics.neural.checkpoints import require_torch
 from metassay.metrics.neural.published_models import known
 from metassay.recorded_warnings import CountedWarning
@@ -55,7 +55,7 @@ class NeuralMetric(Metric):
         """The model in memory, loaded once for all metrics with the same `loading`."""
         raise NotImplementedError
 
-    def cases(self, model: Any, cases: Sequence[Case], shared: Shared) -> Made:
+    def cases(self, model: Any, cases: Sequence[Case], shared: SharedWork) -> Made:
         """Scores of distinct cases: [cases], or [cases, parts] where the family has several."""
         raise NotImplementedError
 
@@ -95,11 +95,13 @@ class NeuralMetric(Metric):
         found, index, row_of = _cases(batch, self.needs)
         if not found:
             return np.full(len(batch), np.nan)
-        made = batch.derived(("neural", self.sharing, self.needs), lambda: self._scored(found, batch.shared))
+        made = batch.compute_once(
+            ("neural", self.sharing, self.needs), lambda: self._scored(found, batch.shared)
+        )
         self._warn_of_truncation(made)
         return _over_references(self.part(made.scores)[index], row_of, len(batch), self.several)
 
-    def _scored(self, found: Sequence[Case], shared: Shared) -> Made:
+    def _scored(self, found: Sequence[Case], shared: SharedWork) -> Made:
         with _LOCK:  # a model uses all cores, or the whole GPU, for one batch at a time
             return self.cases(self.load(), found, shared)
 
@@ -135,10 +137,10 @@ def once(load: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def each(
-    shared: Shared, key: Hashable, wanted: Sequence[K], compute: Callable[[list[K]], Iterable[V]]
+    shared: SharedWork, key: Hashable, wanted: Sequence[K], compute: Callable[[list[K]], Iterable[V]]
 ) -> list[V]:
     """The value of each of these, computed once for all batches of a piece."""
-    known: dict[K, V] = shared.piece.setdefault(key, {})
+    known: dict[K, V] = shared.batch_cache.setdefault(key, {})
     fresh = [one for one in dict.fromkeys(wanted) if one not in known]
     if fresh:
         known.update(zip(fresh, compute(fresh)))
@@ -152,14 +154,14 @@ class Homes:
     first, and kept until the run ends.
     """
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: SharedWork) -> None:
         self.shared = shared
-        self.of = shared.homes()
-        if "members" not in shared.run:
+        self.of = shared.find_text_groups()
+        if "members" not in shared.run_cache:
             members: dict[tuple[int, int], list[str]] = {}
             for text in sorted(self.of):
                 members.setdefault(self.of[text], []).append(text)
-            shared.run["members"] = members
+            shared.run_cache["members"] = members
 
     def parted(self, texts: Iterable[str]) -> tuple[list[tuple[int, int]], list[str]]:
         """The homes of some of these texts, and the texts that have none."""
@@ -170,15 +172,15 @@ class Homes:
         self, model: object, home: tuple[int, int], make: Callable[[list[str]], V]
     ) -> tuple[list[str], V]:
         """The texts of a home and what `make` makes of them, once in a run."""
-        texts = self.shared.run["members"][home]
-        if (model, home) not in self.shared.run:
-            self.shared.run[model, home] = make(texts)
-        return texts, self.shared.run[model, home]
+        texts = self.shared.run_cache["members"][home]
+        if (model, home) not in self.shared.run_cache:
+            self.shared.run_cache[model, home] = make(texts)
+        return texts, self.shared.run_cache[model, home]
 
     def host(self, rows: Any) -> NDArray[Any]:
         """Numbers to be kept for the run, in memory or in a temporary file that no folder lists."""
         array: NDArray[Any] = rows if isinstance(rows, np.ndarray) else rows.cpu().numpy()
-        used = self.shared.run["bytes"] = self.shared.run.get("bytes", 0) + array.nbytes
+        used = self.shared.run_cache["bytes"] = self.shared.run_cache.get("bytes", 0) + array.nbytes
         if used <= KEPT_BYTES or not array.size:
             return array
         with tempfile.TemporaryFile() as file:
@@ -192,13 +194,13 @@ class Vectors:
 
     def __init__(
         self,
-        shared: Shared,
+        shared: SharedWork,
         model: object,
         encode: Callable[[list[str]], tuple[Any, NDArray[np.bool_]]],
         moved: Callable[[NDArray[Any]], Any] = lambda array: array,
     ) -> None:
         self.model, self.encode, self.moved, self.homes = model, encode, moved, Homes(shared)
-        self.place, self.cut, self.blocks = shared.piece.setdefault((Vectors, model), ({}, [], []))
+        self.place, self.cut, self.blocks = shared.batch_cache.setdefault((Vectors, model), ({}, [], []))
 
     def rows(self, columns: Sequence[Sequence[str]]) -> tuple[Any, NDArray[np.int64], int]:
         """Vectors, the row of each text among them as [columns, texts], and how many texts were cut.

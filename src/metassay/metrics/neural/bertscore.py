@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, Place, UnknownName
-from metassay.metrics.base import Shared
+from metassay.metrics.base import SharedWork
 from metassay.metrics.neural.base import Case, Homes, Made, NeuralMetric, once, settings_of
 from metassay.metrics.neural.checkpoints import (
     content_hash,
@@ -141,7 +141,9 @@ def _longest(folder: Path, config: Mapping[str, Any]) -> int:
     return int(limit) if 0 < limit <= room else min(512, room)
 
 
-def matched(network: TokenVectors, cases: Sequence[tuple[str, str]], idf: Idf | None, shared: Shared) -> Made:
+def matched(
+    network: TokenVectors, cases: Sequence[tuple[str, str]], idf: Idf | None, shared: SharedWork
+) -> Made:
     """Precision, recall and F1 of (output, reference) pairs: [pairs, 3].
 
     Pairs are taken reference by reference, in groups whose vectors fit into memory. What other pieces of the
@@ -152,7 +154,7 @@ def matched(network: TokenVectors, cases: Sequence[tuple[str, str]], idf: Idf | 
     held = [sorted({text for number in numbers for text in cases[number]}) for numbers in groups]
     often = Counter(text for texts in held for text in texts)
     here = {text: (0, 0) for text, count in often.items() if count > 1}
-    levels = Homes(shared), Homes(Shared(lambda: here))
+    levels = Homes(shared), Homes(SharedWork(lambda: here))
     found, cut = np.empty((len(cases), 3)), set[str]()
     for numbers, wanted in zip(groups, held):
         texts, tokens, units = network.encoded(wanted, levels)
@@ -304,7 +306,7 @@ class BertScore(NeuralMetric):
             found["idf_texts"] = hashlib.sha256(texts).hexdigest()[:16]
         return found
 
-    def cases(self, model: TokenVectors, cases: Sequence[Case], shared: Shared) -> Made:
+    def cases(self, model: TokenVectors, cases: Sequence[Case], shared: SharedWork) -> Made:
         """P, R and F1 of each case."""
         idf = None if self.idf is None else idf_weights(model, self._idf_texts())
         return matched(model, [(output, reference or "") for output, _, reference in cases], idf, shared)

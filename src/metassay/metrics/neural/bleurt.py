@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from metassay.errors import InputError, Place
-from metassay.metrics.base import Shared
+from metassay.metrics.base import SharedWork
 from metassay.metrics.neural.base import Case, Made, NeuralMetric, once
 from metassay.metrics.neural.checkpoints import (
     content_hash,
@@ -194,7 +194,7 @@ class Bleurt(NeuralMetric):
             "tokenizer": content_hash([needed_file(folder, *VOCABULARIES, model=self.model)]),
         }
 
-    def cases(self, model: BleurtNetwork, cases: Sequence[Case], _: Shared) -> Made:
+    def cases(self, model: BleurtNetwork, cases: Sequence[Case], _: SharedWork) -> Made:
         """The head's score of each case."""
         return model.score([(reference or "", output) for output, _, reference in cases])
 

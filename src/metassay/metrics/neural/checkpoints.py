@@ -32,7 +32,7 @@ def require_torch() -> None:
     del torch
 
 
-def hub_folder() -> Path:
+def get_hub_folder() -> Path:
     """Where the hub's programs keep what they downloaded."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     return Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
@@ -47,7 +47,7 @@ def find_model(name: str) -> Path:
     if found is None:
         raise InputError(
             f"the model {name} is not on this machine: there is no such folder, and nothing of that name in "
-            f"{hub_folder()}.",
+            f"{get_hub_folder()}.",
             remedy=downloads(name),
         )
     return found
@@ -59,7 +59,7 @@ def _first(found: Iterable[Path | None]) -> Path | None:
 
 def _snapshot(name: str) -> Path | None:
     """The snapshot that `main` points at; else the only one there is."""
-    folder = hub_folder() / f"models--{name.replace('/', '--')}"
+    folder = get_hub_folder() / f"models--{name.replace('/', '--')}"
     main = folder / "refs" / "main"
     if main.is_file():
         named = folder / "snapshots" / main.read_text(encoding="utf-8").strip()

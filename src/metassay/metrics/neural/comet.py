@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.metrics.base import Shared
+from metassay.metrics.base import SharedWork
 from metassay.metrics.neural.base import Case, Made, NeuralMetric, Vectors, once
 from metassay.metrics.neural.comet_network import (
     RANKING,
@@ -18,7 +18,7 @@ from metassay.metrics.neural.comet_network import (
     REGRESSION,
     UNIFIED,
     CometNetwork,
-    comet_files,
+    find_comet_files,
 )
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.unified_network import load_unified
@@ -43,7 +43,7 @@ class SeparateNetwork(CometNetwork):
         self.hidden(batch, collect)
         return collect.result()
 
-    def score(self, cases: Sequence[Case], shared: Shared) -> Made:
+    def score(self, cases: Sequence[Case], shared: SharedWork) -> Made:
         """Scores of cases, from the vectors of their distinct texts; nothing is read back before the end."""
         import torch
 
@@ -89,7 +89,7 @@ def _distance_score(output: Tensor, source: Tensor, reference: Tensor) -> Tensor
 @once
 def load_separate(model: str, encoder: str | None, dtype: str) -> Any:
     """A COMET model that reads texts apart, or a unified one (Kiwi), which reads them together."""
-    files = comet_files(model, encoder)
+    files = find_comet_files(model, encoder)
     return (
         load_unified(model, encoder, dtype, None) if files.kind == UNIFIED else SeparateNetwork(files, dtype)
     )
@@ -117,9 +117,9 @@ class _Comet(NeuralMetric):
 
     def hashes(self) -> Mapping[str, str]:
         """Hashes of the checkpoint and of the encoder's tokenizer."""
-        return comet_files(self.model, self.encoder).hashes()
+        return find_comet_files(self.model, self.encoder).hashes()
 
-    def cases(self, model: Any, cases: Sequence[Case], shared: Shared) -> Made:
+    def cases(self, model: Any, cases: Sequence[Case], shared: SharedWork) -> Made:
         """The estimator's score of each case."""
         if model.kind == UNIFIED:
             return model.mean(cases, ("src",), shared)  # type: ignore[no-any-return]

@@ -75,7 +75,7 @@ class CometFiles:
         }
 
 
-def comet_files(model: str, encoder: str | None = None) -> CometFiles:
+def find_comet_files(model: str, encoder: str | None = None) -> CometFiles:
     """The files of a model; the encoder's configuration and tokenizer come from the model it names."""
     folder = find_model(model)
     hparams = needed_file(folder, "hparams.yaml", model=model)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, Place
-from metassay.metrics.base import Shared
+from metassay.metrics.base import SharedWork
 from metassay.metrics.neural.base import Case, Made, NeuralMetric, Vectors, once
 from metassay.metrics.neural.checkpoints import (
     content_hash,
@@ -161,7 +161,7 @@ class EmbeddingCosine(NeuralMetric):
             tokenizer = tokenizer_file(folder, model=self.model)
         return {"weights": content_hash(weights), "tokenizer": content_hash([tokenizer])}
 
-    def cases(self, model: SentenceEncoder, cases: Sequence[Case], shared: Shared) -> Made:
+    def cases(self, model: SentenceEncoder, cases: Sequence[Case], shared: SharedWork) -> Made:
         """Cosines, from the vectors of distinct texts."""
         other = [source if reference is None else reference for _, source, reference in cases]
         columns = [output for output, _, _ in cases], [text or "" for text in other]

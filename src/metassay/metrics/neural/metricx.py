@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from metassay.errors import InputError, Place, UnknownName
-from metassay.metrics.base import Shared
+from metassay.metrics.base import SharedWork
 from metassay.metrics.neural.base import Case, Made, NeuralMetric, each, once
 from metassay.metrics.neural.checkpoints import (
     content_hash,
@@ -157,7 +157,7 @@ class MetricX(NeuralMetric):
             "input": self.chosen_version,
         }
 
-    def cases(self, model: MetricXNetwork, cases: Sequence[Case], _: Shared) -> Made:
+    def cases(self, model: MetricXNetwork, cases: Sequence[Case], _: SharedWork) -> Made:
         """The clamped logit of each case."""
         return model.score([metricx_input(self.chosen_version, *case) for case in cases])
 
@@ -196,7 +196,7 @@ class BartNetwork:
         self.tokenizer = Tokenizer(tokenizer_file(folder, model=model), limit)
         self.pad = int(self.network.config.pad_token_id)
 
-    def mean(self, pairs: Sequence[Sequence[tuple[str, str]]], shared: Shared) -> Made:
+    def mean(self, pairs: Sequence[Sequence[tuple[str, str]]], shared: SharedWork) -> Made:
         """The mean over directions of the log-likelihoods of pairs; a piece's pairs are each read once."""
         found = [each(shared, (self, "pairs"), own, self.likelihoods) for own in pairs]
         cut = sum(cut for own in found for _, cut in own)
@@ -270,7 +270,7 @@ class BartScore(NeuralMetric):
             "tokenizer": content_hash([tokenizer_file(folder, model=self.model)]),
         }
 
-    def cases(self, model: BartNetwork, cases: Sequence[Case], shared: Shared) -> Made:
+    def cases(self, model: BartNetwork, cases: Sequence[Case], shared: SharedWork) -> Made:
         """Log-likelihoods, averaged over the directions asked for."""
         pairs = []
         if self.direction in {"precision", "f"}:
@@ -294,7 +294,7 @@ class BartScoreSource(NeuralMetric):
     load = BartScore.load
     hashes = BartScore.hashes
 
-    def cases(self, model: BartNetwork, cases: Sequence[Case], shared: Shared) -> Made:
+    def cases(self, model: BartNetwork, cases: Sequence[Case], shared: SharedWork) -> Made:
         """Log-likelihoods."""
         return model.mean([[(source or "", output) for output, source, _ in cases]], shared)
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.metrics.base import Batch, Shared
+from metassay.metrics.base import Batch, SharedWork
 from metassay.metrics.neural.base import Case, Made, NeuralMetric, each, once
 from metassay.metrics.neural.checkpoints import require_torch
-from metassay.metrics.neural.comet_network import UNIFIED, XCOMET, CometFiles, CometNetwork, comet_files
+from metassay.metrics.neural.comet_network import UNIFIED, XCOMET, CometFiles, CometNetwork, find_comet_files
 from metassay.metrics.neural.token_batches import TokenBatch, Tokens
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ class UnifiedNetwork(CometNetwork):
                 self.state[f"hidden2tag.{part}"].float().to(device) for part in ("weight", "bias")
             )
 
-    def read(self, cases: Sequence[Case], inputs: Sequence[str], shared: Shared) -> dict[str, list[Reading]]:
+    def read(
+        self, cases: Sequence[Case], inputs: Sequence[str], shared: SharedWork
+    ) -> dict[str, list[Reading]]:
         """What the model says to each case by each input; of inputs of one piece, each is read once."""
         return {
             name: each(
@@ -83,14 +85,14 @@ class UnifiedNetwork(CometNetwork):
             for name in inputs
         }
 
-    def mean(self, cases: Sequence[Case], inputs: Sequence[str], shared: Shared) -> Made:
+    def mean(self, cases: Sequence[Case], inputs: Sequence[str], shared: SharedWork) -> Made:
         """The mean of the regression scores of several inputs."""
         found = self.read(cases, inputs, shared)
         scores = np.mean([[one.score for one in found[name]] for name in inputs], axis=0)
         return Made(scores, cut_inputs(found), self.positions)
 
     def spans(
-        self, cases: Sequence[Case], found: Mapping[str, Sequence[Reading]], shared: Shared
+        self, cases: Sequence[Case], found: Mapping[str, Sequence[Reading]], shared: SharedWork
     ) -> list[list[Span]]:
         """The spans that the mixed tag probabilities of all inputs mark."""
         outputs = each(shared, (self, "offsets"), [case[0] for case in cases], self.tokenizer.with_offsets)
@@ -101,7 +103,7 @@ class UnifiedNetwork(CometNetwork):
                 own[:] += (weight * reading.tags[: len(own)]).astype(np.float32)
         return [_spans(own.argmax(1), offsets) for own, (_, offsets) in zip(mixed, outputs)]
 
-    def sequences(self, inputs: Sequence[tuple[str, ...]], shared: Shared) -> tuple[Tokens, list[int]]:
+    def sequences(self, inputs: Sequence[tuple[str, ...]], shared: SharedWork) -> tuple[Tokens, list[int]]:
         """The ids of each input's segments joined, and how many tokens its output has."""
         texts = sorted({text for own in inputs for text in own})
         ids = dict(zip(texts, each(shared, (self, "ids"), texts, self._segments)))
@@ -191,7 +193,7 @@ def mqm_part(spans: Sequence[Span]) -> float:
 @once
 def load_unified(model: str, encoder: str | None, dtype: str, sparsemax: bool | None) -> UnifiedNetwork:
     """A unified or XCOMET model."""
-    files = comet_files(model, encoder)
+    files = find_comet_files(model, encoder)
     if files.kind not in {UNIFIED, XCOMET}:
         raise InputError(f"{model} is a {files.kind}, not a unified model.", remedy="Use comet or comet_qe.")
     return UnifiedNetwork(files, dtype, sparsemax=sparsemax)
@@ -220,9 +222,9 @@ class Unite(NeuralMetric):
 
     def hashes(self) -> Mapping[str, str]:
         """Hashes of the checkpoint and of the encoder's tokenizer."""
-        return comet_files(self.model, self.encoder).hashes()
+        return find_comet_files(self.model, self.encoder).hashes()
 
-    def cases(self, model: UnifiedNetwork, cases: Sequence[Case], shared: Shared) -> Made:
+    def cases(self, model: UnifiedNetwork, cases: Sequence[Case], shared: SharedWork) -> Made:
         """The mean over the inputs."""
         return model.mean(cases, self.inputs, shared)
 
@@ -259,7 +261,7 @@ class XComet(Unite):
     title: ClassVar[str] = "XCOMET"
     summary: ClassVar[str] = "XCOMET, which also marks errors (needs a downloaded model)"
 
-    def cases(self, model: UnifiedNetwork, cases: Sequence[Case], shared: Shared) -> Made:
+    def cases(self, model: UnifiedNetwork, cases: Sequence[Case], shared: SharedWork) -> Made:
         """Regression scores, clipped at 1 from above, and the MQM part."""
         found = model.read(cases, self.inputs, shared)
         total = sum(SCORE_WEIGHTS.values())
@@ -275,7 +277,7 @@ class XComet(Unite):
         sources = batch["source"]
         references = batch.references if "references" in self.needs else [(None,)] * len(batch)
         cases = [(text, source, own[0]) for text, source, own in zip(batch.output, sources, references)]
-        model, shared = self.load(), Shared()
+        model, shared = self.load(), SharedWork()
         return model.spans(cases, model.read(cases, self.inputs, shared), shared)
 
 

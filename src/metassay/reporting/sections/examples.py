@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
-from metassay.metrics.alignment import steps_between
+from metassay.metrics.alignment import find_alignment_steps
 from metassay.reporting.findings import Findings
 from metassay.reporting.wording import about, count, percent, plural
 
@@ -51,7 +51,7 @@ def word_edits(before: str, after: str) -> list[Edit]:
     between = "" if _by_character(before, after) else " "
     old, new = (text.split() if between else list(text) for text in (before, after))
     edits, i, j = [], 0, 0
-    for step, run in groupby(steps_between(old, new)):
+    for step, run in groupby(find_alignment_steps(old, new)):
         words = len(list(run))
         left, right = i, j
         i, j = i + words * (step != "insertion"), j + words * (step != "deletion")
