@@ -88,7 +88,7 @@ def test_a_program_that_hangs_is_ended(program) -> None:
 def test_a_program_is_known_by_its_content(program, tmp_path) -> None:
     first = ProgramMetric(program("1"))
     assert first.signature != ProgramMetric(program("2", name="other")).signature.replace("other", "mine")
-    assert first.turned(higher_is_better=False).signature != first.signature
+    assert first.with_direction(higher_is_better=False).signature != first.signature
     (metric,) = collect_metrics(None, [program("1")]) or []
     assert isinstance(metric, ProgramMetric)
     (tmp_path / "plain").write_text("no program")

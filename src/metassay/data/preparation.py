@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from metassay.data.columns import KEY_PREFIXES
 from metassay.data.dataset import Dataset
+from metassay.data.directions import looks_like_penalties
 from metassay.errors import InputError, UnknownName
 from metassay.text.normalize import normalize
 from metassay.text.words import is_spaceless
@@ -258,22 +259,6 @@ def sort_items_naturally(dataset: Dataset) -> NDArray[np.int64]:
 
 def _codes(labels: pl.Series) -> NDArray[np.int32]:
     return labels.rank("dense").cast(pl.Int32).to_numpy() - np.int32(1)
-
-
-def turned(data: Dataset, lower_is_better: Sequence[str]) -> tuple[Dataset, list[str]]:
-    """The data with its human scores among these turned around, a note on each, and the other names."""
-    own = [name for name in lower_is_better if name in data.human]
-    rest = [name for name in lower_is_better if name not in own]
-    if not own:
-        return data, rest
-    notes = [f"Of {name} lower is better: it is turned around." for name in own]
-    return replace(data, outputs=data.outputs.with_columns(-pl.col(own))).with_notes(*notes), rest
-
-
-def looks_like_penalties(human: str, scores: NDArray[np.float64]) -> bool:
-    """Whether a score is called MQM, and is never negative: 0 is the best score then, not the worst."""
-    known = scores[~np.isnan(scores)]
-    return "mqm" in human.lower() and bool((known >= 0).all() and (known > 0).any())
 
 
 def doubts(cubes: Iterable[Cube], human: str, *, clustered: bool) -> list[str]:

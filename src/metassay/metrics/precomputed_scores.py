@@ -12,8 +12,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
+from metassay.data.directions import RequestedDirections
 from metassay.data.given_scores import ScoreList, read_given_scores
-from metassay.errors import InputError, UnknownName, display_path
+from metassay.errors import InputError, display_path
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.program_metric import ExternalMetric
 from metassay.metrics.registry import parse_metric
@@ -147,22 +148,21 @@ def read_precomputed_scores(source: Any) -> tuple[PrecomputedScores, ...]:
     return tuple(made)
 
 
-def apply_directions(
-    metrics: Sequence[Metric], lower: Sequence[str], higher: Sequence[str]
-) -> tuple[Metric, ...]:
-    """The metrics in the directions that the user gave; only those from outside can be turned."""
-    known = [metric.spec for metric in metrics if isinstance(metric, ExternalMetric)]
-    for name in (*lower, *higher):
-        if name not in known:
-            raise UnknownName("metric from outside", name, known)
-    if both := {*lower} & {*higher}:
-        raise InputError(f"{', '.join(sorted(both))} cannot be both lower and higher is better.")
-    return tuple(
-        metric.with_direction(higher_is_better=metric.spec in higher)
-        if isinstance(metric, ExternalMetric) and metric.spec in {*lower, *higher}
-        else metric
-        for metric in metrics
-    )
+def orient_metrics(metrics: Sequence[Metric], requested: RequestedDirections) -> tuple[Metric, ...]:
+    """Return the metrics with the directions that the user requested.
+
+    Only metrics from outside can be redirected: the direction of our own metrics is part of their definition.
+    """
+    redirectable = [metric.spec for metric in metrics if isinstance(metric, ExternalMetric)]
+    requested.check(redirectable, "metric from outside")
+    oriented: list[Metric] = []
+    for metric in metrics:
+        if isinstance(metric, ExternalMetric) and metric.spec in requested.names:
+            higher_is_better = metric.spec in requested.higher_is_better
+            oriented.append(metric.with_direction(higher_is_better=higher_is_better))
+        else:
+            oriented.append(metric)
+    return tuple(oriented)
 
 
 def _matched(part: ScoreList, texts: pl.DataFrame) -> tuple[list[tuple[str, int]], int]:

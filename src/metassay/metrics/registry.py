@@ -171,7 +171,7 @@ def _specs(result: Any) -> set[str]:
     return found
 
 
-def find_directions(names: Iterable[str]) -> dict[str, bool]:
+def find_metric_directions(names: Iterable[str]) -> dict[str, bool]:
     """Whether higher is better, of names that are, to the letter, specs of ours: what `score` writes."""
     found = {}
     for name in names:

@@ -10,14 +10,13 @@ from pathlib import Path
 
 from metassay.data.context import RowLabel, build_contexts
 from metassay.data.dataset import Dataset
+from metassay.data.directions import RequestedDirections, looks_like_penalties, orient_human_scores
 from metassay.data.memory import release_memory
 from metassay.data.preparation import (
     Clusters,
     choose_normalisation,
     find_clusters,
-    looks_like_penalties,
     prepare_dataset,
-    turned,
 )
 from metassay.engine import engine_named
 from metassay.engine.local import Progress, default_workers
@@ -27,8 +26,8 @@ from metassay.metrics.base import Metric
 from metassay.metrics.judge import connect_judges
 from metassay.metrics.precomputed_scores import (
     PrecomputedScores,
-    apply_directions,
     list_distinct_texts,
+    orient_metrics,
     read_precomputed_scores,
 )
 from metassay.metrics.registry import (
@@ -101,7 +100,10 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     declared = split_names(options.human)
     for name in declared:
         data = data.with_human_column(name)
-    data, lower = turned(data, split_names(options.lower_is_better))
+    requested = RequestedDirections(
+        split_names(options.lower_is_better), split_names(options.higher_is_better)
+    )
+    data, requested = orient_human_scores(data, requested)
     keep_references = (
         options.keep_references or data.rows_are_pairs
     )  # whoever made the pairs says which side is better
@@ -121,7 +123,7 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
         valid_pairs=perturbed and data.task_definition.valid_pairs_only
         if options.valid_pairs is None
         else options.valid_pairs,
-        metrics=_metrics(data, options, changes, lower),
+        metrics=_metrics(data, options, changes, requested),
         contexts=contexts,
         perturbations=None if options.perturbations is None else tuple(split_specs(options.perturbations)),
         normalize=changes,
@@ -251,7 +253,7 @@ def _carry_out(
 
 
 def _metrics(
-    data: Dataset, asked: AssaySettings, normalised: str, lower: Sequence[str]
+    data: Dataset, asked: AssaySettings, normalised: str, requested: RequestedDirections
 ) -> tuple[Metric, ...]:
     """The metrics asked for: those to compute, and those that files of scores hold."""
     given = read_precomputed_scores(asked.scores)
@@ -259,7 +261,7 @@ def _metrics(
         raise InputError("scores made elsewhere are taken of texts, not of rankings.")
     default = () if given else parse_metrics(data.task_definition.default_metrics)
     named = default if asked.metrics is None else parse_metrics(asked.metrics)
-    wanted = apply_directions((*named, *given), lower, split_names(asked.higher_is_better))
+    wanted = orient_metrics((*named, *given), requested)
     changed = asked.preprocess if asked.pairs == PERTURBED_PAIRS else "none"
     return choose_metrics(data, wanted, normalised, changed)
 

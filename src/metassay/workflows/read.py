@@ -37,7 +37,7 @@ from metassay.errors import MetassayError, UnknownName
 from metassay.metrics.base import Metric
 from metassay.metrics.function_metric import convert_to_metric
 from metassay.metrics.program_metric import ProgramMetric, is_executable_file
-from metassay.metrics.registry import choose_metrics, find_directions
+from metassay.metrics.registry import choose_metrics, find_metric_directions
 from metassay.options import accept_options, split_names
 from metassay.perturbations.base import default_perturbations
 from metassay.perturbations.forecast import forecast_perturbations
@@ -131,7 +131,7 @@ def read_scores(
         said,
         split_specs(options.metrics or []),
         also=also,
-        ours=find_directions,
+        ours=find_metric_directions,
         computed=partial(_computed, options),
         keep_references=options.keep_references,
         rated=rated,
