@@ -125,13 +125,11 @@ def _systems(people: People) -> Sentence | None:
         return None
     row = rows[chosen["metric"]]
     return sentence(
-        "For ranking these {systems} systems {best:metric} agrees best with people: SPA {spa:figure}{range}"
-        "{equals}.",
+        "For ranking these {systems} systems {best:metric} agrees best with people: SPA {spa:figure}{range}.",
         best=chosen["metric"],
         spa=number(row["spa"]),
         range=_range({"low": row["spa_low"], "high": row["spa_high"]}, "95\u202f% interval "),
         systems=people["systems"],
-        equals=_equals(chosen, "; {equals} cannot be told apart from it"),
     )
 
 

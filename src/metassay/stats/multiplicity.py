@@ -74,24 +74,6 @@ def may_be_best(
     return known & (p > 1 - level), p
 
 
-def leads_among(observed: FloatArray, null: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
-    """The standardised lead of each of `count` over each other, [better, worse], and the largest by chance.
-
-    `observed` are the differences of every two i < j [pairs], `null` what they are under draws in which the
-    two are exchanged at random [pairs, draws]. A lead is the difference in units of its spread in the draws.
-    Against it stands, of each draw, the largest lead of any two: what one must exceed if all are claimed with
-    one error rate (Westfall and Young, 1993). NaN where a difference is unknown or never moves.
-    """
-    spread = np.sqrt(np.mean(null.astype(np.float64) ** 2, axis=1))
-    known = ~np.isnan(observed) & (spread > 0)
-    scaled = np.divide(observed, spread, out=np.full(len(observed), np.nan), where=known)
-    leads = np.full((count, count), np.nan)
-    first, second = np.triu_indices(count, 1)
-    leads[first, second], leads[second, first] = scaled, -scaled
-    moved = np.abs(null[known]) / spread[known, None]
-    return leads, moved.max(axis=0, initial=0.0)
-
-
 def _spreads(draws: FloatArray, floor: float) -> FloatArray:
     """Standard deviation of the difference of every two rows.
 

@@ -12,8 +12,7 @@ from scipy.special import ndtr
 
 from metassay.stats.arrays import FloatArray, SingleArray
 from metassay.stats.compilation import kernel
-from metassay.stats.sign_flip import agreement, normal_p_values
-from metassay.stats.swaps import Swaps, standardised
+from metassay.stats.swaps import Swaps
 
 STEPS_PER_UNIT = 512
 LIMIT = 8.0
@@ -46,20 +45,6 @@ def segment_swaps(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> Sing
     out = np.empty((len(swaps), _pairs(len(scores))), dtype=np.float32)
     _segment_swaps(p_human, total_sums, total_squares, sums, squares, UPPER_TAIL, out)
     return out
-
-
-def agreement_differences(
-    human: FloatArray, metrics: FloatArray, swapped: NDArray[np.bool_]
-) -> tuple[FloatArray, SingleArray]:
-    """SPA(A) - SPA(B) of every two metrics [pairs], and after each draw's swaps [pairs, draws].
-
-    `human` is [systems, segments], `metrics` [metrics, systems, segments], `swapped` [draws, segments].
-    """
-    p_human, p_metrics = normal_p_values(human), normal_p_values(metrics)
-    first, second = np.triu_indices(len(metrics), 1)
-    values = agreement(p_human, p_metrics)
-    swaps = Swaps(np.zeros((len(swapped), len(human)), dtype=np.bool_), swapped)
-    return values[first] - values[second], segment_swaps(p_human, standardised(metrics), swaps).T
 
 
 def any_swaps(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> SingleArray:

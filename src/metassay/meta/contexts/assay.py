@@ -118,7 +118,7 @@ class ContextualResult:
     @cached_property
     def _claims(self) -> Row:
         names = [self.metrics[m] for m in self.ranked]
-        families = [] if self.people is None else self.people.families(self._accurate)
+        families = [] if self.people is None else [self.people.family()]
         return claim_entry(self.columns, self.whole, self._predictions, self.confounding, names, families)
 
     @cached_property

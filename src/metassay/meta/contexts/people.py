@@ -27,7 +27,7 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
-from metassay.meta.contexts.claims import Family, Followed, Leads, Settled, lead_p_values
+from metassay.meta.contexts.claims import Family, Followed, Settled, lead_p_values
 from metassay.meta.contexts.column import Column, Estimates, Method, Whole, resample, study_whole
 from metassay.meta.contexts.h2 import paired_agreement, split_half
 from metassay.meta.contexts.judgements import GLOBAL, Contexts, Judgements
@@ -35,7 +35,7 @@ from metassay.meta.contexts.soft_accuracy import KENDALL, RatedSystems, SoftAccu
 from metassay.stats.arrays import FloatArray, LongArray, plain
 from metassay.stats.bootstrap import cluster_interval
 
-PEOPLE, SPA = "people", "spa"
+PEOPLE = "people"
 Row = dict[str, Any]
 Order = tuple[FloatArray, FloatArray | None]
 """Values [metrics] that order the metrics, and their resamples [metrics, resamples] where they were kept."""
@@ -80,20 +80,14 @@ class People:
     best: int
     """The place among the ranked metrics of the one most often right on people's pairs."""
 
-    def families(self, informed: Sequence[str]) -> list[Family]:
-        """Leads of the best metric by people over the others, on pairs and by SPA, each for every two."""
-        found = [self._family(PEOPLE, self.whole.finding.leads, self.best)]
-        best = self._best_by_spa(informed)
-        return (
-            found if self.soft is None or best is None else [*found, self._family(SPA, self.soft.leads, best)]
-        )
-
-    def _family(self, kind: str, leads: Leads, best: int) -> Family:
-        p = lead_p_values([leads])[0][best]
+    def family(self) -> Family:
+        """Leads of the best metric by people over the others on pairs that people judged."""
+        p = lead_p_values([self.whole.finding.leads])[0][self.best]
         names = [self.metrics[m] for m in self.ranked]
-        rows = [{"column": None, "context": GLOBAL, "better": names[best], "worse": worse} for worse in names]
+        best = names[self.best]
+        rows = [{"column": None, "context": GLOBAL, "better": best, "worse": worse} for worse in names]
         known = np.flatnonzero(~np.isnan(p))
-        return Family(kind, [rows[j] for j in known], p[known])
+        return Family(PEOPLE, [rows[j] for j in known], p[known])
 
     def _best_by_spa(self, informed: Sequence[str]) -> int | None:
         """The place among the ranked metrics of the one with the highest SPA; None where none has one."""
@@ -123,20 +117,10 @@ class People:
         rest = [row["metric"] for row in self.rows() if row["accuracy"] is not None]
         return [best, *(name for name in rest if name in informed and name not in {best, *behind})]
 
-    def by_spa(self, claims: Row, informed: Sequence[str]) -> Row | None:
-        """The metric with the highest SPA, and those not shown to be behind it, best first."""
+    def by_spa(self, informed: Sequence[str]) -> Row | None:
+        """The metric with the highest SPA; None where none has one."""
         best = self._best_by_spa(informed)
-        if self.soft is None or best is None:
-            return None
-        names, values = [self.metrics[m] for m in self.ranked], self.soft.values
-        behind = {row["worse"] for row in claims[SPA]}
-        equal = [
-            m
-            for m, name in enumerate(names)
-            if m != best and name in informed and name not in behind and not np.isnan(values[m])
-        ]
-        group = [best, *sorted(equal, key=lambda m: -values[m])]
-        return {"metric": names[best], "top_group": [names[m] for m in group]}
+        return None if best is None else {"metric": self.metrics[self.ranked[best]]}
 
     def rows(self) -> list[Row]:
         """One entry per metric, best on people's pairs first; equal values share a place."""

@@ -273,7 +273,7 @@ def people_entry(found: People, claims: Row, first: str, informed: Sequence[str]
         "followed": any(row["worse"] == first for row in claims[PEOPLE]),
         "by_rule": {"metric": first},
         "by_people": {"metric": best, "top_group": found.top_group(claims, informed)},
-        "by_spa": None if soft is None else found.by_spa(claims, informed),
+        "by_spa": found.by_spa(informed),
         "metrics": found.rows(),
         "agreement": {"statistic": KENDALL} | {name: _tau_entry(tau) for name, tau in found.taus.items()},
         "ceiling": {
