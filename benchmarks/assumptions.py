@@ -14,7 +14,7 @@ import numpy as np
 
 import calibration
 from metassay.meta.contexts import choice, claims, confounding, h1
-from metassay.meta.contexts.prediction import robust_accuracy
+from metassay.meta.contexts.agreement_prediction import robust_accuracy
 from metassay.meta.dependence import deviations
 from metassay.sample import sample_path
 from metassay.stats import bootstrap, label_permutation, multiplicity, sign_flip

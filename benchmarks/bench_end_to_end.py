@@ -32,7 +32,7 @@ from metassay.sample import sample_path
 from metassay.store.parts import ScoreParts
 from metassay.workflows import perturb as workflow
 from metassay.workflows.assay import assay
-from metassay.workflows.judging import scored_texts
+from metassay.workflows.pair_scoring import scored_texts
 from metassay.workflows.read import read
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -18,8 +18,8 @@ from threadpoolctl import threadpool_limits
 
 from metassay.meta.contexts.accuracy import sort_pairs
 from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.column import Method, study_intervals
-from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.column_analysis import Method, study_intervals
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 
 METRICS, CONTEXTS, RESAMPLES, METHODS, SYSTEMS = 20, 1000, 1000, 4, 10

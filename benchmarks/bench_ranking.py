@@ -15,7 +15,7 @@ import pytrec_eval
 
 from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import order_by_score
-from metassay.meta.contexts.judgements import judge
+from metassay.meta.contexts.pair_outcomes import judge
 from metassay.metrics.ranking import PAPER_CUTOFFS, PAPER_MEASURES, InterpolatedPrecision
 from metassay.metrics.ranking_metric import score_rankings
 from metassay.perturbations.pairs import make_pairs

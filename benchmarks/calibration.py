@@ -18,15 +18,15 @@ from scipy.stats import binomtest
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.claims import trend_p_values
-from metassay.meta.contexts.column import Estimates
+from metassay.meta.contexts.column_analysis import Estimates
 from metassay.meta.contexts.confounding import confounding
-from metassay.meta.contexts.drift import compare
 from metassay.meta.contexts.h1 import accuracy_change, cross_methods
 from metassay.meta.contexts.h2 import full_size
-from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.meta.contexts.people import PeopleSide
-from metassay.meta.contexts.soft_accuracy import RatedSystems
-from metassay.meta.contexts.validity import corrected_accuracy
+from metassay.meta.contexts.human_pairs import PeopleSide
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
+from metassay.meta.contexts.perturbation_validity import corrected_accuracy
+from metassay.meta.contexts.run_comparison import compare
+from metassay.meta.contexts.soft_pairwise_accuracy import RatedSystems
 from metassay.meta.dependence.deviations import expected_deviations, spread, system_dependence
 from metassay.meta.dependence.null_hypotheses import p_equal, p_fair
 from metassay.meta.dependence.scored_outputs import cells_of

@@ -22,7 +22,7 @@ from rapidfuzz.distance import Levenshtein
 from metassay.data.preparation import find_clusters, prepare_dataset
 from metassay.metrics.registry import choose_metrics, parse_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
-from metassay.workflows.judging import judge_pairs
+from metassay.workflows.pair_scoring import judge_pairs
 from metassay.workflows.pairs import given_pairs, human_rows, told_apart
 from metassay.workflows.read import read
 

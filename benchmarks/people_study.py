@@ -17,7 +17,7 @@ from scipy.stats import rankdata, t
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
 from metassay.meta.contexts.h1 import cross_methods
 from metassay.meta.contexts.h2 import half_agreement
-from metassay.meta.contexts.judgements import Contexts, Judgements, judge
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements, judge
 from metassay.meta.people.meta_metrics import Judged, meta_metric
 from metassay.stats import random
 from metassay.stats.bootstrap import ClusterHalves

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.meta.contexts.validity import perturbation_validity
+from metassay.meta.contexts.perturbation_validity import perturbation_validity
 from metassay.perturbations.pairs import Pairs, make_pairs
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))

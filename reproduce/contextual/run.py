@@ -24,7 +24,7 @@ from reproduce.pictures import curves, matrix
 from scipy.stats import chi2_contingency, spearmanr
 
 from metassay.data.dataset import Dataset
-from metassay.meta.contexts.judgements import RIGHT
+from metassay.meta.contexts.pair_outcomes import RIGHT
 from metassay.workflows.assay import assay
 from metassay.workflows.assay_result import AssayResult
 from metassay.workflows.read import read

@@ -10,7 +10,7 @@ from scipy.stats import chi2 as chi2_distribution
 from scipy.stats import f as f_distribution
 
 from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
 
 METRICS, METHODS, SYSTEMS = (
     ("bleu", "chrf", "ter", "length"),

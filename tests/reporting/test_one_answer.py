@@ -13,9 +13,9 @@ import pytest
 from metassay.cli.assay import show_assay
 from metassay.cli.printing import cell
 from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.meta.contexts.people import PeopleSide
-from metassay.meta.contexts.soft_accuracy import RatedSystems
+from metassay.meta.contexts.human_pairs import PeopleSide
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
+from metassay.meta.contexts.soft_pairwise_accuracy import RatedSystems
 from metassay.metrics.base import COST_CLASSES
 from metassay.reporting.answer import answer_lines
 from metassay.reporting.findings import find

@@ -10,8 +10,8 @@ import numpy as np
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.choice import Evidence, cost_rank, in_steps
 from metassay.meta.contexts.claims import Followed
-from metassay.meta.contexts.drift import holds
-from metassay.meta.contexts.judgements import GLOBAL
+from metassay.meta.contexts.pair_outcomes import GLOBAL
+from metassay.meta.contexts.run_comparison import holds
 
 Row = dict[str, Any]
 _FEW_MOVABLE = 0.1  # a permutation test that moves less than this has next to no power

@@ -55,8 +55,8 @@ from metassay.store.cache import SharedParts, SharedTexts, cache_folder
 from metassay.store.parts import Scratch
 from metassay.store.run import RunFolder, made_with
 from metassay.workflows.assay_result import AssayResult, Plan
-from metassay.workflows.judging import judge_pairs, scored_texts
 from metassay.workflows.options import AssayOptions, AssaySettings
+from metassay.workflows.pair_scoring import judge_pairs, scored_texts
 from metassay.workflows.pairs import (
     context_metadata,
     human_column,

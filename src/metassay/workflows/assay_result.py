@@ -16,8 +16,8 @@ from metassay.data.dataset import Dataset
 from metassay.data.preparation import REFERENCE_SYSTEM_REASON, sort_items_naturally
 from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
-from metassay.meta.contexts.judgements import RIGHT, Judgements
-from metassay.meta.contexts.validity import (
+from metassay.meta.contexts.pair_outcomes import RIGHT, Judgements
+from metassay.meta.contexts.perturbation_validity import (
     CORRECTED,
     Parts,
     Validity,
@@ -36,9 +36,9 @@ from metassay.reporting.reasons import worded
 from metassay.stats.arrays import code_counts, plain
 from metassay.stats.correlation import neighbour_correlation
 from metassay.store.run import RunFolder, versions
-from metassay.workflows.judging import JudgedPairs
 from metassay.workflows.options import AssaySettings
 from metassay.workflows.pair_files import wrong_pairs
+from metassay.workflows.pair_scoring import JudgedPairs
 from metassay.workflows.pairs import human_rows
 from metassay.workflows.read import build_scoring_rows
 from metassay.workflows.run_files import EXAMPLES, RESULT, SCHEMA_VERSION, Found, Result, warnings_as_notes

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from metassay.errors import InputError, MetassayError, Place, display_path
-from metassay.meta.contexts import drift
+from metassay.meta.contexts import run_comparison
 from metassay.reporting.answer import answer
 from metassay.reporting.findings import find
 from metassay.reporting.reasons import with_sentences
@@ -100,7 +100,7 @@ def compare(*runs: str | Path) -> CompareResult:
     with opened[-1].understood():
         return CompareResult(
             tuple(map(display_path, folders)),
-            [with_sentences(found) for found in drift.compare_series(results)],
+            [with_sentences(found) for found in run_comparison.compare_series(results)],
         )
 
 
@@ -286,7 +286,7 @@ def _change(before: tuple[Path, State], after: tuple[Path, State]) -> dict[str, 
         run = _run(after[0])
         with run.understood():
             old, new = (_result(*each) for each in (before, after))
-            change = with_sentences(drift.compare(old, new))
+            change = with_sentences(run_comparison.compare(old, new))
     except (MetassayError, OSError) as error:
         return {"changed": False, "sentences": [], "error": str(error)}
     return {"changed": change["changed"], "sentences": change["sentences"], "error": None}

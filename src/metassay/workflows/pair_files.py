@@ -15,8 +15,8 @@ import polars as pl
 from rapidfuzz.distance import Levenshtein
 
 from metassay.data.memory import map_table
-from metassay.meta.contexts.judgements import RIGHT, Judgements, OutcomeArray
-from metassay.meta.contexts.validity import Edits, Told
+from metassay.meta.contexts.pair_outcomes import RIGHT, Judgements, OutcomeArray
+from metassay.meta.contexts.perturbation_validity import Edits, Told
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.workflows.pair_table import KEY
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from metassay.data.dataset import Dataset
     from metassay.metrics.base import Metric
     from metassay.perturbations.pairs import Pairs
-    from metassay.workflows.judging import JudgedPairs
+    from metassay.workflows.pair_scoring import JudgedPairs
 
 
 def explorer_frame(

@@ -15,16 +15,16 @@ from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import Clusters
 from metassay.errors import InputError, Place, UnknownName
-from metassay.meta.contexts.judgements import Contexts, Judgements, density_weights, judge
-from metassay.meta.contexts.people import PeopleSide
-from metassay.meta.contexts.prediction import Metadata
-from metassay.meta.contexts.soft_accuracy import RatedSystems
+from metassay.meta.contexts.agreement_prediction import Metadata
+from metassay.meta.contexts.human_pairs import PeopleSide
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements, density_weights, judge
+from metassay.meta.contexts.soft_pairwise_accuracy import RatedSystems
 from metassay.metrics.base import Metric
 from metassay.options import PERTURBED_PAIRS
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, gain_change
-from metassay.workflows.judging import JudgedPairs
 from metassay.workflows.options import AssaySettings
+from metassay.workflows.pair_scoring import JudgedPairs
 from metassay.workflows.read import name_test_sets
 
 METHOD = "human"

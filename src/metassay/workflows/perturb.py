@@ -26,8 +26,8 @@ from metassay.specs import split_specs
 from metassay.store import follow
 from metassay.store.run import RunFolder, made_with, versions
 from metassay.workflows import shards
-from metassay.workflows.judging import scored_texts
 from metassay.workflows.options import PerturbOptions, PerturbSettings
+from metassay.workflows.pair_scoring import scored_texts
 from metassay.workflows.pairs import checked, given_pairs, human_pairs
 from metassay.workflows.read import Source, ensure_dataset
 from metassay.workflows.run_files import SCHEMA_VERSION, Result

@@ -15,7 +15,7 @@ import polars as pl
 
 from metassay.errors import InputError, Place, UnknownName, display_path
 from metassay.meta.contexts.choice import Evidence, stored_evidence
-from metassay.meta.contexts.judgements import GLOBAL
+from metassay.meta.contexts.pair_outcomes import GLOBAL
 from metassay.meta.contexts.tables import choice_entries
 from metassay.reporting.dependence_page import dependence_page
 from metassay.reporting.html import rendered_assay

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from metassay.perturbations.pairs import Pairs
     from metassay.reporting.pages import Page
     from metassay.workflows.assay_result import AssayResult, Plan
-    from metassay.workflows.judging import JudgedPairs
+    from metassay.workflows.pair_scoring import JudgedPairs
 
 
 RESULT = "results/assay.json"

@@ -26,16 +26,16 @@ from metassay.engine.batches import Parts
 from metassay.engine.local import Progress
 from metassay.errors import PartsDone
 from metassay.llm.asking import LlmSettings
-from metassay.meta.contexts.judgements import Judgements
-from metassay.meta.contexts.people import differences_by_method
-from metassay.meta.contexts.validity import edits_of
+from metassay.meta.contexts.human_pairs import differences_by_method
+from metassay.meta.contexts.pair_outcomes import Judgements
+from metassay.meta.contexts.perturbation_validity import edits_of
 from metassay.metrics.base import Metric
 from metassay.perturbations.base import KeptTexts
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.store.parts import Scratch
-from metassay.workflows.judging import JudgedPairs, judge_pairs
 from metassay.workflows.pair_files import Aside, Widest, explorer_frame, judgements_frame
+from metassay.workflows.pair_scoring import JudgedPairs, judge_pairs
 from metassay.workflows.pair_table import EXPLORER, JUDGED, PAIRS
 
 SHARD = 2**17

@@ -17,7 +17,7 @@ from metassay.meta.contexts.claims import (
     lead_p_values,
     trend_p_values,
 )
-from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
 from metassay.meta.contexts.tables import _shown, _varying
 from metassay.stats.bootstrap import ClusterHalves
 

@@ -10,7 +10,7 @@ from metassay.meta.contexts.accuracy import tally
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.confounding import _accuracy_of_combinations, _unseen, confounding
 from metassay.meta.contexts.h1 import depends
-from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
 from metassay.reporting.reasons import confounding_sentence
 from metassay.stats.bootstrap import ClusterBootstrap
 

@@ -20,7 +20,7 @@ from by_hand import (
 
 from metassay.errors import InputError
 from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
 from metassay.reporting.reasons import warnings_of
 
 

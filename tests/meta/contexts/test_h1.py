@@ -7,7 +7,7 @@ from scipy.sparse.csgraph import connected_components
 
 from metassay.meta.contexts.accuracy import tally
 from metassay.meta.contexts.h1 import _linked, accuracy_change, cross_methods, exchange_levels
-from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
 
 DOCUMENTS, PER_DOCUMENT, SYSTEMS, METHODS = 12, 3, 4, 2
 

@@ -6,7 +6,7 @@ import pytest
 from metassay.meta.contexts.accuracy import tally, whole
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.h2 import compare_with_global, split_half
-from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
 from metassay.reporting.reasons import warnings_of
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 

@@ -13,7 +13,7 @@ from metassay.meta.contexts.choice import table_evidence
 from metassay.meta.contexts.claims import Settled, answer_entry
 from metassay.meta.contexts.h1 import _smallest, accuracy_change, cross_methods, exchange_levels
 from metassay.meta.contexts.h2 import ContextOrder, compare_with_global, order_change, split_half
-from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
 from metassay.meta.contexts.tables import _context_clusters
 from metassay.stats.bootstrap import ClusterHalves
 

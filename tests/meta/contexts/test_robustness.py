@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from metassay.meta.contexts.prediction import net_spread, robust_accuracy
+from metassay.meta.contexts.agreement_prediction import net_spread, robust_accuracy
 from metassay.meta.contexts.tables import pareto
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import gaussian_kde
 
 from metassay.errors import InputError
-from metassay.meta.contexts.judgements import density_weights
+from metassay.meta.contexts.pair_outcomes import density_weights
 
 
 def test_one_feature_equals_scipy_up_to_scale():

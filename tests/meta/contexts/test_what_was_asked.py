@@ -5,9 +5,9 @@ import pytest
 from by_hand import METRICS, accuracy, as_judgements, assay, columns_of, contexts_of, random_pairs, step_down
 
 from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.column import Estimates, Whole
+from metassay.meta.contexts.column_analysis import Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
-from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
 from metassay.stats.multiplicity import may_be_best
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from metassay.errors import InputError
-from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
+from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
 from metassay.stats.compilation import kernel
 

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.meta.contexts.accuracy import sort_pairs, whole
+from metassay.meta.contexts.agreement_prediction import AgreementPrediction, Metadata, known_metadata
 from metassay.meta.contexts.choice import PAIRS, Evidence, cost_rank
 from metassay.meta.contexts.claims import Settled, answer_entry, settled
-from metassay.meta.contexts.column import (
+from metassay.meta.contexts.column_analysis import (
     Column,
     Method,
     Whole,
@@ -25,16 +26,15 @@ from metassay.meta.contexts.column import (
     study_whole,
 )
 from metassay.meta.contexts.confounding import Confounding, confounding
-from metassay.meta.contexts.judgements import (
+from metassay.meta.contexts.human_pairs import People, PeopleSide, beside_people
+from metassay.meta.contexts.pair_outcomes import (
     Contexts,
     Judgements,
     check_pairs,
     phi_coefficients,
     same_decisions,
 )
-from metassay.meta.contexts.people import People, PeopleSide, beside_people
-from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, known_metadata
-from metassay.meta.contexts.soft_accuracy import SoftAccuracy, soft_accuracy
+from metassay.meta.contexts.soft_pairwise_accuracy import SoftAccuracy, soft_accuracy
 from metassay.meta.contexts.tables import (
     Row,
     accuracy_rows,

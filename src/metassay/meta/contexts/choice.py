@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay.meta.contexts.agreement_prediction import net_spread, robust_accuracy
 from metassay.meta.contexts.claims import Settled
-from metassay.meta.contexts.judgements import GLOBAL
-from metassay.meta.contexts.prediction import net_spread, robust_accuracy
+from metassay.meta.contexts.pair_outcomes import GLOBAL
 from metassay.metrics.base import COST_CLASSES
 from metassay.stats.arrays import FloatArray
 

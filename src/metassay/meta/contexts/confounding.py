@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, stretches, tallies, tally
 from metassay.meta.contexts.h1 import cross_methods, depends
-from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
+from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, IntArray, run_starts
 from metassay.stats.bootstrap import ClusterBootstrap, percentiles
 from metassay.stats.multiplicity import holm

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
-from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements
+from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
 from metassay.stats.bootstrap import few_clusters_stretch
 from metassay.stats.compilation import kernel

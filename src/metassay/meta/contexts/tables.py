@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay.meta.contexts.agreement_prediction import AgreementPrediction, Metadata, predict_agreement
 from metassay.meta.contexts.choice import Evidence, cost_rank, recommend, robust_choice
 from metassay.meta.contexts.claims import (
     LEAD,
@@ -19,12 +20,11 @@ from metassay.meta.contexts.claims import (
     lead_p_values,
     trends,
 )
-from metassay.meta.contexts.column import Column, ContextFinding, Estimates, Whole
+from metassay.meta.contexts.column_analysis import Column, ContextFinding, Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
-from metassay.meta.contexts.judgements import GLOBAL
-from metassay.meta.contexts.people import PEOPLE, ContextBeside, People, Tau
-from metassay.meta.contexts.prediction import AgreementPrediction, Metadata, predict_agreement
-from metassay.meta.contexts.soft_accuracy import KENDALL
+from metassay.meta.contexts.human_pairs import PEOPLE, ContextBeside, People, Tau
+from metassay.meta.contexts.pair_outcomes import GLOBAL
+from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import holm
 

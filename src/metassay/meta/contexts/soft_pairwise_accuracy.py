@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metassay.meta.contexts.column import Method
+from metassay.meta.contexts.column_analysis import Method
 from metassay.meta.contexts.h2 import half_agreement
 from metassay.stats.arrays import FloatArray, IntArray, known_mean
 from metassay.stats.bootstrap import percentiles

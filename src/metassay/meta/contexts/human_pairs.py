@@ -28,10 +28,10 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
 from metassay.meta.contexts.claims import Family, Followed, Settled, lead_p_values
-from metassay.meta.contexts.column import Column, Estimates, Method, Whole, resample, study_whole
+from metassay.meta.contexts.column_analysis import Column, Estimates, Method, Whole, resample, study_whole
 from metassay.meta.contexts.h2 import paired_agreement, split_half
-from metassay.meta.contexts.judgements import GLOBAL, Contexts, Judgements
-from metassay.meta.contexts.soft_accuracy import KENDALL, RatedSystems, SoftAccuracy
+from metassay.meta.contexts.pair_outcomes import GLOBAL, Contexts, Judgements
+from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL, RatedSystems, SoftAccuracy
 from metassay.stats.arrays import FloatArray, LongArray, plain
 from metassay.stats.bootstrap import cluster_interval
 

@@ -5,7 +5,7 @@ import pytest
 
 from metassay.errors import InputError
 from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, WRONG, Contexts, Judgements, judge
+from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, WRONG, Contexts, Judgements, judge
 
 
 def build(**changes):

@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import kendalltau
 
 from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.judgements import Contexts, Judgements
-from metassay.meta.contexts.people import PeopleSide
-from metassay.meta.contexts.soft_accuracy import RatedSystems
-from metassay.meta.contexts.validity import corrected_accuracy
+from metassay.meta.contexts.human_pairs import PeopleSide
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
+from metassay.meta.contexts.perturbation_validity import corrected_accuracy
+from metassay.meta.contexts.soft_pairwise_accuracy import RatedSystems
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.reporting.reasons import worded
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.drift import compare, compare_series
-from metassay.meta.contexts.judgements import Contexts, Judgements
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
+from metassay.meta.contexts.run_comparison import compare, compare_series
 from metassay.reporting.reasons import with_sentences
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metassay.meta.contexts.drift import compare
+from metassay.meta.contexts.run_comparison import compare
 
 
 def row(metric, accuracy, low, high, **more):

@@ -10,8 +10,14 @@ import polars as pl
 import pytest
 
 from metassay.data.dataset import Dataset
-from metassay.meta.contexts.judgements import Judgements
-from metassay.meta.contexts.validity import BINS, Parts, difficulty, perturbation_validity, to_frame
+from metassay.meta.contexts.pair_outcomes import Judgements
+from metassay.meta.contexts.perturbation_validity import (
+    BINS,
+    Parts,
+    difficulty,
+    perturbation_validity,
+    to_frame,
+)
 from metassay.perturbations.pairs import make_pairs
 
 

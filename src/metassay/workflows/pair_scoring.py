@@ -18,7 +18,7 @@ from metassay.engine import RayCluster
 from metassay.engine.batches import Parts, Rows
 from metassay.engine.local import Progress, score_lists, score_rows
 from metassay.errors import InputError
-from metassay.meta.contexts.judgements import Contexts, Judgements, judge
+from metassay.meta.contexts.pair_outcomes import Contexts, Judgements, judge
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from metassay.meta.contexts.judgements import GLOBAL
+from metassay.meta.contexts.pair_outcomes import GLOBAL
 from metassay.stats.arrays import plain
 from metassay.stats.multiplicity import holm
 from metassay.stats.rank_correlation import row_agreements

@@ -5,8 +5,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from metassay.errors import InputError
-from metassay.meta.contexts.judgements import Contexts
-from metassay.meta.contexts.prediction import enclosing, predict_agreement
+from metassay.meta.contexts.agreement_prediction import enclosing, predict_agreement
+from metassay.meta.contexts.pair_outcomes import Contexts
 
 FAMILY = ["mf", "knn", "mf", "knn", "mf", "knn", "mf"]
 YEAR = [2019.0, 2020.0, 2021.0, 2022.0, 2019.0, 2020.0, 2021.0]

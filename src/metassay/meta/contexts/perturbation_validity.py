@@ -20,9 +20,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.data.dataset import Dataset
 from metassay.meta.contexts.accuracy import TIE_CREDIT, ratio, sort_pairs
-from metassay.meta.contexts.column import study_intervals
-from metassay.meta.contexts.judgements import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
-from metassay.meta.contexts.people import differences_by_method
+from metassay.meta.contexts.column_analysis import study_intervals
+from metassay.meta.contexts.human_pairs import differences_by_method
+from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
 from metassay.perturbations.pairs import Pairs
 from metassay.stats import random
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, plain

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import Tally, by_context, ratio, tally
+from metassay.meta.contexts.agreement_prediction import net_spread, robust_accuracy
 from metassay.meta.contexts.choice import Evidence, first_choice
 from metassay.meta.contexts.claims import Leads, context_leads, trend_p_values
 from metassay.meta.contexts.h1 import AccuracyChange, accuracy_change, cross_methods
@@ -22,8 +23,7 @@ from metassay.meta.contexts.h2 import (
     order_change,
     split_half,
 )
-from metassay.meta.contexts.judgements import GLOBAL, Contexts, Judgements
-from metassay.meta.contexts.prediction import net_spread, robust_accuracy
+from metassay.meta.contexts.pair_outcomes import GLOBAL, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, LongArray, code_counts
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves, Proportions, cluster_interval
 from metassay.stats.multiplicity import may_be_best

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.errors import InputError
-from metassay.meta.contexts.judgements import Contexts
+from metassay.meta.contexts.pair_outcomes import Contexts
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.random import beside
 
