@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from metassay.cli import run as command
-from metassay.data.dataset import fingerprint_data
+from metassay.data.fingerprint import fingerprint_data
 from metassay.errors import InputError
 from metassay.reporting.joined_page import joined_page
 from metassay.sample import sample_path

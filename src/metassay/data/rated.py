@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.cube import Cube
-from metassay.data.dataset import fingerprint_data
+from metassay.data.fingerprint import DataFingerprint, fingerprint_data
 from metassay.errors import InputError, UnknownName
 
 
@@ -74,7 +73,7 @@ def _systems(cube: Cube, human: str, metrics: Sequence[str]) -> tuple[NDArray[np
     return kept, notes
 
 
-def marks_of(found: Sequence[Cube]) -> dict[str, Any]:
+def marks_of(found: Sequence[Cube]) -> DataFingerprint:
     """The marks of all data sets together; items are named as in a data set of outputs."""
     human = sorted({name for cube in found for name in cube.human})
     nothing = pl.lit(None, dtype=pl.Float64)

@@ -1,0 +1,71 @@
+"""Hashes that tell whether two data sets are the same."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Sequence
+from typing import TypedDict
+
+import numpy as np
+import polars as pl
+
+_BATCH_ROWS = 2**16
+"""Rows that are hashed together, so that memory stays small."""
+
+
+class DataFingerprint(TypedDict):
+    """Counts and hashes that all runs on one data set share, whatever they compute."""
+
+    items: int
+    systems: int
+    keys: str
+    """Hash of all item and system ids."""
+    human: dict[str, str]
+    """Hash of each human score together with the ids of its outputs."""
+
+
+def fingerprint_data(outputs: pl.DataFrame, human_columns: Sequence[str]) -> DataFingerprint:
+    """Compute the fingerprint of a table of outputs.
+
+    The order of rows does not matter. The signs of scores do not matter either, because some verbs reverse
+    human scores.
+    """
+    items = outputs["item"].unique().sort()
+    systems = outputs["system"].unique().sort()
+    human = {name: _hash_lines(_list_scored_outputs(outputs, name)) for name in sorted(human_columns)}
+    return DataFingerprint(
+        items=len(items), systems=len(systems), keys=_hash_lines(items) + _hash_lines(systems), human=human
+    )
+
+
+def hash_rows(table: pl.DataFrame) -> bytes:
+    """Compute a hash of every row and return all hashes in sorted order, so that the order of rows is lost.
+
+    Rows are hashed in their JSON form, which does not change between versions of Polars.
+    """
+    # The empty text after the last line end counts as a row: stored hashes depend on it.
+    digests = [hashlib.blake2b(digest_size=16).digest()]
+    for batch in table.iter_slices(_BATCH_ROWS):
+        buffer = io.BytesIO()
+        batch.write_ndjson(buffer)
+        lines = buffer.getvalue().split(b"\n")[:-1]
+        digests += [hashlib.blake2b(line, digest_size=16).digest() for line in lines]
+    halves = np.frombuffer(b"".join(digests), dtype=">u8").reshape(-1, 2)
+    order = np.lexsort((halves[:, 1], halves[:, 0]))
+    return halves[order].tobytes()
+
+
+def _list_scored_outputs(outputs: pl.DataFrame, column: str) -> pl.Series:
+    """Return `item, system, score without sign` of every output that has a score, as sorted texts."""
+    score = pl.col(column).cast(pl.Float64).fill_nan(None).abs()
+    scored = outputs.select("item", "system", score).drop_nulls()
+    return scored.select(pl.concat_str(pl.all().cast(pl.String), separator="\0")).to_series().sort()
+
+
+def _hash_lines(lines: pl.Series) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for start in range(0, len(lines), _BATCH_ROWS):
+        batch = lines[start : start + _BATCH_ROWS]
+        digest.update("".join(f"{line}\n" for line in batch).encode())
+    return digest.hexdigest()
