@@ -19,7 +19,8 @@ import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from metassay.data.preparation import find_clusters, prepare_dataset
+from metassay.data.clusters import find_clusters
+from metassay.data.preparation import prepare_dataset
 from metassay.metrics.registry import choose_metrics, parse_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.workflows.pair_scoring import judge_pairs

@@ -10,9 +10,9 @@ import pytest
 import sacrebleu
 
 from metassay.cli import run
+from metassay.data.clusters import find_clusters
 from metassay.data.context import build_context
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import find_clusters
 from metassay.errors import InputError, UnknownName
 from metassay.workflows.assay import assay
 from metassay.workflows.pairs import (

@@ -25,7 +25,7 @@ from metassay.data.columns import (
     output_names,
     system_names,
 )
-from metassay.data.preparation import mark_reference_rows
+from metassay.data.reference_systems import mark_reference_rows
 from metassay.errors import InputError, Place, UnknownName
 from metassay.stats.arrays import FloatArray
 

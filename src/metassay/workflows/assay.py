@@ -8,16 +8,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from metassay.data.clusters import Clusters, find_clusters
 from metassay.data.context import RowLabel, build_contexts
 from metassay.data.dataset import Dataset
 from metassay.data.directions import RequestedDirections, looks_like_penalties, orient_human_scores
 from metassay.data.memory import release_memory
-from metassay.data.preparation import (
-    Clusters,
-    choose_normalisation,
-    find_clusters,
-    prepare_dataset,
-)
+from metassay.data.normalisation import choose_normalisation
+from metassay.data.preparation import prepare_dataset
 from metassay.engine import engine_named
 from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError

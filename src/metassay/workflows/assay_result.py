@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from metassay.data.clusters import sort_items_naturally
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import REFERENCE_SYSTEM_REASON, sort_items_naturally
+from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
 from metassay.engine.local import measured_cost
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.pair_outcomes import RIGHT, Judgements

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from metassay.data.clusters import Clusters, find_clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import Clusters, find_clusters
 from metassay.engine import RayCluster
 from metassay.engine.batches import Parts, Rows
 from metassay.engine.local import Progress, score_lists, score_rows

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from metassay.data.clusters import Clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import Clusters
 from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.contexts.agreement_prediction import Metadata
 from metassay.meta.contexts.human_pairs import PeopleSide

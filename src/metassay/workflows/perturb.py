@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from metassay.data.clusters import Clusters
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import Clusters, choose_normalisation, has_only_references, prepare_dataset
+from metassay.data.normalisation import choose_normalisation
+from metassay.data.preparation import prepare_dataset
+from metassay.data.reference_systems import has_only_references
 from metassay.engine.local import default_workers
 from metassay.llm.answers import read_prompt
 from metassay.llm.asking import LlmSettings, read_prices

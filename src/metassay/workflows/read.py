@@ -21,15 +21,12 @@ from metassay.data.columns import KEY_PREFIXES, item_names, output_names
 from metassay.data.cube import Cube
 from metassay.data.dataset import Dataset
 from metassay.data.memory import set_memory_target
-from metassay.data.preparation import (
-    choose_normalisation,
-    find_reference_systems,
-    note_unknown_language,
-    prepare_dataset,
-)
+from metassay.data.normalisation import choose_normalisation
+from metassay.data.preparation import note_unknown_language, prepare_dataset
 from metassay.data.readers.registry import ReaderOptions
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.reading import Paths, Source, Where, read, read_parallel_files
+from metassay.data.reference_systems import find_reference_systems
 from metassay.data.score_files import Directions, Scores, chosen_cubes, read_cubes
 from metassay.engine.batches import FIELDS, Rows
 from metassay.engine.local import default_workers, measured_cost, score_rows

@@ -13,7 +13,9 @@ import polars as pl
 from metassay.data.cells import sorted_ids
 from metassay.data.cube import Cube
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import choose_normalisation, find_reference_systems, prepare_dataset
+from metassay.data.normalisation import choose_normalisation
+from metassay.data.preparation import prepare_dataset
+from metassay.data.reference_systems import find_reference_systems
 from metassay.engine.batches import Rows
 from metassay.engine.local import Progress, default_workers, score_rows
 from metassay.errors import InputError, UnknownName

@@ -17,10 +17,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from metassay.data.clusters import Clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.memory import map_table, release_memory
-from metassay.data.preparation import Clusters
 from metassay.engine import RayCluster
 from metassay.engine.batches import Parts
 from metassay.engine.local import Progress

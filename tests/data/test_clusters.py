@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from metassay.data.clusters import find_clusters, sort_items_naturally
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import find_clusters, sort_items_naturally
 from metassay.sample import sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read

@@ -1,0 +1,104 @@
+"""Clusters: items that belong together, such as the segments of a document, and are resampled together."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metassay.data.columns import KEY_PREFIXES
+from metassay.data.dataset import Dataset
+from metassay.errors import UnknownName
+
+CLUSTER_COLUMNS = ("doc_id", "document", "chapter_id", "speaker_id", "session_id")
+"""Columns that may name clusters. The first that groups items is the default."""
+_DIGITS = re.compile(r"([0-9]{1,15})")
+_BATCH_ITEMS = 2**16
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The cluster of every output."""
+
+    codes: NDArray[np.int32]
+    """Number of the cluster of each output."""
+    items: NDArray[np.int32]
+    """Number of the item of each output, in sorted order of the items."""
+    column: str
+    """The column that names the clusters; `item` if every item is its own cluster."""
+    why: str
+    """Why this column was chosen."""
+    notes: tuple[str, ...] = ()
+
+
+def find_clusters(dataset: Dataset, column: str | None) -> Clusters:
+    """Return the clusters that a column names.
+
+    Without `column`, the first of `CLUSTER_COLUMNS` that groups items is used, or else the items themselves.
+    Equal values in different test sets are different clusters. An output without a value belongs to the
+    cluster of its item; a note counts such outputs.
+    """
+    outputs = dataset.outputs
+    items = _number_labels(outputs["item"])
+    requested = column is not None
+    if column is None:
+        column = _find_grouping_column(dataset)
+    if column is None or column == "item":
+        why = "no column names a document, chapter, speaker or session that holds several items"
+        return Clusters(items, items, "item", "asked for" if requested else why)
+    if column not in outputs.columns:
+        raise UnknownName("cluster column", column, ("item", *dataset.metadata))
+    codes = _number_labels(_label_clusters(outputs, column))
+    why = f"{len(dataset.items)} items lie in {len(np.unique(codes))} of them, and items of one go together"
+    notes: tuple[str, ...] = ()
+    missing = outputs[column].null_count()
+    if missing:
+        notes = (f"{missing} outputs have no {column}: for them the item is the independent unit.",)
+    return Clusters(codes, items, column, "asked for" if requested else why, notes)
+
+
+def sort_items_naturally(dataset: Dataset) -> NDArray[np.int64]:
+    """Return the order of the items in which numbers inside ids count: `talk-2` comes before `talk-10`."""
+    items = dataset.outputs["item"].unique().sort()
+    # In batches, because the texts of millions of keys would fill memory.
+    keys = []
+    for start in range(0, len(items), _BATCH_ITEMS):
+        batch = items[start : start + _BATCH_ITEMS]
+        keys.append(pl.Series([_pad_numbers(item) for item in batch]))
+    return pl.concat(keys).arg_sort().cast(pl.Int64).to_numpy()
+
+
+def _pad_numbers(item: str) -> str:
+    """Write every number in an id with 15 digits, followed by its own digits, so that 1 and 01 differ."""
+    return _DIGITS.sub(lambda match: f"\0{int(match[0]):015d}\0{match[0]}\0", item)
+
+
+def _label_clusters(outputs: pl.DataFrame, column: str) -> pl.Series:
+    """Return a label for the cluster of each output that is unique over test sets."""
+    test_set = [name for name in outputs.columns if name.lower() in KEY_PREFIXES and name != column]
+    cluster = pl.concat_str([*test_set, column], separator="/").cast(pl.String)
+    has_no_cluster = pl.col(column).is_null()
+    label = pl.when(has_no_cluster).then("item:" + pl.col("item")).otherwise("cluster:" + cluster)
+    return outputs.select(label.alias("label"))["label"]
+
+
+def _find_grouping_column(dataset: Dataset) -> str | None:
+    """Find a column of clusters such that every item lies in one cluster and some clusters have several."""
+    columns = {name.lower(): name for name in reversed(dataset.metadata)}
+    for name in CLUSTER_COLUMNS:
+        if name not in columns:
+            continue
+        labels = _label_clusters(dataset.outputs, columns[name])
+        item_clusters = pl.DataFrame({"item": dataset.outputs["item"], "cluster": labels})
+        each_item_in_one = item_clusters.unique().height == len(dataset.items)
+        if each_item_in_one and 1 < item_clusters["cluster"].n_unique() < len(dataset.items):
+            return columns[name]
+    return None
+
+
+def _number_labels(labels: pl.Series) -> NDArray[np.int32]:
+    """Number the distinct labels in sorted order, from 0."""
+    return labels.rank("dense").cast(pl.Int32).to_numpy() - np.int32(1)

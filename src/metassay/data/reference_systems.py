@@ -1,0 +1,85 @@
+"""Find and drop systems whose outputs are the reference itself.
+
+Test sets often list human references among the systems. They are recognised by their texts, never by their
+names. Systems are checked for each test set (year, language pair), because a human translation may be a
+system in one test set and the reference in another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from metassay.data.columns import KEY_PREFIXES
+from metassay.data.dataset import Dataset
+from metassay.errors import InputError
+
+MINIMUM_EQUAL_SHARE = 0.99
+"""A system is the reference if at least this share of its outputs equals the reference."""
+REFERENCE_SYSTEM_REASON = "system is its own reference"
+
+
+def find_reference_systems(dataset: Dataset) -> tuple[str, ...]:
+    """Name the systems whose outputs are the reference, with the test set in front if there are several."""
+    return tuple(sorted(_find_reference_outputs(dataset)["name"].unique()))
+
+
+def has_only_references(dataset: Dataset) -> bool:
+    """Whether every system is the reference."""
+    return _find_reference_outputs(dataset).height == len(dataset)
+
+
+def drop_reference_systems(dataset: Dataset) -> Dataset:
+    """Leave out systems whose outputs are the reference, and name them in a note."""
+    references = _find_reference_outputs(dataset)
+    if references.is_empty():
+        return dataset
+    if references.height == len(dataset):
+        raise InputError(
+            "every output is the reference itself, so there is nothing to compare.",
+            remedy="Keep such systems with --keep-references.",
+        )
+    is_reference = pl.Series([False] * len(dataset)).scatter(references["row"], True)
+    kept = dataset.filter_rows(~is_reference, reason=REFERENCE_SYSTEM_REASON)
+    names = tuple(sorted(references["name"].unique()))
+    return replace(kept, reference_systems=names).with_notes(
+        f"Left out, since their outputs are the reference itself: {', '.join(names)}. "
+        "Keep them with --keep-references."
+    )
+
+
+def mark_reference_rows(
+    table: pl.DataFrame, output: str, references: Sequence[str], *, by: Sequence[str]
+) -> pl.Series:
+    """Return for each row whether its system is the reference.
+
+    `references` names columns of texts or of lists of texts; an output may equal any of them. `by` names the
+    columns that identify a system within its test set.
+    """
+    if not references:
+        return pl.Series("is_reference", [False]).new_from_index(0, table.height)
+    equals_reference = []
+    for name in references:
+        if table.schema[name].is_nested():
+            equal = pl.col(name).list.contains(pl.col(output))
+        else:
+            equal = pl.col(name).cast(pl.String) == pl.col(output)
+        equals_reference.append(equal.fill_null(value=False))
+    share = pl.any_horizontal(equals_reference).mean().over(list(by))
+    return table.select((share >= MINIMUM_EQUAL_SHARE).alias("is_reference"))["is_reference"]
+
+
+def _find_reference_outputs(dataset: Dataset) -> pl.DataFrame:
+    """Return `row` and `name` (of the system) of all outputs of such systems."""
+    outputs = dataset.outputs
+    if "references" not in outputs.columns or outputs["output"].dtype != pl.String:
+        return pl.DataFrame(schema={"row": pl.UInt32, "name": pl.String})
+    test_set = [name for name in outputs.columns if name.lower() in KEY_PREFIXES]
+    name = pl.col("system")
+    if test_set and outputs.select(test_set).n_unique() > 1:
+        name = pl.concat_str([*test_set, "system"], separator="/")
+    is_reference = mark_reference_rows(outputs, "output", ["references"], by=[*test_set, "system"])
+    named = outputs.with_row_index("row").with_columns(name.alias("name"))
+    return named.filter(is_reference).select("row", "name")
