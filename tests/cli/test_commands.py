@@ -15,8 +15,7 @@ import polars as pl
 import pytest
 
 from metassay.cli import run
-from metassay.cli.app import COMMANDS
-from metassay.cli.app import command as whole_command_line
+from metassay.cli.application import build_application
 from metassay.data import memory
 from metassay.sample import sample_path
 from metassay.schemas import schema
@@ -316,7 +315,7 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for command in COMMANDS:
+    for command in build_application().commands:
         assert f"\n  {command} " in done.stdout
 
 
@@ -416,7 +415,7 @@ def test_out_writes_for_every_command_that_has_it(capfd, data, tmp_path) -> None
     }
     takers = {
         name
-        for name, one in whole_command_line().commands.items()
+        for name, one in build_application().commands.items()
         if any(own.name == "out" for own in one.params)
     }
     for name in sorted(takers - {"demo", "report"}):  # which have their own tests

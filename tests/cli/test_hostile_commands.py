@@ -209,27 +209,3 @@ def test_more_memory_than_there_is_is_no_defect_of_ours(data, tmp_path, capfd) -
     own.write_text("import numpy as np\ndef big(output: str) -> float:\n    return np.ones(10**17).sum()\n")
     said = refused(capfd, "score", data, "--task", "mt", "--metric-file", f"{own}:big", "--quiet")
     assert said.startswith("There is not enough memory")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's here")
-@pytest.mark.parametrize("kilobytes", [150_000, 400_000, 900_000])
-def test_a_limit_of_memory_ends_in_one_sentence_whichever_library_meets_it(data, kilobytes) -> None:
-    command = f"ulimit -v {kilobytes}; exec {sys.executable} -m metassay check {data} --task mt"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    said = [line for line in done.stderr.splitlines() if not line.startswith("Taken for")]
-    assert done.returncode == 2, done.stderr
-    assert len(said) == 2, done.stderr
-    assert (
-        said[0]
-        == f"There is not enough memory: this process may have {kilobytes * 1024 / 1e9:.1f} GB (ulimit -v)."
-    )
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's here")
-def test_under_a_limit_of_memory_that_is_enough_all_is_as_ever() -> None:
-    for arguments, status in (("--version", 0), ("check nothing.csv", 2)):
-        plain = [sys.executable, "-m", "metassay", *arguments.split()]
-        free = subprocess.run(plain, capture_output=True, text=True, check=False)
-        limited = ["bash", "-c", f"ulimit -v 8000000; exec {' '.join(plain)}"]
-        done = subprocess.run(limited, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout, done.stderr) == (status, free.stdout, free.stderr)

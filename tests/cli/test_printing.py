@@ -12,10 +12,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metassay.cli import printing, run
-from metassay.cli.app import COMMANDS, EXAMPLES, GROUPS, command
+from metassay.cli import progress, run
+from metassay.cli.application import COMMAND_GROUPS, build_application
 from metassay.cli.printing import print_table
 from metassay.sample import sample_path
+from metassay.workflows.terminal_output import Table
 
 NUMBER = re.compile(r"[-−]?\d[\d.,]*(?:e-?\d+)?")
 WIDE = 400
@@ -150,23 +151,24 @@ def test_assays_fit(capfd, monkeypatch, runs) -> None:
 def test_what_matters_least_goes_first_and_is_named(capfd, monkeypatch) -> None:
     row = {"metric": "chrF++", "chi2": 123.456, "why": "it is " * 20, "p_holm": 0.012345, "wide": "x" * 30}
     monkeypatch.setenv("COLUMNS", "60")
-    print_table([row, row], first=("metric", "p_holm"))
+    print_table(Table([row, row], most_important=("metric", "p_holm")))
     out = capfd.readouterr().out
     assert "0.012" in out
     assert "Too wide for 60 columns, so left out: wide. --json has everything." in out
     assert max(map(len, out.splitlines()[:-1])) <= 60
     monkeypatch.setenv("COLUMNS", "200")
-    print_table([row, row], first=("metric", "p_holm"))
+    print_table(Table([row, row], most_important=("metric", "p_holm")))
     assert "left out" not in capfd.readouterr().out
 
 
 def test_every_command_has_its_group_and_an_example_that_parses(capfd) -> None:
-    assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS) == sorted(EXAMPLES)
-    for name, example in EXAMPLES.items():
+    commands = build_application().commands
+    assert sorted(name for names in COMMAND_GROUPS.values() for name in names) == sorted(commands)
+    for name, command in commands.items():
+        example = command.example
         program, verb, *arguments = shlex.split(example)
         assert (program, verb) == ("metassay", name)
-        one = command().commands[name]
-        one.make_context(name, arguments, resilient_parsing=False)
+        command.make_context(name, arguments, resilient_parsing=False)
         assert run([name, "--help"]) == 0
         shown = capfd.readouterr().out
         assert f"Example:\n  {example}\n" in shown
@@ -199,7 +201,7 @@ def test_the_shell_offers_values(typed, offered) -> None:
 def test_progress_off_a_terminal_tells_rate_and_time_left(monkeypatch, capsys) -> None:
     clock = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    show = printing.PlainProgress()
+    show = progress.PlainProgress()
     for second, done in ((0, 0), (30, 50), (61, 122), (70, 140), (130, 260), (500, 1000)):
         clock[0] = float(second)
         show("scoring", done, 1000)

@@ -15,8 +15,8 @@ import jsonschema
 import pytest
 
 from metassay.cli import run
-from metassay.cli.app import command
-from metassay.cli.runs import FROM_FILES, config_schema
+from metassay.cli.application import build_application
+from metassay.cli.configuration_files import COMMANDS, build_configuration_schema
 from metassay.engine import batches
 
 TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
@@ -84,7 +84,7 @@ WRONG = {
     "command = \n": "this is not TOML",
     'command = "assay"\nkeep_references = "yes"\n': "keep_references is 'yes', neither true nor false.",
     'command = "assay"\ndata = "data.csv"\nseed = 1979-05-27\n': "neither text nor number",
-    'command = "assay"\nfolder = "nowhere"\n': "there is no folder 'nowhere' any more.",
+    'command = "assay"\nfolder = "nowhere"\n': "the folder 'nowhere' no longer exists.",
 }
 
 
@@ -111,13 +111,15 @@ def test_the_schema_knows_every_option_and_takes_what_is_written(folder, capsys)
 
     assert run(["run", "--schema"]) == 0
     schema = json.loads(capsys.readouterr().out)
-    assert schema == config_schema()
+    assert schema == build_configuration_schema()
     validator = jsonschema.Draft202012Validator(schema)
     validator.check_schema(schema)
     for one in schema["oneOf"]:
-        options = {parameter.name for parameter in command().commands[one["title"]].params} - {"help"}
+        options = {parameter.name for parameter in build_application().commands[one["title"]].params} - {
+            "help"
+        }
         assert set(one["properties"]) == options | {"command", "folder"}
-    assert [one["title"] for one in schema["oneOf"]] == list(FROM_FILES)
+    assert [one["title"] for one in schema["oneOf"]] == list(COMMANDS)
     config = tomllib.loads(CONFIG)
     validator.validate(config)
     assert not validator.is_valid(config | {"metrix": "bleu"})
@@ -173,7 +175,7 @@ def test_a_killed_run_is_resumed_from_anywhere_to_the_same_bytes(folder, monkeyp
     capsys.readouterr()
     (folder / "killed" / "call.json").unlink()
     assert run(["resume", "killed"]) == 2
-    assert "nothing here says which command began the run" in capsys.readouterr().err
+    assert "the run folder does not record which command started it" in capsys.readouterr().err
 
 
 def test_what_came_from_standard_input_cannot_be_read_again(folder, capsys) -> None:

@@ -117,7 +117,7 @@ def test_one_row_for_each_system_and_one_column_for_each_metric(capfd, folder) -
         halves = [(row["high"] - row["low"]) / 2 for row in own]
         widths = [f"{half:.1f}" for half in halves[:2]] + [f"{halves[2]:.3f}"]
         assert line == [system, *(word for pair in zip(shown, "±±±", widths) for word in pair)]
-    assert "for want of a corpus score: ROUGE-L." in out
+    assert "because there is no corpus score: ROUGE-L." in out
     assert "Note" not in err
 
 
@@ -164,7 +164,7 @@ def test_alignments_of_several_systems_as_json(capfd, folder) -> None:
     kept = folder / "kept"
     printed, _ = metassay(capfd, folder, "align", "-r", "ref.txt", "a.txt", "b.txt", "--out", str(kept))
     assert printed.count("=== SUMMARY ===") == printed.count("=== SYSTEM ") == 2
-    assert printed.endswith(f"Kept in {kept}/results\n")
+    assert printed.endswith(f"Results: {kept}/results\n")
     assert json.loads((kept / "results/align.json").read_text("utf-8")) == json.loads(out)
     assert pl.read_csv(kept / "results/align.csv", infer_schema=False).equals(steps)
 

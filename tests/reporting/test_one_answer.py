@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metassay.cli.assay import show_assay
-from metassay.cli.printing import cell
+from metassay.cli.printing import format_cell, print_blocks
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.human_pairs import PeopleSide
 from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
@@ -22,6 +21,7 @@ from metassay.reporting.findings import find
 from metassay.reporting.html import summarize
 from metassay.reporting.joined_page import joined_page
 from metassay.reporting.reasons import worded
+from metassay.reporting.terminal.assay import describe_assay
 from metassay.reporting.wording import NOTHING, Sentence, in_labels
 from metassay.store.run import RunFolder
 from metassay.workflows.assay import demo
@@ -147,7 +147,7 @@ def check(result: dict[str, Any], folder, capsys) -> int:
     page, findings = summarize(result), find(result)
     recommended = in_labels(recommend(folder).to_dict())
     capsys.readouterr()
-    show_assay(result, None)
+    print_blocks(describe_assay(result))
     terminal = capsys.readouterr()
     lines = answer_lines(recommended)
     whys = [e["why"] for part in recommended["recommendation"].values() for e in part.values()]
@@ -186,7 +186,7 @@ def check(result: dict[str, Any], folder, capsys) -> int:
             assert own[context] == metric
         for shown, row in zip(part["h1"].rows if part["h1"] else (), column.h1, strict=True):
             assert shown["corrected"] == row["p_permutation_holm"]
-            assert cell(row["p_permutation_holm"]) in terminal.out
+            assert format_cell(row["p_permutation_holm"]) in terminal.out
     return shown_ahead
 
 

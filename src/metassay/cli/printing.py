@@ -1,185 +1,139 @@
-"""What people see: progress on standard error, tables and sentences on standard output."""
+"""Prints what a workflow describes: lines and tables on standard output, notes on standard error."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Literal
 
-from metassay.cli.options import OutputOptions
+if TYPE_CHECKING:
+    from metassay.workflows.terminal_output import Block, Table
 
-PLAIN_WIDTH = 160
-_PROSE = 24
-"""Longer cells with spaces in them may be broken between words, down to this many characters."""
-_EVERY = 60
-"""Seconds between two lines that say how far a long stage is."""
-_GAP = 3
-"""What stands between two columns."""
-
-
-class Shown(Protocol):
-    """A result that can be printed as JSON."""
-
-    def to_json(self) -> str:
-        """The JSON object."""
-        ...
+WIDTH_OF_PIPES = 160
+"""Characters per line where standard output is no terminal."""
+PROSE_WIDTH = 24
+"""A column with longer cells is prose: it may be broken between words, down to this many characters."""
+COLUMN_GAP = 3
+"""Characters between two columns."""
+SMALLEST_FIXED = 1e-3
+"""Smaller numbers are printed with four significant digits instead of three decimals."""
 
 
-def is_plain() -> bool:
-    """No colours and no moving bars: off a terminal, or where NO_COLOR is set."""
-    return not sys.stderr.isatty() or bool(os.environ.get("NO_COLOR"))
+def print_blocks(blocks: Sequence[Block]) -> None:
+    """Print the lines, tables and notes that describe a result."""
+    from metassay.workflows.terminal_output import Line, Note
+
+    for block in blocks:
+        if isinstance(block, Line):
+            print_line(block.text, wrap=block.wrap)
+        elif isinstance(block, Note):
+            print(f"Note: {block.text}", file=sys.stderr)
+        else:
+            print_table(block)
 
 
-@contextmanager
-def progress(output: OutputOptions, *, quiet: bool = False) -> Iterator[Any]:
-    """A function (stage, done, total) that shows how far the work is; None with --quiet."""
-    if output.quiet or quiet:
-        yield None
-    elif is_plain():
-        yield PlainProgress()
-    else:
-        from rich import progress as bar
-        from rich.console import Console
-
-        columns = (
-            bar.TextColumn("{task.description:<11}"),
-            bar.BarColumn(),
-            bar.MofNCompleteColumn(),
-            bar.TimeElapsedColumn(),
-            bar.TimeRemainingColumn(),
+def print_line(text: str, *, wrap: bool = True) -> None:
+    """Print a sentence; on a terminal it is broken between words."""
+    if wrap and sys.stdout.isatty():
+        width = get_width()
+        paragraphs = text.split("\n")
+        text = "\n".join(
+            fill(paragraph, width, break_long_words=False, break_on_hyphens=False) for paragraph in paragraphs
         )
-        with bar.Progress(*columns, console=Console(stderr=True)) as bars:
-            tasks: dict[str, Any] = {}
-
-            def show(stage: str, done: int, total: int) -> None:
-                if stage not in tasks:
-                    tasks[stage] = bars.add_task(stage, total=total)
-                bars.update(tasks[stage], completed=done, total=total)
-
-            yield show
+    print(text)
 
 
-class PlainProgress:
-    """A line when a stage is done, and one a minute meanwhile, with its rate and the time that is left."""
-
-    def __init__(self) -> None:
-        self._begun: dict[str, tuple[float, int]] = {}
-        self._said = time.monotonic()
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Say how far a stage is."""
-        now = time.monotonic()
-        start, before = self._begun.setdefault(stage, (now, done))
-        if done == total:
-            print(f"{stage}: done ({total} of {total})", file=sys.stderr, flush=True)
-        elif done > before and now - self._said >= _EVERY:
-            self._said, rate = now, (done - before) / (now - start)
-            left = f"{rate:,.3g} a second, {(total - done) / rate / 60:,.0f} min left"
-            print(f"{stage}: {done} of {total}, {left}", file=sys.stderr, flush=True)
+def print_report_path(folder: str | None) -> None:
+    """Print where the report of a run is, where there is a run folder."""
+    if folder is not None:
+        print_line(f"Report: {folder}/report.html")
 
 
-def print_table(
-    rows: Sequence[Mapping[str, Any]], *, title: str | None = None, first: Sequence[str] = ()
-) -> None:
-    """A table that fits the terminal, or is wide and plain off it.
+def print_table(table: Table) -> None:
+    """Print a table that fits the terminal.
 
-    Where it is too wide, columns go: the last ones first, but those in `first`, which name what matters most,
-    in their order. No number and no name is broken over two lines; prose is.
+    If it is too wide, the last columns are left out, but those in `most_important` stay as long as they fit.
+    Numbers and names are never broken over two lines; prose is.
     """
     from rich import box
+    from rich import table as rich_table
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
 
-    if not rows:
+    if not table.rows:
         return
-    console = Console(width=width(), highlight=False)
-    if title is not None:
-        console.print(f"\n{escape(title)}", style="bold")
-    columns = {name: [cell(row.get(name)) for row in rows] for name in rows[0]}
-    shown = _fitting(columns, first, console.width)
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in shown:
-        numeric = all(isinstance(row.get(name), int | float | None) for row in rows)
-        prose = _is_prose(columns[name])
-        side: Any = "right" if numeric else "left"
-        least = min(_PROSE, max(map(len, columns[name]))) if prose else None
-        table.add_column(_head(name), justify=side, overflow="fold", no_wrap=not prose, min_width=least)
-    for cells in zip(*(columns[name] for name in shown)):
-        table.add_row(*map(escape, cells))
-    console.print(table)
-    if gone := [_head(name) for name in columns if name not in shown]:
-        say(f"Too wide for {console.width} columns, so left out: {', '.join(gone)}. --json has everything.")
-
-
-def width() -> int:
-    """How many characters go on a line: the terminal's, or what COLUMNS says; else many."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isdecimal() and int(said) > 0:
-        return int(said)
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
-
-
-def _head(name: str) -> str:
-    """The heading of a column; a metric's label (`recip_rank`) stays what it is."""
-    return name if hasattr(name, "spec") else name.replace("_", " ")
-
-
-def _is_prose(cells: Sequence[str]) -> bool:
-    """Whether a column holds sentences or lists, which may go over several lines."""
-    return any((len(text) > _PROSE and " " in text) or len(text) > 2 * _PROSE for text in cells)
-
-
-def _fitting(columns: Mapping[str, Sequence[str]], first: Sequence[str], width: int) -> list[str]:
-    """The columns that have room beside each other, in their order."""
-    needed = {}
-    for name, cells in columns.items():
-        longest = max(map(_cell_length, cells))
-        needed[name] = _GAP + max(_cell_length(_head(name)), _PROSE if _is_prose(cells) else longest)
-    order = [*first, *(name for name in columns if name not in first)]
-    kept: list[str] = []
-    for name in (name for name in order if name in columns):
-        if not kept or sum(needed[own] for own in (*kept, name)) <= width - 2:
-            kept.append(name)
+    console = Console(width=get_width(), highlight=False)
+    if table.title is not None:
+        console.print(f"\n{escape(table.title)}", style="bold")
+    cells = {name: [format_cell(row.get(name)) for row in table.rows] for name in table.rows[0]}
+    shown_columns = _choose_columns(cells, table.most_important, console.width)
+    printed = rich_table.Table(box=box.SIMPLE_HEAD)
+    for name in shown_columns:
+        is_numeric = all(isinstance(row.get(name), int | float | None) for row in table.rows)
+        justify: Literal["left", "right"] = "right" if is_numeric else "left"
+        if _is_prose(cells[name]):
+            longest = max(map(len, cells[name]))
+            minimum = min(PROSE_WIDTH, longest)
+            printed.add_column(_format_heading(name), justify=justify, overflow="fold", min_width=minimum)
         else:
-            break
-    return [name for name in columns if name in kept]
+            printed.add_column(_format_heading(name), justify=justify, overflow="fold", no_wrap=True)
+    for row_cells in zip(*(cells[name] for name in shown_columns)):
+        printed.add_row(*map(escape, row_cells))
+    console.print(printed)
+    hidden_columns = [_format_heading(name) for name in cells if name not in shown_columns]
+    if hidden_columns:
+        names = ", ".join(hidden_columns)
+        print_line(f"Too wide for {console.width} columns, so left out: {names}. --json has everything.")
 
 
-def _cell_length(text: str) -> int:
-    """How many places a text takes on the terminal."""
-    from rich.cells import cell_len
+def get_width() -> int:
+    """Return the number of characters per line: COLUMNS, else that of the terminal."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_OF_PIPES
 
-    return cell_len(text)
 
-
-def cell(value: Any) -> str:
-    """A value as people read it, on one line."""
+def format_cell(value: Any) -> str:
+    """Return a value as text on one line."""
     if value is None:
         return "–"
     if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1e-3 and value else f"{value:.3f}"
+        is_tiny = value != 0 and abs(value) < SMALLEST_FIXED
+        return f"{value:.4g}" if is_tiny else f"{value:.3f}"
     return " ".join(str(value).split("\n"))
 
 
-def say(*sentences: str) -> None:
-    """Sentences on standard output; on a terminal they break between words."""
-    for sentence in sentences:
-        print(_broken(sentence) if sys.stdout.isatty() else sentence)
+def _format_heading(name: str) -> str:
+    """Return the heading of a column; names of metrics such as `recip_rank` keep their underscores."""
+    is_metric = hasattr(name, "spec")
+    return name if is_metric else name.replace("_", " ")
 
 
-def _broken(text: str) -> str:
-    from textwrap import fill
+def _is_prose(cells: Sequence[str]) -> bool:
+    """Return whether a column holds sentences or lists, which may be broken over several lines."""
+    longest = max(map(len, cells))
+    longest_with_spaces = max((len(text) for text in cells if " " in text), default=0)
+    return longest_with_spaces > PROSE_WIDTH or longest > 2 * PROSE_WIDTH
 
-    lines = text.split("\n")
-    return "\n".join(fill(one, width(), break_long_words=False, break_on_hyphens=False) for one in lines)
 
+def _choose_columns(
+    cells: Mapping[str, Sequence[str]], most_important: Sequence[str], width: int
+) -> list[str]:
+    """Return the columns that fit beside each other, in their order in the table."""
+    from rich.cells import cell_len
 
-def note(sentences: Sequence[str]) -> None:
-    """What a reader should know, on standard error."""
-    for sentence in sentences:
-        print(f"Note: {sentence}", file=sys.stderr)
+    by_importance = [name for name in most_important if name in cells]
+    by_importance += [name for name in cells if name not in most_important]
+    chosen: list[str] = []
+    used_width = 0
+    for name in by_importance:
+        content_width = PROSE_WIDTH if _is_prose(cells[name]) else max(map(cell_len, cells[name]))
+        used_width += COLUMN_GAP + max(cell_len(_format_heading(name)), content_width)
+        if chosen and used_width > width - 2:
+            break
+        chosen.append(name)
+    return [name for name in cells if name in chosen]

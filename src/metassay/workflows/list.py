@@ -47,6 +47,13 @@ def listing(kind: str) -> Listing:
     return Listing(kind, KINDS[kind]())
 
 
+def list_task_names() -> list[str]:
+    """Return the names of all tasks, those of plug-ins included."""
+    from metassay.tasks import load_tasks
+
+    return list(load_tasks())
+
+
 def _metrics() -> list[dict[str, Any]]:
     from metassay.metrics.registry import format_metric_name, load_metric_classes
 

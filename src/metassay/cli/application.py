@@ -1,0 +1,115 @@
+"""The application: all commands in groups, their help pages, and `--version`.
+
+A command `NAME` is the function `run_NAME` in `metassay.cli.commands.NAME`. Its docstring is the help text,
+and `EXAMPLE` in the same module is shown below its options. Commands import workflows only when they run, so
+that `metassay --help` stays fast.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Annotated, Any
+
+import typer
+import typer.core
+
+from metassay.cli.parameters import TYPED_ARGUMENTS, flatten_option_groups
+
+COMMAND_GROUPS = {
+    "Start here": ("check", "demo"),
+    "Measure": ("assay", "score", "align", "perturb"),
+    "Compare with people and judges": ("rank", "depend", "aggregate", "judge"),
+    "Runs": ("run", "resume", "work", "recommend", "compare", "report", "serve"),
+    "Installed": ("list", "models", "cache"),
+}
+"""The commands under the headings of `metassay --help`."""
+
+
+class _Command(typer.core.TyperCommand):
+    """A command whose help page has a section per group of options and ends with an example."""
+
+    example: str
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, and remember their order for options that depend on it."""
+        TYPED_ARGUMENTS.set(tuple(args))
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options of the command itself, then each group of shared options."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            help_record = parameter.get_help_record(ctx)
+            if help_record is None:
+                continue
+            section = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            section = getattr(parameter, "rich_help_panel", None) or section
+            sections.setdefault(section, []).append(help_record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - the signature is the library's
+        """Write the example."""
+        with formatter.section("Example"):
+            formatter.write(f"  {self.example}\n")
+
+
+class _Application(typer.core.TyperGroup):
+    """The command `metassay`, whose help page lists the commands in their groups."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section per group; each command with the first sentence of its help."""
+        for title, names in COMMAND_GROUPS.items():
+            records: list[tuple[str, str]] = []
+            for name in names:
+                command = self.get_command(ctx, name)
+                if command is not None:
+                    first_paragraph = (command.help or "").partition("\n\n")[0]
+                    records.append((name, first_paragraph))
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def _print_version(requested: bool) -> None:
+    if requested:
+        from metassay import __version__
+
+        print(f"metassay {__version__}")
+        raise typer.Exit
+
+
+def _accept_version(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Take the options of `metassay` itself, before any command."""
+
+
+@functools.cache
+def build_application() -> Any:
+    """Return the parser of the whole command line."""
+    app = typer.Typer(
+        cls=_Application,
+        name="metassay",
+        help="Which evaluation metric can you trust, here? Start with: metassay demo",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_accept_version)
+    examples = {}
+    for names in COMMAND_GROUPS.values():
+        for name in names:
+            module = importlib.import_module(f"metassay.cli.commands.{name}")
+            function = flatten_option_groups(getattr(module, f"run_{name}"))
+            app.command(name, cls=_Command)(function)
+            examples[name] = module.EXAMPLE
+    application: Any = typer.main.get_command(app)
+    for name, example in examples.items():
+        application.commands[name].example = example
+    return application

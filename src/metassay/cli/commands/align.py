@@ -1,0 +1,38 @@
+"""`metassay align`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from metassay.cli.options import DataOptions, JsonOption
+from metassay.cli.printing import print_blocks, print_line
+
+EXAMPLE = "metassay align --reference ref.txt hyp.txt"
+
+
+def run_align(
+    data: DataOptions,
+    *,
+    characters: Annotated[
+        bool, typer.Option("--characters", "--cer", "-c", help="Characters instead of words.")
+    ] = False,
+    include_correct: Annotated[bool, typer.Option("--all", help="Also outputs without an error.")] = False,
+    normalize: Annotated[str | None, typer.Option(help="Speech text: english, whisper or none.")] = None,
+    json: JsonOption = False,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", help="Folder for the table and the JSON.", metavar="FOLDER")
+    ] = None,
+) -> None:
+    """Show outputs under their references, word by word, with errors marked and counted, as jiwer -a does."""
+    from metassay.workflows.score import align
+    from metassay.workflows.terminal_output import describe_alignments
+
+    result = align(data.read_dataset(), characters=characters, normalize=normalize, out=out)
+    if json:
+        print(result.to_json())
+        return
+    print_blocks(describe_alignments(result, by_characters=characters, include_correct=include_correct))
+    if out:
+        print_line(f"Results: {out}/results")

@@ -1,0 +1,108 @@
+"""`metassay assay`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metassay.cli.options import OUTPUT_PANEL, DataOptions, LlmOptions, MetricFilesOption, OutputOptions
+from metassay.cli.printing import print_blocks, print_line
+from metassay.cli.progress import show_progress
+from metassay.errors import InputError, display_path
+from metassay.options import PERTURBED_PAIRS, is_pair_source
+from metassay.workflows.options import AssaySettings
+
+if TYPE_CHECKING:
+    from metassay.workflows.assay_result import AssayResult
+
+EXAMPLE = "metassay assay outputs.csv --context domain --metrics bleu,chrf++ --out run"
+MOST_DIGITS = 9
+
+
+def run_assay(
+    data: DataOptions,
+    output: OutputOptions,
+    model: LlmOptions,
+    settings: AssaySettings,
+    *,
+    metric_file: MetricFilesOption = [],  # noqa: B006
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            help="Folder for scores that runs share, or off; default METASSAY_CACHE, else off.",
+            metavar="FOLDER",
+            rich_help_panel=OUTPUT_PANEL,
+        ),
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(help="local, or a Ray cluster: ray or ray,ADDRESS.", rich_help_panel=OUTPUT_PANEL)
+    ] = "local",
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            help="Score only these parts of the run (0-9, or 3) and stop; see work.",
+            metavar="PARTS",
+            rich_help_panel=OUTPUT_PANEL,
+        ),
+    ] = None,
+) -> None:
+    """Perturb, score and compare: accuracy per context, tests, a recommendation and a report."""
+    from metassay.workflows.assay import assay
+    from metassay.workflows.read import collect_metrics
+    from metassay.workflows.run_files import AUTOMATIC
+
+    part_numbers = parse_part_numbers(parts)
+    options = settings.to_dict()
+    if is_pair_source(settings.pairs):
+        dataset = data.read_pairs(settings.pairs)
+        options["pairs"] = PERTURBED_PAIRS
+    else:
+        dataset = data.read_dataset()
+    with show_progress(output) as progress:
+        llm = model.build_settings()
+        options["metrics"] = collect_metrics(settings.metrics, metric_file)
+        result = assay(
+            dataset,
+            **options,
+            seed=output.seed,
+            workers=output.workers,
+            out=output.out or (None if output.json else AUTOMATIC),
+            llm=llm,
+            cache=cache,
+            only=part_numbers,
+            engine=engine,
+            progress=progress,
+        )
+    print_assay(result, json=output.json)
+
+
+def parse_part_numbers(text: str | None) -> range | None:
+    """Convert `"3"` or `"0-9"` to numbers; None where the option was not given."""
+    if text is None:
+        return None
+    first, _, last = text.partition("-")
+    numbers: list[int] = []
+    for digits in (first, last or first):
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS):
+            raise _bad_parts(text)
+        numbers.append(int(digits))
+    if numbers[0] > numbers[1]:
+        raise _bad_parts(text)
+    return range(numbers[0], numbers[1] + 1)
+
+
+def _bad_parts(text: str) -> InputError:
+    return InputError(f"--parts {text!r} is neither a number nor a range such as 0-9.")
+
+
+def print_assay(result: AssayResult, *, json: bool) -> None:
+    """Print the result of an assay, and where its report is."""
+    from metassay.workflows.terminal_output import describe_assay
+
+    if json:
+        print(result.to_json())
+        return
+    print_blocks(describe_assay(result))
+    if result.folder is not None:
+        print_line(f"Report: {display_path(result.folder / 'report.html')}")

@@ -1,0 +1,37 @@
+"""`metassay cache`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from metassay.cli.options import JsonOption
+from metassay.cli.printing import print_blocks
+
+EXAMPLE = "metassay cache info"
+EXIT_DAMAGED = 2
+
+
+def run_cache(
+    action: Annotated[str, typer.Argument(help="info, prune or verify.", metavar="ACTION")],
+    *,
+    cache: Annotated[
+        str | None, typer.Option(help="The folder; default METASSAY_CACHE.", metavar="FOLDER")
+    ] = None,
+    most: Annotated[
+        float, typer.Option(help="prune: keep this many gigabytes, those used last.", min=0)
+    ] = 10.0,
+    json: JsonOption = False,
+) -> None:
+    """Manage the scores that runs share: list them (info), remove old ones (prune), check them (verify)."""
+    from metassay.workflows.list import score_cache
+    from metassay.workflows.terminal_output import describe_cache
+
+    result = score_cache(action, cache, most=most)
+    if json:
+        print(result.to_json())
+    else:
+        print_blocks(describe_cache(result, action))
+    if result.broken:
+        raise typer.Exit(EXIT_DAMAGED)

@@ -1,0 +1,38 @@
+"""`metassay compare`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from metassay.cli.options import JsonOption
+from metassay.cli.printing import print_blocks
+from metassay.errors import InputError
+
+EXAMPLE = "metassay compare run next-run --fail-on change"
+EXIT_CHANGED = 3
+
+
+def run_compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(help="Two or more runs, oldest first, or a folder of runs.", metavar="RUN…"),
+    ],
+    *,
+    fail_on: Annotated[str | None, typer.Option(help="change: exit with 3 when something changed.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """What changed between runs by more than chance: accuracies, orders of metrics, recommendations."""
+    from metassay.workflows.overview import compare
+    from metassay.workflows.terminal_output import describe_comparisons
+
+    if fail_on not in (None, "change"):
+        raise InputError(f"--fail-on {fail_on!r} is not known.", remedy="Known: change.")
+    result = compare(*runs)
+    if json:
+        print(result.to_json())
+    else:
+        print_blocks(describe_comparisons(result))
+    if fail_on == "change" and result.changed:
+        raise typer.Exit(EXIT_CHANGED)

@@ -1,0 +1,27 @@
+"""`metassay demo`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from metassay.cli.commands.assay import print_assay
+from metassay.cli.options import OutputOptions
+from metassay.cli.progress import show_progress
+
+EXAMPLE = "metassay demo"
+
+
+def run_demo(
+    output: OutputOptions,
+    *,
+    task: Annotated[str, typer.Option(help="Which sample: mt, asr, ranking or text.")] = "mt",
+) -> None:
+    """Assay the bundled sample, offline, in seconds; leaves a folder with report.html."""
+    from metassay.workflows.assay import demo
+
+    folder = output.out or (None if output.json else "demo")
+    with show_progress(output) as progress:
+        result = demo(task=task, out=folder, seed=output.seed, workers=output.workers, progress=progress)
+    print_assay(result, json=output.json)

@@ -1,0 +1,34 @@
+"""`metassay depend`."""
+
+from __future__ import annotations
+
+from metassay.cli.options import DataOptions, OutputOptions
+from metassay.cli.printing import print_blocks, print_report_path
+from metassay.cli.progress import show_progress
+from metassay.workflows.options import DependSettings, ScoreReadOptions
+
+EXAMPLE = "metassay depend scores.csv --human mqm"
+
+
+def run_depend(
+    data: DataOptions, output: OutputOptions, settings: DependSettings, reading: ScoreReadOptions
+) -> None:
+    """Whom does each metric flatter? SysDep and expected deviations, and how much of them noise explains."""
+    from metassay.workflows.depend import depend
+    from metassay.workflows.terminal_output import describe_dependence
+
+    with show_progress(output) as progress:
+        result = depend(
+            data.data,
+            **settings.to_dict(),
+            **reading.to_dict(),
+            seed=output.seed,
+            workers=output.workers,
+            out=output.out,
+            progress=progress,
+        )
+    if output.json:
+        print(result.to_json())
+        return
+    print_blocks(describe_dependence(result, panel=settings.panel))
+    print_report_path(output.out)

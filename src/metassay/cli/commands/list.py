@@ -1,0 +1,30 @@
+"""`metassay list`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from metassay.cli.options import JsonOption
+from metassay.cli.printing import print_blocks
+
+EXAMPLE = "metassay list metrics"
+
+
+def run_list(
+    kind: Annotated[
+        str, typer.Argument(help="metrics, perturbations, readers or resources.", metavar="KIND")
+    ],
+    *,
+    json: JsonOption = False,
+) -> None:
+    """List all metrics, perturbations, readers or resources."""
+    from metassay.workflows.list import listing
+    from metassay.workflows.terminal_output import describe_list
+
+    result = listing(kind)
+    if json:
+        print(result.to_json())
+    else:
+        print_blocks(describe_list(result))

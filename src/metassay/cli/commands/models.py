@@ -1,0 +1,30 @@
+"""`metassay models`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from metassay.cli.options import JsonOption
+from metassay.cli.printing import print_blocks
+
+EXAMPLE = "metassay models"
+
+
+def run_models(
+    folder: Annotated[
+        list[str] | None, typer.Argument(help="Folders to search besides the hub's cache.", metavar="FOLDER")
+    ] = None,
+    *,
+    json: JsonOption = False,
+) -> None:
+    """List the neural models on this machine: size, hash, languages, licence."""
+    from metassay.workflows.list import models
+    from metassay.workflows.terminal_output import describe_models
+
+    result = models(*(folder or []))
+    if json:
+        print(result.to_json())
+    else:
+        print_blocks(describe_models(result))

@@ -1,0 +1,42 @@
+"""`metassay perturb`."""
+
+from __future__ import annotations
+
+from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
+from metassay.cli.printing import print_blocks, print_line
+from metassay.cli.progress import show_progress
+from metassay.errors import display_path
+from metassay.workflows.options import PerturbSettings
+
+EXAMPLE = "metassay perturb outputs.csv --language en --out pairs"
+
+
+def run_perturb(
+    data: DataOptions, output: OutputOptions, model: LlmOptions, settings: PerturbSettings
+) -> None:
+    """Make every output worse in several ways; leaves pairs.parquet and texts.jsonl in the run folder."""
+    from metassay.workflows.perturb import TEXTS, perturb
+    from metassay.workflows.terminal_output import describe_perturbed_pairs
+
+    dataset = data.read_dataset()
+    with show_progress(output) as progress:
+        result = perturb(
+            dataset,
+            **settings.to_dict(),
+            seed=output.seed,
+            workers=output.workers,
+            out=output.out,
+            llm=model.build_settings(),
+            progress=progress,
+        )
+    if output.json:
+        print(result.to_json())
+        return
+    print_blocks(describe_perturbed_pairs(result))
+    if result.folder is None:
+        print_line("The pairs were not written. To keep them: --out FOLDER")
+        return
+    print_line(f"Pairs: {display_path(result.folder / 'pairs.parquet')}")
+    texts = result.folder / TEXTS
+    if texts.is_file():
+        print_line(f"Texts to score elsewhere, for assay --scores: {display_path(texts)}")

@@ -1,0 +1,34 @@
+"""`metassay rank`."""
+
+from __future__ import annotations
+
+from metassay.cli.options import DataOptions, OutputOptions
+from metassay.cli.printing import print_blocks, print_report_path
+from metassay.cli.progress import show_progress
+from metassay.workflows.options import RankSettings, ScoreReadOptions
+
+EXAMPLE = "metassay rank scores.csv --human mqm --meta spa,acc_eq"
+
+
+def run_rank(
+    data: DataOptions, output: OutputOptions, settings: RankSettings, reading: ScoreReadOptions
+) -> None:
+    """Which metric agrees best with people? Ranks metrics against human scores, with tests between them."""
+    from metassay.workflows.rank import rank
+    from metassay.workflows.terminal_output import describe_rankings
+
+    with show_progress(output) as progress:
+        result = rank(
+            data.data,
+            **settings.to_dict(),
+            **reading.to_dict(),
+            seed=output.seed,
+            workers=output.workers,
+            out=output.out,
+            progress=progress,
+        )
+    if output.json:
+        print(result.to_json())
+        return
+    print_blocks(describe_rankings(result))
+    print_report_path(output.out)

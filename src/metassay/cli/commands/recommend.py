@@ -1,0 +1,58 @@
+"""`metassay recommend`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from metassay.cli.options import JsonOption
+from metassay.cli.printing import print_blocks
+from metassay.errors import InputError
+from metassay.options import split_names
+
+EXAMPLE = "metassay recommend run --context domain"
+
+
+def run_recommend(
+    run: Annotated[str, typer.Argument(help="A run folder.", metavar="RUN")],
+    *,
+    context: Annotated[str | None, typer.Option(help="One column of contexts; default all.")] = None,
+    criterion: Annotated[
+        list[str],
+        typer.Option(help="Your own, higher is better; repeatable.", metavar="NAME:METRIC=NUMBER,…"),
+    ] = [],  # noqa: B006
+    json: JsonOption = False,
+) -> None:
+    """Which metric to use in each context, and why; with --criterion also by your own criteria."""
+    from metassay.workflows.recommend import recommend
+    from metassay.workflows.terminal_output import describe_recommendation
+
+    result = recommend(run, context=context, criteria=parse_criteria(criterion))
+    if json:
+        print(result.to_json())
+    else:
+        print_blocks(describe_recommendation(result))
+
+
+def parse_criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Convert `["licence:bleu=1,comet=0"]` to the numbers of each criterion by metric."""
+    return dict(_parse_criterion(text) for text in texts)
+
+
+def _parse_criterion(text: str) -> tuple[str, dict[str, float]]:
+    error = InputError(f"--criterion {text!r} is not NAME:METRIC=NUMBER,….")
+    name, colon, assignments = text.partition(":")
+    numbers: dict[str, float] = {}
+    for assignment in split_names(assignments):
+        metric, _, number = assignment.rpartition("=")
+        if not metric.strip():
+            raise error
+        try:
+            numbers[metric.strip()] = float(number)
+        except ValueError:
+            raise error from None
+    if not colon or not numbers:
+        raise error
+    return name, numbers

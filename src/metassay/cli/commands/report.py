@@ -1,0 +1,34 @@
+"""`metassay report`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from metassay.cli.printing import print_line
+from metassay.errors import display_path
+
+EXAMPLE = "metassay report run"
+
+
+def run_report(
+    runs: Annotated[
+        list[str], typer.Argument(help="A run, or one of each verb on the same data.", metavar="RUN…")
+    ],
+    *,
+    out: Annotated[
+        str | None, typer.Option(help="The page; default report.html of the run.", metavar="FILE")
+    ] = None,
+    figures: Annotated[str | None, typer.Option(help="Every chart for papers: svg, pdf or png.")] = None,
+    tables: Annotated[str | None, typer.Option(help="Every table: latex, markdown or csv.")] = None,
+) -> None:
+    """Write the page of a run again, or one page for several runs on the same data."""
+    from metassay.workflows.recommend import report
+
+    page = report(*runs, out=out, figures=figures, tables=tables)
+    print_line(f"Report: {display_path(page)}")
+    if figures is not None:
+        print_line(f"Figures of one and two columns: {display_path(page.parent / 'figures')}")
+    if tables is not None:
+        print_line(f"Tables: {display_path(page.parent / 'tables')}")

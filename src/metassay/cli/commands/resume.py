@@ -1,0 +1,30 @@
+"""`metassay resume`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from metassay.cli.configuration_files import CALL_FILE, read_command_of_run, run_configuration
+from metassay.cli.options import JsonOption
+
+EXAMPLE = "metassay resume run"
+
+
+def run_resume(
+    run: Annotated[str, typer.Argument(help="A run folder.", metavar="RUN")],
+    *,
+    workers: Annotated[int | None, typer.Option(help="Threads; default as before.")] = None,
+    json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Continue a run that was stopped, with the options it was started with; a finished run is checked."""
+    options = read_command_of_run(run)
+    if workers:
+        options["workers"] = workers
+    if json:
+        options["json"] = True
+    if quiet:
+        options["quiet"] = True
+    run_configuration(options, f"{run}/{CALL_FILE}")

@@ -1,0 +1,36 @@
+"""`metassay run`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from metassay.cli.commands.resume import run_resume
+from metassay.cli.configuration_files import build_configuration_schema, read_configuration, run_configuration
+from metassay.errors import InputError
+
+EXAMPLE = "metassay run options.toml"
+MANIFEST = "manifest.json"
+
+
+def run_run(
+    config: Annotated[
+        str | None, typer.Argument(help="A TOML or JSON file, or the manifest of a run.", metavar="CONFIG")
+    ] = None,
+    *,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of such a file, for editors.")
+    ] = False,
+) -> None:
+    """Run a command from a file: command = "assay", data = ["FILE"], and any option of that command."""
+    if schema:
+        print(json.dumps(build_configuration_schema(), indent=1, ensure_ascii=False))
+        return
+    if config is None:
+        raise InputError("no file of options was named.", remedy="Name one, or print its schema: --schema")
+    if config == MANIFEST or config.endswith(f"/{MANIFEST}"):
+        run_resume(config.removesuffix(MANIFEST).removesuffix("/") or ".")
+    else:
+        run_configuration(read_configuration(config), config)

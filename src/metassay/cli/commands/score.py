@@ -1,0 +1,70 @@
+"""`metassay score`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from metassay.cli.options import DataOptions, MetricFilesOption, OutputOptions
+from metassay.cli.printing import print_blocks, print_report_path
+from metassay.cli.progress import show_progress
+from metassay.workflows.options import ScoreSettings
+
+EXAMPLE = "metassay score --reference ref.txt a.txt b.txt --metrics bleu,chrf++"
+
+
+def run_score(
+    data: DataOptions,
+    output: OutputOptions,
+    settings: ScoreSettings,
+    *,
+    metric_file: MetricFilesOption = [],  # noqa: B006
+    table_format: Annotated[
+        str, typer.Option("--format", help="table, csv, latex or markdown.", metavar="FORMAT")
+    ] = "table",
+    score_only: Annotated[
+        bool,
+        typer.Option(
+            "--score-only", "-b", help="The bare number, of the first metric unless --metrics names some."
+        ),
+    ] = False,
+    decimals: Annotated[
+        int | None,
+        typer.Option("--width", "-w", help="Digits after the point.", metavar="N", min=0, max=15),
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Also precisions, counts, signatures, every aggregation.")
+    ] = False,
+) -> None:
+    """Compute metrics per segment and per system, and test differences between systems."""
+    from metassay.workflows.read import collect_metrics
+    from metassay.workflows.score import score
+    from metassay.workflows.terminal_output import describe_scores
+
+    dataset = data.read_dataset()
+    task = dataset.task_definition
+    options = settings.to_dict()
+    options["metrics"] = collect_metrics(settings.metrics, metric_file)
+    if score_only and options["metrics"] is None:
+        options["metrics"] = task.default_metrics[0]
+    with show_progress(output, quiet=score_only) as progress:
+        result = score(
+            dataset,
+            **options,
+            seed=output.seed,
+            workers=output.workers,
+            out=output.out,
+            progress=progress,
+        )
+    if output.json:
+        print(result.to_json())
+        return
+    if table_format != "table":
+        print(result.to_text(table_format), end="")
+        return
+    unit = "topics" if task.is_ranking else "segments"
+    blocks = describe_scores(result, settings, unit=unit, decimals=decimals, bare=score_only, verbose=verbose)
+    print_blocks(blocks)
+    if not score_only:
+        print_report_path(output.out)

@@ -1,0 +1,43 @@
+"""`metassay serve`."""
+
+from __future__ import annotations
+
+import json as json_library
+import signal
+from typing import Annotated
+
+import typer
+
+from metassay.cli.options import JsonOption
+from metassay.cli.printing import print_line
+
+EXAMPLE = "metassay serve runs/"
+
+
+def run_serve(
+    runs: Annotated[
+        list[str], typer.Argument(help="Runs, oldest first, or a folder of runs.", metavar="RUN…")
+    ],
+    *,
+    host: Annotated[str, typer.Option(help="The address to serve on; the default is this machine only.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.", min=0, max=65535)] = 8017,
+    json: JsonOption = False,
+) -> None:
+    """Show runs in the browser: what changed, every pair, reports, notes. Ctrl-C ends it.
+
+    Needs: pip install 'metassay[serve]'
+    """
+    from metassay.serve.server import RunServer
+
+    with RunServer(runs, host=host, port=port) as server:
+        if json:
+            print(json_library.dumps({"schema_version": 1, "url": server.url}), flush=True)
+        else:
+            print_line(f"Runs are at {server.url} until Ctrl-C.")
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print_line("Done.")

@@ -1,0 +1,61 @@
+"""Shell completion of metrics, perturbations, tasks, and columns of the data on the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+COMPLETED_OPTIONS = ("metrics", "perturbations", "contexts", "context", "task", "human", "systems")
+
+
+def build_completer(option: str) -> Callable[[str], list[str]] | None:
+    """Return the function that completes an option; None where the shell has nothing to offer."""
+    if option not in COMPLETED_OPTIONS:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        return list_completions(option, incomplete)
+
+    return complete
+
+
+def list_completions(option: str, incomplete: str) -> list[str]:
+    """List the values that complete what was typed; in a comma-separated list, its last name."""
+    earlier_names, comma, last_name = incomplete.rpartition(",")
+    try:
+        values = _list_values(option)
+    except Exception:  # noqa: BLE001 - a message would end up in the middle of the line being typed
+        return []
+    return [
+        f"{earlier_names}{comma}{value}" for value in values if value.lower().startswith(last_name.lower())
+    ]
+
+
+def _list_values(option: str) -> list[str]:
+    from metassay.workflows.list import list_task_names, listing
+
+    if option == "task":
+        return list_task_names()
+    if option == "perturbations":
+        return [str(row["perturbation"]) for row in listing("perturbations").rows]
+    if option == "metrics":
+        names = [str(row["metric"]) for row in listing("metrics").rows]
+        # A cut-off must be a number to be a metric that can be computed: ndcg_10 instead of ndcg_k.
+        complete_names = [f"{name.removesuffix('_k')}_10" if name.endswith("_k") else name for name in names]
+        return [*complete_names, "chrf++"]
+    return _list_columns(option)
+
+
+def _list_columns(option: str) -> list[str]:
+    """List the systems, human scores or possible contexts of the data that was already typed."""
+    from metassay.workflows.read import read
+
+    typed_line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
+    files = [word for word in typed_line.split()[2:] if Path(word).exists()]
+    dataset = read(files)
+    if option == "systems":
+        return list(dataset.systems)
+    if option == "human":
+        return list(dataset.human)
+    return ["system", *dataset.metadata, *dataset.human]

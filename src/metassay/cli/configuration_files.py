@@ -1,0 +1,193 @@
+"""Runs commands from files of options (`metassay run`), among them those that run folders keep (`resume`).
+
+A file is a table in TOML or JSON: `command = "assay"`, and any option of that command by its name. It is
+converted to the arguments that a user would type, so that a file and a command line do the same.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from metassay.errors import InputError, NoSuchFile, Place, UnknownName, is_remote
+
+COMMANDS = ("assay", "check", "demo", "score", "perturb", "rank", "depend", "aggregate", "judge")
+"""The commands that a file may name."""
+CALL_FILE = "call.json"
+"""The file in a run folder with the command and options that started the run."""
+FOLDER_KEY = "folder"
+"""The key of the folder that paths in a file are relative to."""
+JSON_SCHEMA = "https://json-schema.org/draft/2020-12/schema"
+_START_AGAIN = "Run the same command again with this --out, or from Python the same function with this `out`."
+
+
+def read_configuration(file: str) -> dict[str, Any]:
+    """Read the table of options in a TOML or JSON file."""
+    place = Place(file=file)
+    file_format = "JSON" if file.endswith(".json") else "TOML"
+    try:
+        text = _find_local_file(file).read_text(encoding="utf-8")
+        options = json.loads(text) if file_format == "JSON" else tomllib.loads(text)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise NoSuchFile(place=place) from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror}).", place=place) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"this is not {file_format} ({error}).", place=place) from None
+    if not isinstance(options, dict):
+        raise InputError("a table of options was expected.", place=place)
+    if options.get("command") not in COMMANDS:
+        raise InputError(
+            f"command is {options.get('command')!r}.",
+            place=place,
+            remedy=f"Use one of: {', '.join(COMMANDS)}.",
+        )
+    return options
+
+
+def read_command_of_run(run: str) -> dict[str, Any]:
+    """Read the command and options that started a run."""
+    place = Place(file=run)
+    try:
+        options = read_configuration(f"{run}/{CALL_FILE}")
+    except NoSuchFile:
+        raise InputError(
+            "the run folder does not record which command started it.", place=place, remedy=_START_AGAIN
+        ) from None
+    if "-" in options.get("data", []):
+        raise InputError("its data came from standard input.", place=place, remedy=_START_AGAIN)
+    options["out"] = run if is_remote(run) else str(Path(run).absolute())
+    return options
+
+
+def run_configuration(options: Mapping[str, Any], file: str) -> None:
+    """Run the command of a file as if its options had been typed."""
+    from metassay.cli.application import build_application
+
+    command = options["command"]
+    folder = options.get(FOLDER_KEY)
+    command_options = {name: value for name, value in options.items() if name not in {"command", FOLDER_KEY}}
+    arguments = [command, *_to_arguments(command, command_options, file)]
+    if folder is not None and not Path(str(folder)).is_dir():
+        # A remote run may be continued on a machine that lacks the folder it was started in.
+        if not is_remote(file):
+            raise InputError(f"the folder {folder!r} no longer exists.", place=Place(file=file))
+        folder = None
+    with chdir("." if folder is None else folder):
+        status = build_application().main(arguments, prog_name="metassay", standalone_mode=False)
+    if isinstance(status, int) and status:
+        raise typer.Exit(status)
+
+
+def build_configuration_schema() -> dict[str, Any]:
+    """Build the JSON schema of a file of options, for editors."""
+    return {
+        "$schema": JSON_SCHEMA,
+        "title": "Options of a metassay command",
+        "oneOf": [_build_command_schema(command) for command in COMMANDS],
+    }
+
+
+def _find_local_file(file: str) -> Path:
+    """Return the path of a file on this machine; a remote one is downloaded."""
+    if not is_remote(file):
+        return Path(file)
+    from metassay.workflows.read import download_if_remote
+
+    return Path(download_if_remote(file))
+
+
+def _get_parameters(command: str) -> dict[str, Any]:
+    """Return the parameters of a command by name, as the parser defines them."""
+    from metassay.cli.application import build_application
+
+    parameters = build_application().commands[command].params
+    return {parameter.name: parameter for parameter in parameters if parameter.name != "help"}
+
+
+def _to_arguments(command: str, options: Mapping[str, Any], file: str) -> list[str]:
+    """Convert options to what a user would type: flags first, then the files."""
+    parameters = _get_parameters(command)
+    flags: list[str] = []
+    positional: list[str] = []
+    for name, value in options.items():
+        if name not in parameters:
+            raise UnknownName(f"option of {command}", name, parameters, place=Place(file=file))
+        parameter = parameters[name]
+        texts = _to_texts(value, name, file)
+        longest_flag = max(parameter.opts, key=len)
+        if not longest_flag.startswith("-"):
+            positional += texts
+        elif parameter.is_flag:
+            if not isinstance(value, bool):
+                raise InputError(f"{name} is {value!r}, neither true nor false.", place=Place(file=file))
+            flags += [longest_flag] if value else parameter.secondary_opts[:1]
+        elif parameter.multiple:
+            flags += [f"{longest_flag}={text}" for text in texts]
+        else:
+            flags.append(f"{longest_flag}={','.join(texts)}")
+    return [*flags, "--", *positional]
+
+
+def _to_texts(value: Any, name: str, file: str) -> list[str]:
+    """Convert a value to text, a list to several texts, and a table to texts `KEY=VALUE`."""
+    if isinstance(value, dict):
+        texts: list[str] = []
+        for key, inner_value in value.items():
+            texts += [f"{key}={text}" for text in _to_texts(inner_value, name, file)]
+        return texts
+    if isinstance(value, list):
+        return [text for element in value for text in _to_texts(element, name, file)]
+    if isinstance(value, str | int | float):
+        return [str(value)]
+    raise InputError(f"{name} is {value!r}, neither text nor number.", place=Place(file=file))
+
+
+def _build_command_schema(command: str) -> dict[str, Any]:
+    folder_help = "Paths are relative to this folder; default the current one."
+    properties: dict[str, Any] = {
+        "command": {"const": command},
+        FOLDER_KEY: {"type": "string", "description": folder_help},
+    }
+    for name, parameter in _get_parameters(command).items():
+        properties[name] = _build_option_schema(parameter)
+    return {
+        "title": command,
+        "type": "object",
+        "required": ["command"],
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def _build_option_schema(parameter: Any) -> dict[str, Any]:
+    """Build the schema of one option: its type, help text and default."""
+    schema = _build_type_schema(parameter)
+    help_text = getattr(parameter, "help", None)
+    if help_text:
+        schema["description"] = help_text
+    if isinstance(parameter.default, str | int | float):
+        schema["default"] = parameter.default
+    return schema
+
+
+def _build_type_schema(parameter: Any) -> dict[str, Any]:
+    """Build the schema of the values of an option; lists and tables are accepted where a user types text."""
+    annotation = parameter.type_descriptor.annotation
+    is_list = parameter.multiple or parameter.nargs == -1
+    for python_type, json_type in ((bool, "boolean"), (int, "integer"), (float, "number")):
+        if annotation in (python_type, python_type | None) and not is_list:
+            return {"type": json_type}
+    text = {"type": ["string", "number"]}
+    forms: list[dict[str, Any]] = [text, {"type": "array", "items": text}]
+    if parameter.metavar and "=" in parameter.metavar:
+        forms.append({"type": "object"})
+    return {"anyOf": forms}

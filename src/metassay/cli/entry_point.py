@@ -1,0 +1,123 @@
+"""Entry point of the `metassay` command: runs one command and turns every ending into an exit status."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+
+EXIT_DEFECT = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+DEFECT = "This is a defect of metassay, not of your data. Please report it, with the lines above."
+INTERRUPTED = "Interrupted. With --out, the same command continues where this one stopped."
+OUT_OF_MEMORY = (
+    "There is not enough memory.\nUse a smaller --memory, or fewer outputs at a time (--where, --systems)."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 defect of ours, 2 bad input or usage, 130 interrupted."""
+    _open_closed_streams()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end jobs with SIGTERM
+    status = run(sys.argv[1:] if arguments is None else list(arguments))
+    if status == EXIT_INTERRUPTED:
+        # Worker threads may be busy for minutes, and everything finished is on disk: do not wait for them.
+        sys.stdout.flush()
+        os._exit(status)
+    sys.exit(status)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit status."""
+    import typer
+
+    from metassay.cli.application import build_application
+    from metassay.errors import MetassayError
+
+    warnings.showwarning = _print_warning  # type: ignore[assignment]
+    try:
+        status = build_application().main(arguments, prog_name="metassay", standalone_mode=False)
+    except typer.TyperException as error:
+        return _print_usage_error(error)
+    except MetassayError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        status = EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return _ignore_broken_pipe()
+    except SystemExit as exit_request:
+        # Libraries turn a closed pipe (`metassay … | head`) into an exit of their own.
+        if isinstance(exit_request.__context__, BrokenPipeError):
+            return _ignore_broken_pipe()
+        raise
+    except GeneratorExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - also panics of compiled libraries, which are no Exception
+        return _print_unexpected_error(error)
+    if status == EXIT_INTERRUPTED:
+        print(INTERRUPTED, file=sys.stderr, flush=True)
+    return status if isinstance(status, int) else 0
+
+
+def _open_closed_streams() -> None:
+    """Connect closed standard streams to the null device.
+
+    Otherwise the first file that we open would get the number of, say, standard error, and messages would be
+    written into it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+
+
+def _print_warning(message: Warning | str, *_: object) -> None:
+    """Print a warning as one line, without the place in our code."""
+    print(f"Note: {' '.join(str(message).split())}", file=sys.stderr)
+
+
+def _print_usage_error(error: Exception) -> int:
+    """Print what is wrong with the arguments, and the usage line where the parser knows the command."""
+    show = getattr(error, "show", None)
+    if show is None:
+        print(error, file=sys.stderr)
+    else:
+        show()
+    return EXIT_BAD_INPUT
+
+
+def _ignore_broken_pipe() -> int:
+    """End quietly because nobody reads our output any more."""
+    with suppress(OSError):
+        # Python flushes standard output at exit and would complain once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_BROKEN_PIPE
+
+
+def _print_unexpected_error(error: BaseException) -> int:
+    """Print an error that we did not foresee: of the user's own code, of memory, or of metassay."""
+    import traceback
+
+    from metassay.plugins import describe_user_error
+
+    if isinstance(error, MemoryError):
+        print(OUT_OF_MEMORY, file=sys.stderr)
+        return EXIT_BAD_INPUT
+    plugin_error = describe_user_error(error)
+    if plugin_error is not None:
+        print(plugin_error, file=sys.stderr)
+        return plugin_error.exit_code
+    traceback.print_exception(error)
+    print(DEFECT, file=sys.stderr)
+    return EXIT_DEFECT

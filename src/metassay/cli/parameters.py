@@ -1,0 +1,147 @@
+"""Derives the options of the command line from dataclasses of options.
+
+A command is a function such as `run_check(data: DataOptions, output: OutputOptions)`. Typer reads single
+options from the signature of a function, so `flatten_option_groups` gives the function a signature with one
+parameter per field.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import os
+import typing
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from metassay.cli.completion import build_completer
+from metassay.errors import InputError
+from metassay.options import CURRENT_COMMAND, Option, get_options
+
+TYPED_ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("typed_arguments", default=())
+"""What was typed after the name of the command. The parsed options have lost the order."""
+
+NOT_RECORDED = ("out", "parts")
+"""Options that `call.json` leaves out: the run folder itself, and which parts a single process scores."""
+
+
+def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace each parameter that is a dataclass of options by its fields.
+
+    An option that two groups share is one option, and both groups get its value.
+    """
+    hints = typing.get_type_hints(command, include_extras=True)
+    hints.pop("return", None)
+    groups = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
+    parameters: dict[str, inspect.Parameter] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name in groups:
+            for field_parameter in _list_field_parameters(groups[name]):
+                parameters[field_parameter.name] = field_parameter
+        else:
+            parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
+
+    @functools.wraps(command)
+    def call(**values: Any) -> None:
+        arguments = {}
+        for name in hints:
+            arguments[name] = _build_group(groups[name], values) if name in groups else values[name]
+        if values.get("workers"):
+            # Polars reads this when it is imported, which no command has done yet.
+            os.environ.setdefault("POLARS_MAX_THREADS", str(values["workers"]))
+        command_name = command.__name__.removeprefix("run_")
+        token = CURRENT_COMMAND.set({"command": command_name, **_list_given_options(parameters, values)})
+        try:
+            command(**arguments)
+        finally:
+            CURRENT_COMMAND.reset(token)
+
+    call.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    call.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
+    return call
+
+
+def _list_field_parameters(group: Any) -> list[inspect.Parameter]:
+    """Return a parameter for each field of a group of options, as Typer expects it."""
+    hints = typing.get_type_hints(group, include_extras=True)
+    options = get_options(group)
+    parameters: list[inspect.Parameter] = []
+    for field in dataclasses.fields(group):
+        annotation = hints[field.name]
+        default = [] if field.default is dataclasses.MISSING else field.default
+        if field.name in options:
+            option = options[field.name]
+            command_line_type = option.command_line_type or typing.get_args(annotation)[0]
+            annotation = Annotated[command_line_type, _build_typer_option(field.name, option)]
+            default = _to_typed_default(default, command_line_type)
+        parameters.append(
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+            )
+        )
+    return parameters
+
+
+def _build_typer_option(name: str, option: Option) -> Any:
+    flags = option.flags or ("--" + name.replace("_", "-"),)
+    return typer.Option(
+        *flags,
+        help=option.help,
+        rich_help_panel=option.panel,
+        metavar=option.metavar,
+        autocompletion=build_completer(name),
+    )
+
+
+def _to_typed_default(default: Any, command_line_type: Any) -> Any:
+    """Return the default of a field in the form in which a user would type it."""
+    if command_line_type == list[str] and default is None:
+        return []
+    if command_line_type is str and not isinstance(default, str):
+        return ",".join(default)
+    return default
+
+
+def _build_group(group: Any, values: Mapping[str, Any]) -> Any:
+    """Create a group of options from the values that the command line parsed."""
+    options = get_options(group)
+    field_values = {}
+    for field in dataclasses.fields(group):
+        value = values[field.name]
+        if field.name in options:
+            value = _parse_value(options[field.name], value)
+        field_values[field.name] = value
+    return group(**field_values)
+
+
+def _parse_value(option: Option, value: Any) -> Any:
+    """Convert a value from its form on the command line; an error names the option."""
+    if option.parse is None:
+        return value
+    try:
+        return option.parse(value)
+    except InputError as error:
+        flag = option.flags[0] if option.flags else ""
+        raise InputError(f"{flag} {error.message}".strip(), remedy=error.remedy) from None
+
+
+def _list_given_options(
+    parameters: Mapping[str, inspect.Parameter], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the options that differ from their defaults, as values that JSON can hold."""
+    given = {}
+    for name, parameter in parameters.items():
+        if name not in NOT_RECORDED and values[name] != parameter.default:
+            given[name] = _to_json_value(values[name])
+    return given
+
+
+def _to_json_value(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_to_json_value(element) for element in value]
+    return str(value) if isinstance(value, Path) else value

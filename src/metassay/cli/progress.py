@@ -1,0 +1,74 @@
+"""Shows on standard error how far a command is."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from metassay.cli.options import OutputOptions
+
+if TYPE_CHECKING:
+    from metassay.options import Progress
+
+SECONDS_BETWEEN_LINES = 60
+
+
+@contextmanager
+def show_progress(output: OutputOptions, *, quiet: bool = False) -> Iterator[Progress | None]:
+    """Give a function (stage, done, total) that shows progress; None with `--quiet`."""
+    if output.quiet or quiet:
+        yield None
+    elif not sys.stderr.isatty() or os.environ.get("NO_COLOR"):
+        yield PlainProgress()
+    else:
+        with _show_bars() as show:
+            yield show
+
+
+@contextmanager
+def _show_bars() -> Iterator[Progress]:
+    """Give a progress function that draws one bar per stage on the terminal."""
+    from rich import progress
+    from rich.console import Console
+
+    columns = (
+        progress.TextColumn("{task.description:<11}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True)) as bars:
+        bar_of_stage: dict[str, Any] = {}
+
+        def show(stage: str, done: int, total: int) -> None:
+            if stage not in bar_of_stage:
+                bar_of_stage[stage] = bars.add_task(stage, total=total)
+            bars.update(bar_of_stage[stage], completed=done, total=total)
+
+        yield show
+
+
+class PlainProgress:
+    """Prints a line when a stage is done, and once a minute how fast it goes and how long it will take."""
+
+    def __init__(self) -> None:
+        self._stage_starts: dict[str, tuple[float, int]] = {}
+        self._last_line_at = time.monotonic()
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Take note of the state of a stage, and print a line where one is due."""
+        now = time.monotonic()
+        started_at, done_at_start = self._stage_starts.setdefault(stage, (now, done))
+        if done == total:
+            print(f"{stage}: done ({total} of {total})", file=sys.stderr, flush=True)
+        elif done > done_at_start and now - self._last_line_at >= SECONDS_BETWEEN_LINES:
+            self._last_line_at = now
+            per_second = (done - done_at_start) / (now - started_at)
+            minutes_left = (total - done) / per_second / 60
+            estimate = f"{per_second:,.3g} a second, {minutes_left:,.0f} min left"
+            print(f"{stage}: {done} of {total}, {estimate}", file=sys.stderr, flush=True)

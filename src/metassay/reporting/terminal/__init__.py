@@ -1,0 +1,1 @@
+"""What commands print: for each verb, its result as sentences, tables and notes."""

@@ -1,0 +1,77 @@
+"""What `metassay align` prints: outputs under their references, in the form of `jiwer -a`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from metassay.metrics.alignment import KINDS, Alignment, Step
+from metassay.reporting.terminal.blocks import Block, Line
+
+ERROR_LETTERS = {"hit": " ", "substitution": "S", "deletion": "D", "insertion": "I"}
+
+
+def describe_alignments(
+    systems: Mapping[str, Mapping[str, Alignment]], *, by_characters: bool, include_correct: bool
+) -> list[Block]:
+    """Describe the alignments of all systems; outputs without errors only with `include_correct`."""
+    blocks: list[Block] = []
+    for system, alignments in systems.items():
+        if len(systems) > 1:
+            blocks.append(Line(f"=== SYSTEM {system} ===\n", wrap=False))
+        for item, alignment in alignments.items():
+            if include_correct or alignment.edits:
+                aligned = _align_side_by_side(alignment.steps, "" if by_characters else " ")
+                blocks.append(Line(f"=== SENTENCE {item} ===\n\n{aligned}\n", wrap=False))
+        summary = _summarize(list(alignments.values()), by_characters=by_characters)
+        blocks.append(Line(summary, wrap=False))
+    return blocks
+
+
+def _align_side_by_side(steps: Sequence[Step], separator: str) -> str:
+    """Return three lines: reference, output and error letters, with stars where one side has nothing."""
+    references: list[str] = []
+    outputs: list[str] = []
+    letters: list[str] = []
+    for step in steps:
+        width = max(len(step.reference or ""), len(step.output or ""), 1)
+        references.append(("*" * width if step.reference is None else step.reference).rjust(width))
+        outputs.append(("*" * width if step.output is None else step.output).rjust(width))
+        letters.append(ERROR_LETTERS[step.kind].rjust(width))
+    return "\n".join(
+        [
+            "REF: " + separator.join(references),
+            "HYP: " + separator.join(outputs),
+            "     " + separator.join(letters),
+        ]
+    )
+
+
+def _summarize(alignments: Sequence[Alignment], *, by_characters: bool) -> str:
+    """Return the errors of all items together, and the error rates of jiwer."""
+    counts = dict.fromkeys(KINDS, 0)
+    for alignment in alignments:
+        for kind, count in alignment.counts.items():
+            counts[kind] += count
+    hits = counts["hit"]
+    substitutions = counts["substitution"]
+    deletions = counts["deletion"]
+    insertions = counts["insertion"]
+    edits = substitutions + deletions + insertions
+    reference_length = hits + substitutions + deletions
+    output_length = hits + substitutions + insertions
+    if reference_length and output_length:
+        preserved = hits / reference_length * hits / output_length
+    else:
+        preserved = float(not edits)
+    lines = [
+        "=== SUMMARY ===",
+        f"number of sentences: {len(alignments)}",
+        f"substitutions={substitutions} deletions={deletions} insertions={insertions} hits={hits}",
+        "",
+    ]
+    if not by_characters:
+        match_error_rate = edits / max(hits + edits, 1)
+        lines += [f"mer={match_error_rate:.2%}", f"wil={1 - preserved:.2%}", f"wip={preserved:.2%}"]
+    rate = f"{edits / reference_length:.2%}" if reference_length else "–"
+    lines.append(f"{'cer' if by_characters else 'wer'}={rate}")
+    return "\n".join(lines)

@@ -1,0 +1,142 @@
+"""What commands print: the result of a verb as lines, tables and notes (`metassay.reporting.terminal`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from metassay.reporting.terminal.blocks import Block, Line, Note, Table
+
+if TYPE_CHECKING:
+    from metassay.workflows.aggregate import AggregateResult
+    from metassay.workflows.assay_result import AssayResult
+    from metassay.workflows.depend import DependResult
+    from metassay.workflows.judge import JudgeResult
+    from metassay.workflows.list import CacheState, Listing, Models
+    from metassay.workflows.options import ScoreSettings
+    from metassay.workflows.overview import CompareResult
+    from metassay.workflows.perturb import PerturbResult
+    from metassay.workflows.rank import RankResult
+    from metassay.workflows.read import CheckResult
+    from metassay.workflows.recommend import RecommendResult
+    from metassay.workflows.score import AlignResult, ScoreResult
+
+__all__ = ["Block", "Line", "Note", "Table"]
+
+
+def describe_check(result: CheckResult) -> list[Block]:
+    """Describe what a data set holds."""
+    from metassay.reporting.terminal import check
+
+    return check.describe_check(result.to_dict())
+
+
+def describe_assay(result: AssayResult) -> list[Block]:
+    """Describe the result of an assay."""
+    from metassay.reporting.terminal import assay
+
+    return assay.describe_assay(result.to_dict())
+
+
+def describe_recommendation(result: RecommendResult) -> list[Block]:
+    """Describe which metric to use in each context."""
+    from metassay.reporting.terminal import recommend
+
+    return recommend.describe_recommendation(result.to_dict())
+
+
+def describe_scores(
+    result: ScoreResult,
+    settings: ScoreSettings,
+    *,
+    unit: str,
+    decimals: int | None = None,
+    bare: bool = False,
+    verbose: bool = False,
+) -> list[Block]:
+    """Describe the scores of all systems: a table, bare numbers, or with `verbose` all details."""
+    from metassay.reporting.terminal import score
+
+    score_format = score.ScoreFormat(settings.aggregate, settings.test, settings.resamples, unit, decimals)
+    if bare:
+        return score.describe_bare_scores(result.systems, result.notes, score_format)
+    return score.describe_scores(result.to_dict(), score_format, verbose=verbose)
+
+
+def describe_alignments(result: AlignResult, *, by_characters: bool, include_correct: bool) -> list[Block]:
+    """Describe outputs under their references, with errors marked."""
+    from metassay.reporting.terminal import align
+
+    return align.describe_alignments(
+        result.systems, by_characters=by_characters, include_correct=include_correct
+    )
+
+
+def describe_perturbed_pairs(result: PerturbResult) -> list[Block]:
+    """Describe the pairs that were made."""
+    from metassay.reporting.terminal import perturb
+
+    return perturb.describe_perturbed_pairs(result.to_dict())
+
+
+def describe_rankings(result: RankResult) -> list[Block]:
+    """Describe how metrics rank against human scores."""
+    from metassay.reporting.terminal import rank
+
+    return rank.describe_rankings(result.to_dict())
+
+
+def describe_dependence(result: DependResult, *, panel: bool) -> list[Block]:
+    """Describe how much each metric favours single systems."""
+    from metassay.reporting.terminal import depend
+
+    return depend.describe_dependence(result.to_dict(), panel=panel)
+
+
+def describe_aggregation(result: AggregateResult) -> list[Block]:
+    """Describe how three aggregations of segment scores differ."""
+    from metassay.reporting.terminal import aggregate
+
+    return aggregate.describe_aggregation(result.to_dict())
+
+
+def describe_judges(result: JudgeResult) -> list[Block]:
+    """Describe how far judges can be trusted."""
+    from metassay.reporting.terminal import judge
+
+    return judge.describe_judges(result.to_dict(), result.sentences())
+
+
+def describe_comparisons(result: CompareResult) -> list[Block]:
+    """Describe what changed between runs."""
+    from metassay.reporting.terminal import compare
+
+    return compare.describe_comparisons(result.to_dict())
+
+
+def describe_list(result: Listing) -> list[Block]:
+    """Describe what is installed of one kind."""
+    from metassay.reporting.terminal import inventory
+
+    return inventory.describe_list(result.rows)
+
+
+def describe_models(result: Models) -> list[Block]:
+    """Describe the neural models on this machine."""
+    from metassay.reporting.terminal import inventory
+
+    return inventory.describe_models(result.rows, result.searched)
+
+
+def describe_cache(result: CacheState, action: str) -> list[Block]:
+    """Describe the score cache after an action."""
+    from metassay.reporting.terminal import inventory
+
+    return inventory.describe_cache(
+        action,
+        result.rows,
+        folder=result.folder,
+        files=result.parts,
+        size=result.bytes,
+        removed=result.removed,
+        damaged=len(result.broken),
+    )
