@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metassay.data.cube import Cube, cubes
 from metassay.data.readers.mt_metrics_eval import read_score_trees
+from metassay.data.score_cube import Cube, cubes
 from metassay.data.score_files import write_score_files
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import vl_convert
 
-from metassay.data.cube import Cube
+from metassay.data.score_cube import Cube
 from metassay.meta.dependence.analysis import depend_on_systems
 from metassay.meta.dependence.scored_outputs import outputs_of
 from metassay.reporting.charts.against_people import (

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.data.cube import cubes
+from metassay.data.score_cube import cubes
 from metassay.meta.dependence.deviations import system_dependence
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.meta_metrics import Procedure
-from metassay.meta.people.rated import rated
+from metassay.meta.people.ranking_data import rated
 from metassay.workflows.depend import depend
 from metassay.workflows.rank import rank
 from metassay.workflows.rank_analyses import corpus_agreement

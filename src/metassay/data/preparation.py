@@ -15,7 +15,7 @@ from metassay.data.reference_systems import drop_reference_systems
 from metassay.text.words import is_spaceless
 
 if TYPE_CHECKING:
-    from metassay.data.cube import Cube
+    from metassay.data.score_cube import Cube
 
 _LANGUAGE_SAMPLE = 1000
 """Number of outputs that are checked for spaces."""

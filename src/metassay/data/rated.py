@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.cube import Cube
 from metassay.data.fingerprint import DataFingerprint, fingerprint_data
+from metassay.data.score_cube import Cube
 from metassay.errors import InputError, UnknownName
 
 

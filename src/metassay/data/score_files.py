@@ -18,11 +18,11 @@ from metassay.data.columns import (
     item_names,
     join_columns,
 )
-from metassay.data.cube import Cube, cubes, widened
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import doubts
 from metassay.data.rated import marks_of, only_human
 from metassay.data.readers.registry import RawTable, ReaderOptions, fetch_paths, read_join_table, read_tables
+from metassay.data.score_cube import Cube, cubes, widened
 from metassay.errors import InputError, Place, UnknownName
 from metassay.stats.arrays import FloatArray
 

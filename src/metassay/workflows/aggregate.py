@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.cube import Cube, Grid
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import prepare_dataset
+from metassay.data.score_cube import Cube, Grid
 from metassay.engine.batches import OutputRows
 from metassay.engine.row_scores import check_scores
 from metassay.engine.workers import Progress, count_workers

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.cube import Cube
+from metassay.data.score_cube import Cube
 from metassay.data.score_files import Scores
 from metassay.engine.workers import Progress, count_workers
 from metassay.errors import InputError
@@ -22,7 +22,7 @@ from metassay.meta.dependence.analysis import corrected, depend_on_all, depend_o
 from metassay.meta.dependence.results import DependenceReport, MetricDependence, sorted_by_sysdep
 from metassay.meta.dependence.scored_outputs import SYSTEM, outputs_of
 from metassay.meta.people.intervals import Trial
-from metassay.meta.people.rated import CONSTANT
+from metassay.meta.people.ranking_data import CONSTANT
 from metassay.metrics.registry import find_metric_labels
 from metassay.options import accept_options, split_names
 from metassay.reporting.dependence_page import dependence_files, dependence_page

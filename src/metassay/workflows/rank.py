@@ -9,12 +9,12 @@ from typing import Any
 import polars as pl
 
 from metassay.data.columns import KEY_PREFIXES, find_reference_columns
-from metassay.data.cube import WHOLE
 from metassay.data.rated import rated_parts
 from metassay.data.readers.error_spans import read_spans
 from metassay.data.readers.mt_metrics_eval import is_score_tree, read_marked_trees
 from metassay.data.readers.registry import fetch_paths
 from metassay.data.reference_systems import mark_reference_rows
+from metassay.data.score_cube import WHOLE
 from metassay.data.score_files import Scores
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics import Procedure

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.cube import Cube, Grid
 from metassay.data.dataset import Dataset
+from metassay.data.score_cube import Cube, Grid
 from metassay.errors import InputError
 from metassay.meta.people.analyses import (
     agreement_thresholds,
@@ -27,7 +27,7 @@ from metassay.meta.people.meta_metrics.spa import (
     pairwise_accuracy,
     soft_pairwise_accuracy,
 )
-from metassay.meta.people.rated import Rated, rated
+from metassay.meta.people.ranking_data import Rated, rated
 from metassay.meta.people.significance import shared_name
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import parse_metrics

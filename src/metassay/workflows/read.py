@@ -18,7 +18,6 @@ from typing import Any
 import polars as pl
 
 from metassay.data.columns import KEY_PREFIXES, item_names, output_names
-from metassay.data.cube import Cube
 from metassay.data.dataset import Dataset
 from metassay.data.memory import set_memory_target
 from metassay.data.normalisation import choose_normalisation
@@ -27,6 +26,7 @@ from metassay.data.readers.registry import ReaderOptions
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.reading import Paths, Source, Where, read, read_parallel_files
 from metassay.data.reference_systems import find_reference_systems
+from metassay.data.score_cube import Cube
 from metassay.data.score_files import Directions, Scores, chosen_cubes, read_cubes
 from metassay.engine.batches import FIELDS, OutputRows
 from metassay.engine.scoring import measure_costs, score_rows

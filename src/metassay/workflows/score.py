@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from metassay.data.cells import sorted_ids
-from metassay.data.cube import Cube
 from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.data.reference_systems import find_reference_systems
+from metassay.data.score_cube import Cube
 from metassay.engine.batches import OutputRows
 from metassay.engine.scoring import score_rows
 from metassay.engine.workers import Progress, count_workers

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.data.cube import cubes
 from metassay.data.readers.mt_metrics_eval import is_score_tree, read_score_trees
+from metassay.data.score_cube import cubes
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from sacrebleu import corpus_bleu, corpus_chrf, sentence_bleu, sentence_chrf
 from scipy.stats import pearsonr
 
-from metassay.data.cube import Cube
+from metassay.data.score_cube import Cube
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import _human_rows, _quantiles, aggregate_scores
 from metassay.meta.aggregation.system_scores import (

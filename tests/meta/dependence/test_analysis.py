@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.data.cube import Cube, Grid
+from metassay.data.score_cube import Cube, Grid
 from metassay.errors import InputError, UnknownName
 from metassay.meta.dependence.analysis import depend_on_systems
 from metassay.meta.dependence.deviations import system_dependence

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from metassay.data.cube import Cube
+from metassay.data.score_cube import Cube
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
 from metassay.meta.people.intervals import pairwise_deletion
 from metassay.meta.people.meta_metrics import Procedure, meta_metric, parse_meta

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metassay.data.cube import Cube
+from metassay.data.score_cube import Cube
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric
 from metassay.meta.people.ranking import rank_cubes

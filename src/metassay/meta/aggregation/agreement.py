@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from metassay.data.cube import Cube
+from metassay.data.score_cube import Cube
 from metassay.errors import InputError
 from metassay.meta.aggregation.system_scores import (
     AGGREGATIONS,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.cube import Cube
+from metassay.data.score_cube import Cube
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.stats.arrays import plain
 from metassay.stats.bootstrap import few_clusters_stretch

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.cube import Cube
+from metassay.data.score_cube import Cube
 from metassay.errors import InputError
 from metassay.meta.dependence.curves import deviations_by_estimator, sensitivities
 from metassay.meta.dependence.deviations import (

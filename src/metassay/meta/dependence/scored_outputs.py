@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.data.cube import Cube
+from metassay.data.score_cube import Cube
 from metassay.errors import InputError, UnknownName
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.isotonic import Counts

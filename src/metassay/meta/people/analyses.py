@@ -37,7 +37,7 @@ from scipy.special import ndtri
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval, subsampled_values
 from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure
 from metassay.meta.people.meta_metrics.base import pair_differences
-from metassay.meta.people.rated import Rated
+from metassay.meta.people.ranking_data import Rated
 from metassay.meta.people.significance import ALPHA, best_first, cluster_ranks, metric_differences
 from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.correlation import system_agreement

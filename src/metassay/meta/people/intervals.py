@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure, meta_metric
-from metassay.meta.people.rated import Rated
+from metassay.meta.people.ranking_data import Rated
 from metassay.stats.arrays import FloatArray, LongArray, map_blocks, plain
 from metassay.stats.random import CORRECTION_DRAWS, PAIRWISE_DELETION, SEGMENT_SUBSETS, branch
 from metassay.stats.resampling import bootstrap, subset_blocks

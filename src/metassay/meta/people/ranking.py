@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from metassay.data.cube import Cube
 from metassay.data.rated import RatedPart, rated_parts
+from metassay.data.score_cube import Cube
 from metassay.errors import InputError
 from metassay.meta.people.analyses import downsampled, preferences
 from metassay.meta.people.intervals import drawn_if_poor, values_with_intervals
 from metassay.meta.people.meta_metrics import Differences, MetaMetric, Procedure, parse_meta
-from metassay.meta.people.rated import BASELINES, GLOBAL, Rated, rated_beside
+from metassay.meta.people.ranking_data import BASELINES, GLOBAL, Rated, rated_beside
 from metassay.meta.people.significance import (
     ANSWERS_FOR,
     all_differences,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metassay.meta.people.rated import GLOBAL
+from metassay.meta.people.ranking_data import GLOBAL
 
 if TYPE_CHECKING:
     from metassay.meta.people.ranking import Ranking
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from metassay.meta.people.intervals import bootstrap_values
 from metassay.meta.people.meta_metrics import Differences, Judged, MetaMetric, Procedure
 from metassay.meta.people.meta_metrics.base import SYSTEM, pair_differences
-from metassay.meta.people.rated import Rated
+from metassay.meta.people.ranking_data import Rated
 from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate, williams_test
 from metassay.stats.multiplicity import holm as holm_adjusted

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics import Differences, Procedure
-from metassay.meta.people.rated import GLOBAL
+from metassay.meta.people.ranking_data import GLOBAL
 from metassay.meta.people.significance import ANSWERS_FOR, best_first, comparison_rows, plain, ranks_of
 from metassay.meta.people.spans import Spans, from_totals, mean_over_segments, segment_totals
 from metassay.stats.arrays import FloatArray

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from metassay.data.columns import find_score_columns, is_human_score, is_row_number
-from metassay.data.cube import Cube, Grid, cubes, widened
+from metassay.data.score_cube import Cube, Grid, cubes, widened
 from metassay.errors import UnknownName
 
 

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.cube import Cube
 from metassay.data.rated import RatedPart, rated_part
+from metassay.data.score_cube import Cube
 from metassay.meta.people.meta_metrics import Judged
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import NOISE_METRIC, branch
