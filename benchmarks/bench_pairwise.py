@@ -19,14 +19,16 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric
+from metassay.data.score_arrays import ScoreArrays
+from metassay.meta.people.meta_metrics import Procedure, meta_metric
 from metassay.meta.people.significance import metric_differences
+from metassay.stats.swaps import standardised
 
 TABLE = "wmt23/wmt23_zh-en_metrics.parquet"
 SOFT = meta_metric("spa")
 
 
-def load() -> tuple[Judged, str]:
+def load() -> tuple[ScoreArrays, str]:
     """The real scores, or made-up ones of the same shape."""
     root = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
     if (root / TABLE).exists():
@@ -34,10 +36,10 @@ def load() -> tuple[Judged, str]:
         systems = table["system"].n_unique()
         names = [name for name in table.columns if name not in {"lp", "system", "seg_id"}]
         arrays = {name: table[name].to_numpy().reshape(systems, -1) for name in names}
-        return Judged(arrays.pop("mqm"), np.stack(list(arrays.values()))), "WMT23 zh-en"
+        return ScoreArrays(arrays.pop("mqm"), np.stack(list(arrays.values()))), "WMT23 zh-en"
     rng = np.random.default_rng(0)
     human = rng.normal(size=(15, 1)) * 0.2 + rng.normal(size=1177) + rng.normal(size=(15, 1177))
-    return Judged(human, human + rng.normal(size=(43, 15, 1177)) * 2), "made-up scores"
+    return ScoreArrays(human, human + rng.normal(size=(43, 15, 1177)) * 2), "made-up scores"
 
 
 def timed(function: Callable[[], object], repeats: int = 1) -> float:
@@ -58,11 +60,12 @@ def plain_permutations(x: np.ndarray, signs: np.ndarray) -> np.ndarray:
     return (null[:, first] - null[:, second] >= observed[first] - observed[second]).mean(axis=0)
 
 
-def plain_draw(judged: Judged, a: int, b: int, signs: np.ndarray, rng: np.random.Generator) -> float:
-    """One draw for one pair of metrics, recomputed from the swapped scores."""
-    swap = rng.random(judged.human.shape[1]) < 0.5
-    x, y = judged.standardised[a], judged.standardised[b]
-    p_human = plain_permutations(judged.human, signs)
+def plain_draw(
+    human: np.ndarray, x: np.ndarray, y: np.ndarray, signs: np.ndarray, rng: np.random.Generator
+) -> float:
+    """Compute one draw for two standardised metrics from their swapped scores."""
+    swap = rng.random(human.shape[1]) < 0.5
+    p_human = plain_permutations(human, signs)
     values = [
         1 - np.abs(plain_permutations(np.where(swap, one, other), signs) - p_human).mean()
         for one, other in ((y, x), (x, y))
@@ -75,13 +78,14 @@ def row(what: str, ours: float, peer: float | None = None, note: str = "") -> No
     print(f"{what:<58} {ours:9.3f} s {ratio}  {note}", flush=True)
 
 
-def peers(judged: Judged, draws: int) -> tuple[float, float]:
+def peers(judged: ScoreArrays, draws: int) -> tuple[float, float]:
     """Seconds that plain recomputation and scipy would take for everything, from a part of it."""
     metrics, systems, segments = judged.metrics.shape
     rng = np.random.default_rng(0)
     signs = np.where(rng.random((1000, segments)) < 0.5, -1.0, 1.0)
     some = 5
-    one = timed(lambda: [plain_draw(judged, 0, 1, signs, rng) for _ in range(some)]) / some
+    x, y = standardised(judged.metrics[:2])
+    one = timed(lambda: [plain_draw(judged.human, x, y, signs, rng) for _ in range(some)]) / some
     pairs = systems * (systems - 1) // 2
     difference = judged.human[0] - judged.human[1]
     test = timed(
@@ -101,7 +105,7 @@ def main() -> None:
     print(f"{source}: {metrics} metrics, {systems} systems, {segments} segments")
     print(f"{draws} draws, {os.cpu_count()} cores")
     print(f"{'':<58} {'ours':>11} {'peer':>14} {'ratio':>12}")
-    tiny = Judged(judged.human[:, :20], judged.metrics[:3, :, :20])
+    tiny = ScoreArrays(judged.human[:, :20], judged.metrics[:3, :, :20])
     for test in ("perm-inputs", "perm-both", "perm-systems", "cells"):  # compile first
         for method in ("normal", "permutation"):
             metric_differences(SOFT, tiny, Procedure(test, method, draws=2, permutations=10))
@@ -121,13 +125,13 @@ def main() -> None:
     row("acc_eq with calibration", timed(lambda: meta_metric("acc_eq").values(judged)))
     print("scaling of perm-inputs, normal:")
     for count in (10, 20, 40):
-        part = Judged(judged.human, judged.metrics[:count])
+        part = ScoreArrays(judged.human, judged.metrics[:count])
         row(f"  {count} metrics", timed(lambda p=part: metric_differences(SOFT, p, Procedure(draws=draws))))
     for count in (segments // 4, segments // 2, segments):
-        part = Judged(judged.human[:, :count], judged.metrics[:, :, :count])
+        part = ScoreArrays(judged.human[:, :count], judged.metrics[:, :, :count])
         row(f"  {count} segments", timed(lambda p=part: metric_differences(SOFT, p, Procedure(draws=draws))))
     for count in (5, 10, systems):
-        part = Judged(judged.human[:count], judged.metrics[:, :count])
+        part = ScoreArrays(judged.human[:count], judged.metrics[:, :count])
         row(f"  {count} systems", timed(lambda p=part: metric_differences(SOFT, p, Procedure(draws=draws))))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import binomtest
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.claims import trend_p_values
@@ -26,11 +27,10 @@ from metassay.meta.contexts.human_pairs import PeopleSide
 from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
 from metassay.meta.contexts.perturbation_validity import corrected_accuracy
 from metassay.meta.contexts.run_comparison import compare
-from metassay.meta.contexts.soft_pairwise_accuracy import RatedSystems
 from metassay.meta.dependence.deviations import expected_deviations, spread, system_dependence
 from metassay.meta.dependence.null_hypotheses import p_equal, p_fair
 from metassay.meta.dependence.scored_outputs import cells_of
-from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric
+from metassay.meta.people.meta_metrics import Procedure, meta_metric
 from metassay.meta.people.significance import metric_differences
 from metassay.stats.bootstrap import ClusterBootstrap, cluster_interval
 from metassay.stats.multiplicity import may_be_best
@@ -264,9 +264,7 @@ def report(rng, contexts, items, gain=0.0, metrics=4, pairs=2, resamples=400, pe
     side = None
     if people:
         told = rng.normal(0, 1, (metrics, len(item))) + shared < np.sqrt(2) * ndtri(0.6)
-        rated = RatedSystems(
-            *rated_systems(rng, metrics, contexts * items, gain), np.arange(contexts * items)
-        )
+        rated = ScoreArrays(*rated_systems(rng, metrics, contexts * items, gain), np.arange(contexts * items))
         side = PeopleSide("mqm", judgements(told, item, np.arange(len(item)), item), columns, [rated])
     seed = int(rng.integers(2**31))
     found = assay_pairs(made, columns, people=side, resamples=resamples, permutations=199, seed=seed)
@@ -482,7 +480,7 @@ def significance_sizes(replicates, bias=0.3, systems=12, segments=100, draws=199
     for n in range(replicates):
         human = np.linspace(0, 1, systems)[:, None] + rng.normal(0, 1, (systems, segments))
         noise = rng.normal(0, 1, (2, systems, segments)) + rng.normal(0, bias, (2, systems, 1))
-        judged = Judged(human, human + noise)
+        judged = ScoreArrays(human, human + noise)
         procedure = Procedure(draws=draws, seed=n)
         for test in tests:
             found = metric_differences(meta_metric("pearson"), judged, replace(procedure, test=test))

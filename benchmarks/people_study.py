@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata, t
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
 from metassay.meta.contexts.h1 import cross_methods
 from metassay.meta.contexts.h2 import half_agreement
 from metassay.meta.contexts.pair_outcomes import Contexts, Judgements, judge
-from metassay.meta.people.meta_metrics import Judged, meta_metric
+from metassay.meta.people.meta_metrics import meta_metric
 from metassay.stats import random
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.rank_correlation import row_agreements
@@ -224,7 +225,7 @@ def targets(data):
     values["pairs"], ceilings["pairs"] = people_pairs(data, np.ones(len(close), dtype=bool))
     values["close pairs"], ceilings["close pairs"] = people_pairs(data, close)
     human, scores = data["human"][data["grid"]], data["scores"][:, data["grid"]]
-    values["acc_eq"] = meta_metric("acc_eq").values(Judged(human, scores))
+    values["acc_eq"] = meta_metric("acc_eq").values(ScoreArrays(human, scores))
     values["spa"] = soft_agreement(human, scores)
     units = data["units"][data["grid"][0]].astype(np.int32)
     halves = ClusterHalves(random.named(0, "halves"), 100)

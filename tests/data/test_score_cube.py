@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 
 from metassay.data.columns import find_score_columns, is_human_score, is_row_number
-from metassay.data.score_cube import Cube, Grid, cubes, widened
+from metassay.data.score_cube import ScoreCube
+from metassay.data.score_grid import ScoreGrid
+from metassay.data.score_tables import build_score_cubes, pivot_long_scores
 from metassay.errors import UnknownName
 
 
@@ -35,14 +37,14 @@ def test_known_columns_are_never_metrics_and_all_other_numbers_are(wide: pl.Data
 
 def test_rows_become_arrays_by_id_whatever_their_order(wide: pl.DataFrame) -> None:
     for frame in (wide, wide.reverse(), wide.sample(fraction=1, shuffle=True, seed=3)):
-        (table,) = cubes(frame)
+        (table,) = build_score_cubes(frame)
         assert table.dataset == "2023/en-de"
         assert table.systems == ("a", "b")
-        assert table.segments == ("9", "10")
-        np.testing.assert_array_equal(table.metrics["COMET"], [[2, 3], [np.nan, 1]])
-        np.testing.assert_array_equal(table.human["mqm"], [[-2, -3], [np.nan, -1]])
-        assert table.labels["domain"] == ("chat", "news")
-        assert "is_human" in table.labels
+        assert table.items == ("9", "10")
+        np.testing.assert_array_equal(table.metric_scores["COMET"], [[2, 3], [np.nan, 1]])
+        np.testing.assert_array_equal(table.human_scores["mqm"], [[-2, -3], [np.nan, -1]])
+        assert table.item_metadata["domain"] == ("chat", "news")
+        assert "is_human" in table.item_metadata
 
 
 def test_a_long_table_is_the_same_as_a_wide_one(wide: pl.DataFrame) -> None:
@@ -50,11 +52,11 @@ def test_a_long_table_is_the_same_as_a_wide_one(wide: pl.DataFrame) -> None:
     long = wide.select([*keys, "mqm", "BLEU-refA", pl.col("COMET").cast(pl.Float64)]).unpivot(
         index=keys, variable_name="metric", value_name="score"
     )
-    (one,), (other,) = cubes(long), cubes(wide)
-    assert one.metrics.keys() == other.metrics.keys()
-    for name in one.metrics:
-        np.testing.assert_array_equal(one.metrics[name], other.metrics[name])
-    np.testing.assert_array_equal(one.human["mqm"], other.human["mqm"])
+    (one,), (other,) = build_score_cubes(long), build_score_cubes(wide)
+    assert one.metric_scores.keys() == other.metric_scores.keys()
+    for name in one.metric_scores:
+        np.testing.assert_array_equal(one.metric_scores[name], other.metric_scores[name])
+    np.testing.assert_array_equal(one.human_scores["mqm"], other.human_scores["mqm"])
 
 
 def test_numbers_written_as_text_are_numbers() -> None:
@@ -67,9 +69,9 @@ def test_numbers_written_as_text_are_numbers() -> None:
             "comment": ["good", "1"],
         }
     )
-    (table,) = cubes(frame)
-    assert list(table.metrics) == ["X"]
-    np.testing.assert_array_equal(table.human["mqm"], [[-1], [np.nan]])
+    (table,) = build_score_cubes(frame)
+    assert list(table.metric_scores) == ["X"]
+    np.testing.assert_array_equal(table.human_scores["mqm"], [[-1], [np.nan]])
 
 
 def test_score_is_human_only_when_nothing_else_is() -> None:
@@ -89,50 +91,50 @@ def test_a_system_that_is_the_reference_is_left_out_and_named() -> None:
             "X": [1.0, 0.5, 1.0, 0.2],
         }
     )
-    (table,) = cubes(frame)
+    (table,) = build_score_cubes(frame)
     assert table.systems == ("x",)
     assert "refA" in table.notes[0]
-    assert cubes(frame, keep_references=True)[0].systems == ("refA", "x")
+    assert build_score_cubes(frame, keep_references=True)[0].systems == ("refA", "x")
 
 
 def test_data_sets_are_kept_apart(wide: pl.DataFrame) -> None:
     both = pl.concat([wide, wide.with_columns(lp=pl.lit("zh-en"), COMET=pl.lit(None, pl.Int64))])
-    tables = cubes(both)
+    tables = build_score_cubes(both)
     assert [table.dataset for table in tables] == ["2023/en-de", "2023/zh-en"]
-    assert "COMET" not in tables[1].metrics
+    assert "COMET" not in tables[1].metric_scores
 
 
 def test_a_repeated_output_or_score_is_refused(wide: pl.DataFrame) -> None:
     with pytest.raises(ValueError, match="more than once"):
-        cubes(pl.concat([wide, wide.with_columns(COMET=pl.lit(7, pl.Int64))]))
+        build_score_cubes(pl.concat([wide, wide.with_columns(COMET=pl.lit(7, pl.Int64))]))
     long = pl.DataFrame({"system": ["a", "a"], "seg_id": [1, 1], "metric": ["X", "X"], "score": [1.0, 2.0]})
     with pytest.raises(ValueError, match="more than once"):
-        widened(long)
+        pivot_long_scores(long)
 
 
 def test_infinite_scores_and_missing_columns_are_refused(wide: pl.DataFrame) -> None:
     with pytest.raises(ValueError, match="infinite"):
-        cubes(wide.with_columns(X=pl.lit(float("inf"))))
+        build_score_cubes(wide.with_columns(X=pl.lit(float("inf"))))
     with pytest.raises(ValueError, match="holds the system"):
-        cubes(wide.drop("system"))
+        build_score_cubes(wide.drop("system"))
 
 
 def test_rows_repeated_to_the_byte_are_dropped_with_a_note(wide: pl.DataFrame) -> None:
     indexed = pl.concat([wide, wide[:3]]).with_row_index("__index_level_0__")
-    (found,), (expected,) = cubes(indexed), cubes(wide)
+    (found,), (expected,) = build_score_cubes(indexed), build_score_cubes(wide)
     assert found.content_hash == expected.content_hash
     assert found.notes == ("3 rows are exact copies of others and were left out.",)
     long = pl.DataFrame({"system": ["a", "a"], "seg_id": [1, 1], "metric": ["X", "X"], "score": [1.0, 1.0]})
-    (twice,), (once,) = cubes(long), cubes(long[:1])
-    np.testing.assert_array_equal(twice.metrics["X"], once.metrics["X"])
+    (twice,), (once,) = build_score_cubes(long), build_score_cubes(long[:1])
+    np.testing.assert_array_equal(twice.metric_scores["X"], once.metric_scores["X"])
 
 
 @pytest.mark.parametrize("name", ["__index_level_0__", "Unnamed: 0", "Unnamed: 0.1", ""])
 def test_a_row_number_is_neither_metric_nor_label(wide: pl.DataFrame, name: str) -> None:
     assert is_row_number(name)
-    (table,) = cubes(wide.with_columns(pl.Series(name, range(4))))
-    assert list(table.metrics) == ["BLEU-refA", "COMET"]
-    assert name not in {*table.labels, *table.system_labels, *table.human}
+    (table,) = build_score_cubes(wide.with_columns(pl.Series(name, range(4))))
+    assert list(table.metric_scores) == ["BLEU-refA", "COMET"]
+    assert name not in {*table.item_metadata, *table.system_metadata, *table.human_scores}
 
 
 @pytest.mark.parametrize(
@@ -159,57 +161,62 @@ def test_criteria_are_human_unless_a_metric_is_called_so() -> None:
 
 
 def test_the_direction_travels_with_the_scores(wide: pl.DataFrame) -> None:
-    (table,) = cubes(wide, lower_is_better=frozenset({"COMET", "elsewhere"}))
-    assert table.lower == {"COMET"}
-    np.testing.assert_array_equal(table.oriented("COMET"), -table.metrics["COMET"])
-    np.testing.assert_array_equal(table.oriented("mqm"), table.human["mqm"])
-    assert table.content_hash != cubes(wide)[0].content_hash
+    (table,) = build_score_cubes(wide, lower_is_better=frozenset({"COMET", "elsewhere"}))
+    assert table.lower_is_better == {"COMET"}
+    np.testing.assert_array_equal(table.orient_scores("COMET"), -table.metric_scores["COMET"])
+    np.testing.assert_array_equal(table.orient_scores("mqm"), table.human_scores["mqm"])
+    assert table.content_hash != build_score_cubes(wide)[0].content_hash
     with pytest.raises(UnknownName, match="Did you mean COMET"):
-        table.oriented("COMT")
+        table.orient_scores("COMT")
 
 
 def test_a_part_of_a_cube_keeps_what_belongs_to_it(wide: pl.DataFrame) -> None:
-    (whole,) = cubes(wide, lower_is_better=frozenset({"COMET"}))
-    part = whole.within(np.array([False, True]), np.array([True, False]))
-    (expected,) = cubes(
+    (whole,) = build_score_cubes(wide, lower_is_better=frozenset({"COMET"}))
+    part = whole.restrict_to(items=np.array([False, True]), systems=np.array([True, False]))
+    (expected,) = build_score_cubes(
         wide.filter(pl.col("seg_id") == 10, pl.col("system") == "a"), lower_is_better=frozenset({"COMET"})
     )
-    assert (part.systems, part.segments, part.lower) == (("a",), ("10",), {"COMET"})
+    assert (part.systems, part.items, part.lower_is_better) == (("a",), ("10",), {"COMET"})
     for name in ("BLEU-refA", "COMET"):
-        np.testing.assert_array_equal(part.metrics[name], expected.metrics[name])
-    assert part.labels["domain"] == ("news",)
+        np.testing.assert_array_equal(part.metric_scores[name], expected.metric_scores[name])
+    assert part.item_metadata["domain"] == ("news",)
 
 
 def test_a_segment_without_a_cluster_is_a_unit_of_its_own() -> None:
     scores = np.zeros((1, 4))
-    cube = Cube("x", ("a",), tuple("1234"), {"mqm": scores}, {}, {"doc": ("b", None, "a", None)})
-    assert cube.codes("doc")[1].tolist() == [1, -1, 0, -1]
-    assert cube.units("doc").tolist() == [1, 2, 0, 3]
+    cube = ScoreCube("x", ("a",), tuple("1234"), {"mqm": scores}, {}, {"doc": ("b", None, "a", None)})
+    assert cube.encode_metadata("doc")[1].tolist() == [1, -1, 0, -1]
+    assert cube.cluster_codes("doc").tolist() == [1, 2, 0, 3]
 
 
 def test_rows_that_have_no_place_in_a_grid_are_passed_over() -> None:
-    grid = Grid.onto(["a", "b"], ["1", "2"], pl.Series(["b", "c", "a"]), pl.Series(["1", "1", "3"]))
-    np.testing.assert_array_equal(grid.array(np.array([5.0, 6.0, 7.0])), [[np.nan, np.nan], [5.0, np.nan]])
-    statistics = grid.array(np.arange(6.0).reshape(3, 2))
+    grid = ScoreGrid.locate_rows(
+        pl.Series(["b", "c", "a"]), pl.Series(["1", "1", "3"]), ["a", "b"], ["1", "2"]
+    )
+    np.testing.assert_array_equal(grid.arrange(np.array([5.0, 6.0, 7.0])), [[np.nan, np.nan], [5.0, np.nan]])
+    statistics = grid.arrange(np.arange(6.0).reshape(3, 2))
     assert statistics.shape == (2, 2, 2)
     assert statistics[1, 0].tolist() == [0.0, 1.0]
 
 
 def test_every_score_name_and_direction_is_part_of_a_cube_s_identity() -> None:
-    def cube(score: float = 1.0, **changes: object) -> Cube:
-        arrays = {"human": {"mqm": np.array([[0.0, 1.0]])}, "metrics": {"bleu": np.array([[score, 2.0]])}}
-        return Cube(**({"dataset": "d", "systems": ("s",), "segments": ("1", "2")} | arrays | changes))
+    def cube(score: float = 1.0, **changes: object) -> ScoreCube:
+        arrays = {
+            "human_scores": {"mqm": np.array([[0.0, 1.0]])},
+            "metric_scores": {"bleu": np.array([[score, 2.0]])},
+        }
+        return ScoreCube(**({"dataset": "d", "systems": ("s",), "items": ("1", "2")} | arrays | changes))
 
     same = cube().content_hash
     assert cube().content_hash == same
     others = [
         cube(1.5),
-        cube(human={"mqm": np.array([[0.0, 2.0]])}),
-        cube(metrics={"chrf": np.array([[1.0, 2.0]])}),
+        cube(human_scores={"mqm": np.array([[0.0, 2.0]])}),
+        cube(metric_scores={"chrf": np.array([[1.0, 2.0]])}),
         cube(systems=("t",)),
-        cube(segments=("1", "3")),
-        cube(lower=frozenset({"bleu"})),
-        cube(labels={"domain": ("a", "b")}),
+        cube(items=("1", "3")),
+        cube(lower_is_better=frozenset({"bleu"})),
+        cube(item_metadata={"domain": ("a", "b")}),
     ]
     hashes = {each.content_hash for each in others}
     assert same not in hashes

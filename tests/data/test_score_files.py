@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 from metassay.data.readers.mt_metrics_eval import read_score_trees
-from metassay.data.score_cube import Cube, cubes
+from metassay.data.score_cube import ScoreCube
 from metassay.data.score_files import write_score_files
+from metassay.data.score_tables import build_score_cubes
 
 
 def test_a_table_survives_the_round_trip(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     human, good = rng.normal(size=(2, 4)), rng.normal(size=(2, 4))
     human[1, 2] = good[0, 0] = np.nan
-    table = Cube(
+    table = ScoreCube(
         "en-de",
         ("a", "b"),
         ("1", "2", "3", "4"),
@@ -27,10 +28,10 @@ def test_a_table_survives_the_round_trip(tmp_path: Path) -> None:
     files = write_score_files(table, tmp_path, lp="en-de")
     assert tmp_path / "metric-scores/en-de/bleu-refA.seg.score" in files
     (tree,) = read_score_trees(tmp_path)
-    (again,) = cubes(tree.frame)
-    assert sorted(again.metrics) == ["Q-src", "bleu-refA", "chrf(word_order=2)-refA"]
-    np.testing.assert_array_equal(again.metrics["bleu-refA"], good)
-    np.testing.assert_array_equal(again.human["mqm"], human)
-    assert again.labels["doc_id"] == table.labels["doc_id"]
+    (again,) = build_score_cubes(tree.frame)
+    assert sorted(again.metric_scores) == ["Q-src", "bleu-refA", "chrf(word_order=2)-refA"]
+    np.testing.assert_array_equal(again.metric_scores["bleu-refA"], good)
+    np.testing.assert_array_equal(again.human_scores["mqm"], human)
+    assert again.item_metadata["doc_id"] == table.item_metadata["doc_id"]
     with pytest.raises(ValueError, match="exists already"):
         write_score_files(table, tmp_path, lp="en-de")

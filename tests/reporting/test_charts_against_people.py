@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import vl_convert
 
-from metassay.data.score_cube import Cube
+from metassay.data.score_cube import ScoreCube
 from metassay.meta.dependence.analysis import depend_on_systems
 from metassay.meta.dependence.scored_outputs import outputs_of
 from metassay.reporting.charts.against_people import (
@@ -30,7 +30,9 @@ def entry_and_curves():
     names = tuple(f"s{k}{HOSTILE}" for k in range(5))
     metric = human + rng.normal(size=human.shape)
     metric[0] += 3
-    cube = Cube("all", names, tuple(f"{i:03}" for i in range(60)), {"mqm": human}, {f"m{HOSTILE}": metric})
+    cube = ScoreCube(
+        "all", names, tuple(f"{i:03}" for i in range(60)), {"mqm": human}, {f"m{HOSTILE}": metric}
+    )
     (entry,) = depend_on_systems(outputs_of(cube, "mqm"), bootstraps=20, draws=19).metrics
     return entry.to_dict(), entry.curves(points=20).to_dict()
 

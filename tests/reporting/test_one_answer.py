@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from metassay.cli.printing import format_cell, print_blocks
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.human_pairs import PeopleSide
 from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
-from metassay.meta.contexts.soft_pairwise_accuracy import RatedSystems
 from metassay.metrics.base import COST_CLASSES
 from metassay.reporting.answer import answer_lines
 from metassay.reporting.findings import find
@@ -23,7 +23,7 @@ from metassay.reporting.joined_page import joined_page
 from metassay.reporting.reasons import worded
 from metassay.reporting.terminal.assay import describe_assay
 from metassay.reporting.wording import NOTHING, Sentence, in_labels
-from metassay.store.run_folder import RunFolder
+from metassay.store.run import RunFolder
 from metassay.workflows.assay import demo
 from metassay.workflows.recommend import recommend
 
@@ -53,7 +53,7 @@ def random_people(rng: np.random.Generator, metrics: tuple[str, ...], columns, i
     shape = (len(metrics), int(rng.integers(2, 5)), len(units))
     scores = np.round(rng.normal(size=shape), int(rng.integers(0, 3)))
     scores[rng.random(len(metrics)) < 0.1] = np.nan
-    systems = RatedSystems(np.round(rng.normal(size=shape[1:]), 1), scores, units)
+    systems = ScoreArrays(np.round(rng.normal(size=shape[1:]), 1), scores, units)
     return PeopleSide("mqm", pairs, contexts, [systems] if rng.random() < 0.8 else [])
 
 

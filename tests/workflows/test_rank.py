@@ -140,7 +140,7 @@ def test_no_human_score_or_no_metric_is_refused(frame: pl.DataFrame) -> None:
 
 def test_rows_and_systems_can_be_chosen(frame: pl.DataFrame) -> None:
     some = rank(frame, draws=10, exclude_systems=["s0"], where={"seg_id": [str(k) for k in range(1, 11)]})
-    assert (some.rankings[0].data.segments, len(some.rankings[0].data.cube.systems)) == (10, 3)
+    assert (len(some.rankings[0].data.cube.items), len(some.rankings[0].data.cube.systems)) == (10, 3)
     with pytest.raises(ValueError, match="unknown column"):
         rank(frame, where={"domain": "news"})
 

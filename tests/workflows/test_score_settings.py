@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.data.score_cube import cubes
+from metassay.data.score_tables import build_score_cubes
 from metassay.meta.dependence.deviations import system_dependence
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.meta_metrics import Procedure
-from metassay.meta.people.ranking_data import rated
+from metassay.meta.people.ranking_data import prepare_ranking_data
 from metassay.workflows.depend import depend
 from metassay.workflows.rank import rank
 from metassay.workflows.rank_analyses import corpus_agreement
@@ -160,10 +160,10 @@ def test_bootstrap_scores_and_aggregation_follow_the_seed(translations) -> None:
 def test_corpus_scores_of_error_rates_are_turned_around(translations) -> None:
     """c makes by far the most edits necessary and is rated lowest: TER orders a and c, and b and c, as people do."""
     frame = translations.filter(pl.col("seg_id") != 4).with_columns(other=pl.lit(0.0) + pl.col("seg_id"))
-    (cube,) = cubes(frame)
-    people = cube.human["mqm"].mean(axis=1)
+    (cube,) = build_score_cubes(frame)
+    people = cube.human_scores["mqm"].mean(axis=1)
     (row,) = corpus_agreement(
-        frame, [rated(cube, human="mqm")], Procedure(draws=10, permutations=50), ["ter"]
+        frame, [prepare_ranking_data(cube, human="mqm")], Procedure(draws=10, permutations=50), ["ter"]
     )
     assert people.argmin() == 2
     assert row["pa_corpus"] >= 2 / 3

@@ -15,7 +15,7 @@ from metassay.data.reference_systems import drop_reference_systems
 from metassay.text.words import is_spaceless
 
 if TYPE_CHECKING:
-    from metassay.data.score_cube import Cube
+    from metassay.data.score_cube import ScoreCube
 
 _LANGUAGE_SAMPLE = 1000
 """Number of outputs that are checked for spaces."""
@@ -51,23 +51,23 @@ def note_unknown_language(dataset: Dataset) -> list[str]:
     return [note]
 
 
-def doubts(cubes: Iterable[Cube], human: str, *, clustered: bool) -> list[str]:
+def doubts(cubes: Iterable[ScoreCube], human: str, *, clustered: bool) -> list[str]:
     """What a reader of comparisons with people should doubt: the direction of their scores, and the unit."""
-    rated = [cube for cube in cubes if human in cube.human]
+    rated = [cube for cube in cubes if human in cube.human_scores]
     return [*dict.fromkeys(note for cube in rated for note in _doubted(cube, human, clustered=clustered))]
 
 
-def _doubted(cube: Cube, human: str, *, clustered: bool) -> list[str]:
+def _doubted(cube: ScoreCube, human: str, *, clustered: bool) -> list[str]:
     found = []
-    if human not in cube.lower and looks_like_penalties(human, cube.human[human]):
+    if human not in cube.lower_is_better and looks_like_penalties(human, cube.human_scores[human]):
         found.append(
             f"{human} is never negative, and higher is taken for better. If it counts errors, say so: "
             f"--lower-is-better {human}."
         )
-    known = {name.lower(): name for name in reversed(list(cube.labels))}
+    known = {name.lower(): name for name in reversed(list(cube.item_metadata))}
     for column in () if clustered else (known[name] for name in CLUSTER_COLUMNS if name in known):
-        units = len(np.unique(cube.units(column)))
-        if 1 < units < len(cube.segments):
+        units = len(np.unique(cube.cluster_codes(column)))
+        if 1 < units < len(cube.items):
             found.append(
                 f"Segments are taken as independent of each other, though several lie in one {column}. Where "
                 f"those go together, intervals and tests need it as their unit: --cluster {column}."

@@ -1,312 +1,200 @@
-"""`Cube`: what people and metrics gave each output, metric by system by segment, and where gaps are.
-
-Built from tables with a row per output. Wide tables have a column per metric, long ones the columns `metric`
-and `score`. The order of rows never matters: systems and segments are sorted by their ids.
-"""
+"""`ScoreCube`: the scores that people and metrics gave to every output of a data set."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data import cells
-from metassay.data.columns import (
-    KEY_PREFIXES,
-    drop_repeated_rows,
-    find_reference_columns,
-    find_score_columns,
-    item_names,
-    output_names,
-    system_names,
-)
-from metassay.data.reference_systems import mark_reference_rows
-from metassay.errors import InputError, Place, UnknownName
-from metassay.stats.arrays import FloatArray
+from metassay.data.score_arrays import ScoreArrays
+from metassay.errors import InputError, UnknownName
+from metassay.stats.arrays import FloatArray, LongArray
 
-Labels = Mapping[str, tuple[str | None, ...]]
+Metadata = Mapping[str, tuple[str | None, ...]]
 
-WHOLE = "all"
+UNNAMED_DATASET = "all"
 """The name of a data set that has no year, language pair or test set."""
 
 
 @dataclass(frozen=True)
-class Cube:
-    """Scores of one data set, each `[systems, segments]`, NaN where there is none.
+class ScoreCube:
+    """Metric x system x item scores of one data set, with the human scores of the same outputs.
 
-    `labels` holds the metadata that are the same for all outputs of a segment (domain, document), and
-    `system_labels` those that are the same for all outputs of a system (family, size). `lower` names the
-    scores of which lower is better. `statistics` are sufficient statistics, `[systems, segments, s]`, of
-    metrics that have them.
+    Every array of scores is `[systems, items]`, in the direction of the file, with NaN where a score is
+    missing. Methods return restricted cubes or arrays; a cube is never changed.
     """
 
     dataset: str
     systems: tuple[str, ...]
-    segments: tuple[str, ...]
-    human: Mapping[str, FloatArray]
-    metrics: Mapping[str, FloatArray]
-    labels: Labels = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    system_labels: Labels = field(default_factory=dict)
-    lower: frozenset[str] = frozenset()
+    items: tuple[str, ...]
+    human_scores: Mapping[str, FloatArray]
+    metric_scores: Mapping[str, FloatArray]
+    item_metadata: Metadata = field(default_factory=dict)
+    """Columns with one value per item (domain, document), in the order of `items`."""
+    system_metadata: Metadata = field(default_factory=dict)
+    """Columns with one value per system (family, size), in the order of `systems`."""
+    lower_is_better: frozenset[str] = frozenset()
+    """Names of the human and metric scores of which lower is better."""
     statistics: Mapping[str, FloatArray] = field(default_factory=dict)
+    """Sufficient statistics `[systems, items, s]` of the metrics that have them."""
+    notes: tuple[str, ...] = ()
+    """Sentences for the user about what was left out while the cube was built."""
 
     def __post_init__(self) -> None:
-        shape = (len(self.systems), len(self.segments))
-        for name, scores in (*self.human.items(), *self.metrics.items()):
+        shape = (len(self.systems), len(self.items))
+        for name, scores in (*self.human_scores.items(), *self.metric_scores.items()):
             if scores.shape != shape:
                 raise InputError(f"the scores of {name} have shape {scores.shape}, not {shape}.")
             if np.isinf(scores).any():
                 raise InputError(f"a score of {name} is infinite.", remedy="A missing score is NaN.")
-        for name in ("human", "metrics", "labels", "system_labels", "statistics"):
+        for name in ("human_scores", "metric_scores", "item_metadata", "system_metadata", "statistics"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
-    def items(self) -> list[str]:
-        """The segments as a data set of outputs names its items."""
-        prefix = "" if self.dataset == WHOLE else f"{self.dataset}/"
-        return [name if name.startswith(prefix) else prefix + name for name in self.segments]
+    def qualified_items(self) -> list[str]:
+        """Ids of the items as a `Dataset` writes them, with the name of the data set in front."""
+        prefix = "" if self.dataset == UNNAMED_DATASET else f"{self.dataset}/"
+        return [item if item.startswith(prefix) else prefix + item for item in self.items]
 
     @property
     def content_hash(self) -> str:
         """A hash of every name, score and direction."""
         digest = hashlib.blake2b(digest_size=16)
-        labels = [sorted(self.labels.items()), sorted(self.system_labels.items())]
-        digest.update(repr((self.dataset, self.systems, self.segments, labels)).encode())
-        for name, scores in (*sorted(self.human.items()), *sorted(self.metrics.items())):
+        metadata = [sorted(self.item_metadata.items()), sorted(self.system_metadata.items())]
+        digest.update(repr((self.dataset, self.systems, self.items, metadata)).encode())
+        for name, scores in (*sorted(self.human_scores.items()), *sorted(self.metric_scores.items())):
             digest.update(name.encode())
             digest.update(scores.tobytes())
-        for name in sorted(self.lower):
+        for name in sorted(self.lower_is_better):
             digest.update(f"lower {name}".encode())
         return digest.hexdigest()
 
-    def oriented(self, name: str) -> FloatArray:
-        """A human score or a metric, turned so that higher is better."""
-        known = {**self.metrics, **self.human}
-        if name not in known:
-            raise UnknownName("score", name, known)
-        return -known[name] if name in self.lower else known[name]
+    def orient_scores(self, name: str) -> FloatArray:
+        """Return a human or metric score `[systems, items]`, negated where lower is better."""
+        scores = {**self.metric_scores, **self.human_scores}
+        if name not in scores:
+            raise UnknownName("score", name, scores)
+        return -scores[name] if name in self.lower_is_better else scores[name]
 
-    def chosen_metrics(self, names: Sequence[str] | None) -> tuple[str, ...]:
-        """These metrics, or all of them, sorted; a name that is no metric here is refused."""
-        for name in names or ():
-            if name not in self.metrics:
-                raise UnknownName("metric", name, self.metrics)
-        return tuple(sorted(self.metrics if names is None else set(names)))
+    def to_arrays(self, human: str, metrics: Sequence[str], cluster: str | None = None) -> ScoreArrays:
+        """Return one human score and these metrics as arrays, higher is better.
 
-    def within(
-        self, segments: NDArray[np.bool_] | None = None, systems: NDArray[np.bool_] | None = None
-    ) -> Cube:
-        """The same on some of the segments, of some of the systems."""
-        rows = np.flatnonzero(np.ones(len(self.systems)) if systems is None else systems)
-        columns = np.flatnonzero(np.ones(len(self.segments)) if segments is None else segments)
+        `cluster` names the metadata column whose values are resampled together.
+        """
+        oriented = [self.orient_scores(name) for name in metrics]
+        stacked = np.stack(oriented) if oriented else np.empty((0, len(self.systems), len(self.items)))
+        clusters = None if cluster is None else self.cluster_codes(cluster)
+        return ScoreArrays(self.orient_scores(human), stacked, clusters)
 
-        def part(arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-            return {name: array[np.ix_(rows, columns)] for name, array in arrays.items()}
+    def resolve_metrics(self, names: Sequence[str] | None) -> tuple[str, ...]:
+        """Return these names of metrics, or those of all metrics, sorted; refuse a name that is no metric."""
+        if names is None:
+            return tuple(sorted(self.metric_scores))
+        for name in names:
+            if name not in self.metric_scores:
+                raise UnknownName("metric", name, self.metric_scores)
+        return tuple(sorted(set(names)))
+
+    def select_metrics(self, names: Sequence[str] | None) -> ScoreCube:
+        """Keep these metrics, or all of them, in the order of their names."""
+        selected = {name: self.metric_scores[name] for name in self.resolve_metrics(names)}
+        return replace(self, metric_scores=selected)
+
+    def restrict_to(
+        self, *, items: NDArray[np.bool_] | None = None, systems: NDArray[np.bool_] | None = None
+    ) -> ScoreCube:
+        """Keep the items and the systems for which these masks are true; None keeps all."""
+        rows = np.arange(len(self.systems)) if systems is None else np.flatnonzero(systems)
+        columns = np.arange(len(self.items)) if items is None else np.flatnonzero(items)
+
+        def restrict_scores(scores: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+            return {name: array[np.ix_(rows, columns)] for name, array in scores.items()}
+
+        def restrict_metadata(metadata: Metadata, kept: LongArray) -> dict[str, tuple[str | None, ...]]:
+            return {name: tuple(values[k] for k in kept) for name, values in metadata.items()}
 
         return replace(
             self,
             systems=tuple(self.systems[row] for row in rows),
-            segments=tuple(self.segments[column] for column in columns),
-            human=part(self.human),
-            metrics=part(self.metrics),
-            labels={name: tuple(values[k] for k in columns) for name, values in self.labels.items()},
-            system_labels={
-                name: tuple(values[k] for k in rows) for name, values in self.system_labels.items()
-            },
-            statistics=part(self.statistics),
+            items=tuple(self.items[column] for column in columns),
+            human_scores=restrict_scores(self.human_scores),
+            metric_scores=restrict_scores(self.metric_scores),
+            item_metadata=restrict_metadata(self.item_metadata, columns),
+            system_metadata=restrict_metadata(self.system_metadata, rows),
+            statistics=restrict_scores(self.statistics),
         )
 
-    def codes(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
-        """The values of a metadata column, sorted, and the number of each segment's; -1 where it has none."""
-        if column not in self.labels:
-            raise UnknownName("column with one value per segment", column, self.labels)
-        values = sorted({value for value in self.labels[column] if value is not None})
-        place = {value: number for number, value in enumerate(values)}
-        return values, np.array([-1 if v is None else place[v] for v in self.labels[column]], dtype=np.int64)
+    def restrict_to_rated(self, human: str, *, every_system: bool = True) -> ScoreCube:
+        """Keep the systems with human and metric scores, and the items with human scores of these systems.
 
-    def units(self, cluster: str) -> NDArray[np.int64]:
-        """The cluster of each segment as a number from 0; a segment without a cluster stands for itself."""
-        values, codes = self.codes(cluster)
-        alone = codes < 0
-        codes[alone] = len(values) + np.arange(int(alone.sum()))
+        An item needs the human score of every remaining system; without `every_system`, of at least two.
+        Notes name the systems that are left out.
+        """
+        if human not in self.human_scores:
+            raise UnknownName("human score", human, self.human_scores)
+        if not self.metric_scores:
+            raise InputError(
+                f"{self.dataset}: there is no metric to rank: no column of numbers beside the human scores.",
+                remedy="Add scores with --join FILE, or compute them with: metassay score --per-segment FILE",
+            )
+        systems, notes = _find_rated_systems(self, human)
+        is_rated = ~np.isnan(self.human_scores[human][systems])
+        required = is_rated.shape[0] if every_system else 2
+        items = np.asarray(is_rated.sum(axis=0) >= required)
+        if not items.any():
+            raise InputError(
+                f"{self.dataset}: no segment has a {human} score of every system.",
+                remedy="Compare each pair of systems on what both have: --missing pairwise.",
+            )
+        rated = self.restrict_to(items=items, systems=systems)
+        if every_system:
+            notes += _note_incomplete_metrics(rated)
+        return rated.add_notes(*notes)
+
+    def add_notes(self, *notes: str) -> ScoreCube:
+        """Add sentences for the user."""
+        return replace(self, notes=(*self.notes, *notes))
+
+    def encode_metadata(self, column: str) -> tuple[list[str], LongArray]:
+        """Return the sorted values of an item column, and each item's position among them; -1 for none."""
+        if column not in self.item_metadata:
+            raise UnknownName("column with one value per segment", column, self.item_metadata)
+        labels = self.item_metadata[column]
+        values = sorted({label for label in labels if label is not None})
+        positions: dict[str | None, int] = {value: position for position, value in enumerate(values)}
+        codes = np.array([positions.get(label, -1) for label in labels], dtype=np.int64)
+        return values, codes
+
+    def cluster_codes(self, column: str) -> LongArray:
+        """Number the cluster of each item from 0; an item without a value is a cluster of its own."""
+        values, codes = self.encode_metadata(column)
+        without_value = codes < 0
+        codes[without_value] = len(values) + np.arange(int(without_value.sum()))
         return codes
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Where each row of a table stands in arrays of systems by segments; -1 where it has no place."""
-
-    systems: tuple[str, ...]
-    segments: tuple[str, ...]
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-
-    @classmethod
-    def of(
-        cls, system: pl.Series, item: pl.Series, order: Callable[[Sequence[str]], list[str]] | None = None
-    ) -> Grid:
-        """All systems and items that there are, items in natural order or in that of `order`."""
-        items = (order or cells.sorted_ids)(item.unique().to_list())
-        return cls.onto(system.unique().sort().to_list(), items, system, item)
-
-    @classmethod
-    def onto(
-        cls, systems: Sequence[str], segments: Sequence[str], system: pl.Series, item: pl.Series
-    ) -> Grid:
-        """The places of rows among these systems and segments."""
-
-        def places(labels: pl.Series, names: Sequence[str]) -> NDArray[np.int64]:
-            numbers = list(range(len(names)))
-            return labels.replace_strict(list(names), numbers, default=-1, return_dtype=pl.Int64).to_numpy()
-
-        return cls(tuple(systems), tuple(segments), places(system, systems), places(item, segments))
-
-    def array(self, values: FloatArray) -> FloatArray:
-        """Values of rows, `[n, ...]`, as `[systems, segments, ...]`; NaN where there is no row."""
-        found = np.full((len(self.systems), len(self.segments), *values.shape[1:]), np.nan)
-        there = (self.rows >= 0) & (self.columns >= 0)
-        found[self.rows[there], self.columns[there]] = values[there]
-        return found
-
-
-def cubes(
-    frame: pl.DataFrame,
-    *,
-    human: Sequence[str] = (),
-    metrics: Sequence[str] = (),
-    described: Sequence[str] = (),
-    lower_is_better: frozenset[str] = frozenset(),
-    file: str = "",
-    keep_references: bool = False,
-) -> list[Cube]:
-    """One cube per data set (year, language pair, test set) in a frame of outputs; sorted by name.
-
-    `human` names further human scores, `metrics` metrics called like a human criterion, `described` metadata
-    of numbers. Rows repeated to the byte are dropped with a note; systems whose output is
-    the reference itself are left out.
-    """
-    frame, copies = drop_repeated_rows(frame)
-    wide = widened(frame, file)
-    item, system = _column(wide, "item", file), _column(wide, "system", file)
-    groups = [name for name in _by_lower(wide, KEY_PREFIXES) if name != item]
-    prepared = wide.with_columns(
-        cells.ids(wide[item], file).alias("_item"),
-        cells.ids(wide[system], file).alias("_system"),
-        _dataset_name(wide, groups, file).alias("_dataset"),
-    )
-    people, measured = find_score_columns(wide, human, metrics, described)
-    prepared = prepared.with_columns([cells.scores(wide[name], file) for name in (*people, *measured)])
-    told = [name for name in wide.columns if name not in {*people, *measured, item, system}]
-    return [
-        replace(found, lower=lower_is_better & {*found.human, *found.metrics}, notes=(*copies, *found.notes))
-        for (name,), part in sorted(prepared.group_by("_dataset"), key=lambda pair: str(pair[0]))
-        for found in [_cube(part, str(name), people, measured, told, file, keep_references=keep_references)]
-    ]
-
-
-def widened(frame: pl.DataFrame, file: str = "") -> pl.DataFrame:
-    """A long table (`metric`, `score`) with a column per metric; any other table as it is."""
-    lower = {name.lower(): name for name in frame.columns}
-    if not {"metric", "score"} <= lower.keys():
-        return frame
-    metric, score = lower["metric"], lower["score"]
-    keys = [lower[name] for name in (*KEY_PREFIXES, *item_names(), *system_names()) if name in lower]
-    numbers = frame.with_columns(cells.scores(frame[score], file))
-    repeated = numbers.select([*keys, metric]).is_duplicated()
-    if repeated.any():
-        row = int(repeated.arg_max() or 0) + 1
-        raise InputError(
-            f"{', '.join(keys)} and {metric} name this score more than once.", place=Place(file or None, row)
-        )
-    return numbers.pivot(on=metric, index=keys, values=score)
-
-
-def _column(frame: pl.DataFrame, role: str, file: str) -> str:
-    names = item_names() if role == "item" else system_names()
-    found = _by_lower(frame, names)
-    if not found:
-        raise InputError(
-            f"no column holds the {role} (looked for {', '.join(names)}).",
-            place=Place(file or None),
-            remedy=f"Name it with --column {role}=COLUMN.",
-        )
-    return found[0]
-
-
-def _by_lower(frame: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    lower = {name.lower(): name for name in reversed(frame.columns)}
-    return [lower[name] for name in names if name in lower]
-
-
-def _dataset_name(frame: pl.DataFrame, groups: Sequence[str], file: str) -> pl.Series:
-    if not groups:
-        return pl.Series([WHOLE]).new_from_index(0, frame.height)
-    parts = [cells.ids(frame[name], file).alias(str(i)) for i, name in enumerate(groups)]
-    return pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="/"))["0"]
-
-
-def _cube(
-    part: pl.DataFrame,
-    name: str,
-    people: Sequence[str],
-    metrics: Sequence[str],
-    described: Sequence[str],
-    file: str,
-    *,
-    keep_references: bool,
-) -> Cube:
-    repeated = part.select("_item", "_system").is_duplicated()
-    if repeated.any():
-        row = part.filter(repeated).row(0, named=True)
-        raise InputError(
-            f"item {row['_item']} of system {row['_system']} occurs more than once in {name}.",
-            place=Place(file or None),
-            remedy="A column year, lp or testset keeps the ids of files apart.",
-        )
+def _find_rated_systems(cube: ScoreCube, human: str) -> tuple[NDArray[np.bool_], list[str]]:
+    """Find the systems with human and metric scores, and write notes about the others."""
+    has_human = np.asarray(~np.isnan(cube.human_scores[human]).all(axis=1))
+    has_metric = np.any([~np.isnan(scores).all(axis=1) for scores in cube.metric_scores.values()], axis=0)
     notes = []
-    if not keep_references and (own := _own_references(part)):
-        part = part.filter(~pl.col("_system").is_in(own))
-        notes.append(f"{name}: left out, since their output is the reference itself: {', '.join(own)}.")
-    grid = Grid.of(part["_system"], part["_item"])
-    filled = [column for column in (*people, *metrics) if part[column].is_not_null().any()]
-    arrays = {column: grid.array(part[column].to_numpy()) for column in filled}
-    return Cube(
-        name,
-        grid.systems,
-        grid.segments,
-        {column: arrays[column] for column in people if column in filled},
-        {column: arrays[column] for column in metrics if column in filled},
-        _labels(part, described, "_item", grid.segments),
-        tuple(notes),
-        _labels(part, described, "_system", grid.systems),
-    )
+    for is_missing, kind in ((~has_human, "human"), (has_human & ~has_metric, "metric")):
+        if is_missing.any():
+            names = ", ".join(cube.systems[row] for row in np.flatnonzero(is_missing))
+            notes.append(f"{cube.dataset}: left out, since they have no {kind} scores: {names}.")
+    rated = np.asarray(has_human & has_metric)
+    if rated.sum() < 2:
+        raise InputError(f"{cube.dataset}: fewer than two systems have human and metric scores.")
+    return rated, notes
 
 
-def _labels(
-    part: pl.DataFrame, described: Sequence[str], key: str, names: Sequence[str]
-) -> dict[str, tuple[str | None, ...]]:
-    """Metadata with one value for each value of `key`, in the order of `names`."""
-    plain = [name for name in described if not part.schema[name].is_nested()]
-    counts = part.group_by(key).agg(pl.col(plain).n_unique()) if plain else None
-    kept = [name for name in plain if counts is not None and (counts[name] == 1).all()]
-    if not kept:
-        return {}
-    values = part.group_by(key).agg(pl.col(kept).first().cast(pl.String))
-    place = {name: row for row, name in enumerate(values[key])}
-    order = [place[name] for name in names]
-    return {name: tuple(values[name].gather(order)) for name in kept}
-
-
-def _own_references(part: pl.DataFrame) -> list[str]:
-    """Systems that are their own reference: the rule of `own_references`, on columns as they are written."""
-    output, references = _by_lower(part, output_names()), find_reference_columns(part.columns)
-    if not output or not references:
+def _note_incomplete_metrics(cube: ScoreCube) -> list[str]:
+    """Name the metrics that score no item for every system."""
+    incomplete = [name for name, scores in cube.metric_scores.items() if np.isnan(scores).any(axis=0).all()]
+    if not incomplete:
         return []
-    own = mark_reference_rows(part, output[0], references, by=["_system"])
-    return part.filter(own)["_system"].unique().sort().to_list()
+    return [f"{cube.dataset}: no segment has a score of every system by {', '.join(incomplete)}."]

@@ -19,10 +19,11 @@ from metassay.data.columns import (
     join_columns,
 )
 from metassay.data.dataset import Dataset
+from metassay.data.fingerprint import DataFingerprint, fingerprint_data
 from metassay.data.preparation import doubts
-from metassay.data.rated import marks_of, only_human
 from metassay.data.readers.registry import RawTable, ReaderOptions, fetch_paths, read_join_table, read_tables
-from metassay.data.score_cube import Cube, cubes, widened
+from metassay.data.score_cube import ScoreCube
+from metassay.data.score_tables import build_score_cubes, pivot_long_scores
 from metassay.errors import InputError, Place, UnknownName
 from metassay.stats.arrays import FloatArray
 
@@ -47,7 +48,7 @@ class ScoreFrame:
 class Scores:
     """One cube per data set that has human scores and metrics, and what was asked for in their names."""
 
-    cubes: tuple[Cube, ...]
+    cubes: tuple[ScoreCube, ...]
     human: str
     metrics: tuple[str, ...]
     """Those asked for; empty: all."""
@@ -58,7 +59,7 @@ class Scores:
 
     def with_human(self, human: str) -> Scores:
         """Those that have this human score."""
-        kept = tuple(cube for cube in self.cubes if human in cube.human)
+        kept = tuple(cube for cube in self.cubes if human in cube.human_scores)
         if not kept:
             raise InputError(f"no data set has the human score {human}.")
         return replace(self, cubes=kept, hashes={c.dataset: self.hashes[c.dataset] for c in kept})
@@ -104,11 +105,11 @@ def read_cubes(
         names = [next(own) if part in missing else str(part) for part in metrics]
         notes += said
     known = ours(frame.columns)
-    found = cubes(
+    found = build_score_cubes(
         frame,
         human=[*dict.fromkeys([*asked.human, *read_in.human])],
         metrics=[*known, *names, *also],
-        described=read_in.described,
+        metadata=read_in.described,
         lower_is_better=frozenset(name for name, higher in known.items() if not higher),
         file=read_in.file,
         keep_references=keep_references,
@@ -117,41 +118,75 @@ def read_cubes(
 
 
 def chosen_cubes(
-    found: Sequence[Cube], asked: Directions, metrics: Sequence[str], notes: list[str], *, rated: bool
+    found: Sequence[ScoreCube], asked: Directions, metrics: Sequence[str], notes: list[str], *, rated: bool
 ) -> Scores:
     """The cubes with something to compare, in the directions that the user gave."""
-    useful = [cube for cube in found if cube.metrics and (cube.human or not rated)]
+    useful = [cube for cube in found if cube.metric_scores and (cube.human_scores or not rated)]
     if not useful:
-        lacking = "are no human scores" if any(cube.metrics for cube in found) else "is no metric to rank"
+        lacking = (
+            "are no human scores" if any(cube.metric_scores for cube in found) else "is no metric to rank"
+        )
         raise InputError(
             f"there {lacking}.",
             remedy="Add a column with --join FILE, name one with --human, or compute metrics with --metrics.",
         )
     notes += [f"{c.dataset}: passed over, without metric or human scores." for c in found if c not in useful]
-    turned = sorted({name for cube in useful for name in cube.lower} - {*asked.lower, *asked.higher})
+    turned = sorted(
+        {name for cube in useful for name in cube.lower_is_better} - {*asked.lower, *asked.higher}
+    )
     if turned:
         notes.append(
             f"Lower is better, so these scores are turned around: {', '.join(turned)}. "
             "Where that was done before, keep them with --higher-is-better."
         )
-    human = only_human(useful, asked.human) if rated else ""
+    human = choose_human_score(useful, asked.human) if rated else ""
     directed = tuple(_directed(useful, asked.lower, asked.higher))
     for cube in directed:
-        cube.chosen_metrics(metrics or None)  # a metric that is none here is refused before anything is done
+        cube.resolve_metrics(metrics or None)  # a metric that is none here is refused before anything is done
     notes += doubts(directed, human, clustered=asked.clustered)
     hashes = {cube.dataset: cube.content_hash for cube in directed}
-    return Scores(directed, human, tuple(metrics), tuple(notes), hashes, marks_of(directed))
+    return Scores(directed, human, tuple(metrics), tuple(notes), hashes, fingerprint_cubes(directed))
 
 
-def _directed(found: Sequence[Cube], lower: Sequence[str], higher: Sequence[str]) -> list[Cube]:
+def _directed(found: Sequence[ScoreCube], lower: Sequence[str], higher: Sequence[str]) -> list[ScoreCube]:
     """The cubes with the directions that the user gave; a name that no cube has is refused."""
-    known = dict.fromkeys(name for cube in found for name in (*cube.metrics, *cube.human))
+    known = dict.fromkeys(name for cube in found for name in (*cube.metric_scores, *cube.human_scores))
     for name in (*lower, *higher):
         if name not in known:
             raise UnknownName("score", name, known)
     if both := {*lower} & {*higher}:
         raise InputError(f"{', '.join(sorted(both))} cannot be both lower and higher is better.")
-    return [replace(cube, lower=(cube.lower | {*lower}) - {*higher}) for cube in found]
+    return [replace(cube, lower_is_better=(cube.lower_is_better | {*lower}) - {*higher}) for cube in found]
+
+
+def choose_human_score(cubes: Sequence[ScoreCube], requested: Sequence[str]) -> str:
+    """Return the first human score requested, or the only one that the cubes have."""
+    if requested:
+        return requested[0]
+    # a name with a colon (`mqm:rater1`) is the score of one rater
+    names = list(dict.fromkeys(name for cube in cubes for name in cube.human_scores if ":" not in name))
+    if not names:
+        raise InputError("there is no column of human scores.", remedy="Name one with --human COLUMN.")
+    if len(names) > 1:
+        raise InputError(
+            f"there are several human scores: {', '.join(names)}.", remedy="Choose one with --human COLUMN."
+        )
+    return names[0]
+
+
+def fingerprint_cubes(cubes: Sequence[ScoreCube]) -> DataFingerprint:
+    """Return the fingerprint of all data sets together; items are named as in a `Dataset`."""
+    human_names = sorted({name for cube in cubes for name in cube.human_scores})
+    no_scores = pl.lit(None, dtype=pl.Float64)
+    tables = []
+    for cube in cubes:
+        items = cube.qualified_items
+        columns = {"item": np.tile(items, len(cube.systems)), "system": np.repeat(cube.systems, len(items))}
+        scores = {name: array.ravel() for name, array in cube.human_scores.items()}
+        missing = [no_scores.alias(name) for name in human_names if name not in cube.human_scores]
+        table = pl.DataFrame(columns | scores).with_columns(missing)
+        tables.append(table.select("item", "system", *human_names))
+    return fingerprint_data(pl.concat(tables), human_names)
 
 
 def read_score_frame(
@@ -181,11 +216,11 @@ def read_score_frame(
     frames = []
     for table in raw:
         frame, said = drop_repeated_rows(table.frame)
-        frames.append((table.file, _with_roles(widened(frame, table.file), columns)))
+        frames.append((table.file, _with_roles(pivot_long_scores(frame, table.file), columns)))
         notes += said
     for file in [] if join is None else fetch_paths(join):
         beside = read_join_table(file, how)
-        other = widened(beside.frame, file)
+        other = pivot_long_scores(beside.frame, file)
         notes += beside.notes
         for index, (name, frame) in enumerate(frames):
             joined, note = join_columns(*_with_items(frame, other), file=file)
@@ -264,7 +299,9 @@ def _selected(
     return frame
 
 
-def write_score_files(table: Cube, folder: str | Path, *, lp: str, reference: str = "refA") -> list[Path]:
+def write_score_files(
+    table: ScoreCube, folder: str | Path, *, lp: str, reference: str = "refA"
+) -> list[Path]:
     """Write `metric-scores/LP/NAME-REF.{seg,sys}.score`, `human-scores/LP.NAME.{seg,sys}.score`, documents.
 
     A metric whose name does not say which reference it used gets `-reference`; characters that a file name
@@ -273,9 +310,9 @@ def write_score_files(table: Cube, folder: str | Path, *, lp: str, reference: st
     """
     root = Path(folder)
     contents: dict[Path, str] = {root / "documents" / f"{lp}.docs": _documents(table)}
-    for name, scores in table.human.items():
+    for name, scores in table.human_scores.items():
         contents |= _files(root / "human-scores", f"{lp}.{name}", table.systems, scores)
-    for name, scores in table.metrics.items():
+    for name, scores in table.metric_scores.items():
         full = name if _WITH_REFERENCE.fullmatch(name) else f"{name}-{reference}"
         contents |= _files(root / "metric-scores" / lp, full, table.systems, scores)
     for path in contents:
@@ -287,14 +324,14 @@ def write_score_files(table: Cube, folder: str | Path, *, lp: str, reference: st
     return list(contents)
 
 
-def _documents(table: Cube) -> str:
+def _documents(table: ScoreCube) -> str:
     """Domain and document of each segment; a document of its own where the table does not say."""
-    count = len(table.segments)
-    domains = table.labels.get("domain", ("all",) * count)
-    documents = table.labels.get("doc_id", table.segments)
+    count = len(table.items)
+    domains = table.item_metadata.get("domain", ("all",) * count)
+    documents = table.item_metadata.get("doc_id", table.items)
     return "".join(
         f"{domain or 'all'}\t{document or own}\n"
-        for domain, document, own in zip(domains, documents, table.segments)
+        for domain, document, own in zip(domains, documents, table.items)
     )
 
 

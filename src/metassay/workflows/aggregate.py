@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import prepare_dataset
-from metassay.data.score_cube import Cube, Grid
-from metassay.engine.batches import OutputRows
-from metassay.engine.row_scores import check_scores
-from metassay.engine.workers import Progress, count_workers
+from metassay.data.score_cube import ScoreCube
+from metassay.data.score_grid import ScoreGrid
+from metassay.engine.batches import Rows
+from metassay.engine.local import Progress, checked, default_workers
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
 from metassay.meta.aggregation.system_scores import Resampling
@@ -37,7 +37,7 @@ from metassay.stats.resampling import (
     mean_statistics,
     paired_bootstrap,
 )
-from metassay.store.run_folder import RunFolder
+from metassay.store.run import RunFolder
 from metassay.workflows.options import AggregateOptions, AggregateSettings
 from metassay.workflows.read import Source, build_scoring_rows, ensure_dataset, name_test_sets
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
@@ -48,36 +48,38 @@ TESTS = {"bootstrap": 1000, "randomization": 10_000}
 
 def row_statistics(
     metrics: Sequence[StatisticsMetric],
-    rows: OutputRows,
+    rows: Rows,
     *,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[dict[str, Scores], dict[str, Scores]]:
     """Statistics [n, s] and segment scores [n] of every row, by metric; metrics of a family share a batch."""
     for metric in metrics:
-        rows.check_fields(metric)
-    pieces = list(rows.split_into_batches())
+        rows.check(metric)
+    pieces = list(rows.cuts())
     done: list[int] = []
 
-    def compute(piece: OutputRows) -> list[tuple[Scores, Scores]]:
-        batches = {needs: piece.to_batch(needs) for needs in {metric.needs for metric in metrics}}
+    def compute(piece: Rows) -> list[tuple[Scores, Scores]]:
+        batches = {needs: piece.batch(needs) for needs in {metric.needs for metric in metrics}}
         found = []
         for metric in metrics:
             statistics = metric.statistics(batches[metric.needs])
-            found.append((statistics, check_scores(metric, metric.segment_scores(statistics), piece.frame)))
+            found.append((statistics, checked(metric, metric.segment_scores(statistics), piece)))
         done.append(len(piece))
         if progress is not None:
             progress("scoring", len(done), len(pieces))
         return found
 
-    parts = map_blocks(compute, pieces, count_workers(workers))
+    parts = map_blocks(compute, pieces, default_workers(workers))
     return (
         {m.spec: np.concatenate([part[k][0] for part in parts]) for k, m in enumerate(metrics)},
         {m.spec: np.concatenate([part[k][1] for part in parts]) for k, m in enumerate(metrics)},
     )
 
 
-def cubes_of(data: Dataset, statistics: Mapping[str, Scores], segments: Mapping[str, Scores]) -> list[Cube]:
+def cubes_of(
+    data: Dataset, statistics: Mapping[str, Scores], segments: Mapping[str, Scores]
+) -> list[ScoreCube]:
     """One cube for each test set, in the order of their names; items in the plain order of their ids."""
     group = name_test_sets(data)
     human = {name: data.outputs[name].cast(pl.Float64).to_numpy() for name in data.human}
@@ -94,18 +96,18 @@ def _cube(
     statistics: Mapping[str, Scores],
     segments: Mapping[str, Scores],
     human: Mapping[str, Scores],
-) -> Cube:
+) -> ScoreCube:
     keys = data.outputs.select("system", "item")[rows]
-    grid = Grid.of(keys["system"], keys["item"], order=sorted)
+    grid = ScoreGrid.from_rows(keys["system"], keys["item"], sort_items=sorted)
 
     def arrays(scores: Mapping[str, Scores]) -> dict[str, Scores]:
-        return {key: grid.array(values[rows]) for key, values in scores.items()}
+        return {key: grid.arrange(values[rows]) for key, values in scores.items()}
 
     rated = {key: values for key, values in human.items() if not np.isnan(values[rows]).all()}
-    return Cube(
+    return ScoreCube(
         name,
         grid.systems,
-        grid.segments,
+        grid.items,
         arrays(rated),
         arrays(segments),
         statistics=arrays(statistics),
@@ -113,7 +115,7 @@ def _cube(
 
 
 def comparisons(
-    cubes: Sequence[Cube],
+    cubes: Sequence[ScoreCube],
     metrics: Sequence[Metric],
     test: str,
     *,
@@ -133,7 +135,9 @@ def comparisons(
     ]
 
 
-def _between_systems(cube: Cube, metric: Metric, test: str, draws: int, seed: int) -> list[dict[str, Any]]:
+def _between_systems(
+    cube: ScoreCube, metric: Metric, test: str, draws: int, seed: int
+) -> list[dict[str, Any]]:
     statistics, from_statistics = score_statistics(cube, metric)
     common = ~np.isnan(statistics).any(axis=(0, 2))
     if len(cube.systems) < 2 or not common.any():
@@ -158,14 +162,16 @@ def _between_systems(cube: Cube, metric: Metric, test: str, draws: int, seed: in
     ]
 
 
-def score_statistics(cube: Cube, metric: Metric, *, means: bool = False) -> tuple[FloatArray, FromStatistics]:
+def score_statistics(
+    cube: ScoreCube, metric: Metric, *, means: bool = False
+) -> tuple[FloatArray, FromStatistics]:
     """Statistics [systems, segments, s], NaN where a system has no (defined) score, and their score.
 
     The score is that of the corpus; with `means`, and where there is none, the mean over segments.
     """
     if isinstance(metric, StatisticsMetric) and not means:
         return cube.statistics[metric.spec], metric.from_statistics
-    scores = cube.metrics[metric.spec]
+    scores = cube.metric_scores[metric.spec]
     statistics = mean_statistics(scores)
     statistics[np.isnan(scores)] = np.nan
     return statistics, from_mean_statistics

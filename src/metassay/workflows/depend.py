@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.score_cube import Cube
+from metassay.data.score_cube import ScoreCube
 from metassay.data.score_files import Scores
-from metassay.engine.workers import Progress, count_workers
+from metassay.engine.local import Progress, default_workers
 from metassay.errors import InputError
 from metassay.meta.dependence.analysis import corrected, depend_on_all, depend_on_systems
 from metassay.meta.dependence.results import DependenceReport, MetricDependence, sorted_by_sysdep
@@ -28,7 +28,7 @@ from metassay.options import accept_options, split_names
 from metassay.reporting.dependence_page import dependence_files, dependence_page
 from metassay.reporting.pages import Page
 from metassay.stats.arrays import FloatArray
-from metassay.store.run_folder import RunFolder
+from metassay.store.run import RunFolder
 from metassay.workflows.options import DependOptions, DependSettings
 from metassay.workflows.read import Source, read_scores
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, check_target, write_table
@@ -38,25 +38,28 @@ PANEL = "the mean of the other metrics"
 
 
 def panel_reports(
-    cubes: Sequence[Cube], grouping: Mapping[str, Any], progress: Progress | None, options: Mapping[str, Any]
+    cubes: Sequence[ScoreCube],
+    grouping: Mapping[str, Any],
+    progress: Progress | None,
+    options: Mapping[str, Any],
 ) -> dict[str, DependenceReport]:
     """By data set, a report in which each metric has its own panel; hence no two metrics are compared."""
     return {cube.dataset: _report(cube, grouping, progress, options) for cube in cubes}
 
 
 def _report(
-    cube: Cube, grouping: Mapping[str, Any], progress: Progress | None, options: Mapping[str, Any]
+    cube: ScoreCube, grouping: Mapping[str, Any], progress: Progress | None, options: Mapping[str, Any]
 ) -> DependenceReport:
-    asked = grouping["metrics"] or [name for name in cube.metrics if name != grouping["weight"]]
-    names = cube.chosen_metrics(asked)
+    asked = grouping["metrics"] or [name for name in cube.metric_scores if name != grouping["weight"]]
+    names = cube.resolve_metrics(asked)
     if len(names) < 2:
         raise InputError(f"{cube.dataset} has one metric: a panel needs others beside it.")
-    oriented = {name: _z(cube.oriented(name)) for name in names}
+    oriented = {name: _z(cube.orient_scores(name)) for name in names}
     entries: list[MetricDependence] = []
     left_out: dict[str, str] = {}
     for done, name in enumerate(names, start=1):
         others = np.stack([scores for other, scores in oriented.items() if other != name])
-        own = replace(cube, human={PANEL: _mean(others)})
+        own = replace(cube, human_scores={PANEL: _mean(others)})
         try:
             outputs = outputs_of(own, PANEL, **{**grouping, "metrics": (name,)})
             entries += depend_on_systems(outputs, **options).metrics
@@ -180,7 +183,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
         "configuration": named | grouping | sampling,
         "inputs": dict(scores.hashes),
     }
-    threads = count_workers(options.workers)
+    threads = default_workers(options.workers)
     run = None if options.out is None else RunFolder.open(options.out, identity, data=scores.marks)
     if options.panel:
         reports = panel_reports(scores.cubes, grouping, options.progress, sampling)
@@ -222,10 +225,10 @@ def correct_scores(
     """
     tables, rows = [], []
     for cube in scores.cubes:
-        human = cube.oriented(scores.human)
-        clusters = np.arange(human.shape[1]) if asked.cluster is None else cube.units(asked.cluster)
-        names = [name for name in cube.chosen_metrics(scores.metrics or None) if name != asked.weight]
-        metrics = {name: cube.oriented(name) for name in names} | {CONSTANT: np.zeros(human.shape)}
+        human = cube.orient_scores(scores.human)
+        clusters = np.arange(human.shape[1]) if asked.cluster is None else cube.cluster_codes(asked.cluster)
+        names = [name for name in cube.resolve_metrics(scores.metrics or None) if name != asked.weight]
+        metrics = {name: cube.orient_scores(name) for name in names} | {CONSTANT: np.zeros(human.shape)}
         judge = Trial(human, clusters, draws=asked.draws, seed=seed)
 
         def one(
@@ -250,8 +253,8 @@ def correct_scores(
     return pl.concat(tables), tuple(rows)
 
 
-def _long(cube: Cube, metric: str, values: FloatArray) -> pl.DataFrame:
-    items = cube.items
+def _long(cube: ScoreCube, metric: str, values: FloatArray) -> pl.DataFrame:
+    items = cube.qualified_items
     return pl.DataFrame(
         {
             "item": np.repeat(items, len(cube.systems)),

@@ -14,12 +14,9 @@ from numpy.typing import NDArray
 from metassay.data.clusters import Clusters, find_clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.engine.batches import OutputRows
-from metassay.engine.ranking_scores import score_lists
-from metassay.engine.ray_cluster import RayCluster
-from metassay.engine.score_store import ScoreStore
-from metassay.engine.scoring import score_rows
-from metassay.engine.workers import Progress
+from metassay.engine import RayCluster
+from metassay.engine.batches import Parts, Rows
+from metassay.engine.local import Progress, score_lists, score_rows
 from metassay.errors import InputError
 from metassay.meta.contexts.pair_outcomes import Contexts, Judgements, judge
 from metassay.metrics.base import Metric
@@ -75,7 +72,7 @@ def judge_pairs(
     unit: Clusters | None = None,
     weights: NDArray[np.float64] | None = None,
     workers: int | None = None,
-    parts: ScoreStore | None = None,
+    parts: Parts | None = None,
     only: Collection[int] | None = None,
     first: int = 0,
     cluster: RayCluster | None = None,
@@ -137,7 +134,7 @@ def _in_sample(pairs: Pairs, sample: Pairs | None) -> NDArray[np.bool_]:
 @dataclass(frozen=True)
 class _How:
     workers: int | None
-    parts: ScoreStore | None
+    parts: Parts | None
     only: Collection[int] | None
     first: int
     cluster: RayCluster | None
@@ -209,13 +206,13 @@ def _score_single(
         metrics,
         both,
         workers=how.workers,
-        store=how.parts,
+        parts=how.parts,
         only=how.only,
-        first_batch=how.first,
+        first=how.first,
         cluster=how.cluster,
         progress=how.progress,
     )
-    how.counted.append(scored.batch_count)
+    how.counted.append(scored.parts)
     scores = np.stack([metric.orient_scores(scored.scores[metric.spec]) for metric in metrics])
     own = scores[:, : len(outputs)]
     found = scored.seconds, outputs, own
@@ -227,9 +224,7 @@ def scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
     return _both_sides(dataset, pairs, _rows(dataset, pairs), _NONE).frame
 
 
-def _both_sides(
-    dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64], also: NDArray[np.int64]
-) -> OutputRows:
+def _both_sides(dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64], also: NDArray[np.int64]) -> Rows:
     """Every output that has pairs, and those in `also`, once, and then the worse side of each pair."""
     scored_rows = np.union1d(rows, also)
     base = build_scoring_rows(dataset)
@@ -238,7 +233,7 @@ def _both_sides(
     copies = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
     if "worse_system" in pairs.frame.columns:
         copies = copies.with_columns(pairs.frame["worse_system"].alias("system"))
-    return OutputRows(pl.concat([outputs, copies]), base.qrels)
+    return Rows(pl.concat([outputs, copies]), base.qrels)
 
 
 def _compares(metric: Metric) -> bool:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from metassay.data.clusters import Clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
+from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.contexts.agreement_prediction import Metadata
 from metassay.meta.contexts.human_pairs import PeopleSide
 from metassay.meta.contexts.pair_outcomes import Contexts, Judgements, density_weights, judge
-from metassay.meta.contexts.soft_pairwise_accuracy import RatedSystems
 from metassay.metrics.base import Metric
 from metassay.options import PERTURBED_PAIRS
 from metassay.perturbations.pairs import Pairs, PerturbationCount
@@ -139,7 +139,7 @@ def people_side(
 
 def _rated_systems(
     dataset: Dataset, human: str, unit: Clusters, scores: NDArray[np.float64]
-) -> list[RatedSystems]:
+) -> list[ScoreArrays]:
     """Of each test set the segments in which people scored every system that they scored at all."""
     system = dataset.outputs["system"].rank("dense").to_numpy()
     frame = pl.DataFrame({"row": np.arange(len(dataset)), "set": name_test_sets(dataset)})
@@ -154,7 +154,7 @@ def _rated_systems(
         places = table[:, whole[np.argsort(table[:, whole].min(axis=0, initial=len(dataset)))]]
         if len(places) > 1 and places.size:
             people = dataset.outputs[human].to_numpy()[places]
-            found.append(RatedSystems(people, scores[:, places], unit.codes[places[0]]))
+            found.append(ScoreArrays(people, scores[:, places], unit.codes[places[0]]))
     return found
 
 

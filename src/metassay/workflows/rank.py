@@ -9,23 +9,23 @@ from typing import Any
 import polars as pl
 
 from metassay.data.columns import KEY_PREFIXES, find_reference_columns
-from metassay.data.rated import rated_parts
 from metassay.data.readers.error_spans import read_spans
 from metassay.data.readers.mt_metrics_eval import is_score_tree, read_marked_trees
 from metassay.data.readers.registry import fetch_paths
 from metassay.data.reference_systems import mark_reference_rows
-from metassay.data.score_cube import WHOLE
+from metassay.data.score_cube import UNNAMED_DATASET
 from metassay.data.score_files import Scores
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics import Procedure
 from metassay.meta.people.meta_metrics.base import TESTS
 from metassay.meta.people.ranking import Compared, Ranking, compare_metrics
+from metassay.meta.people.ranking_data import prepare_ranking_data
 from metassay.meta.people.span_ranking import SPANS, SpanRanking, SpanRatings, rank_spans, span_ratings
 from metassay.metrics.registry import find_metric_labels
 from metassay.options import accept_options, split_names
 from metassay.reporting.pages import Page
 from metassay.reporting.ranking_page import ranking_files, ranking_page
-from metassay.store.run_folder import RunFolder
+from metassay.store.run import RunFolder
 from metassay.workflows.options import RankOptions, ScoreReadOptions
 from metassay.workflows.rank_analyses import ANALYSES, analyse
 from metassay.workflows.read import Source, read_scores
@@ -136,7 +136,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
         "permutations": options.permutations,
         "seed": options.seed,
     }
-    parts = rated_parts(scores.cubes, scores.human, chosen["metrics"], pairwise=selection["pairwise"])
+    datasets = [prepare_ranking_data(cube, **selection, seed=options.seed) for cube in scores.cubes]
     spotted = {f"{SPANS} {own.dataset}": own.content_hash for own in marked} if marked else {}
     identity = {"command": "rank", "configuration": named | drawing, "inputs": dict(scores.hashes) | spotted}
     run = None if options.out is None else RunFolder.open(options.out, identity, data=scores.marks)
@@ -145,11 +145,8 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     compared = Compared((), [])
     if scored or not metas:
         compared = compare_metrics(
-            parts,
-            human=scores.human,
+            datasets,
             meta=scored,
-            cluster=options.cluster,
-            pairwise=selection["pairwise"],
             procedure=procedure,
             progress=told,
             **rankings_of,
@@ -161,7 +158,9 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     ]
     analyses = {}
     for done, name in enumerate(wanted, start=1):
-        analyses[name] = analyse(name, data, scores.cubes, meta=scored, procedure=procedure, **selection)
+        analyses[name] = analyse(
+            name, data, scores.cubes, datasets, human=scores.human, meta=scored, procedure=procedure
+        )
         told("analysing", done, len(wanted))
     cautious = [_CAUTIOUS] if options.significance == "bootstrap" else []
     notes = [
@@ -200,7 +199,7 @@ def _marked(data: Source, options: RankOptions) -> list[SpanRatings]:
         keys = [name for name in KEY_PREFIXES if name in rated.columns]
         groups = rated.group_by(keys, maintain_order=True) if keys else [((), rated)]
         for key, part in sorted(groups, key=lambda pair: str(pair[0])):
-            dataset = "/".join(map(str, key)) or WHOLE
+            dataset = "/".join(map(str, key)) or UNNAMED_DATASET
             marks = {
                 name: own[name] for name in own if not options.metrics or name in split_names(options.metrics)
             }

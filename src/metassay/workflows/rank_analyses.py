@@ -10,7 +10,9 @@ import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.score_cube import Cube, Grid
+from metassay.data.score_arrays import ScoreArrays
+from metassay.data.score_cube import ScoreCube
+from metassay.data.score_grid import ScoreGrid
 from metassay.errors import InputError
 from metassay.meta.people.analyses import (
     agreement_thresholds,
@@ -21,13 +23,13 @@ from metassay.meta.people.analyses import (
     stability_over_segments,
     stability_over_systems,
 )
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure, parse_meta
+from metassay.meta.people.meta_metrics import MetaMetric, Procedure, parse_meta
 from metassay.meta.people.meta_metrics.spa import (
     corpus_soft_pairwise_accuracy,
     pairwise_accuracy,
     soft_pairwise_accuracy,
 )
-from metassay.meta.people.ranking_data import Rated, rated
+from metassay.meta.people.ranking_data import RankingData
 from metassay.meta.people.significance import shared_name
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import parse_metrics
@@ -42,7 +44,7 @@ Rows = list[dict[str, Any]]
 
 def corpus_agreement(
     source: Dataset | pl.DataFrame | Paths,
-    data: Sequence[Rated],
+    data: Sequence[RankingData],
     procedure: Procedure,
     metrics: Sequence[str] = DEFAULT,
 ) -> list[dict[str, Any]]:
@@ -53,15 +55,13 @@ def corpus_agreement(
         if not isinstance(metric, StatisticsMetric):
             raise InputError(f"{metric.spec} has no sufficient statistics, hence no corpus score of its own.")
         texts = build_scoring_rows(dataset)
-        statistics = np.concatenate(
-            [metric.statistics(batch.to_batch(metric.needs)) for batch in texts.split_into_batches()]
-        )
+        statistics = np.concatenate([metric.statistics(cut.batch(metric.needs)) for cut in texts.cuts()])
         rows += [_row(one, metric, _arranged(dataset, one, statistics), procedure) for one in data]
     return rows
 
 
 def _row(
-    data: Rated, metric: StatisticsMetric, statistics: FloatArray, procedure: Procedure
+    data: RankingData, metric: StatisticsMetric, statistics: FloatArray, procedure: Procedure
 ) -> dict[str, Any]:
     sign = 1.0 if metric.higher_is_better else -1.0
 
@@ -71,7 +71,7 @@ def _row(
     complete = ~np.isnan(statistics).any(axis=(0, 2))
     if not complete.any():
         raise InputError(f"{data.cube.dataset}: no rated segment has a text of every system.")
-    human, known = data.human[:, complete], statistics[:, complete]
+    human, known = data.scores.human[:, complete], statistics[:, complete]
     segments = score(known)
     corpus = score(known.sum(axis=1))
     permutations = {"permutations": procedure.permutations, "seed": procedure.seed}
@@ -86,10 +86,13 @@ def _row(
     }
 
 
-def _arranged(dataset: Dataset, data: Rated, statistics: FloatArray) -> FloatArray:
+def _arranged(dataset: Dataset, data: RankingData, statistics: FloatArray) -> FloatArray:
     """Statistics as `[systems, segments, s]` in the order of the human scores, NaN where there is no text."""
     outputs = dataset.outputs
-    return Grid.onto(data.cube.systems, data.cube.items, outputs["system"], outputs["item"]).array(statistics)
+    grid = ScoreGrid.locate_rows(
+        outputs["system"], outputs["item"], data.cube.systems, data.cube.qualified_items
+    )
+    return grid.arrange(statistics)
 
 
 @dataclass(frozen=True)
@@ -97,22 +100,22 @@ class Question:
     """What the analyses work on: the data sets, the meta-metrics, and how to draw."""
 
     source: Any
-    cubes: Sequence[Cube]
-    data: Sequence[Rated]
+    cubes: Sequence[ScoreCube]
+    data: Sequence[RankingData]
     human: str
     metas: tuple[MetaMetric, ...]
     procedure: Procedure
 
-    def complete(self) -> Iterator[tuple[Rated, Judged]]:
+    def complete(self) -> Iterator[tuple[RankingData, ScoreArrays]]:
         """Each data set with the metrics proper on the segments that all of them have."""
         for data in self.data:
-            segments = np.asarray(data.complete[data.ranked].all(axis=0))
-            if not segments.any():
+            if not data.items_of_all_metrics.any():
                 raise InputError(
                     f"{data.cube.dataset}: no segment has the scores of all metrics.",
                     remedy="Leave out the metrics with gaps: name the others with --metrics.",
                 )
-            yield data, data.judged(data.ranked, segments)
+            metrics = data.scores.select_metrics(data.metric_positions)
+            yield data, metrics.restrict_to(items=data.items_of_all_metrics)
 
     def with_pairwise(self) -> tuple[MetaMetric, ...]:
         """The meta-metrics asked for, and PA and SPA beside them: the comparison of the paper."""
@@ -122,15 +125,14 @@ class Question:
 def analyse(
     name: str,
     source: Any,
-    cubes: Sequence[Cube],
+    cubes: Sequence[ScoreCube],
+    data: Sequence[RankingData],
     *,
     human: str,
     meta: str | Sequence[str],
     procedure: Procedure,
-    **options: Any,
 ) -> Rows:
     """The rows of one analysis; `source` is what the user named, for analyses that need the texts."""
-    data = [rated(cube, human=human, seed=procedure.seed, **options) for cube in cubes]
     return ANALYSES[name](Question(source, cubes, data, human, parse_meta(meta), procedure))
 
 
@@ -143,7 +145,9 @@ def _stability(question: Question) -> Rows:
             for row in stability_over_systems(meta, judged, **draws):
                 rows.append(known | {"ablated": "systems"} | row)
             for row in stability_over_segments(meta, judged, **draws):
-                rows.append(known | {"ablated": "segments"} | row | {"metric": data.names[row["metric"]]})
+                rows.append(
+                    known | {"ablated": "segments"} | row | {"metric": data.metric_names[row["metric"]]}
+                )
     return rows
 
 
@@ -165,7 +169,7 @@ def _ceiling(question: Question) -> Rows:
     procedure = question.procedure
     for cube in question.cubes:
         prefix = f"{question.human}:"
-        raters = {name: cube.oriented(name) for name in cube.human if name.startswith(prefix)}
+        raters = {name: cube.orient_scores(name) for name in cube.human_scores if name.startswith(prefix)}
         if len(raters) < 2:
             raise InputError(
                 f"{cube.dataset}: the ceiling needs the scores of several raters.",
@@ -180,7 +184,7 @@ def _ceiling(question: Question) -> Rows:
 def _thresholds(question: Question) -> Rows:
     """Per metric, over the system pairs of all data sets that have it."""
     pairs = list(question.complete())
-    places = [{shared_name(data.names[m]): int(m) for m in data.ranked} for data, _ in pairs]
+    places = [{shared_name(data.metric_names[m]): int(m) for m in data.metric_positions} for data, _ in pairs]
     rows: Rows = []
     for name in sorted({name for own in places for name in own}):
         having = [(judged, own[name]) for (_, judged), own in zip(pairs, places) if name in own]
@@ -210,7 +214,7 @@ def _power(question: Question) -> Rows:
                 {
                     "dataset": data.cube.dataset,
                     "separates": "systems",
-                    "by": question.human if m == 0 else data.names[m - 1],
+                    "by": question.human if m == 0 else data.metric_names[m - 1],
                     "median_segments": _finite(float(np.median(needed))),
                     "separable_now": float((needed <= judged.human.shape[1]).mean()),
                 }
@@ -220,7 +224,7 @@ def _power(question: Question) -> Rows:
     return rows
 
 
-def _metrics_apart(data: Rated, judged: Judged, meta: MetaMetric, procedure: Procedure) -> Rows:
+def _metrics_apart(data: RankingData, judged: ScoreArrays, meta: MetaMetric, procedure: Procedure) -> Rows:
     needed = segments_to_separate_metrics(meta, judged, draws=procedure.draws, seed=procedure.seed)
     if needed is None:
         return []
@@ -243,7 +247,7 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _own(procedure: Procedure, data: Rated) -> Procedure:
+def _own(procedure: Procedure, data: RankingData) -> Procedure:
     return replace(procedure, stream=name_number(data.cube.dataset))
 
 

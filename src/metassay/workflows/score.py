@@ -15,10 +15,9 @@ from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.data.reference_systems import find_reference_systems
-from metassay.data.score_cube import Cube
-from metassay.engine.batches import OutputRows
-from metassay.engine.scoring import score_rows
-from metassay.engine.workers import Progress, count_workers
+from metassay.data.score_cube import ScoreCube
+from metassay.engine.batches import Rows
+from metassay.engine.local import Progress, default_workers, score_rows
 from metassay.errors import InputError, UnknownName
 from metassay.meta.aggregation.system_scores import (
     Resampling,
@@ -34,7 +33,7 @@ from metassay.reporting.pages import Page
 from metassay.reporting.score_pages import score_files, score_page
 from metassay.reporting.tables import to_text
 from metassay.reporting.wording import in_labels
-from metassay.store.run_folder import RunFolder
+from metassay.store.run import RunFolder
 from metassay.workflows.aggregate import TESTS, comparisons, cubes_of, row_statistics, score_statistics
 from metassay.workflows.options import ScoreOptions, ScoreSettings
 from metassay.workflows.read import Source, build_scoring_rows, ensure_dataset
@@ -158,14 +157,14 @@ def _doubts(data: Dataset) -> list[str]:
 
 
 def _scored(
-    metrics: Sequence[Metric], rows: OutputRows, workers: int | None, progress: Progress | None
+    metrics: Sequence[Metric], rows: Rows, workers: int | None, progress: Progress | None
 ) -> tuple[dict[str, Scores], dict[str, Scores]]:
     """Statistics of the metrics that have them, and segment scores of all."""
     with_statistics = [metric for metric in metrics if isinstance(metric, StatisticsMetric)]
     others = [metric for metric in metrics if not isinstance(metric, StatisticsMetric)]
     statistics, scores = row_statistics(with_statistics, rows, workers=workers, progress=progress)
     if others:
-        scored = score_rows(others, rows, workers=count_workers(workers), progress=progress)
+        scored = score_rows(others, rows, workers=default_workers(workers), progress=progress)
         scores |= scored.scores
     return statistics, scores
 
@@ -182,7 +181,7 @@ def _long_table(data: Dataset, metrics: Sequence[Metric], scores: Mapping[str, S
 
 
 def _systems(
-    cube: Cube, metric: Metric, asked: ScoreSettings, seed: int, data: Dataset
+    cube: ScoreCube, metric: Metric, asked: ScoreSettings, seed: int, data: Dataset
 ) -> list[dict[str, Any]]:
     """The scores of each system of a test set, with the interval of the first aggregation asked for."""
     aggregate, resampling = asked.aggregate, Resampling(asked.resamples, seed=seed)
@@ -195,7 +194,7 @@ def _systems(
     low, high = score_intervals(statistics, from_statistics, cube.dataset, resampling)
     rows = []
     for k, system in enumerate(cube.systems):
-        segment = _mean(cube.metrics[metric.spec][k])
+        segment = _mean(cube.metric_scores[metric.spec][k])
         # of rankings, the mean over judged topics is what trec_eval prints as `all`
         corpus = segment if data.task_definition.is_ranking else _plain(corpora[k])
         found = {"corpus": corpus, "segment": segment, "bootstrap": _plain(bootstraps[k])}
@@ -212,7 +211,7 @@ def _systems(
     return rows
 
 
-def _official(cube: Cube, metric: Metric, system: int, data: Dataset) -> dict[str, Any] | None:
+def _official(cube: ScoreCube, metric: Metric, system: int, data: Dataset) -> dict[str, Any] | None:
     """What the official program prints beside the corpus score of a system."""
     if not isinstance(metric, StatisticsMetric) or "references" not in data.outputs.columns:
         return None

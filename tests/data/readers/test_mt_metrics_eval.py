@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from metassay.data.readers.mt_metrics_eval import is_score_tree, read_score_trees
-from metassay.data.score_cube import cubes
+from metassay.data.score_tables import build_score_cubes
 
 
 @pytest.fixture
@@ -38,15 +38,15 @@ def test_a_small_tree_line_by_line(tree: Path) -> None:
     assert is_score_tree(tree.parent)
     assert not is_score_tree(tree / "documents")
     (found,) = read_score_trees(tree)
-    (table,) = cubes(found.frame)
-    assert (table.dataset, table.systems, table.segments) == ("en-de", ("a", "b"), ("1", "2", "3"))
-    assert sorted(table.metrics) == ["M-x-refA", "Q-src"]
-    np.testing.assert_array_equal(table.human["mqm"], [[-1, np.nan, -3], [0, -1, -2]])
-    np.testing.assert_array_equal(table.metrics["M-x-refA"], [[0.4, 0.5, 0.6], [0.1, 0.2, 0.3]])
-    assert table.labels["domain"] == ("news", "news", "chat")
+    (table,) = build_score_cubes(found.frame)
+    assert (table.dataset, table.systems, table.items) == ("en-de", ("a", "b"), ("1", "2", "3"))
+    assert sorted(table.metric_scores) == ["M-x-refA", "Q-src"]
+    np.testing.assert_array_equal(table.human_scores["mqm"], [[-1, np.nan, -3], [0, -1, -2]])
+    np.testing.assert_array_equal(table.metric_scores["M-x-refA"], [[0.4, 0.5, 0.6], [0.1, 0.2, 0.3]])
+    assert table.item_metadata["domain"] == ("news", "news", "chat")
     assert any("S-src" in note for note in found.notes)
     assert any("refA" in note for note in table.notes)
-    (kept,) = cubes(found.frame, keep_references=True)
+    (kept,) = build_score_cubes(found.frame, keep_references=True)
     assert "refA" in kept.systems
 
 
@@ -63,8 +63,8 @@ def test_marked_errors_stand_in_for_missing_scores(tree: Path) -> None:
     error = '{"errors": [{"category": "accuracy/omission", "severity": "major"}]}'
     lines = [f"{system}\t{rating}" for system in "ab" for rating in (error, "None", '{"errors": []}')]
     (tree / "human-scores/en-de.mqm.merged.seg.rating").write_text("\n".join(lines) + "\n")
-    (table,) = cubes(read_score_trees(tree)[0].frame)
-    np.testing.assert_array_equal(table.human["mqm"], [[-5, np.nan, 0], [-5, np.nan, 0]])
+    (table,) = build_score_cubes(read_score_trees(tree)[0].frame)
+    np.testing.assert_array_equal(table.human_scores["mqm"], [[-5, np.nan, 0], [-5, np.nan, 0]])
 
 
 def test_a_wrong_number_of_scores_is_refused_with_its_file(tree: Path) -> None:
@@ -75,11 +75,13 @@ def test_a_wrong_number_of_scores_is_refused_with_its_file(tree: Path) -> None:
 
 def test_the_real_tree_equals_the_table(real_data: Callable[[str], Path]) -> None:
     (found,) = read_score_trees(real_data("mt-metrics-eval-v2/wmt23"))
-    (ours,) = cubes(found.frame)
-    (table,) = cubes(pl.read_parquet(real_data("wmt23/wmt23_en-de_metrics.parquet")))
-    assert sorted(ours.metrics) == sorted(table.metrics)
+    (ours,) = build_score_cubes(found.frame)
+    (table,) = build_score_cubes(pl.read_parquet(real_data("wmt23/wmt23_en-de_metrics.parquet")))
+    assert sorted(ours.metric_scores) == sorted(table.metric_scores)
     rows = [ours.systems.index(name) for name in table.systems]
-    columns = [ours.segments.index(name) for name in table.segments]
-    for name, scores in table.metrics.items():
-        np.testing.assert_allclose(ours.metrics[name][np.ix_(rows, columns)], scores, rtol=1e-12)
-    np.testing.assert_allclose(ours.human["mqm"][np.ix_(rows, columns)], table.human["mqm"], rtol=1e-12)
+    columns = [ours.items.index(name) for name in table.items]
+    for name, scores in table.metric_scores.items():
+        np.testing.assert_allclose(ours.metric_scores[name][np.ix_(rows, columns)], scores, rtol=1e-12)
+    np.testing.assert_allclose(
+        ours.human_scores["mqm"][np.ix_(rows, columns)], table.human_scores["mqm"], rtol=1e-12
+    )

@@ -10,7 +10,7 @@ import pytest
 from sacrebleu import corpus_bleu, corpus_chrf, sentence_bleu, sentence_chrf
 from scipy.stats import pearsonr
 
-from metassay.data.score_cube import Cube
+from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import _human_rows, _quantiles, aggregate_scores
 from metassay.meta.aggregation.system_scores import (
@@ -27,12 +27,12 @@ BLEU, CHRF, TER = parse_metrics("bleu,chrf,ter")
 FEW = Resampling(resamples=50, size=40, repeats=20, downsampled=(1, 5))
 
 
-def panel_of(outputs, references, human=None, group="2023/xx-en", metrics=(BLEU, CHRF, TER)) -> Cube:
+def panel_of(outputs, references, human=None, group="2023/xx-en", metrics=(BLEU, CHRF, TER)) -> ScoreCube:
     batches = [Batch.of(own, [[r] for r in references]) for own in outputs.values()]
     statistics = {m.spec: np.stack([m.statistics(b) for b in batches]) for m in metrics}
     segments = {m.spec: np.stack([m.score(b) for b in batches]) for m in metrics}
     ids = tuple(map(str, range(len(references))))
-    return Cube(group, tuple(outputs), ids, human or {}, segments, statistics=statistics)
+    return ScoreCube(group, tuple(outputs), ids, human or {}, segments, statistics=statistics)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,9 @@ def test_bootstrap_is_the_mean_of_official_scores_over_the_same_resamples(small)
 
 def test_the_standard_error_of_a_segment_mean_is_the_textbook_one(small):
     *_, panel = small
-    for row, scores in zip(system_scores(panel, CHRF, Resampling(resamples=4000)), panel.metrics["chrf"]):
+    for row, scores in zip(
+        system_scores(panel, CHRF, Resampling(resamples=4000)), panel.metric_scores["chrf"]
+    ):
         assert row.errors["segment"] == pytest.approx(scores.std() / np.sqrt(30), rel=0.06)
 
 
@@ -107,7 +109,7 @@ def test_one_segment_is_one_corpus(small):
 def test_agreement_with_people_is_oriented_and_on_rated_segments(small):
     outputs, references, panel = small
     found = aggregate_scores([panel], [BLEU, TER], FEW).human
-    means = panel.human["mqm"].mean(axis=1)
+    means = panel.human_scores["mqm"].mean(axis=1)
     official = [corpus_bleu(own, [references]).score for own in outputs.values()]
     row = next(
         r for r in found if (r["metric"], r["aggregation"], r["group"]) == ("bleu", "corpus", "2023/xx-en")
@@ -115,9 +117,9 @@ def test_agreement_with_people_is_oriented_and_on_rated_segments(small):
     assert row["pearson"] == pytest.approx(pearsonr(official, means).statistic)
     assert all(r["pearson"] > 0 for r in found if r["metric"] == "ter")
 
-    half = panel.human["mqm"].copy()
+    half = panel.human_scores["mqm"].copy()
     half[:, 15:] = np.nan
-    rated = replace(panel, human={"mqm": half})
+    rated = replace(panel, human_scores={"mqm": half})
     found = aggregate_scores([rated], [BLEU], FEW).human
     official = [corpus_bleu(own[:15], [references[:15]]).score for own in outputs.values()]
     assert found[0]["pearson"] == pytest.approx(pearsonr(official, half[:, :15].mean(axis=1)).statistic)
@@ -126,10 +128,10 @@ def test_agreement_with_people_is_oriented_and_on_rated_segments(small):
 
 def test_missing_outputs_stay_missing(small):
     outputs, references, panel = small
-    statistics, segments = panel.statistics["bleu"].copy(), panel.metrics["bleu"].copy()
+    statistics, segments = panel.statistics["bleu"].copy(), panel.metric_scores["bleu"].copy()
     statistics[1, 20:], segments[1, 20:] = np.nan, np.nan
     statistics[4], segments[4] = np.nan, np.nan
-    gaps = replace(panel, statistics={"bleu": statistics}, metrics={"bleu": segments}, human={})
+    gaps = replace(panel, statistics={"bleu": statistics}, metric_scores={"bleu": segments}, human_scores={})
     rows = {row.system: row for row in system_scores(gaps, BLEU, FEW)}
     assert set(rows) == {"s0", "s1", "s2", "s3"}
     expected = corpus_bleu(outputs["s1"][:20], [references[:20]]).score

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.human_pairs import PeopleSide
 from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
 from metassay.meta.contexts.perturbation_validity import corrected_accuracy
-from metassay.meta.contexts.soft_pairwise_accuracy import RatedSystems
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.reporting.reasons import worded
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
@@ -30,10 +30,10 @@ def made(rng, truth, items=300) -> Judgements:
     return judged(rng.random((len(truth), items)) < np.array(truth)[:, None], item)
 
 
-def systems(rng, metrics=4, count=5, segments=60, start=0) -> RatedSystems:
+def systems(rng, metrics=4, count=5, segments=60, start=0) -> ScoreArrays:
     human = rng.normal(size=(count, segments)) + np.arange(count)[:, None] / 8
     noise = rng.normal(size=(metrics, count, segments)) * np.arange(1, metrics + 1)[:, None, None]
-    return RatedSystems(human, human + noise, np.arange(start, start + segments))
+    return ScoreArrays(human, human + noise, np.arange(start, start + segments))
 
 
 def found(rng, rule, people, **options):
@@ -82,7 +82,7 @@ def test_the_choice_by_spa_is_the_metric_that_agrees_best_on_systems() -> None:
     human = rng.normal(size=(8, 300)) + np.arange(8)[:, None] / 5
     metrics = rng.normal(size=(4, 8, 300))
     metrics[2] = human
-    rated = RatedSystems(human, metrics, np.arange(300))
+    rated = ScoreArrays(human, metrics, np.arange(300))
     side = PeopleSide("mqm", made(rng, (0.6,) * 4), [], [rated])
     result = assay_pairs(made(rng, (0.8,) * 4), [], people=side, resamples=400).to_dict()
     assert result["people"]["by_spa"] == {"metric": "c"}

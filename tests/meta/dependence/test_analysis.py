@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.data.score_cube import Cube, Grid
+from metassay.data.score_cube import ScoreCube
+from metassay.data.score_grid import ScoreGrid
 from metassay.errors import InputError, UnknownName
 from metassay.meta.dependence.analysis import depend_on_systems
 from metassay.meta.dependence.deviations import system_dependence
@@ -61,15 +62,15 @@ def shuffled(columns, order):
 def scored(columns, **options):
     """Columns with a row per output as a cube, read output by output."""
     item = np.asarray(columns["item"])
-    grid = Grid.of(pl.Series(np.asarray(columns["system"])), pl.Series(item))
+    grid = ScoreGrid.from_rows(pl.Series(np.asarray(columns["system"])), pl.Series(item))
     labels = {name: dict(zip(item, map(str, values))) for name, values in columns["contexts"].items()}
-    cube = Cube(
+    cube = ScoreCube(
         "all",
         grid.systems,
-        grid.segments,
-        {"mqm": grid.array(np.asarray(columns["human"]))},
-        {name: grid.array(np.asarray(scores)) for name, scores in columns["metrics"].items()},
-        {name: tuple(own[segment] for segment in grid.segments) for name, own in labels.items()},
+        grid.items,
+        {"mqm": grid.arrange(np.asarray(columns["human"]))},
+        {name: grid.arrange(np.asarray(scores)) for name, scores in columns["metrics"].items()},
+        {name: tuple(own[segment] for segment in grid.items) for name, own in labels.items()},
     )
     return outputs_of(cube, "mqm", contexts=list(labels), **options)
 

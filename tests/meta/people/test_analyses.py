@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.analyses import (
     _thresholds,
     agreement_thresholds,
@@ -21,29 +22,29 @@ from metassay.meta.people.analyses import (
     stability_over_segments,
     stability_over_systems,
 )
-from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric, parse_meta
+from metassay.meta.people.meta_metrics import Procedure, meta_metric, parse_meta
 from metassay.meta.people.significance import metric_differences
 
 
 @pytest.fixture
-def judged() -> Judged:
+def judged() -> ScoreArrays:
     rng = np.random.default_rng(0)
     human = rng.normal(size=(7, 1)) * 0.5 + rng.normal(size=(7, 120))
     noise = np.array([0.5, 1.0, 2.0, 8.0])[:, None, None]
-    return Judged(human, human + noise * rng.normal(size=(4, 7, 120)))
+    return ScoreArrays(human, human + noise * rng.normal(size=(4, 7, 120)))
 
 
 @pytest.mark.parametrize("name", ["spa", "pa", "pearson", "kendall"])
-def test_values_on_fewer_systems_are_those_of_the_smaller_table(judged: Judged, name: str) -> None:
+def test_values_on_fewer_systems_are_those_of_the_smaller_table(judged: ScoreArrays, name: str) -> None:
     (meta,) = parse_meta(name)
     subsets = np.array([[0, 2, 5, 6], [1, 2, 3, 4]])
     found = meta.on_subsets(judged, subsets)
     for trial, kept in enumerate(subsets):
-        smaller = Judged(judged.human[kept], judged.metrics[:, kept])
+        smaller = ScoreArrays(judged.human[kept], judged.metrics[:, kept])
         np.testing.assert_allclose(found[:, trial], meta.values(smaller), atol=1e-12)
 
 
-def test_a_ranking_grows_stable_with_systems_and_segments(judged: Judged) -> None:
+def test_a_ranking_grows_stable_with_systems_and_segments(judged: ScoreArrays) -> None:
     rows = stability_over_systems(meta_metric("spa"), judged, trials=200)
     assert [row["systems"] for row in rows] == [3, 4, 5, 6]
     correlations = [row["correlation"] for row in rows]
@@ -62,7 +63,7 @@ def test_spa_is_more_stable_than_pa_on_wmt23(real_data: Callable[[str], Path]) -
     table = pl.read_parquet(real_data("wmt23/wmt23_en-de_metrics.parquet")).sort("system", "seg_id")
     names = [n for n in table.columns if n.endswith("-refA")]
     human, *metrics = (table[n].to_numpy().reshape(12, -1) for n in ["mqm", *names])
-    judged = Judged(human, np.stack(metrics))
+    judged = ScoreArrays(human, np.stack(metrics))
     soft, hard = (stability_over_systems(meta_metric(m), judged, trials=300) for m in ("spa", "pa"))
     assert all(s["correlation"] > h["correlation"] for s, h in zip(soft, hard))
 
@@ -90,7 +91,7 @@ def test_table_1_of_the_paper(
     names = [n for n in table.columns if n[-5:-1] == "-ref"]
     systems = table["system"].n_unique()
     human, *metrics = (table[n].to_numpy().reshape(systems, -1) for n in ["mqm", *names])
-    judged = Judged(human, np.stack(metrics))
+    judged = ScoreArrays(human, np.stack(metrics))
     for k, name in enumerate(("pa", "spa")):
         found = discrimination(meta_metric(name), judged, Procedure())
         assert found["metrics"] == 25
@@ -110,7 +111,7 @@ def test_copies_count_as_if_each_had_been_tested(real_data: Callable[[str], Path
     table = pl.read_parquet(real_data("wmt23/wmt23_en-de_metrics.parquet")).sort("system", "seg_id")
     names = ["instructscore-refA", "sescoreX-refA", "BLEU-refA", "COMET-refA", "chrF-refA"]
     human, *metrics = (table[n].to_numpy().reshape(12, -1) for n in ["mqm", *names])
-    judged = Judged(human, np.stack(metrics))
+    judged = ScoreArrays(human, np.stack(metrics))
     found = discrimination(meta_metric("spa"), judged, Procedure())
     differences = metric_differences(meta_metric("spa"), judged, Procedure())
     assert differences is not None
@@ -143,7 +144,7 @@ def test_a_threshold_separates_agreement_from_chance() -> None:
     """Small differences are coin tosses, differences from 1 on are always right: the threshold lies at 1."""
     human = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]])
     metric = np.array([[0.1], [0.0], [1.1], [1.0], [2.1], [2.0]])
-    judged = Judged(human, metric[None])
+    judged = ScoreArrays(human, metric[None])
     found = {t.agreement: t for t in agreement_thresholds([judged], [0], resamples=50)}
     wrong = [
         abs(metric[i, 0] - metric[j, 0])
@@ -157,7 +158,8 @@ def test_a_threshold_separates_agreement_from_chance() -> None:
 def test_a_metric_that_is_always_wrong_has_no_threshold() -> None:
     human = np.arange(5.0)[:, None]
     assert all(
-        np.isnan(t.difference) for t in agreement_thresholds([Judged(human, -human[None])], [0], resamples=5)
+        np.isnan(t.difference)
+        for t in agreement_thresholds([ScoreArrays(human, -human[None])], [0], resamples=5)
     )
 
 
@@ -173,12 +175,12 @@ def test_power_of_a_paired_comparison_is_what_a_simulation_finds() -> None:
     assert np.mean(found) == pytest.approx(0.8, abs=0.06)
 
 
-def test_power_between_metrics_is_finite_where_they_differ(judged: Judged) -> None:
+def test_power_between_metrics_is_finite_where_they_differ(judged: ScoreArrays) -> None:
     needed = segments_to_separate_metrics(meta_metric("spa"), judged, draws=200)
     assert needed is not None
     assert (needed >= 1).all()
     assert needed[2] < needed[0]  # 0 against 3 is easier than 0 against 1
-    twins = Judged(judged.human, judged.metrics[[0, 0]])
+    twins = ScoreArrays(judged.human, judged.metrics[[0, 0]])
     alone = segments_to_separate_metrics(meta_metric("spa"), twins, draws=50)
     assert alone is not None
     assert np.isinf(alone[0])

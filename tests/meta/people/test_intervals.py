@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval, weighted_values
-from metassay.meta.people.meta_metrics import Judged, parse_meta
+from metassay.meta.people.meta_metrics import parse_meta
 
 
 @pytest.fixture
-def judged() -> Judged:
+def judged() -> ScoreArrays:
     rng = np.random.default_rng(0)
     human = rng.normal(size=(5, 1)) + rng.normal(size=(5, 24))
-    return Judged(human, human + rng.normal(size=(3, 5, 24)))
+    return ScoreArrays(human, human + rng.normal(size=(3, 5, 24)))
 
 
 @pytest.mark.parametrize(
@@ -21,10 +22,12 @@ def judged() -> Judged:
     ["spa", "pa", "pearson", "kendall", "pearson:segment", "pearson:item", "pearson:per_system", "acc_eq"],
 )
 @pytest.mark.parametrize("clustered", [False, True])
-def test_a_resample_equals_repeating_the_drawn_segments(judged: Judged, name: str, clustered: bool) -> None:
+def test_a_resample_equals_repeating_the_drawn_segments(
+    judged: ScoreArrays, name: str, clustered: bool
+) -> None:
     (meta,) = parse_meta(name)
     units = np.arange(24) // 3 if clustered else None
-    judged = Judged(judged.human, judged.metrics, units)
+    judged = ScoreArrays(judged.human, judged.metrics, units)
     size = 24 if units is None else 8
     weights = np.random.default_rng(1).multinomial(size, np.full(size, 1 / size), size=7)
     found = weighted_values(meta, judged, [weights.astype(float)])
@@ -35,13 +38,13 @@ def test_a_resample_equals_repeating_the_drawn_segments(judged: Judged, name: st
         if units is not None:  # each copy of a document is a unit of its own
             drawn = np.concatenate([np.tile(np.arange(3 * u, 3 * u + 3), t) for u, t in enumerate(counts)])
             copies = np.repeat(np.arange(len(drawn) // 3), 3)
-        again = Judged(judged.human[:, drawn], judged.metrics[:, :, drawn], copies)
+        again = ScoreArrays(judged.human[:, drawn], judged.metrics[:, :, drawn], copies)
         if name == "acc_eq":  # epsilon stays that of all items
             continue
         np.testing.assert_allclose(found[:, draw], meta.values(again), atol=1e-9)
 
 
-def test_the_interval_of_a_mean_over_items_is_the_textbook_one(judged: Judged) -> None:
+def test_the_interval_of_a_mean_over_items_is_the_textbook_one(judged: ScoreArrays) -> None:
     (meta,) = parse_meta("acc_eq")
     found = bootstrap_values(meta, judged, draws=4000, seed=0)
     assert found is not None
@@ -52,6 +55,6 @@ def test_the_interval_of_a_mean_over_items_is_the_textbook_one(judged: Judged) -
     np.testing.assert_allclose(high, by_item.mean(axis=1) + 1.96 * error, atol=0.012)
 
 
-def test_kendall_over_all_cells_has_no_bootstrap(judged: Judged) -> None:
+def test_kendall_over_all_cells_has_no_bootstrap(judged: ScoreArrays) -> None:
     (meta,) = parse_meta("kendall:segment")
     assert bootstrap_values(meta, judged, draws=5, seed=0) is None

@@ -14,8 +14,9 @@ import pytest
 from scipy import stats
 from scipy.stats import kendalltau
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
-from metassay.meta.people.meta_metrics import Judged, meta_metric
+from metassay.meta.people.meta_metrics import meta_metric
 from metassay.meta.people.meta_metrics.spa import agreement, corpus_soft_pairwise_accuracy, preferences
 
 PAIRS = ("en-de", "he-en", "zh-en")
@@ -217,6 +218,6 @@ def test_correlations_per_system_are_the_mean_of_scipys(name: str) -> None:
         "kendall": lambda x, y: stats.kendalltau(x, y).statistic,
         "kendall_c": lambda x, y: stats.kendalltau(x, y, variant="c").statistic,
     }
-    found = meta_metric(f"{name}:per_system").values(Judged(human, metrics))
+    found = meta_metric(f"{name}:per_system").values(ScoreArrays(human, metrics))
     expected = [np.mean([scipys[name](h, m) for h, m in zip(human[:3], metric)]) for metric in metrics]
     np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from metassay.data.score_cube import Cube
+from metassay.data.score_cube import ScoreCube
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
 from metassay.meta.people.intervals import pairwise_deletion
 from metassay.meta.people.meta_metrics import Procedure, meta_metric, parse_meta
@@ -59,7 +59,7 @@ def test_ranking_with_gaps_everywhere(scores) -> None:
     human, metric = scores
     human[np.arange(4)[:, None] == np.arange(15) % 4] = np.nan  # no segment is rated for all systems
     ids = tuple(map(str, range(4))), tuple(map(str, range(15)))
-    table = Cube("x", *ids, {"mqm": human}, {"m": metric, "n": -metric})
+    table = ScoreCube("x", *ids, {"mqm": human}, {"m": metric, "n": -metric})
     with pytest.raises(ValueError, match="--missing pairwise"):
         rank_cubes([table], human="mqm", procedure=Procedure(draws=20))
     (ranking,) = rank_cubes([table], human="mqm", procedure=Procedure(draws=20), pairwise=True)

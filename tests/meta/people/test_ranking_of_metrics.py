@@ -7,16 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metassay.data.score_cube import Cube
+from metassay.data.score_arrays import ScoreArrays
+from metassay.data.score_cube import ScoreCube
 from metassay.meta.pairwise import soft_pairwise_accuracy
-from metassay.meta.people.meta_metrics import Judged, Procedure, meta_metric
+from metassay.meta.people.meta_metrics import Procedure, meta_metric
 from metassay.meta.people.ranking import rank_cubes
 from metassay.meta.people.significance import averages, metric_differences
 
 SYSTEMS, SEGMENTS = 5, 30
 
 
-def make_table(name: str = "en-de", seed: int = 0, suffix: str = "") -> Cube:
+def make_table(name: str = "en-de", seed: int = 0, suffix: str = "") -> ScoreCube:
     rng = np.random.default_rng(seed)
     human = rng.normal(size=(SYSTEMS, 1)) * 0.3 + rng.normal(size=(SYSTEMS, SEGMENTS))
     metrics = {f"m{k}{suffix}": human + rng.normal(size=human.shape) * (0.3 + k) for k in range(3)}
@@ -25,7 +26,7 @@ def make_table(name: str = "en-de", seed: int = 0, suffix: str = "") -> Cube:
         "doc_id": tuple(str(k // 3) for k in range(SEGMENTS)),
     }
     ids = tuple(f"s{k}" for k in range(SYSTEMS)), tuple(str(k) for k in range(SEGMENTS))
-    return Cube(name, *ids, {"mqm": human}, metrics, labels)
+    return ScoreCube(name, *ids, {"mqm": human}, metrics, labels)
 
 
 FEW = Procedure(draws=100)
@@ -35,9 +36,9 @@ def test_values_are_those_of_the_array_functions() -> None:
     table = make_table()
     (ranking,) = rank_cubes([table], human="mqm", procedure=FEW)
     rows = {row["metric"]: row for row in ranking.to_dict()["metrics"]}
-    for name, scores in table.metrics.items():
+    for name, scores in table.metric_scores.items():
         assert rows[name]["value"] == pytest.approx(
-            soft_pairwise_accuracy(table.human["mqm"], scores), abs=1e-12
+            soft_pairwise_accuracy(table.human_scores["mqm"], scores), abs=1e-12
         )
         assert rows[name]["low"] < rows[name]["high"]
     assert [row["metric"] for row in ranking.to_dict()["metrics"][-2:]] == ["constant", "random"]
@@ -48,8 +49,8 @@ def test_values_are_those_of_the_array_functions() -> None:
 
 def test_gaps_of_people_drop_for_all_and_gaps_of_a_metric_for_it_alone() -> None:
     table = make_table()
-    table.human["mqm"][1, 4] = np.nan
-    table.metrics["m1"][2, 7] = table.metrics["m2"][0, 8] = np.nan
+    table.human_scores["mqm"][1, 4] = np.nan
+    table.metric_scores["m1"][2, 7] = table.metric_scores["m2"][0, 8] = np.nan
     (ranking,) = rank_cubes([table], human="mqm", procedure=FEW)
     found = ranking.to_dict()
     assert (found["segments"], found["dropped_segments"]) == (29, 1)
@@ -62,8 +63,9 @@ def test_gaps_of_people_drop_for_all_and_gaps_of_a_metric_for_it_alone() -> None
     }
     assert len(found["comparisons"]) == 3
     shared = [k for k in range(SEGMENTS) if k not in {4, 7, 8}]
-    pair = Judged(
-        table.human["mqm"][:, shared], np.stack([table.metrics[m][:, shared] for m in ("m1", "m2")])
+    pair = ScoreArrays(
+        table.human_scores["mqm"][:, shared],
+        np.stack([table.metric_scores[m][:, shared] for m in ("m1", "m2")]),
     )
     alone = metric_differences(meta_metric("spa"), pair, Procedure(draws=100, stream=FEW.stream))
     assert alone is not None
@@ -87,13 +89,13 @@ def test_contexts_are_compared_on_equal_numbers_of_segments() -> None:
     )
     assert (whole.context, chat.context, news.context) == ("global", "chat", "news")
     assert chat.equal_segments == news.equal_segments == 10
-    assert (chat.data.segments, news.data.segments) == (20, 10)
-    first = {name: scores[:, :10] for name, scores in table.metrics.items()}
-    expected = soft_pairwise_accuracy(table.human["mqm"][:, :10], first["m1"])
+    assert (len(chat.data.cube.items), len(news.data.cube.items)) == (20, 10)
+    first = {name: scores[:, :10] for name, scores in table.metric_scores.items()}
+    expected = soft_pairwise_accuracy(table.human_scores["mqm"][:, :10], first["m1"])
     assert news.values[1] == pytest.approx(expected, abs=1e-12)
     subsets = np.random.default_rng(0)
     drawn = [
-        soft_pairwise_accuracy(table.human["mqm"][:, k], table.metrics["m1"][:, k])
+        soft_pairwise_accuracy(table.human_scores["mqm"][:, k], table.metric_scores["m1"][:, k])
         for k in (10 + subsets.permutation(20)[:10] for _ in range(400))
     ]
     assert chat.values[1] == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / np.sqrt(200))
@@ -109,7 +111,7 @@ def test_clusters_widen_the_unit_of_permutation() -> None:
     (by_document,) = rank_cubes([table], human="mqm", procedure=FEW, cluster="doc_id")
     sums = {
         name: scores.reshape(SYSTEMS, -1, 3).sum(axis=2)
-        for name, scores in {**table.metrics, "mqm": table.human["mqm"]}.items()
+        for name, scores in {**table.metric_scores, "mqm": table.human_scores["mqm"]}.items()
     }
     assert by_document.method == "permutation"  # ten documents are too few for the closed form
     expected = soft_pairwise_accuracy(sums["mqm"], sums["m2"], method="permutation")
@@ -141,14 +143,14 @@ def test_the_average_of_a_data_set_with_itself_is_itself() -> None:
 
 def test_lower_is_better_turns_a_metric_around() -> None:
     table = make_table()
-    turned = Cube(
+    turned = ScoreCube(
         table.dataset,
         table.systems,
-        table.segments,
-        table.human,
-        {**table.metrics, "m1": -table.metrics["m1"]},
-        table.labels,
-        lower=frozenset({"m1"}),
+        table.items,
+        table.human_scores,
+        {**table.metric_scores, "m1": -table.metric_scores["m1"]},
+        table.item_metadata,
+        lower_is_better=frozenset({"m1"}),
     )
     (plain,) = rank_cubes([table], human="mqm", procedure=FEW)
     (again,) = rank_cubes([turned], human="mqm", procedure=FEW)
@@ -174,7 +176,7 @@ def test_no_test_leaves_no_ranks_and_williams_needs_pearson() -> None:
 
 def test_a_constant_metric_has_no_correlation_and_no_rank() -> None:
     table = make_table()
-    table.metrics["m1"][:] = 0.7
+    table.metric_scores["m1"][:] = 0.7
     (ranking,) = rank_cubes([table], human="mqm", meta="pearson", procedure=FEW)
     rows = {row["metric"]: row for row in ranking.to_dict()["metrics"]}
     assert rows["m1"]["value"] is None
@@ -184,7 +186,7 @@ def test_a_constant_metric_has_no_correlation_and_no_rank() -> None:
 
 def test_systems_without_scores_are_left_out_and_named() -> None:
     table = make_table()
-    table.human["mqm"][0] = np.nan
+    table.human_scores["mqm"][0] = np.nan
     (ranking,) = rank_cubes([table], human="mqm", procedure=FEW)
     assert ranking.to_dict()["systems"] == 4
     assert "s0" in ranking.data.cube.notes[0]
@@ -192,7 +194,7 @@ def test_systems_without_scores_are_left_out_and_named() -> None:
 
 def test_a_metric_that_lacks_a_system_has_no_value_and_is_named() -> None:
     table = make_table()
-    table.metrics["m1"][3] = np.nan
+    table.metric_scores["m1"][3] = np.nan
     (ranking,) = rank_cubes([table], human="mqm", procedure=FEW)
     rows = {row["metric"]: row for row in ranking.to_dict()["metrics"]}
     assert (rows["m1"]["value"], rows["m1"]["segments"], rows["m1"]["rank"]) == (None, 0, None)
@@ -232,11 +234,11 @@ def test_tests_say_for_whom_they_answer_and_both_are_shown_from_eight_systems_on
     table = replace(
         make_table(),
         systems=tuple(f"s{n}" for n in range(9)),
-        segments=tuple(f"{n:02d}" for n in range(40)),
-        human={"mqm": people},
-        metrics=scores,
-        labels={},
-        system_labels={},
+        items=tuple(f"{n:02d}" for n in range(40)),
+        human_scores={"mqm": people},
+        metric_scores=scores,
+        item_metadata={},
+        system_metadata={},
     )
     by_test = {}
     for test in ("perm-inputs", "perm-systems"):
@@ -258,19 +260,21 @@ def test_spa_is_drawn_where_a_few_segments_decide() -> None:
     assert calm.to_dict()["method"] == "normal"
     heavy = {
         name: scores * np.where(np.arange(SEGMENTS) == 3, 1000.0, 1.0)
-        for name, scores in table.metrics.items()
+        for name, scores in table.metric_scores.items()
     }
-    (found,) = rank_cubes([replace(table, metrics=heavy)], human="mqm", procedure=FEW)
+    (found,) = rank_cubes([replace(table, metric_scores=heavy)], human="mqm", procedure=FEW)
     assert found.to_dict()["method"] == "permutation"
     assert "closed form of SPA would be off" in found.data.cube.notes[-1]
-    expected = soft_pairwise_accuracy(table.human["mqm"], heavy["m1"], method="permutation")
+    expected = soft_pairwise_accuracy(table.human_scores["mqm"], heavy["m1"], method="permutation")
     assert found.values[1] == pytest.approx(expected, abs=1e-12)
 
 
 def test_lower_is_better_turns_people_around() -> None:
     """Errors that people counted: the same as their negative, higher is better."""
     table = make_table()
-    counted = replace(table, human={"mqm": -table.human["mqm"]}, lower=frozenset({"mqm"}))
+    counted = replace(
+        table, human_scores={"mqm": -table.human_scores["mqm"]}, lower_is_better=frozenset({"mqm"})
+    )
     (plain,) = rank_cubes([table], human="mqm", meta="pearson", procedure=FEW)
     (again,) = rank_cubes([counted], human="mqm", meta="pearson", procedure=FEW)
     np.testing.assert_array_equal(plain.values, again.values)
@@ -305,9 +309,12 @@ def test_tests_and_intervals_follow_the_seed(meta: str) -> None:
 def test_a_metric_that_is_people_s_score_ranks_before_noise() -> None:
     table = make_table()
     rng = np.random.default_rng(0)
-    scores = {"exact": table.human["mqm"] * 2 + 1, "noise": rng.normal(size=(SYSTEMS, SEGMENTS))}
+    scores = {"exact": table.human_scores["mqm"] * 2 + 1, "noise": rng.normal(size=(SYSTEMS, SEGMENTS))}
     (ranking,) = rank_cubes(
-        [replace(table, metrics=scores)], human="mqm", meta="pearson:segment", procedure=Procedure(draws=200)
+        [replace(table, metric_scores=scores)],
+        human="mqm",
+        meta="pearson:segment",
+        procedure=Procedure(draws=200),
     )
     assert [(row["metric"], row["rank"]) for row in ranking.to_dict()["metrics"]][:2] == [
         ("exact", 1),
@@ -319,8 +326,8 @@ def test_an_average_knows_who_is_first_though_a_data_set_lists_them_the_other_wa
     """`chrF++` sorts before `chrF-refA`, but behind `chrF`, its name in the average."""
     table = make_table()
     rng = np.random.default_rng(4)
-    scores = {"chrF-refA": table.human["mqm"] + 0.0, "chrF++": rng.normal(size=(SYSTEMS, SEGMENTS))}
-    tables = [replace(table, dataset=name, metrics=scores) for name in ("a", "b")]
+    scores = {"chrF-refA": table.human_scores["mqm"] + 0.0, "chrF++": rng.normal(size=(SYSTEMS, SEGMENTS))}
+    tables = [replace(table, dataset=name, metric_scores=scores) for name in ("a", "b")]
     rankings = rank_cubes(tables, human="mqm", meta="pearson:segment", procedure=Procedure(draws=200))
     (mean,) = averages(rankings)
     (comparison,) = mean["comparisons"]
@@ -336,7 +343,7 @@ def test_williams_p_is_small_for_the_better_metric() -> None:
         "good": people + 0.01 * rng.normal(size=people.shape),
         "poor": rng.normal(size=(9, 1)) + 0 * people,
     }
-    table = Cube("x", tuple(map(str, range(9))), tuple(map(str, range(20))), {"mqm": people}, scores)
+    table = ScoreCube("x", tuple(map(str, range(9))), tuple(map(str, range(20))), {"mqm": people}, scores)
     (found,) = rank_cubes([table], human="mqm", meta="pearson", procedure=Procedure("williams", draws=10))
     (comparison,) = found.to_dict()["comparisons"]
     assert comparison["a"] == "good"
@@ -347,12 +354,12 @@ def test_williams_p_is_small_for_the_better_metric() -> None:
 @pytest.mark.parametrize("method", ["normal", "permutation", "mtme"])
 def test_spa_is_what_the_p_values_of_all_pairs_differ_by(method: str) -> None:
     table = make_table(seed=3)
-    table.metrics["m1"][2, :9] = np.nan
+    table.metric_scores["m1"][2, :9] = np.nan
     (ranking,) = rank_cubes([table], human="mqm", procedure=replace(FEW, test="none", method=method))
     content = ranking.to_dict()
     values = {row["metric"]: row["value"] for row in content["metrics"]}
     found = content["preferences"]
-    means = dict(zip(table.systems, table.human["mqm"].mean(axis=1)))
+    means = dict(zip(table.systems, table.human_scores["mqm"].mean(axis=1)))
     assert found["systems"] == sorted(means, key=means.__getitem__, reverse=True)
     for row in found["rows"]:
         apart = np.abs(np.array(row["human"]) - np.array(row["own"]))
@@ -365,7 +372,7 @@ def test_spa_is_what_the_p_values_of_all_pairs_differ_by(method: str) -> None:
 
 def test_preferences_follow_a_metric_that_reverses_people() -> None:
     table = make_table()
-    table.metrics["m0"][:] = -table.human["mqm"]
+    table.metric_scores["m0"][:] = -table.human_scores["mqm"]
     (ranking,) = rank_cubes([table], human="mqm", procedure=replace(FEW, test="none"))
     row = next(row for row in ranking.to_dict()["preferences"]["rows"] if row["metric"] == "m0")
     assert np.array(row["own"]) == pytest.approx(1 - np.array(row["human"]), abs=0.01)
@@ -375,7 +382,7 @@ def test_no_preferences_of_contexts_of_many_systems_or_of_other_meta_metrics() -
     rng = np.random.default_rng(0)
     names = tuple(f"s{k:02}" for k in range(21))
     human = rng.normal(size=(21, 25))
-    wide = Cube("all", names, tuple(map(str, range(25))), {"mqm": human}, {"m": human + 1})
+    wide = ScoreCube("all", names, tuple(map(str, range(25))), {"mqm": human}, {"m": human + 1})
     (ranking,) = rank_cubes([wide], human="mqm", procedure=replace(FEW, test="none"))
     assert "preferences" not in ranking.to_dict()
     options = {"human": "mqm", "meta": "spa,pa", "contexts": ["doc_id"], "minimum_segments": 3}
@@ -405,11 +412,13 @@ def test_on_fewer_segments() -> None:
 
 def test_on_subsets_of_all_but_one_segment_values_are_among_those_of_all_such_subsets() -> None:
     table = make_table()
-    few = table.within(np.arange(SEGMENTS) < 10)
+    few = table.restrict_to(items=np.arange(SEGMENTS) < 10)
     (ranking,) = rank_cubes([few], human="mqm", procedure=replace(FEW, test="none"))
     every = [
-        soft_pairwise_accuracy(*(np.delete(own, out, axis=1)[:, :8] for own in (human, few.metrics["m1"])))
-        for human in [few.human["mqm"]]
+        soft_pairwise_accuracy(
+            *(np.delete(own, out, axis=1)[:, :8] for own in (human, few.metric_scores["m1"]))
+        )
+        for human in [few.human_scores["mqm"]]
         for out in ([a, b] for a in range(10) for b in range(a))
     ]
     found = next(

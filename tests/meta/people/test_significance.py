@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.pairwise import soft_pairwise_accuracy
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, meta_metric, parse_meta
+from metassay.meta.people.meta_metrics import MetaMetric, meta_metric, parse_meta
 from metassay.meta.people.significance import (
     Differences,
     Procedure,
@@ -22,13 +23,13 @@ from metassay.meta.people.significance import (
     ranks_of,
     williams_p_values,
 )
-from metassay.stats.swaps import SWAPS, blocks_of_swaps
+from metassay.stats.swaps import SWAPS, blocks_of_swaps, standardised
 
 SYSTEMS, SEGMENTS, METRICS = 6, 40, 4
 
 
 @pytest.fixture(scope="module")
-def judged() -> Judged:
+def judged() -> ScoreArrays:
     """Metrics of different quality, one of them coarse enough to tie often."""
     rng = np.random.default_rng(7)
     quality = np.linspace(-0.4, 0.4, SYSTEMS)[:, None]
@@ -36,13 +37,13 @@ def judged() -> Judged:
     noise = rng.normal(size=(METRICS, SYSTEMS, SEGMENTS)) * np.array([0.5, 1.0, 2.0, 1.0])[:, None, None]
     metrics = human + noise
     metrics[3] = np.round(metrics[3])
-    return Judged(human, metrics)
+    return ScoreArrays(human, metrics)
 
 
-def transcribed(meta: MetaMetric, judged: Judged, test: str, draws: int) -> np.ndarray:
+def transcribed(meta: MetaMetric, judged: ScoreArrays, test: str, draws: int) -> np.ndarray:
     """Swap the scores themselves and recompute the meta-metric of both: differences `[pairs, draws]`."""
-    units = judged.human.shape[1] if judged.units is None else judged.units.max() + 1
-    scores = judged.standardised
+    units = judged.human.shape[1] if judged.clusters is None else judged.clusters.max() + 1
+    scores = standardised(judged.metrics)
     if meta.name == "spearman":  # ranks are given before the swaps
         width = SEGMENTS if meta.level == "per_system" else SYSTEMS * SEGMENTS
         human, scores = (
@@ -50,16 +51,16 @@ def transcribed(meta: MetaMetric, judged: Judged, test: str, draws: int) -> np.n
             for cells in (judged.human, scores)
         )
         meta = meta_metric(f"pearson:{meta.level}")
-        judged = Judged(human, judged.metrics, judged.units)
+        judged = ScoreArrays(human, judged.metrics, judged.clusters)
     found = []
     for _, swaps in blocks_of_swaps(test, draws=draws, systems=len(judged.human), segments=units, seed=0):
         for draw in range(len(swaps)):
             mask = swaps.mask(draw)
-            mask = mask if judged.units is None else mask[:, judged.units]
+            mask = mask if judged.clusters is None else mask[:, judged.clusters]
             row = []
             for a, b in itertools.combinations(scores, 2):
                 pair = np.stack([np.where(mask, b, a), np.where(mask, a, b)])
-                ours, theirs = meta.values(Judged(judged.human, pair, judged.units))
+                ours, theirs = meta.values(ScoreArrays(judged.human, pair, judged.clusters))
                 row.append(ours - theirs)
             found.append(row)
     return np.array(found).T
@@ -73,7 +74,7 @@ def transcribed(meta: MetaMetric, judged: Judged, test: str, draws: int) -> np.n
         "spearman:per_system",
     ],
 )  # fmt: skip
-def test_every_draw_equals_recomputing_the_swapped_scores(judged: Judged, name: str, test: str) -> None:
+def test_every_draw_equals_recomputing_the_swapped_scores(judged: ScoreArrays, name: str, test: str) -> None:
     (meta,) = parse_meta(name)
     found = metric_differences(meta, judged, Procedure(test, draws=60))
     assert found is not None
@@ -82,16 +83,16 @@ def test_every_draw_equals_recomputing_the_swapped_scores(judged: Judged, name: 
 
 @pytest.mark.parametrize("test", SWAPS)
 @pytest.mark.parametrize("name", ["spa", "pearson:segment", "pearson:per_system"])
-def test_clusters_are_swapped_as_a_whole(judged: Judged, name: str, test: str) -> None:
+def test_clusters_are_swapped_as_a_whole(judged: ScoreArrays, name: str, test: str) -> None:
     (meta,) = parse_meta(name)
-    documents = Judged(judged.human, judged.metrics, np.arange(SEGMENTS) // 4)
+    documents = ScoreArrays(judged.human, judged.metrics, np.arange(SEGMENTS) // 4)
     found = metric_differences(meta, documents, Procedure(test, draws=20))
     assert found is not None
     np.testing.assert_allclose(found.drawn, transcribed(meta, documents, test, 20), atol=2e-5)
 
 
 @pytest.mark.parametrize("test", SWAPS)
-def test_permutation_p_values_inside_draws_are_near_the_normal_ones(judged: Judged, test: str) -> None:
+def test_permutation_p_values_inside_draws_are_near_the_normal_ones(judged: ScoreArrays, test: str) -> None:
     soft = meta_metric("spa")
     flipped = metric_differences(soft, judged, Procedure(test, "permutation", draws=30, permutations=20_000))
     normal = metric_differences(soft, judged, Procedure(test, draws=30))
@@ -100,7 +101,7 @@ def test_permutation_p_values_inside_draws_are_near_the_normal_ones(judged: Judg
     np.testing.assert_allclose(flipped.drawn, normal.drawn, atol=0.006)
 
 
-def test_item_level_swaps_are_sign_flips(judged: Judged) -> None:
+def test_item_level_swaps_are_sign_flips(judged: ScoreArrays) -> None:
     """Swapping a segment swaps that item's two values, so the mean difference has their signs flipped."""
     meta = meta_metric("kendall:item")
     found = metric_differences(meta, judged, Procedure(draws=4000))
@@ -127,22 +128,22 @@ def test_item_level_swaps_are_sign_flips(judged: Judged) -> None:
 @pytest.mark.parametrize(
     ("test", "method"), [("perm-inputs", "normal"), ("perm-both", "normal"), ("perm-inputs", "permutation")]
 )
-def test_threads_and_order_of_metrics_change_nothing(judged: Judged, test: str, method: str) -> None:
-    def drawn(judged: Judged, workers: int) -> np.ndarray:
+def test_threads_and_order_of_metrics_change_nothing(judged: ScoreArrays, test: str, method: str) -> None:
+    def drawn(judged: ScoreArrays, workers: int) -> np.ndarray:
         found = metric_differences(meta_metric("spa"), judged, Procedure(test, method, 120, 200, 3, workers))
         assert found is not None
         return found.drawn
 
     alone = drawn(judged, 1)
     np.testing.assert_array_equal(drawn(judged, 4), alone)
-    backwards = drawn(Judged(judged.human, judged.metrics[::-1].copy()), 2)
+    backwards = drawn(ScoreArrays(judged.human, judged.metrics[::-1].copy()), 2)
     pairs = list(itertools.combinations(range(METRICS), 2))
     mirrored = [pairs.index((METRICS - 1 - b, METRICS - 1 - a)) for a, b in pairs]
     np.testing.assert_allclose(backwards[mirrored], -alone, atol=1e-6)
 
 
-def test_equal_metrics_never_differ(judged: Judged) -> None:
-    twins = Judged(judged.human, judged.metrics[[1, 1]])
+def test_equal_metrics_never_differ(judged: ScoreArrays) -> None:
+    twins = ScoreArrays(judged.human, judged.metrics[[1, 1]])
     for test in (*SWAPS, "bootstrap"):
         found = metric_differences(meta_metric("spa"), twins, Procedure(test, draws=99))
         assert found is not None
@@ -157,7 +158,7 @@ def test_p_values_are_uniform_under_the_null(name: str, test: str) -> None:
     p_values = []
     for _ in range(200):
         human = rng.normal(size=(7, 1)) * 0.2 + rng.normal(size=(7, 30))
-        judged = Judged(human, human + rng.normal(size=(2, 7, 30)))
+        judged = ScoreArrays(human, human + rng.normal(size=(2, 7, 30)))
         found = metric_differences(
             meta_metric(name), judged, Procedure(test, draws=99, seed=int(rng.integers(2**31)), workers=1)
         )
@@ -173,13 +174,13 @@ def test_real_metrics_agree_with_a_slow_transcription(real_data: Callable[[str],
     systems = table["system"].n_unique()
     names = [n for n in table.columns if n not in {"lp", "system", "seg_id", "mqm"}][::5][:9]
     human, *metrics = (table[n].to_numpy().reshape(systems, -1) for n in ["mqm", *names])
-    judged = Judged(human, np.stack(metrics))
+    judged = ScoreArrays(human, np.stack(metrics))
     found = metric_differences(meta_metric("spa"), judged, Procedure())
     assert found is not None
     rng = np.random.default_rng(1)
     masks = rng.random((400, human.shape[1])) < 0.5
     for column, (a, b) in itertools.islice(enumerate(itertools.combinations(range(9), 2)), 30):
-        x, y = judged.standardised[[a, b]]
+        x, y = standardised(judged.metrics)[[a, b]]
         null = [
             soft_pairwise_accuracy(human, np.where(m, y, x))
             - soft_pairwise_accuracy(human, np.where(m, x, y))
@@ -201,7 +202,7 @@ def test_acc_eq_has_its_nominal_size(systems: int, items: int, best: float) -> N
     for _ in range(2000):
         difficulty = rng.normal(size=items)
         human = np.minimum(best, np.round(2 * (difficulty + rng.normal(size=(systems, items)))) / 2)
-        judged = Judged(human, human + rng.normal(size=(2, systems, items)))
+        judged = ScoreArrays(human, human + rng.normal(size=(2, systems, items)))
         found = metric_differences(
             meta_metric("acc_eq"),
             judged,
@@ -212,10 +213,10 @@ def test_acc_eq_has_its_nominal_size(systems: int, items: int, best: float) -> N
     assert 0.035 <= rejected / 2000 <= 0.065
 
 
-def test_acc_eq_draws_are_calibrated_on_the_swapped_scores(judged: Judged) -> None:
+def test_acc_eq_draws_are_calibrated_on_the_swapped_scores(judged: ScoreArrays) -> None:
     """Each draw equals acc_eq of the swapped scores, but for the grid of epsilons."""
     meta = meta_metric("acc_eq")
-    people = Judged(np.round(judged.human), judged.metrics)
+    people = ScoreArrays(np.round(judged.human), judged.metrics)
     found = metric_differences(meta, people, Procedure(draws=40))
     assert found is not None
     np.testing.assert_allclose(found.drawn, transcribed(meta, people, "perm-inputs", 40), atol=0.006)
@@ -248,7 +249,7 @@ def test_williams_has_its_nominal_size() -> None:
     p_values = []
     for _ in range(600):
         human = rng.normal(size=(12, 1))
-        judged = Judged(human, human + rng.normal(size=(2, 12, 1)))
+        judged = ScoreArrays(human, human + rng.normal(size=(2, 12, 1)))
         p_values.append(williams_p_values(judged)[0, 1])
     assert stats.kstest(p_values, "uniform").pvalue > 0.01
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from metassay.data.score_cube import Cube
+from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.aggregation.system_scores import (
     AGGREGATIONS,
@@ -52,7 +52,7 @@ class Aggregation:
 
 
 def aggregate_scores(
-    cubes: Sequence[Cube], metrics: Sequence[StatisticsMetric], resampling: Resampling | None = None
+    cubes: Sequence[ScoreCube], metrics: Sequence[StatisticsMetric], resampling: Resampling | None = None
 ) -> Aggregation:
     """All analyses on the systems of these test sets."""
     if not cubes or not metrics:
@@ -94,7 +94,7 @@ def _between(
 
 
 def _downsampled(
-    cubes: Sequence[Cube],
+    cubes: Sequence[ScoreCube],
     metric: StatisticsMetric,
     scores: Sequence[SystemScore],
     resampling: Resampling,
@@ -120,12 +120,14 @@ def _downsampled(
     return rows
 
 
-def _present(cube: Cube, metric: StatisticsMetric) -> list[str]:
+def _present(cube: ScoreCube, metric: StatisticsMetric) -> list[str]:
     there = (~np.isnan(cube.statistics[metric.spec][..., 0])).any(axis=1)
     return [cube.systems[row] for row in np.flatnonzero(there)]
 
 
-def _drawn(cube: Cube, metric: StatisticsMetric, size: int, resampling: Resampling) -> tuple[Scores, Scores]:
+def _drawn(
+    cube: ScoreCube, metric: StatisticsMetric, size: int, resampling: Resampling
+) -> tuple[Scores, Scores]:
     """Corpus and segment scores [systems, repeats] on random subsets; all systems share the subsets.
 
     A segment that a system lacks adds nothing to that system's sums.
@@ -137,7 +139,7 @@ def _drawn(cube: Cube, metric: StatisticsMetric, size: int, resampling: Resampli
     rng = resampling.stream(cube.dataset, f"downsampled {size}", count)
     counts = subset_counts(count, min(size, count), resampling.repeats, rng)
     sums = resampled_sums(np.where(there[kept][..., None], statistics[kept], 0.0), counts)
-    means = resampled_sums(mean_statistics(cube.metrics[metric.spec][kept]), counts)
+    means = resampled_sums(mean_statistics(cube.metric_scores[metric.spec][kept]), counts)
     return metric.from_statistics(np.ascontiguousarray(sums)), from_mean_statistics(means)
 
 
@@ -154,15 +156,15 @@ def _quantiles(values: Scores) -> tuple[float | None, float | None, float | None
 
 
 def _human(
-    cubes: Sequence[Cube],
+    cubes: Sequence[ScoreCube],
     metrics: Sequence[StatisticsMetric],
     scores: Mapping[str, Sequence[SystemScore]],
     resampling: Resampling,
 ) -> list[dict[str, Any]]:
     """Correlations on the rated segments, per test set with at least two rated systems, then their mean."""
     rows: list[dict[str, Any]] = []
-    for human in sorted({name for cube in cubes for name in cube.human}):
-        rated = [cube for cube in cubes if human in cube.human and _rated_systems(cube, human) >= 2]
+    for human in sorted({name for cube in cubes for name in cube.human_scores}):
+        rated = [cube for cube in cubes if human in cube.human_scores and _rated_systems(cube, human) >= 2]
         for metric in metrics:
             found = {
                 cube.dataset: _correlations(cube, human, metric, scores[metric.spec], resampling)
@@ -172,19 +174,19 @@ def _human(
     return rows
 
 
-def _rated_systems(cube: Cube, human: str) -> int:
-    return int((~np.isnan(cube.human[human])).any(axis=1).sum())
+def _rated_systems(cube: ScoreCube, human: str) -> int:
+    return int((~np.isnan(cube.human_scores[human])).any(axis=1).sum())
 
 
 def _correlations(
-    cube: Cube,
+    cube: ScoreCube,
     human: str,
     metric: StatisticsMetric,
     full: Sequence[SystemScore],
     resampling: Resampling,
 ) -> dict[str, tuple[int, float]]:
     """For each aggregation, the number of systems and Pearson with the mean human score."""
-    gold = cube.human[human]
+    gold = cube.human_scores[human]
     rated = ~np.isnan(gold)
     there = ~np.isnan(cube.statistics[metric.spec][..., 0])
     if (rated | ~there).all():  # everything that is scored is rated: the scores are known

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.score_cube import Cube
+from metassay.data.score_cube import ScoreCube
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.stats.arrays import plain
 from metassay.stats.bootstrap import few_clusters_stretch
@@ -75,10 +75,10 @@ class Resampling:
 
 
 def system_scores(
-    cube: Cube, metric: StatisticsMetric, resampling: Resampling, cells: NDArray[np.bool_] | None = None
+    cube: ScoreCube, metric: StatisticsMetric, resampling: Resampling, cells: NDArray[np.bool_] | None = None
 ) -> list[SystemScore]:
     """Every system of a test set under the three aggregations; `cells` restricts segments by system."""
-    statistics, segments = cube.statistics[metric.spec], cube.metrics[metric.spec]
+    statistics, segments = cube.statistics[metric.spec], cube.metric_scores[metric.spec]
     present = ~np.isnan(statistics[..., 0])
     if cells is not None:
         present &= cells
@@ -130,14 +130,14 @@ def _bootstrap(group: str, metric: StatisticsMetric, statistics: Scores, resampl
     )
 
 
-def corpus_scores(cube: Cube, metric: StatisticsMetric) -> Scores:
+def corpus_scores(cube: ScoreCube, metric: StatisticsMetric) -> Scores:
     """The corpus score of each system, on the segments it has; NaN where it has none."""
     statistics = cube.statistics[metric.spec]
     scores = metric.from_statistics(np.nansum(statistics, axis=1))
     return np.where(np.isnan(statistics[..., 0]).all(axis=1), np.nan, scores)
 
 
-def bootstrap_means(cube: Cube, metric: StatisticsMetric, resampling: Resampling) -> Scores:
+def bootstrap_means(cube: ScoreCube, metric: StatisticsMetric, resampling: Resampling) -> Scores:
     """The bootstrap score of each system; NaN where it has no segments."""
     statistics = cube.statistics[metric.spec]
     means = np.full(len(cube.systems), np.nan)

@@ -26,12 +26,13 @@ import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
 from metassay.meta.contexts.claims import Family, Followed, Settled, lead_p_values
 from metassay.meta.contexts.column_analysis import Column, Estimates, Method, Whole, resample, study_whole
 from metassay.meta.contexts.h2 import paired_agreement, split_half
 from metassay.meta.contexts.pair_outcomes import GLOBAL, Contexts, Judgements
-from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL, RatedSystems, SoftAccuracy
+from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL, SoftAccuracy
 from metassay.stats.arrays import FloatArray, LongArray, plain
 from metassay.stats.bootstrap import cluster_interval
 
@@ -50,7 +51,7 @@ class PeopleSide:
     human: str
     pairs: Judgements
     contexts: Sequence[Contexts]
-    systems: Sequence[RatedSystems]
+    systems: Sequence[ScoreArrays]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.column_analysis import Method
 from metassay.meta.contexts.h2 import half_agreement
 from metassay.stats.arrays import FloatArray, IntArray, known_mean
@@ -20,19 +21,6 @@ from metassay.stats.bootstrap import percentiles
 from metassay.stats.sign_flip import drawn_agreement, soft_agreement
 
 KENDALL = "kendall"
-
-
-@dataclass(frozen=True)
-class RatedSystems:
-    """The segments of one test set in which people scored every system.
-
-    `human` is [systems, segments], `metrics` [metrics, systems, segments] with NaN where undefined, higher is
-    better; `cluster` names each segment's independent unit by the codes of the pairs.
-    """
-
-    human: FloatArray
-    metrics: FloatArray
-    cluster: IntArray
 
 
 @dataclass(frozen=True)
@@ -48,11 +36,15 @@ class SoftAccuracy:
     segments: int
 
 
-def soft_accuracy(sets: Sequence[RatedSystems], method: Method, seed: int) -> SoftAccuracy:
-    """SPA of the ranked metrics, averaged over test sets; each metric on the segments that it has scored."""
+def soft_accuracy(sets: Sequence[ScoreArrays], method: Method, seed: int) -> SoftAccuracy:
+    """SPA of the ranked metrics, averaged over test sets; each metric on the items that it has scored.
+
+    Each set holds the items of one test set in which people scored every system; its clusters are numbered as
+    those of the pairs.
+    """
     parts = [_soft_set(one, method, seed) for one in sets]
     values, drawn, here, there = (known_mean([part[k] for part in parts]) for k in range(4))
-    clusters = len(np.unique(np.concatenate([one.cluster for one in sets])))
+    clusters = len(np.unique(np.concatenate([_cluster_codes(one) for one in sets])))
     low, high = percentiles(drawn)
     return SoftAccuracy(
         values=values,
@@ -65,7 +57,7 @@ def soft_accuracy(sets: Sequence[RatedSystems], method: Method, seed: int) -> So
     )
 
 
-def _soft_set(one: RatedSystems, method: Method, seed: int) -> tuple[FloatArray, ...]:
+def _soft_set(one: ScoreArrays, method: Method, seed: int) -> tuple[FloatArray, ...]:
     """Of one test set: SPA [metrics], on resamples [metrics, resamples], in either half [metrics, splits]."""
     count = len(method.ranked)
     values = np.full(count, np.nan)
@@ -73,16 +65,16 @@ def _soft_set(one: RatedSystems, method: Method, seed: int) -> tuple[FloatArray,
         np.full((count, draws), np.nan)
         for draws in (method.bootstrap.resamples, method.halves.resamples, method.halves.resamples)
     )
-    scores = one.metrics[method.ranked]
-    patterns, which = np.unique(~np.isnan(scores).any(axis=1), axis=0, return_inverse=True)
-    for number, segments in enumerate(patterns):
-        if not segments.any():
-            continue
-        human, cluster = one.human[:, segments], one.cluster[segments]
-        metrics = np.flatnonzero(which.ravel() == number)
-        own = scores[metrics][:, :, segments]
-        values[metrics] = soft_agreement(human, own, seed)
-        drawn[metrics] = drawn_agreement(human, own, method.bootstrap, cluster)
-        here[metrics] = drawn_agreement(human, own, method.halves, cluster)
-        there[metrics] = drawn_agreement(human, own, method.halves, cluster, rest=True)
+    for metrics, complete in one.select_metrics(method.ranked).split_by_complete_items():
+        cluster = _cluster_codes(complete)
+        values[metrics] = soft_agreement(complete.human, complete.metrics, seed)
+        drawn[metrics] = drawn_agreement(complete.human, complete.metrics, method.bootstrap, cluster)
+        here[metrics] = drawn_agreement(complete.human, complete.metrics, method.halves, cluster)
+        there[metrics] = drawn_agreement(complete.human, complete.metrics, method.halves, cluster, rest=True)
     return values, drawn, here, there
+
+
+def _cluster_codes(scores: ScoreArrays) -> IntArray:
+    """Return the cluster of each item in the type that the bootstrap takes."""
+    clusters = np.arange(scores.human.shape[1]) if scores.clusters is None else scores.clusters
+    return clusters.astype(np.int32)

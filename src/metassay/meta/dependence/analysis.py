@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.score_cube import Cube
+from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.dependence.curves import deviations_by_estimator, sensitivities
 from metassay.meta.dependence.deviations import (
@@ -56,7 +56,7 @@ from metassay.stats.score_order import sort_scores
 
 
 def depend_on_all(
-    cubes: Sequence[Cube], human: str, grouping: Mapping[str, Any], **options: Any
+    cubes: Sequence[ScoreCube], human: str, grouping: Mapping[str, Any], **options: Any
 ) -> dict[str, DependenceReport]:
     """`depend_on_systems` of every data set, by its name; `grouping` is for `outputs_of`."""
     return {cube.dataset: depend_on_systems(outputs_of(cube, human, **grouping), **options) for cube in cubes}

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.data.score_cube import Cube
+from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError, UnknownName
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.isotonic import Counts
@@ -202,7 +202,7 @@ class Outputs:
     says where in the cube the outputs stand: those without a group are left out.
     """
 
-    cube: Cube
+    cube: ScoreCube
     human: str
     by: str
     metrics: tuple[str, ...]
@@ -216,7 +216,7 @@ class Outputs:
 
     def scores(self, name: str) -> FloatArray:
         """A human score or a metric of every output, higher is better, NaN where missing."""
-        return self.cube.oriented(name).T.ravel()[self.places] + 0.0
+        return self.cube.orient_scores(name).T.ravel()[self.places] + 0.0
 
     def scored_by(self, *metrics: str) -> NDArray[np.bool_]:
         """The outputs that have a weight, a human score, and a score by each of these metrics."""
@@ -244,7 +244,7 @@ class Outputs:
 
 
 def outputs_of(
-    cube: Cube,
+    cube: ScoreCube,
     human: str,
     *,
     by: str = SYSTEM,
@@ -260,13 +260,13 @@ def outputs_of(
     group = _labels_in(cube, by)
     places = np.flatnonzero([label is not None for label in group])
     wanted = (DOMAIN,) if contexts is None else contexts
-    local = [name for name in wanted if name != by and (contexts or name in cube.labels)]
-    item = np.repeat([f"{place:09}" for place in range(len(cube.segments))], len(cube.systems))
+    local = [name for name in wanted if name != by and (contexts or name in cube.item_metadata)]
+    item = np.repeat([f"{place:09}" for place in range(len(cube.items))], len(cube.systems))
     return Outputs(
         cube,
         human,
         by,
-        cube.chosen_metrics(metrics or [name for name in cube.metrics if name != weight]),
+        cube.resolve_metrics(metrics or [name for name in cube.metric_scores if name != weight]),
         places,
         Column.of(group[places].astype(np.str_)),
         Column.of(_labels_in(cube, SYSTEM)[places].astype(np.str_)),
@@ -277,36 +277,38 @@ def outputs_of(
     )
 
 
-def _labels_in(cube: Cube, column: str) -> Labels:
+def _labels_in(cube: ScoreCube, column: str) -> Labels:
     """The value of a column for each output; None where there is none."""
-    if column in cube.labels:
-        return np.repeat(np.array(cube.labels[column], dtype=np.object_), len(cube.systems))
-    of_systems = {SYSTEM: cube.systems, **cube.system_labels}
+    if column in cube.item_metadata:
+        return np.repeat(np.array(cube.item_metadata[column], dtype=np.object_), len(cube.systems))
+    of_systems = {SYSTEM: cube.systems, **cube.system_metadata}
     if column in of_systems:
-        return np.tile(np.array(of_systems[column], dtype=np.object_), len(cube.segments))
-    raise UnknownName("column of segments or systems", column, (SYSTEM, *cube.labels, *cube.system_labels))
+        return np.tile(np.array(of_systems[column], dtype=np.object_), len(cube.items))
+    raise UnknownName(
+        "column of segments or systems", column, (SYSTEM, *cube.item_metadata, *cube.system_metadata)
+    )
 
 
 def _named(labels: Labels) -> NDArray[np.str_]:
     return np.array(["(none)" if label is None else label for label in labels])
 
 
-def _clusters(cube: Cube, column: str) -> NDArray[np.str_]:
+def _clusters(cube: ScoreCube, column: str) -> NDArray[np.str_]:
     """Clusters of segments; a segment without one stands for itself."""
-    if column not in cube.labels:
-        raise UnknownName("column of segments", column, cube.labels)
+    if column not in cube.item_metadata:
+        raise UnknownName("column of segments", column, cube.item_metadata)
     clusters = [
         f"segment {item}" if label is None else f"cluster {label}"
-        for label, item in zip(cube.labels[column], cube.segments)
+        for label, item in zip(cube.item_metadata[column], cube.items)
     ]
     return np.repeat(clusters, len(cube.systems))
 
 
-def _weights_in(cube: Cube, column: str | None) -> FloatArray:
+def _weights_in(cube: ScoreCube, column: str | None) -> FloatArray:
     """The weight of each output, 0 where it has none."""
     if column is None:
-        return np.ones(len(cube.systems) * len(cube.segments))
-    weights = np.nan_to_num(cube.metrics[cube.chosen_metrics([column])[0]].T.ravel())
+        return np.ones(len(cube.systems) * len(cube.items))
+    weights = np.nan_to_num(cube.metric_scores[cube.resolve_metrics([column])[0]].T.ravel())
     if (weights < 0).any():
         raise InputError("weights must be finite and not negative.")
     return weights

@@ -34,10 +34,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval, subsampled_values
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure
+from metassay.meta.people.meta_metrics import MetaMetric, Procedure
 from metassay.meta.people.meta_metrics.base import pair_differences
-from metassay.meta.people.ranking_data import Rated
+from metassay.meta.people.ranking_data import RankingData
 from metassay.meta.people.significance import ALPHA, best_first, cluster_ranks, metric_differences
 from metassay.stats.arrays import FloatArray, plain
 from metassay.stats.correlation import system_agreement
@@ -71,7 +72,7 @@ def human_ceiling(
             "high": None,
         }
         if both.any():
-            judged = Judged(mean[:, both], scores[None][:, :, both])
+            judged = ScoreArrays(mean[:, both], scores[None][:, :, both])
             row["value"] = plain(meta.values(judged)[0])
             drawn = bootstrap_values(meta, judged, draws=draws, seed=seed)
             if drawn is not None:
@@ -92,7 +93,7 @@ class Threshold:
 
 
 def agreement_thresholds(
-    data: list[Judged], metric: list[int], *, resamples: int = 200, seed: int = 0
+    data: list[ScoreArrays], metric: list[int], *, resamples: int = 200, seed: int = 0
 ) -> list[Threshold]:
     """Thresholds of one metric over the system pairs of one or more data sets.
 
@@ -130,10 +131,10 @@ def _thresholds(means: list[tuple[FloatArray, FloatArray]]) -> FloatArray:
     return np.array([scores.knots[where[0]] if len(where) else np.inf for where in reached])
 
 
-def discrimination(meta: MetaMetric, judged: Judged, procedure: Procedure) -> dict[str, Any]:
+def discrimination(meta: MetaMetric, judged: ScoreArrays, procedure: Procedure) -> dict[str, Any]:
     """The counts of table 1, with one- and two-sided tests."""
     copies = _copies(judged)
-    different = Judged(judged.human, judged.metrics[list(copies)], judged.units)
+    different = ScoreArrays(judged.human, judged.metrics[list(copies)], judged.clusters)
     values = meta.values(different, procedure)
     found: dict[str, Any] = {
         "metrics": len(judged.metrics),
@@ -157,7 +158,7 @@ def discrimination(meta: MetaMetric, judged: Judged, procedure: Procedure) -> di
     return found
 
 
-def _copies(judged: Judged) -> dict[int, int]:
+def _copies(judged: ScoreArrays) -> dict[int, int]:
     """The first metric with each set of scores, and how many metrics have these scores."""
     seen: dict[bytes, int] = {}
     count: dict[int, int] = {}
@@ -180,7 +181,7 @@ def segments_to_separate_systems(
 
 def segments_to_separate_metrics(
     meta: MetaMetric,
-    judged: Judged,
+    judged: ScoreArrays,
     *,
     alpha: float = 0.05,
     power: float = 0.8,
@@ -206,7 +207,7 @@ SHARES_OF_SEGMENTS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def stability_over_systems(
-    meta: MetaMetric, judged: Judged, *, trials: int = 1000, seed: int = 0
+    meta: MetaMetric, judged: ScoreArrays, *, trials: int = 1000, seed: int = 0
 ) -> list[dict[str, Any]]:
     """For each number of systems kept, the mean correlation of the metrics' values with those on all."""
     systems = len(judged.human)
@@ -226,11 +227,11 @@ def stability_over_systems(
 
 
 def stability_over_segments(
-    meta: MetaMetric, judged: Judged, *, trials: int = 1000, seed: int = 0
+    meta: MetaMetric, judged: ScoreArrays, *, trials: int = 1000, seed: int = 0
 ) -> list[dict[str, Any]]:
     """For each number of segments, the 95 % interval of each metric, which is named by its index."""
     rows = []
-    units = judged.per_unit(judged.human).shape[1]
+    units = judged.cluster_count
     for size in sorted({max(2, round(share * units)) for share in SHARES_OF_SEGMENTS}):
         drawn = bootstrap_values(meta, judged, draws=trials, seed=seed, stream=size, size=size)
         if drawn is None:
@@ -252,7 +253,7 @@ FEW = 10
 """Segments that are worth making fewer."""
 
 
-def preferences(data: Rated, meta: MetaMetric, procedure: Procedure) -> dict[str, Any] | None:
+def preferences(data: RankingData, meta: MetaMetric, procedure: Procedure) -> dict[str, Any] | None:
     """The p-values behind a meta-metric that compares pairs of systems; None where it has none.
 
     `systems` are in the order of people, best first. For each metric `human` and `own` are the p-values that
@@ -262,34 +263,31 @@ def preferences(data: Rated, meta: MetaMetric, procedure: Procedure) -> dict[str
     systems = len(data.cube.systems)
     if data.pairwise or not 3 <= systems <= READABLE:
         return None
-    order = np.argsort(-data.human.mean(axis=1), kind="stable")
+    order = np.argsort(-data.scores.human.mean(axis=1), kind="stable")
     first, second = np.triu_indices(systems, 1)
     rows = []
-    for metrics, segments in data.patterns():
-        kept = metrics[metrics < len(data.ranked)]
-        if not segments.any() or not len(kept):
-            continue
-        found = meta.pair_preferences(data.judged(kept, segments), procedure)
+    for kept, scores in data.scores.select_metrics(data.metric_positions).split_by_complete_items():
+        found = meta.pair_preferences(scores, procedure)
         if found is None:
             return None
         square = np.zeros((len(found), systems, systems))
         square[:, first, second], square[:, second, first] = found, 1.0 - found
         human, *own = np.round(square[:, order[first], order[second]], 4).tolist()
-        rows += [{"metric": data.names[m], "human": human, "own": p} for m, p in zip(kept, own)]
+        rows += [{"metric": data.metric_names[m], "human": human, "own": p} for m, p in zip(kept, own)]
     return {"systems": [data.cube.systems[k] for k in order], "rows": rows} if rows else None
 
 
-def downsampled(data: Rated, meta: MetaMetric, procedure: Procedure) -> list[dict[str, Any]]:
+def downsampled(data: RankingData, meta: MetaMetric, procedure: Procedure) -> list[dict[str, Any]]:
     """Each metric's value on random subsets of the segments that all have: median, 95 % range, times first.
 
     `first` is the share of subsets on which no other metric has a higher value. The baseline that never
     differs is beside them, since SPA falls for it as segments grow in number.
     """
-    segments = np.asarray(data.complete[data.ranked].all(axis=0))
-    total, count = int(segments.sum()), len(data.ranked)
+    segments = data.items_of_all_metrics
+    total, count = int(segments.sum()), data.metric_count
     if data.pairwise or total < FEW or count < 2:
         return []
-    judged = data.judged(np.arange(count + 1), segments)
+    judged = data.scores.select_metrics(np.arange(count + 1)).restrict_to(items=segments)
     stream: dict[str, Any] = {
         "seed": procedure.seed,
         "stream": procedure.stream,
@@ -307,7 +305,7 @@ def downsampled(data: Rated, meta: MetaMetric, procedure: Procedure) -> list[dic
         low, high = percentile_interval(values)
         best = (values[:count] >= np.fmax.reduce(values[:count], axis=0)).mean(axis=1)
         rows += [
-            {"segments": size, "metric": data.names[m], "median": float(np.median(values[m]))}
+            {"segments": size, "metric": data.metric_names[m], "median": float(np.median(values[m]))}
             | {"low": float(low[m]), "high": float(high[m]), "first": float(best[m]) if m < count else None}
             for m in range(count + 1)
             if not np.isnan(values[m]).any()

@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.people.meta_metrics import Judged, MetaMetric, Procedure, meta_metric
-from metassay.meta.people.ranking_data import Rated
+from metassay.data.score_arrays import ScoreArrays
+from metassay.meta.people.meta_metrics import MetaMetric, Procedure, meta_metric
+from metassay.meta.people.ranking_data import RankingData
 from metassay.stats.arrays import FloatArray, LongArray, map_blocks, plain
 from metassay.stats.random import CORRECTION_DRAWS, PAIRWISE_DELETION, SEGMENT_SUBSETS, branch
 from metassay.stats.resampling import bootstrap, subset_blocks
@@ -29,17 +30,19 @@ RAW, POOLED, UNSEEN, OWN = "raw", "f_G", "f_G unseen", "f_k"
 _SAME = 1e-12
 
 
-def drawn_if_poor(data: Rated, meta: MetaMetric, procedure: Procedure) -> tuple[Procedure, Rated, bool]:
+def drawn_if_poor(
+    data: RankingData, meta: MetaMetric, procedure: Procedure
+) -> tuple[Procedure, RankingData, bool]:
     """By draws, and a note that says so, where a few segments decide and the closed form is poor.
 
     The last is whether the meta-metric has a closed form at all.
     """
     worst: float | None = None
-    for metrics, segments in [] if data.pairwise else data.patterns():
-        kept = metrics[metrics < len(data.ranked)]
-        error = meta.closed_form_error(data.judged(kept, segments)) if segments.any() and len(kept) else None
-        if error is not None:
-            worst = max(worst or 0.0, error)
+    if not data.pairwise:
+        for _, scores in data.scores.select_metrics(data.metric_positions).split_by_complete_items():
+            error = meta.closed_form_error(scores)
+            if error is not None:
+                worst = max(worst or 0.0, error)
     if worst is None or worst <= CLOSED_FORM or procedure.method != "normal":
         return procedure, data, worst is not None
     note = (
@@ -47,36 +50,34 @@ def drawn_if_poor(data: Rated, meta: MetaMetric, procedure: Procedure) -> tuple[
         f"{meta.name.upper()} would be off by {worst:.3f} per pair of systems; p-values are from "
         f"{procedure.permutations} permutations instead."
     )
-    noted = replace(data, cube=replace(data.cube, notes=(*data.cube.notes, note)))
-    return replace(procedure, method="permutation"), noted, True
+    return replace(procedure, method="permutation"), data.add_notes(note), True
 
 
 def values_with_intervals(
-    data: Rated, meta: MetaMetric, procedure: Procedure, size: int | None
+    data: RankingData, meta: MetaMetric, procedure: Procedure, size: int | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Value and interval of each metric, each on the segments it has."""
-    values, low, high = (np.full(len(data.names), np.nan) for _ in range(3))
+    values, low, high = (np.full(len(data.metric_names), np.nan) for _ in range(3))
     if data.pairwise:
-        for m, scores in enumerate(data.scores):
-            found = pairwise_deletion(meta, data.human, scores, draws=procedure.draws, seed=procedure.seed)
+        for m, scores in enumerate(data.scores.metrics):
+            found = pairwise_deletion(
+                meta, data.scores.human, scores, draws=procedure.draws, seed=procedure.seed
+            )
             values[m], low[m], high[m] = found.value, found.low, found.high
         return values, low, high
-    for metrics, segments in data.patterns():
-        if not segments.any():
-            continue
-        judged = data.judged(metrics, segments)
-        under_weights, units = meta.resampled(judged), judged.count
+    for metrics, judged in data.scores.split_by_complete_items():
+        under_weights, units = meta.resampled(judged), judged.cluster_count
         stream: dict[str, Any] = {
             "seed": procedure.seed,
             "stream": procedure.stream,
             "workers": procedure.workers,
         }
         values[metrics] = meta.values(judged, procedure)
-        if size is not None and size < segments.sum():
+        if size is not None and size < judged.human.shape[1]:
             subsets = subsampled_values(meta, judged, segments=size, draws=SUBSAMPLES, **stream)
             values[metrics] = values[metrics] if subsets is None else subsets.mean(axis=1)
         if under_weights is not None:
-            alike = size if judged.units is None else None
+            alike = size if judged.clusters is None else None
             resampled = bootstrap(under_weights, units, draws=procedure.draws, size=alike, **stream)
             low[metrics], high[metrics] = percentile_interval(resampled)
     return values, low, high
@@ -84,7 +85,7 @@ def values_with_intervals(
 
 def bootstrap_values(
     meta: MetaMetric,
-    judged: Judged,
+    judged: ScoreArrays,
     *,
     draws: int,
     seed: int,
@@ -100,13 +101,13 @@ def bootstrap_values(
     if function is None:
         return None
     return bootstrap(
-        function, judged.count, draws=draws, seed=seed, stream=stream, size=size, workers=workers
+        function, judged.cluster_count, draws=draws, seed=seed, stream=stream, size=size, workers=workers
     )
 
 
 def subsampled_values(
     meta: MetaMetric,
-    judged: Judged,
+    judged: ScoreArrays,
     *,
     segments: int,
     draws: int,
@@ -115,13 +116,13 @@ def subsampled_values(
     workers: int | None = None,
 ) -> FloatArray | None:
     """The meta-metric of each metric on random subsets of the segments, `[metrics, draws]`."""
-    alone = Judged(judged.human, judged.metrics)
+    alone = ScoreArrays(judged.human, judged.metrics)
     blocks = subset_blocks(judged.human.shape[1], segments, draws, seed, (stream, SEGMENT_SUBSETS))
     return weighted_values(meta, alone, blocks, workers)
 
 
 def weighted_values(
-    meta: MetaMetric, judged: Judged, blocks: Iterable[FloatArray], workers: int | None = None
+    meta: MetaMetric, judged: ScoreArrays, blocks: Iterable[FloatArray], workers: int | None = None
 ) -> FloatArray | None:
     """The meta-metric of each metric under blocks of weights; None where it takes too long."""
     function = meta.resampled(judged)
@@ -274,7 +275,7 @@ def _gains(agreement: Mapping[str, Mapping[str, FloatArray]], name: str) -> dict
 
 
 def _within_segments(human: FloatArray, scores: Mapping[str, FloatArray]) -> dict[str, float | None]:
-    values = meta_metric("kendall:item").values(Judged(human, np.stack(list(scores.values()))))
+    values = meta_metric("kendall:item").values(ScoreArrays(human, np.stack(list(scores.values()))))
     return {name: plain(float(value)) for name, value in zip(scores, values)}
 
 

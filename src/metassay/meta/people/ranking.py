@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from metassay.data.rated import RatedPart, rated_parts
-from metassay.data.score_cube import Cube
+from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.people.analyses import downsampled, preferences
 from metassay.meta.people.intervals import drawn_if_poor, values_with_intervals
 from metassay.meta.people.meta_metrics import Differences, MetaMetric, Procedure, parse_meta
-from metassay.meta.people.ranking_data import BASELINES, GLOBAL, Rated, rated_beside
+from metassay.meta.people.ranking_data import BASELINES, GLOBAL, RankingData, prepare_ranking_data
 from metassay.meta.people.significance import (
     ANSWERS_FOR,
     all_differences,
@@ -26,7 +25,7 @@ from metassay.meta.people.significance import (
     ranks_of,
 )
 from metassay.stats.arrays import FloatArray
-from metassay.stats.random import NOISE_METRIC, branch, name_number
+from metassay.stats.random import name_number
 
 FEW_SEGMENTS = 20
 """Contexts with fewer segments are set aside, by name."""
@@ -40,7 +39,7 @@ class Ranking:
     meta: MetaMetric
     column: str | None
     context: str
-    data: Rated
+    data: RankingData
     values: FloatArray
     low: FloatArray
     high: FloatArray
@@ -64,7 +63,7 @@ class Ranking:
     @property
     def order(self) -> list[int]:
         """Metrics proper, best first, then by name; undefined values last."""
-        return best_first(self.values[: len(self.data.ranked)], self.data.names)
+        return best_first(self.values[: self.data.metric_count], self.data.metric_names)
 
     def to_dict(self) -> dict[str, Any]:
         """The object of this ranking in the command's JSON."""
@@ -78,8 +77,8 @@ class Ranking:
             "context": self.context,
             "context_column": self.column,
             "systems": len(self.data.cube.systems),
-            "segments": self.data.segments,
-            "dropped_segments": self.data.dropped,
+            "segments": len(self.data.cube.items),
+            "dropped_segments": self.data.dropped_items,
             "answers_for": ANSWERS_FOR.get(self.test),
             "method": self.method if self.drawn else None,
         }
@@ -87,10 +86,10 @@ class Ranking:
             found["equal_segments"] = self.equal_segments
         found["metrics"] = self._rows()
         found["comparisons"] = comparison_rows(
-            self.order, self.data.names, self.one_sided, self.two_sided, holm=self.holm
+            self.order, self.data.metric_names, self.one_sided, self.two_sided, holm=self.holm
         )
         if self.other is not None:
-            place = {name: m for m, name in enumerate(self.data.names)}
+            place = {name: m for m, name in enumerate(self.data.metric_names)}
             own, other = (
                 ("p_inputs", "p_systems") if self.test == "perm-inputs" else ("p_systems", "p_inputs")
             )
@@ -103,7 +102,7 @@ class Ranking:
         return found
 
     def _rows(self) -> list[dict[str, Any]]:
-        names, count = self.data.names, len(self.data.ranked)
+        names, count = self.data.metric_names, self.data.metric_count
         ranks = ranks_of(self.order, self.values, self.one_sided, holm=self.holm)
         return [
             {
@@ -112,7 +111,7 @@ class Ranking:
                 "low": plain(self.low[m]),
                 "high": plain(self.high[m]),
                 "rank": ranks.get(m),
-                "segments": self.data.used(m),
+                "segments": self.data.count_items(m),
                 "baseline": m >= count,
                 **self._details(m),
             }
@@ -120,10 +119,12 @@ class Ranking:
         ]
 
     def _details(self, m: int) -> dict[str, Any]:
-        segments = self.data.complete[m]
+        segments = self.data.scores.complete_items[m]
         if not segments.any():
             return {}
-        return self.meta.details(self.data.human[:, segments], self.data.scores[m][:, segments])
+        return self.meta.details(
+            self.data.scores.human[:, segments], self.data.scores.metrics[m][:, segments]
+        )
 
 
 @dataclass(frozen=True)
@@ -135,14 +136,11 @@ class Compared:
 
 
 def compare_metrics(
-    parts: Sequence[RatedPart],
+    datasets: Sequence[RankingData],
     *,
-    human: str,
     meta: str | Sequence[str] = ("spa",),
     procedure: Procedure | None = None,
     contexts: Sequence[str] = (),
-    cluster: str | None = None,
-    pairwise: bool = False,
     holm: bool = False,
     minimum_segments: int = FEW_SEGMENTS,
     progress: Callable[[str, int, int], None] | None = None,
@@ -159,13 +157,10 @@ def compare_metrics(
             "Williams' test is for --meta pearson only.", remedy="Use --significance perm-inputs."
         )
     found: list[Ranking] = []
-    done, total = 0, len(parts) * len(metas)
-    for part in parts:
-        own = replace(procedure, stream=name_number(part.cube.dataset))
-        noise = branch(procedure.seed, NOISE_METRIC)
-        data = rated_beside(part, human, noise, cluster, pairwise)
-        aside = _aside_notes(data.cube, contexts, minimum_segments)
-        data = replace(data, cube=replace(data.cube, notes=(*data.cube.notes, *aside)))
+    done, total = 0, len(datasets) * len(metas)
+    for dataset in datasets:
+        own = replace(procedure, stream=name_number(dataset.cube.dataset))
+        data = dataset.add_notes(*_aside_notes(dataset.cube, contexts, minimum_segments))
         for one in metas:
             found.append(rank_data(data, one, own, holm=holm))
             for column in contexts:
@@ -182,20 +177,28 @@ def compare_metrics(
 
 
 def rank_cubes(
-    cubes: Sequence[Cube],
+    cubes: Sequence[ScoreCube],
     *,
     human: str,
     metrics: Sequence[str] | None = None,
+    cluster: str | None = None,
     pairwise: bool = False,
+    procedure: Procedure | None = None,
     **options: Any,
 ) -> list[Ranking]:
     """The rankings of `compare_metrics` on the rated parts of cubes."""
-    parts = rated_parts(cubes, human, metrics, pairwise=pairwise)
-    return list(compare_metrics(parts, human=human, pairwise=pairwise, **options).rankings)
+    procedure = procedure or Procedure()
+    datasets = [
+        prepare_ranking_data(
+            cube, human=human, metrics=metrics, cluster=cluster, pairwise=pairwise, seed=procedure.seed
+        )
+        for cube in cubes
+    ]
+    return list(compare_metrics(datasets, procedure=procedure, **options).rankings)
 
 
 def rank_data(
-    data: Rated,
+    data: RankingData,
     meta: MetaMetric,
     procedure: Procedure,
     *,
@@ -235,11 +238,11 @@ def rank_data(
     )
 
 
-def _aside_notes(cube: Cube, columns: Sequence[str], minimum: int) -> list[str]:
+def _aside_notes(cube: ScoreCube, columns: Sequence[str], minimum: int) -> list[str]:
     """Which values of the columns have too few segments to be ranked."""
     notes = []
     for column in columns:
-        values, codes = cube.codes(column)
+        values, codes = cube.encode_metadata(column)
         small = [value for number, value in enumerate(values) if (codes == number).sum() < minimum]
         if small:
             named = ", ".join(small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
@@ -248,15 +251,15 @@ def _aside_notes(cube: Cube, columns: Sequence[str], minimum: int) -> list[str]:
 
 
 def _rank_contexts(
-    data: Rated, meta: MetaMetric, procedure: Procedure, column: str, minimum: int, *, holm: bool
+    data: RankingData, meta: MetaMetric, procedure: Procedure, column: str, minimum: int, *, holm: bool
 ) -> list[Ranking]:
     """A ranking per value of the column that is large enough, all on as many segments as the smallest has."""
-    values, codes = data.cube.codes(column)
+    values, codes = data.cube.encode_metadata(column)
     sizes = {number: int((codes == number).sum()) for number in range(len(values))}
     sizes = {number: size for number, size in sizes.items() if size >= minimum}
     return [
         rank_data(
-            data.within(codes == number),
+            data.restrict_to(codes == number),
             meta,
             procedure,
             column=column,

@@ -1,126 +1,100 @@
-"""A cube held against one human score: which systems and segments a ranking of metrics rests on.
+"""`RankingData`: the scores of one data set on which metrics are ranked against one human score.
 
-A system without any human score, or without any metric score, is left out and named. Segments that lack the
-human score of a system drop out for all metrics. A metric's own gaps drop segments for that metric alone, and
-a comparison of two metrics uses the segments that both have. Matching is by id, never by position.
+A system without any human score, or without any metric score, is left out and named. Items that lack the
+human score of a system are dropped for all metrics. Gaps of one metric drop items for that metric alone, and
+a comparison of two metrics uses the items that both have. Matching is by id, never by position.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.rated import RatedPart, rated_part
-from metassay.data.score_cube import Cube
-from metassay.meta.people.meta_metrics import Judged
-from metassay.stats.arrays import FloatArray
+from metassay.data.score_arrays import ScoreArrays
+from metassay.data.score_cube import ScoreCube
+from metassay.stats.arrays import LongArray
 from metassay.stats.random import NOISE_METRIC, branch
 
 GLOBAL = "global"
-"""The context of all segments."""
+"""The context of all items."""
 CONSTANT, RANDOM = "constant", "random"
 BASELINES = (CONSTANT, RANDOM)
 
 
 @dataclass(frozen=True)
-class Rated:
-    """The rated part of a cube, read against one human score.
+class RankingData:
+    """The rated part of a score cube, and its arrays with two baselines.
 
-    It has no scores of its own but those of the baselines `constant` and `random`, `[2, systems, segments]`,
-    which come after the metrics in everything that goes by metric. `dropped` segments lacked a human score.
-    With `cluster` the values of that column are the independent units. With `pairwise` gaps are left in, for
-    each pair of systems to be compared on what both have.
+    The baselines, a metric that is constant and one that is random, come after the metrics in everything that
+    is ordered by metric.
     """
 
-    cube: Cube
-    people: str
-    metrics: tuple[str, ...]
-    baselines: FloatArray
-    dropped: int
-    cluster: str | None = None
+    cube: ScoreCube
+    human: str
+    scores: ScoreArrays
+    """One row per entry of `metric_names`."""
+    dropped_items: int
+    """Items that were left out because they lack a human score."""
     pairwise: bool = False
+    """Whether gaps are left in, so that each pair of systems is compared on the items that both have."""
 
     @property
-    def segments(self) -> int:
-        """Segments with every human score; with those of two systems at least under pairwise deletion."""
-        return len(self.cube.segments)
-
-    @property
-    def names(self) -> tuple[str, ...]:
+    def metric_names(self) -> tuple[str, ...]:
         """The metrics, sorted, and the baselines."""
-        return (*self.metrics, *BASELINES)
+        return (*self.cube.metric_scores, *BASELINES)
 
-    @cached_property
-    def human(self) -> FloatArray:
-        """Human scores `[systems, segments]`, higher is better."""
-        return self.cube.oriented(self.people)
+    @property
+    def metric_count(self) -> int:
+        """The number of metrics without the baselines."""
+        return len(self.cube.metric_scores)
 
-    @cached_property
-    def scores(self) -> FloatArray:
-        """Scores `[metrics, systems, segments]`, higher is better."""
-        return np.stack([*(self.cube.oriented(name) for name in self.metrics), *self.baselines])
+    @property
+    def metric_positions(self) -> LongArray:
+        """Positions of the metrics without the baselines."""
+        return np.arange(self.metric_count)
 
-    @cached_property
-    def complete(self) -> NDArray[np.bool_]:
-        """Where a metric has the score of every system, `[metrics, segments]`."""
-        return np.asarray(~np.isnan(self.scores + self.human).any(axis=1))
+    @property
+    def items_of_all_metrics(self) -> NDArray[np.bool_]:
+        """The items on which every metric has the score of every system."""
+        return np.asarray(self.scores.complete_items[: self.metric_count].all(axis=0))
 
-    @cached_property
-    def ranked(self) -> NDArray[np.int64]:
-        """Indices of the metrics proper, without the baselines."""
-        return np.arange(len(self.metrics))
-
-    def judged(self, metrics: NDArray[np.int64], segments: NDArray[np.bool_]) -> Judged:
-        """Complete arrays of some metrics on some segments."""
-        units = None
-        if self.cluster is not None:
-            units = np.unique(self.cube.units(self.cluster)[segments], return_inverse=True)[1]
-        return Judged(self.human[:, segments], self.scores[metrics][:, :, segments], units)
-
-    def used(self, metric: int) -> int:
-        """How many segments a metric's value rests on."""
+    def count_items(self, metric: int) -> int:
+        """Count the items that the value of a metric is computed from."""
         if not self.pairwise:
-            return int(self.complete[metric].sum())
-        return int(((~np.isnan(self.scores[metric] + self.human)).sum(axis=0) >= 2).sum())
+            return int(self.scores.complete_items[metric].sum())
+        has_both = ~np.isnan(self.scores.metrics[metric] + self.scores.human)
+        return int((has_both.sum(axis=0) >= 2).sum())
 
-    def patterns(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
-        """Metrics that have the same segments, with those segments."""
-        patterns, which = np.unique(self.complete, axis=0, return_inverse=True)
-        for number, pattern in enumerate(patterns):
-            yield np.flatnonzero(which.ravel() == number), pattern
+    def restrict_to(self, items: NDArray[np.bool_]) -> RankingData:
+        """Keep the items of a mask."""
+        return replace(
+            self, cube=self.cube.restrict_to(items=items), scores=self.scores.restrict_to(items=items)
+        )
 
-    def within(self, segments: NDArray[np.bool_]) -> Rated:
-        """The same on a subset of the segments."""
-        return replace(self, cube=self.cube.within(segments), baselines=self.baselines[:, :, segments])
+    def add_notes(self, *notes: str) -> RankingData:
+        """Add sentences for the user."""
+        return replace(self, cube=self.cube.add_notes(*notes))
 
 
-def rated(
-    cube: Cube,
+def prepare_ranking_data(
+    cube: ScoreCube,
     *,
     human: str,
     metrics: Sequence[str] | None = None,
     cluster: str | None = None,
     pairwise: bool = False,
     seed: int = 0,
-) -> Rated:
-    """The part of a cube that people have rated.
+) -> RankingData:
+    """Restrict a cube to what people rated and to these metrics, or all, and add the baselines.
 
-    With `pairwise` deletion human scores keep their gaps; see `pairwise_deletion`.
+    With `pairwise` an item needs the human score of two systems only; see `pairwise_deletion`.
     """
-    noise = branch(seed, NOISE_METRIC)
-    return rated_beside(rated_part(cube, human, metrics, pairwise=pairwise), human, noise, cluster, pairwise)
-
-
-def rated_beside(
-    part: RatedPart, human: str, noise: np.random.Generator, cluster: str | None, pairwise: bool
-) -> Rated:
-    """The rated part with the baselines: a metric that never differs, and one that is `noise`."""
-    if cluster is not None:
-        part.cube.codes(cluster)  # an unknown column is refused before anything is computed
-    shape = (len(part.cube.systems), len(part.cube.segments))
-    baselines = np.stack([np.zeros(shape), noise.normal(size=shape)])
-    return Rated(part.cube, human, part.metrics, baselines, part.dropped, cluster, pairwise)
+    rated = cube.select_metrics(metrics).restrict_to_rated(human, every_system=not pairwise)
+    scores = rated.to_arrays(human, tuple(rated.metric_scores), cluster)
+    constant = np.zeros(scores.human.shape)
+    noise = branch(seed, NOISE_METRIC).normal(size=scores.human.shape)
+    with_baselines = ScoreArrays(scores.human, np.stack([*scores.metrics, constant, noise]), scores.clusters)
+    return RankingData(rated, human, with_baselines, len(cube.items) - len(rated.items), pairwise)

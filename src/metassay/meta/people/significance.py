@@ -25,10 +25,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import bootstrap_values
-from metassay.meta.people.meta_metrics import Differences, Judged, MetaMetric, Procedure
+from metassay.meta.people.meta_metrics import Differences, MetaMetric, Procedure
 from metassay.meta.people.meta_metrics.base import SYSTEM, pair_differences
-from metassay.meta.people.ranking_data import Rated
+from metassay.meta.people.ranking_data import RankingData
 from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate, williams_test
 from metassay.stats.multiplicity import holm as holm_adjusted
@@ -47,7 +48,7 @@ ANSWERS_FOR = {
 """Whom a test answers for: metrics that differ on these systems may not on others."""
 
 
-def metric_differences(meta: MetaMetric, judged: Judged, procedure: Procedure) -> Differences | None:
+def metric_differences(meta: MetaMetric, judged: ScoreArrays, procedure: Procedure) -> Differences | None:
     """Observed and drawn differences of all pairs of metrics; None where there is no such test."""
     if procedure.test != "bootstrap":
         return meta.differences(judged, procedure)
@@ -65,7 +66,7 @@ def metric_differences(meta: MetaMetric, judged: Judged, procedure: Procedure) -
     return Differences(observed, pair_differences(drawn).astype(np.float32), resampled=True)
 
 
-def williams_p_values(judged: Judged) -> FloatArray:
+def williams_p_values(judged: ScoreArrays) -> FloatArray:
     """One-sided p-values that Pearson's r of A exceeds that of B, `[metrics, metrics]`, at system level."""
     human = judged.human.mean(axis=-1)
     means = judged.metrics.mean(axis=-1)
@@ -154,7 +155,7 @@ def shared_name(name: str) -> str:
 
 
 def other_p_values(
-    data: Rated, meta: MetaMetric, procedure: Procedure, values: FloatArray
+    data: RankingData, meta: MetaMetric, procedure: Procedure, values: FloatArray
 ) -> FloatArray | None:
     """For these systems where the test answers for systems like them, and the other way round."""
     other = {"perm-inputs": "perm-systems", "perm-systems": "perm-inputs"}.get(procedure.test)
@@ -165,13 +166,13 @@ def other_p_values(
     return None if differences is None else all_p_values(data, asked, values, differences)[0]
 
 
-def all_differences(data: Rated, meta: MetaMetric, procedure: Procedure) -> Differences | None:
+def all_differences(data: RankingData, meta: MetaMetric, procedure: Procedure) -> Differences | None:
     """Differences between all metrics proper, each pair on the segments that both have."""
-    count = len(data.ranked)
+    count = data.metric_count
     if procedure.test in {"none", "williams"} or count < 2:
         return None
     first, second = np.triu_indices(count, 1)
-    shared = data.complete[first] & data.complete[second]
+    shared = data.scores.complete_items[first] & data.scores.complete_items[second]
     patterns, which = np.unique(shared, axis=0, return_inverse=True)
     observed = np.full(len(first), np.nan)
     drawn = np.full((len(first), procedure.draws), np.nan, dtype=np.float32)
@@ -181,7 +182,9 @@ def all_differences(data: Rated, meta: MetaMetric, procedure: Procedure) -> Diff
         if not segments.any():
             continue
         metrics = np.unique(np.concatenate([first[pairs], second[pairs]]))
-        part = metric_differences(meta, data.judged(metrics, segments), procedure)
+        part = metric_differences(
+            meta, data.scores.select_metrics(metrics).restrict_to(items=segments), procedure
+        )
         if part is None:
             return None
         position = _pair_positions(metrics, first[pairs], second[pairs])
@@ -199,14 +202,16 @@ def _pair_positions(
 
 
 def all_p_values(
-    data: Rated, procedure: Procedure, values: FloatArray, differences: Differences | None
+    data: RankingData, procedure: Procedure, values: FloatArray, differences: Differences | None
 ) -> tuple[FloatArray, FloatArray]:
     """One- and two-sided p-values `[metrics, metrics]` that the row beats the column by chance."""
-    count = len(data.ranked)
+    count = data.metric_count
     one, two = np.full((count, count), np.nan), np.full((count, count), np.nan)
     if procedure.test == "williams":
-        everywhere = np.asarray(data.complete[:count].all(axis=0))
-        one = williams_p_values(data.judged(data.ranked, everywhere))
+        common = data.scores.select_metrics(data.metric_positions).restrict_to(
+            items=data.items_of_all_metrics
+        )
+        one = williams_p_values(common)
         return one, 2 * np.minimum(one, one.T)
     if differences is None:
         return one, two
@@ -257,7 +262,7 @@ def _average(meta: MetaMetric, parts: Sequence[Ranking]) -> dict[str, Any]:
 
 def _places(part: Ranking) -> dict[str, int]:
     """Index by shared name; a name that would stand for two metrics stays as it is."""
-    names = [part.data.names[m] for m in part.data.ranked]
+    names = part.data.metric_names[: part.data.metric_count]
     short = [shared_name(name) for name in names]
     return {name if short.count(own) > 1 else own: m for m, (name, own) in enumerate(zip(names, short))}
 
@@ -273,7 +278,7 @@ def _tests(
     for part, index in zip(parts, chosen):
         if part.differences is None or count < 2:
             return one, two
-        seen, draws = _aligned(part.differences, index[first], index[second], len(part.data.ranked))
+        seen, draws = _aligned(part.differences, index[first], index[second], part.data.metric_count)
         observed += scale * seen / len(parts)
         drawn = drawn + np.float32(scale / len(parts)) * draws
     mean = Differences(observed, drawn, parts[0].differences is not None and parts[0].differences.resampled)

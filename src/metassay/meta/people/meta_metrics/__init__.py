@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.acc_eq import CalibratedAccuracy
-from metassay.meta.people.meta_metrics.base import Differences, Judged, MetaMetric, Procedure
+from metassay.meta.people.meta_metrics.base import Differences, MetaMetric, Procedure
 from metassay.meta.people.meta_metrics.correlations import (
     CORRELATIONS,
     LEVELS,
@@ -29,7 +29,7 @@ from metassay.meta.people.meta_metrics.correlations import (
 )
 from metassay.meta.people.meta_metrics.spa import PairwiseAccuracy, SoftPairwiseAccuracy
 
-__all__ = ["META_METRICS", "Differences", "Judged", "MetaMetric", "Procedure", "meta_metric", "parse_meta"]
+__all__ = ["META_METRICS", "Differences", "MetaMetric", "Procedure", "meta_metric", "parse_meta"]
 
 _KINDS = (SystemCorrelation, SegmentCorrelation, ItemCorrelation, PerSystemCorrelation)
 META_METRICS: Mapping[str, MetaMetric] = {

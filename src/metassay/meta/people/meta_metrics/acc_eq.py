@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.base import (
     ITEM,
     Differences,
-    Judged,
     MetaMetric,
     Procedure,
     Resampled,
@@ -31,7 +31,13 @@ from metassay.meta.people.meta_metrics.base import (
 from metassay.meta.people.meta_metrics.spa import complete_segments
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import from_seed
-from metassay.stats.swaps import calibrated_differences, right_pairs, swapped_draws, swapped_ties
+from metassay.stats.swaps import (
+    calibrated_differences,
+    right_pairs,
+    standardised,
+    swapped_draws,
+    swapped_ties,
+)
 
 
 @dataclass(frozen=True)
@@ -42,29 +48,29 @@ class CalibratedAccuracy(MetaMetric):
     level: str = ITEM
     levels: ClassVar[tuple[str, ...]] = (ITEM,)
 
-    def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
+    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
         """acc_eq of each metric."""
         del procedure
         return mean_where_defined(self.by_item(judged))
 
-    def by_item(self, judged: Judged) -> FloatArray:
+    def by_item(self, judged: ScoreArrays) -> FloatArray:
         """The accuracy within each segment."""
         return np.stack([tie_calibrated_accuracy(judged.human, metric).by_item for metric in judged.metrics])
 
-    def resampled(self, judged: Judged) -> Resampled:
+    def resampled(self, judged: ScoreArrays) -> Resampled:
         """Means over the items drawn; the threshold stays."""
         return resampled_items(judged, self.by_item(judged))
 
-    def swapped(self, judged: Judged, procedure: Procedure) -> None:
+    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> None:
         """Only whole segments can be swapped: see `differences`."""
 
-    def differences(self, judged: Judged, procedure: Procedure) -> Differences:
+    def differences(self, judged: ScoreArrays, procedure: Procedure) -> Differences:
         """Whole segments swapped, whatever the kind of swap."""
         systems, segments = judged.human.shape
-        counts = right_pairs(judged.human, judged.standardised)
-        if judged.units is not None:
+        counts = right_pairs(judged.human, standardised(judged.metrics))
+        if judged.clusters is not None:
             by_step = counts.swapaxes(1, 2).astype(np.float64)
-            counts = judged.per_unit(by_step).swapaxes(1, 2).astype(np.float32)
+            counts = judged.sum_over_clusters(by_step).swapaxes(1, 2).astype(np.float32)
         pairs = segments * systems * (systems - 1) / 2
         observed = calibrated_differences(counts, pairs)
         drawn = swapped_draws(

@@ -10,15 +10,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
 from metassay.stats.arrays import FloatArray
-from metassay.stats.swaps import SWAPS, Swapped, standardised, swapped_draws
+from metassay.stats.swaps import SWAPS, Swapped, swapped_draws
 
 SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
 TESTS = (*SWAPS, "bootstrap", "williams", "none")
@@ -27,44 +27,6 @@ TOLERANCE = 1e-6
 
 Resampled = Callable[[FloatArray], FloatArray]
 """From weights `[draws, units]` to values `[metrics, draws]`."""
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Complete scores of people and metrics on the same segments, and what counts as one independent unit.
-
-    `human` is `[systems, segments]`, `metrics` `[metrics, systems, segments]`; `units` numbers the cluster of
-    each segment from 0, or is None where each segment stands for itself. Bare arrays without a gap, which a
-    cube may have: what the numerical work is done on.
-    """
-
-    human: FloatArray
-    metrics: FloatArray
-    units: NDArray[np.int64] | None = None
-
-    def __post_init__(self) -> None:
-        if self.human.ndim != 2 or self.metrics.shape[1:] != self.human.shape:
-            raise InputError(f"metrics {self.metrics.shape} do not fit human scores {self.human.shape}.")
-        if not (np.isfinite(self.human).all() and np.isfinite(self.metrics).all()):
-            raise InputError("scores must be complete here: a gap or an infinite score was left.")
-
-    @cached_property
-    def standardised(self) -> FloatArray:
-        """Metrics with mean 0 and deviation 1 over all cells, so that two can be exchanged; 0 if constant."""
-        return standardised(self.metrics)
-
-    @property
-    def count(self) -> int:
-        """How many independent units there are."""
-        return self.human.shape[1] if self.units is None else int(self.units.max()) + 1
-
-    def per_unit(self, scores: FloatArray) -> FloatArray:
-        """Sums over each unit's segments, `[..., units]`: what is flipped, swapped or drawn as a whole."""
-        if self.units is None:
-            return scores
-        members = np.zeros((len(self.units), int(self.units.max()) + 1))
-        members[np.arange(len(self.units)), self.units] = 1.0
-        return np.asarray(scores @ members, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -144,14 +106,14 @@ class MetaMetric(ABC):
         return False
 
     @abstractmethod
-    def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
+    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
         """The value of each metric, `[metrics]`; NaN where it is undefined."""
 
-    def closed_form_error(self, judged: Judged) -> float | None:  # noqa: ARG002
+    def closed_form_error(self, judged: ScoreArrays) -> float | None:  # noqa: ARG002
         """How far its closed form is off per pair of systems at worst; None where it has none."""
         return None
 
-    def pair_preferences(self, judged: Judged, procedure: Procedure) -> FloatArray | None:
+    def pair_preferences(self, judged: ScoreArrays, procedure: Procedure) -> FloatArray | None:
         """What it compares pairs of systems by: `[1 + metrics, pairs]`, people first; None where it does not.
 
         p-values that the first system of a pair scores higher than the second by chance alone.
@@ -159,32 +121,31 @@ class MetaMetric(ABC):
         del judged, procedure
         return None
 
-    def by_item(self, judged: Judged) -> FloatArray | None:
+    def by_item(self, judged: ScoreArrays) -> FloatArray | None:
         """The value of each metric on each segment, `[metrics, segments]`; None where items have no value."""
         del judged
         return None
 
     @abstractmethod
-    def resampled(self, judged: Judged) -> Resampled | None:
+    def resampled(self, judged: ScoreArrays) -> Resampled | None:
         """The values under weights of the units; None where that takes too long."""
 
     @abstractmethod
-    def swapped(self, judged: Judged, procedure: Procedure) -> Swapped | None:
+    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> Swapped | None:
         """The differences between metrics after swaps; None where there is no such test."""
 
-    def differences(self, judged: Judged, procedure: Procedure) -> Differences | None:
+    def differences(self, judged: ScoreArrays, procedure: Procedure) -> Differences | None:
         """Observed differences of all pairs of metrics, and those after random swaps."""
         observed = pair_differences(self.values(judged, procedure))
         draw = self.swapped(judged, procedure)
         if draw is None:
             return None
-        units = judged.per_unit(judged.human).shape[1]
         drawn = swapped_draws(
             draw,
             procedure.test,
             draws=procedure.draws,
             systems=len(judged.human),
-            segments=units,
+            segments=judged.cluster_count,
             pairs=len(observed),
             seed=procedure.seed,
             stream=procedure.stream,
@@ -192,7 +153,7 @@ class MetaMetric(ABC):
         )
         return Differences(observed, drawn)
 
-    def on_subsets(self, judged: Judged, chosen: NDArray[np.int64]) -> FloatArray | None:
+    def on_subsets(self, judged: ScoreArrays, chosen: NDArray[np.int64]) -> FloatArray | None:
         """Values `[metrics, trials]` on subsets of the systems, given as `[trials, kept]` indices.
 
         None where the value does not rest on the order of systems.
@@ -235,11 +196,11 @@ def mean_where_defined(values: FloatArray) -> FloatArray:
     return mean
 
 
-def resampled_items(judged: Judged, by_item: FloatArray) -> Resampled:
+def resampled_items(judged: ScoreArrays, by_item: FloatArray) -> Resampled:
     """Means over the items of each resample, from the items' values."""
     defined = ~np.isnan(by_item)
-    totals = judged.per_unit(np.where(defined, by_item, 0.0))
-    counts = judged.per_unit(defined.astype(np.float64))
+    totals = judged.sum_over_clusters(np.where(defined, by_item, 0.0))
+    counts = judged.sum_over_clusters(defined.astype(np.float64))
 
     def means(weights: FloatArray) -> FloatArray:
         total, count = totals @ weights.T, counts @ weights.T

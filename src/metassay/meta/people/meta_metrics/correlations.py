@@ -16,13 +16,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.base import (
     ITEM,
     PER_SYSTEM,
     SEGMENT,
     SYSTEM,
     Differences,
-    Judged,
     MetaMetric,
     Procedure,
     Resampled,
@@ -34,7 +34,7 @@ from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate, swapped_means, system_agreement
 from metassay.stats.random import branch
 from metassay.stats.sign_flip import sign_flip_null
-from metassay.stats.swaps import Swapped, swapped_correlations
+from metassay.stats.swaps import Swapped, standardised, swapped_correlations
 
 PEARSON, SPEARMAN = "pearson", "spearman"
 CORRELATIONS = (PEARSON, SPEARMAN, "kendall", "kendall_c")
@@ -45,17 +45,17 @@ LEVELS = (SYSTEM, SEGMENT, ITEM, PER_SYSTEM)
 class OfSystemMeans(MetaMetric):
     """A statistic of systems' mean scores, as resampled and swapped."""
 
-    def resampled(self, judged: Judged) -> Resampled:
+    def resampled(self, judged: ScoreArrays) -> Resampled:
         """Weighted sums stand for the means."""
-        human, metrics = judged.per_unit(judged.human), judged.per_unit(judged.metrics)
+        human, metrics = judged.sum_over_clusters(judged.human), judged.sum_over_clusters(judged.metrics)
         return lambda weights: system_agreement(
             self.name, weights @ human.T, weights @ metrics.swapaxes(1, 2)
         )
 
-    def swapped(self, judged: Judged, procedure: Procedure) -> Swapped:
+    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> Swapped:
         """The statistic of means of swapped scores."""
         del procedure
-        scores, human = judged.per_unit(judged.standardised), judged.human.mean(axis=-1)
+        scores, human = judged.sum_over_clusters(standardised(judged.metrics)), judged.human.mean(axis=-1)
         return lambda swaps: swapped_means(self.name, human, scores, swaps)
 
 
@@ -71,12 +71,12 @@ class SystemCorrelation(OfSystemMeans):
         """Williams (1959) compares two of Pearson's r."""
         return self.name == PEARSON
 
-    def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
+    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
         """The correlation of system means."""
         del procedure
         return system_agreement(self.name, judged.human.mean(axis=-1), judged.metrics.mean(axis=-1))
 
-    def on_subsets(self, judged: Judged, chosen: NDArray[np.int64]) -> FloatArray:
+    def on_subsets(self, judged: ScoreArrays, chosen: NDArray[np.int64]) -> FloatArray:
         """The correlation over fewer systems."""
         human, metrics = judged.human.mean(axis=-1), judged.metrics.mean(axis=-1)
         return system_agreement(self.name, human[chosen], metrics[:, chosen])
@@ -93,28 +93,31 @@ class SegmentCorrelation(MetaMetric):
     levels: ClassVar[tuple[str, ...]] = LEVELS
     is_correlation: ClassVar[bool] = True
 
-    def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
+    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
         """The correlation of all cells."""
         del procedure
         cells = judged.human.ravel()
         return np.array([correlate(self.name, cells, metric.ravel()) for metric in judged.metrics])
 
-    def resampled(self, judged: Judged) -> Resampled | None:
+    def resampled(self, judged: ScoreArrays) -> Resampled | None:
         """Pearson's r from weighted sums."""
         if self.name != PEARSON:
             return None
         per_system = self.level == PER_SYSTEM
-        return lambda weights: _cell_correlations(judged, weights, per_system=per_system)
+        standardised_metrics = standardised(judged.metrics)
+        return lambda weights: _cell_correlations(
+            judged, standardised_metrics, weights, per_system=per_system
+        )
 
-    def swapped(self, judged: Judged, procedure: Procedure) -> Swapped | None:
+    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> Swapped | None:
         """Pearson's r and Spearman's rho of swapped cells."""
         del procedure
         if self.name not in {PEARSON, SPEARMAN}:
             return None
         return swapped_correlations(
             judged.human,
-            judged.standardised,
-            judged.per_unit,
+            standardised(judged.metrics),
+            judged.sum_over_clusters,
             by_rank=self.name == SPEARMAN,
             per_system=self.level == PER_SYSTEM,
         )
@@ -126,7 +129,7 @@ class PerSystemCorrelation(SegmentCorrelation):
 
     level: str = PER_SYSTEM
 
-    def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
+    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
         """The mean of the systems' own correlations."""
         del procedure
         return mean_where_defined(system_agreement(self.name, judged.human, judged.metrics, exact=True))
@@ -140,43 +143,44 @@ class ItemCorrelation(MetaMetric):
     levels: ClassVar[tuple[str, ...]] = LEVELS
     is_correlation: ClassVar[bool] = True
 
-    def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
+    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
         """The mean of the items' correlations."""
         del procedure
         return mean_where_defined(self.by_item(judged))
 
-    def by_item(self, judged: Judged) -> FloatArray:
+    def by_item(self, judged: ScoreArrays) -> FloatArray:
         """The correlation within each segment."""
         return system_agreement(self.name, judged.human.T, judged.metrics.swapaxes(-1, -2), exact=True)
 
-    def resampled(self, judged: Judged) -> Resampled:
+    def resampled(self, judged: ScoreArrays) -> Resampled:
         """Means over the items drawn."""
         return resampled_items(judged, self.by_item(judged))
 
-    def swapped(self, judged: Judged, procedure: Procedure) -> None:
+    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> None:
         """No function of swaps is needed: see `differences`."""
 
-    def differences(self, judged: Judged, procedure: Procedure) -> Differences:
+    def differences(self, judged: ScoreArrays, procedure: Procedure) -> Differences:
         """Sign flips of the items' differences, whatever the kind of swap."""
         by_item = self.by_item(judged)
         between = pair_differences(by_item)
         defined = ~np.isnan(between)
         count = np.maximum(defined.sum(axis=1), 1)
-        per_unit = judged.per_unit(np.where(defined, between, 0.0))
+        per_unit = judged.sum_over_clusters(np.where(defined, between, 0.0))
         rng = branch(procedure.seed, procedure.stream)
         null = sign_flip_null(per_unit, rng, procedure.draws)
         drawn: NDArray[np.float32] = (null / count[:, None]).astype(np.float32)
         return Differences(pair_differences(mean_where_defined(by_item)), drawn)
 
 
-def _cell_correlations(judged: Judged, weights: FloatArray, *, per_system: bool) -> FloatArray:
+def _cell_correlations(
+    judged: ScoreArrays, scores: FloatArray, weights: FloatArray, *, per_system: bool
+) -> FloatArray:
     """Pearson's r over all cells, or the mean of the systems' own, of each resample, from weighted sums."""
     human = judged.human - judged.human.mean()
-    scores = judged.standardised
 
     def total(cells: FloatArray) -> FloatArray:
         grouped = cells if per_system else cells.sum(axis=-2, keepdims=True)
-        return np.asarray(judged.per_unit(grouped) @ weights.T, dtype=np.float64)
+        return np.asarray(judged.sum_over_clusters(grouped) @ weights.T, dtype=np.float64)
 
     count, h, hh = total(np.ones_like(human)), total(human), total(human * human)
     x, xx, xh = total(scores), total(scores * scores), total(scores * human)

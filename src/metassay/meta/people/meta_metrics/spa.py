@@ -28,8 +28,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
-from metassay.meta.people.meta_metrics.base import Judged, MetaMetric, Procedure, Resampled
+from metassay.meta.people.meta_metrics.base import MetaMetric, Procedure, Resampled
 from metassay.meta.people.meta_metrics.correlations import OfSystemMeans
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import from_seed
@@ -47,7 +48,7 @@ from metassay.stats.sign_flip import (
     weighted_p_values,
 )
 from metassay.stats.swapped_preferences import any_swaps, flipped_swaps, segment_swaps
-from metassay.stats.swaps import Swapped
+from metassay.stats.swaps import Swapped, standardised
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,12 @@ class PairwiseAccuracy(OfSystemMeans):
 
     name: str = "pa"
 
-    def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
+    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
         """PA of each metric."""
         del procedure
         return np.asarray(_same_order(judged).mean(axis=-1), dtype=np.float64)
 
-    def on_subsets(self, judged: Judged, chosen: NDArray[np.int64]) -> FloatArray:
+    def on_subsets(self, judged: ScoreArrays, chosen: NDArray[np.int64]) -> FloatArray:
         """Dropping systems changes no sign: means over fewer pairs."""
         return mean_over_pairs(_same_order(judged).astype(np.float64), chosen, len(judged.human))
 
@@ -120,7 +121,7 @@ def complete_segments(human: ArrayLike, metric: ArrayLike) -> tuple[FloatArray, 
     return human[:, complete], metric[:, complete]
 
 
-def _same_order(judged: Judged) -> NDArray[np.bool_]:
+def _same_order(judged: ScoreArrays) -> NDArray[np.bool_]:
     """Whether each metric orders each pair of systems as people do, `[metrics, pairs]`."""
     signs = difference_signs(np.concatenate([judged.human[None], judged.metrics]))
     return np.asarray(signs[1:] == signs[0])
@@ -140,20 +141,22 @@ class SoftPairwiseAccuracy(MetaMetric):
 
     name: str = "spa"
 
-    def values(self, judged: Judged, procedure: Procedure | None = None) -> FloatArray:
+    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
         """SPA of each metric."""
         p = self.pair_preferences(judged, procedure or Procedure())
         return agreement(p[0], p[1:])
 
-    def pair_preferences(self, judged: Judged, procedure: Procedure) -> FloatArray:
+    def pair_preferences(self, judged: ScoreArrays, procedure: Procedure) -> FloatArray:
         """The p-values of which SPA is the agreement."""
-        both = judged.per_unit(np.concatenate([judged.human[None], judged.metrics]))
+        both = judged.sum_over_clusters(np.concatenate([judged.human[None], judged.metrics]))
         drawn = {"permutations": procedure.permutations, "seed": procedure.seed}
         return preferences(both, method=procedure.method, **drawn)
 
-    def resampled(self, judged: Judged) -> Resampled:
+    def resampled(self, judged: ScoreArrays) -> Resampled:
         """Weighted sums of the differences between systems and of their squares make the p-values."""
-        scores = np.concatenate([judged.per_unit(judged.human)[None], judged.per_unit(judged.metrics)])
+        scores = np.concatenate(
+            [judged.sum_over_clusters(judged.human)[None], judged.sum_over_clusters(judged.metrics)]
+        )
 
         def values(weights: FloatArray) -> FloatArray:
             p = weighted_p_values(scores, weights)
@@ -161,14 +164,19 @@ class SoftPairwiseAccuracy(MetaMetric):
 
         return values
 
-    def closed_form_error(self, judged: Judged) -> float:
+    def closed_form_error(self, judged: ScoreArrays) -> float:
         """The Edgeworth correction of the normal p-values, averaged over pairs of systems."""
-        error = np.abs(normal_error(judged.per_unit(np.concatenate([judged.human[None], judged.metrics]))))
+        error = np.abs(
+            normal_error(judged.sum_over_clusters(np.concatenate([judged.human[None], judged.metrics])))
+        )
         return float(error.mean(axis=-1).max())
 
-    def swapped(self, judged: Judged, procedure: Procedure) -> Swapped:
+    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> Swapped:
         """p-values of the swapped scores; normal ones, or by one set of flips for all draws."""
-        scores, people = judged.per_unit(judged.standardised), judged.per_unit(judged.human)
+        scores, people = (
+            judged.sum_over_clusters(standardised(judged.metrics)),
+            judged.sum_over_clusters(judged.human),
+        )
         if procedure.method == "normal":
             p_human = preferences(people)
             function = segment_swaps if procedure.test == "perm-inputs" else any_swaps
@@ -180,9 +188,9 @@ class SoftPairwiseAccuracy(MetaMetric):
         as_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
         return partial(flipped_swaps, p_human, scores, flips=as_numbers)
 
-    def on_subsets(self, judged: Judged, chosen: NDArray[np.int64]) -> FloatArray:
+    def on_subsets(self, judged: ScoreArrays, chosen: NDArray[np.int64]) -> FloatArray:
         """Dropping systems changes no p-value: means over fewer pairs."""
-        p = preferences(judged.per_unit(np.concatenate([judged.human[None], judged.metrics])))
+        p = preferences(judged.sum_over_clusters(np.concatenate([judged.human[None], judged.metrics])))
         return mean_over_pairs(1.0 - np.abs(p[1:] - p[0]), chosen, len(judged.human))
 
     def with_gaps(self, differences: FloatArray, weights: FloatArray) -> FloatArray:

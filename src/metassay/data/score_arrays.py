@@ -1,0 +1,92 @@
+"""`ScoreArrays`: human and metric scores as plain arrays, for numerical work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.errors import InputError
+from metassay.stats.arrays import FloatArray, LongArray
+
+
+@dataclass(frozen=True)
+class ScoreArrays:
+    """One human score and several metrics on the same outputs, higher is better; NaN where missing.
+
+    This is the view of a `ScoreCube` that meta-metrics work on. They receive it complete (without NaN).
+    """
+
+    human: FloatArray
+    """`[systems, items]`"""
+    metrics: FloatArray
+    """`[metrics, systems, items]`"""
+    clusters: NDArray[np.integer[Any]] | None = None
+    """The cluster of each item as any integer; None where every item is a cluster of its own."""
+
+    def __post_init__(self) -> None:
+        if self.human.ndim != 2 or self.metrics.shape[1:] != self.human.shape:
+            raise InputError(f"metrics {self.metrics.shape} do not fit human scores {self.human.shape}.")
+        if np.isinf(self.human).any() or np.isinf(self.metrics).any():
+            raise InputError("a score is infinite.", remedy="A missing score is NaN.")
+
+    @cached_property
+    def complete_items(self) -> NDArray[np.bool_]:
+        """Whether each metric, and people, have the score of every system on an item, `[metrics, items]`."""
+        return np.asarray(~np.isnan(self.metrics + self.human).any(axis=1))
+
+    @cached_property
+    def cluster_index(self) -> LongArray:
+        """The cluster of each item, numbered from 0 without gaps."""
+        if self.clusters is None:
+            return np.arange(self.human.shape[1])
+        index: LongArray = np.unique(self.clusters, return_inverse=True)[1].astype(np.int64)
+        return index
+
+    @property
+    def cluster_count(self) -> int:
+        """The number of clusters, which are the independent units of every test and interval."""
+        return int(self.cluster_index.max()) + 1
+
+    def restrict_to(
+        self, *, items: NDArray[np.bool_] | None = None, systems: LongArray | None = None
+    ) -> ScoreArrays:
+        """Keep the items of a mask, and the systems at these positions; None keeps all."""
+        human = self.human
+        metrics = self.metrics
+        clusters = self.clusters
+        if systems is not None:
+            human = human[systems]
+            metrics = metrics[:, systems]
+        if items is not None:
+            human = human[:, items]
+            metrics = metrics[:, :, items]
+            clusters = None if clusters is None else clusters[items]
+        return ScoreArrays(human, metrics, clusters)
+
+    def select_metrics(self, positions: LongArray) -> ScoreArrays:
+        """Keep the metrics at these positions."""
+        return ScoreArrays(self.human, self.metrics[positions], self.clusters)
+
+    def split_by_complete_items(self) -> Iterator[tuple[LongArray, ScoreArrays]]:
+        """Yield complete arrays for each group of metrics that have the same complete items.
+
+        With each come the positions of its metrics. Metrics without a complete item are left out.
+        """
+        patterns, pattern_of_metric = np.unique(self.complete_items, axis=0, return_inverse=True)
+        for number, items in enumerate(patterns):
+            if items.any():
+                metrics = np.flatnonzero(pattern_of_metric.ravel() == number)
+                yield metrics, self.select_metrics(metrics).restrict_to(items=items)
+
+    def sum_over_clusters(self, scores: FloatArray) -> FloatArray:
+        """Sum any scores `[..., items]` over the items of each cluster: `[..., clusters]`."""
+        if self.clusters is None:
+            return scores
+        is_member = np.zeros((len(self.cluster_index), self.cluster_count))
+        is_member[np.arange(len(self.cluster_index)), self.cluster_index] = 1.0
+        return np.asarray(scores @ is_member, dtype=np.float64)

@@ -1,0 +1,192 @@
+"""Build score cubes from tables with one row per output.
+
+Wide tables have a column per metric, long ones the columns `metric` and `score`. The order of rows does not
+matter: systems and items are sorted by their ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from metassay.data import cells
+from metassay.data.columns import (
+    KEY_PREFIXES,
+    drop_repeated_rows,
+    find_reference_columns,
+    find_score_columns,
+    item_names,
+    output_names,
+    system_names,
+)
+from metassay.data.reference_systems import mark_reference_rows
+from metassay.data.score_cube import UNNAMED_DATASET, ScoreCube
+from metassay.data.score_grid import ScoreGrid
+from metassay.errors import InputError, Place
+from metassay.stats.arrays import FloatArray
+
+
+def build_score_cubes(
+    table: pl.DataFrame,
+    *,
+    human: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    metadata: Sequence[str] = (),
+    lower_is_better: frozenset[str] = frozenset(),
+    file: str = "",
+    keep_references: bool = False,
+) -> list[ScoreCube]:
+    """Build one cube per data set (year, language pair, test set) in a table of scores, sorted by name.
+
+    Rows that repeat another exactly are dropped with a note. Systems whose output is the reference itself
+    are left out unless `keep_references`.
+
+    Args:
+        table: One row per output, wide or long.
+        human: Columns of human scores beside those known by name.
+        metrics: Columns of metric scores whose name could also be that of a human score.
+        metadata: Columns of numbers that are no scores.
+        lower_is_better: Columns of which a lower score is better.
+        file: The file to name in errors.
+        keep_references: Keep systems whose output is the reference.
+
+    """
+    table, duplicate_notes = drop_repeated_rows(table)
+    wide = pivot_long_scores(table, file)
+    item_column = _find_column(wide, "item", file)
+    system_column = _find_column(wide, "system", file)
+    dataset_columns = [name for name in _find_columns(wide, KEY_PREFIXES) if name != item_column]
+    human_columns, metric_columns = find_score_columns(wide, human, metrics, metadata)
+    keyed = wide.with_columns(
+        cells.ids(wide[item_column], file).alias("_item"),
+        cells.ids(wide[system_column], file).alias("_system"),
+        _name_datasets(wide, dataset_columns, file).alias("_dataset"),
+    )
+    keyed = keyed.with_columns([cells.scores(wide[name], file) for name in (*human_columns, *metric_columns)])
+    other_columns = {*human_columns, *metric_columns, item_column, system_column}
+    metadata_columns = [name for name in wide.columns if name not in other_columns]
+    cubes = []
+    for (dataset,), rows in sorted(keyed.group_by("_dataset"), key=lambda group: str(group[0])):
+        _check_unique_outputs(rows, str(dataset), file)
+        outputs, reference_notes = _drop_references(rows, str(dataset), keep=keep_references)
+        cube = _build_cube(outputs, str(dataset), human_columns, metric_columns, metadata_columns)
+        directions = lower_is_better & {*cube.human_scores, *cube.metric_scores}
+        cubes.append(replace(cube, lower_is_better=directions, notes=(*duplicate_notes, *reference_notes)))
+    return cubes
+
+
+def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
+    """Turn a long table (`metric`, `score`) into one with a column per metric; return others as they are."""
+    columns = {name.lower(): name for name in table.columns}
+    if not {"metric", "score"} <= columns.keys():
+        return table
+    metric_column = columns["metric"]
+    score_column = columns["score"]
+    key_names = (*KEY_PREFIXES, *item_names(), *system_names())
+    keys = [columns[name] for name in key_names if name in columns]
+    table = table.with_columns(cells.scores(table[score_column], file))
+    is_repeated = table.select([*keys, metric_column]).is_duplicated()
+    if is_repeated.any():
+        row = int(is_repeated.arg_max() or 0) + 1
+        raise InputError(
+            f"{', '.join(keys)} and {metric_column} name this score more than once.",
+            place=Place(file or None, row),
+        )
+    return table.pivot(on=metric_column, index=keys, values=score_column)
+
+
+def _find_column(table: pl.DataFrame, role: str, file: str) -> str:
+    """Find the column of the items or of the systems."""
+    names = item_names() if role == "item" else system_names()
+    columns = _find_columns(table, names)
+    if not columns:
+        raise InputError(
+            f"no column holds the {role} (looked for {', '.join(names)}).",
+            place=Place(file or None),
+            remedy=f"Name it with --column {role}=COLUMN.",
+        )
+    return columns[0]
+
+
+def _find_columns(table: pl.DataFrame, names: Sequence[str]) -> list[str]:
+    """Find the columns with one of these names in any case, in the order of the names."""
+    columns = {name.lower(): name for name in reversed(table.columns)}
+    return [columns[name] for name in names if name in columns]
+
+
+def _name_datasets(table: pl.DataFrame, columns: Sequence[str], file: str) -> pl.Series:
+    """Join the values of these columns to the name of each row's data set, as in `2023/en-de`."""
+    if not columns:
+        return pl.Series([UNNAMED_DATASET]).new_from_index(0, table.height)
+    parts = [cells.ids(table[name], file).alias(str(i)) for i, name in enumerate(columns)]
+    return pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="/"))["0"]
+
+
+def _check_unique_outputs(rows: pl.DataFrame, dataset: str, file: str) -> None:
+    """Refuse a data set that has two rows for one item and system."""
+    is_repeated = rows.select("_item", "_system").is_duplicated()
+    if is_repeated.any():
+        row = rows.filter(is_repeated).row(0, named=True)
+        raise InputError(
+            f"item {row['_item']} of system {row['_system']} occurs more than once in {dataset}.",
+            place=Place(file or None),
+            remedy="A column year, lp or testset keeps the ids of files apart.",
+        )
+
+
+def _build_cube(
+    rows: pl.DataFrame,
+    dataset: str,
+    human_columns: Sequence[str],
+    metric_columns: Sequence[str],
+    metadata_columns: Sequence[str],
+) -> ScoreCube:
+    """Build the cube of one data set; columns without a single score are left out."""
+    grid = ScoreGrid.from_rows(rows["_system"], rows["_item"])
+
+    def arrange_columns(columns: Sequence[str]) -> dict[str, FloatArray]:
+        filled = [column for column in columns if rows[column].is_not_null().any()]
+        return {column: grid.arrange(rows[column].to_numpy()) for column in filled}
+
+    return ScoreCube(
+        dataset,
+        grid.systems,
+        grid.items,
+        human_scores=arrange_columns(human_columns),
+        metric_scores=arrange_columns(metric_columns),
+        item_metadata=_collect_metadata(rows, metadata_columns, "_item", grid.items),
+        system_metadata=_collect_metadata(rows, metadata_columns, "_system", grid.systems),
+    )
+
+
+def _collect_metadata(
+    rows: pl.DataFrame, columns: Sequence[str], key: str, names: Sequence[str]
+) -> dict[str, tuple[str | None, ...]]:
+    """Collect the columns that have one value for each value of `key`, in the order of `names`."""
+    flat = [column for column in columns if not rows.schema[column].is_nested()]
+    if not flat:
+        return {}
+    counts = rows.group_by(key).agg(pl.col(flat).n_unique())
+    single_valued = [column for column in flat if (counts[column] == 1).all()]
+    if not single_valued:
+        return {}
+    values = rows.group_by(key).agg(pl.col(single_valued).first().cast(pl.String))
+    positions = {name: row for row, name in enumerate(values[key])}
+    order = [positions[name] for name in names]
+    return {column: tuple(values[column].gather(order)) for column in single_valued}
+
+
+def _drop_references(rows: pl.DataFrame, dataset: str, *, keep: bool) -> tuple[pl.DataFrame, list[str]]:
+    """Drop the systems whose output is the reference itself, and write a note about them."""
+    output_columns = _find_columns(rows, output_names())
+    references = find_reference_columns(rows.columns)
+    if keep or not output_columns or not references:
+        return rows, []
+    is_reference = mark_reference_rows(rows, output_columns[0], references, by=["_system"])
+    systems = rows.filter(is_reference)["_system"].unique().sort().to_list()
+    if not systems:
+        return rows, []
+    note = f"{dataset}: left out, since their output is the reference itself: {', '.join(systems)}."
+    return rows.filter(~pl.col("_system").is_in(systems)), [note]
