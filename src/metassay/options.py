@@ -22,10 +22,18 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from metassay.errors import InputError, UnknownName, is_remote
 from metassay.specs import split_list
+
+if TYPE_CHECKING:
+    from metassay.tasks.base import Task
+
+    TaskChoice: TypeAlias = str | Task | None
+else:
+    # `Task` is in a layer above; the types of options are evaluated when a verb is defined.
+    TaskChoice = Any
 
 DataT = TypeVar("DataT")
 OptionsT = TypeVar("OptionsT")
@@ -34,6 +42,11 @@ OptionNames = ParamSpec("OptionNames")
 
 Names = str | Sequence[str]
 """Names in one comma-separated text, or several such texts."""
+
+FilePath = str | Path
+"""A path, or the address of a remote file."""
+
+FilePaths = FilePath | Sequence[FilePath]
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, the number of steps done and their total; (stage, 0, 0) announces a stage."""
@@ -54,7 +67,7 @@ CURRENT_COMMAND: ContextVar[Mapping[str, Any] | None] = ContextVar("current_comm
 
 @dataclass(frozen=True)
 class Option:
-    """How the command line presents a field: its help text, and where it differs from the field."""
+    """How the command line presents a field of an options class."""
 
     help: str
     flags: tuple[str, ...] = ()
@@ -69,20 +82,22 @@ class Option:
     """Ten million where only a minimum is given: more draws or resamples change no result."""
 
 
-def option(text: str, *flags: str, **more: Any) -> Option:
+def option(help_text: str, *flags: str, **attributes: Any) -> Option:
     """Create an option from its help text and, where they differ from the field's name, its flags."""
-    return Option(text, flags, **more)
+    return Option(help_text, flags, **attributes)
 
 
 def repeatable_option(
-    text: str, flag: str, metavar: str, parse: Callable[[Any], Any] | None = None, **more: Any
+    help_text: str, flag: str, metavar: str, parse: Callable[[Any], Any] | None = None, **attributes: Any
 ) -> Option:
     """Create an option that may be given several times; its value is None where it was not given."""
 
     def parse_values(values: list[str]) -> Any:
         return (parse or list)(values) if values else None
 
-    return option(text, flag, command_line_type=list[str], metavar=metavar, parse=parse_values, **more)
+    return option(
+        help_text, flag, command_line_type=list[str], metavar=metavar, parse=parse_values, **attributes
+    )
 
 
 class Settings:
@@ -253,7 +268,7 @@ class TableReadOptions(Settings):
     """How any table is read."""
 
     task: Annotated[
-        Any,
+        TaskChoice,
         option("mt, asr, ranking, text …; else guessed.", command_line_type=str | None, panel=DATA_PANEL),
     ] = None
     columns: Annotated[
@@ -291,7 +306,8 @@ class TableReadOptions(Settings):
         ),
     ] = None
     join: Annotated[
-        Any, repeatable_option("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA_PANEL)
+        FilePaths | None,
+        repeatable_option("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA_PANEL),
     ] = None
     quoting: Annotated[str, option("minimal or none (CSV, TSV).", panel=DATA_PANEL)] = "minimal"
     language: Annotated[str | None, option("Target language, such as en.", panel=DATA_PANEL)] = None
@@ -305,7 +321,7 @@ class OutputReadOptions(TableReadOptions):
         "per-item"
     )
     qrels: Annotated[
-        Any,
+        FilePath | None,
         option(
             "Rankings: relevance judgements, or a log of ratings.",
             command_line_type=str | None,

@@ -93,7 +93,7 @@ def read_parallel_files(
     hypothesis: Sequence[str],
     source: str | None = None,
     *,
-    task: str | None = None,
+    task: str | Task | None = None,
     language: str | None = None,
 ) -> Dataset:
     """Read parallel text files: line n of each belongs to segment n; a file's name is its system.

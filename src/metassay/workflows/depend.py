@@ -24,7 +24,7 @@ from metassay.meta.dependence.scored_outputs import SYSTEM, outputs_of
 from metassay.meta.people.intervals import Trial
 from metassay.meta.people.ranking_data import CONSTANT
 from metassay.metrics.registry import find_metric_labels
-from metassay.options import accept_options, split_names
+from metassay.options import FilePath, accept_options, split_names
 from metassay.reporting.dependence_page import dependence_files, dependence_page
 from metassay.reporting.pages import Page
 from metassay.stats.arrays import FloatArray
@@ -158,7 +158,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     if options.panel and options.human is not None:
         raise InputError("a panel stands where there is no human score.", remedy="Leave options.out --human.")
     if options.correct is not None:
-        _check_correction(options, data)
+        _check_correction(options, options.correct, data)
     also = () if options.weight is None else (options.weight,)
     scores = read_scores(data, options, also=also, rated=not options.panel)
     human = PANEL if options.panel else scores.human
@@ -207,13 +207,13 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     return result
 
 
-def _check_correction(asked: DependSettings, data: Source) -> None:
+def _check_correction(asked: DependSettings, target: FilePath, data: Source) -> None:
     if asked.panel or asked.by != SYSTEM:
         raise InputError(
             "scores are corrected with people's scores of systems.", remedy="Leave out --panel and --by."
         )
     parts = data if isinstance(data, list | tuple) else [data]
-    check_target(asked.correct, [str(part) for part in parts if isinstance(part, str | os.PathLike)])
+    check_target(target, [str(part) for part in parts if isinstance(part, str | os.PathLike)])
 
 
 def correct_scores(

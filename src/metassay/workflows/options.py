@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from metassay.llm.asking import LlmSettings
 from metassay.options import (
     DATA_PANEL,
     PERTURBED_PAIRS,
     ExecutionOptions,
+    FilePath,
+    FilePaths,
     Names,
     Settings,
     TableReadOptions,
@@ -26,10 +28,22 @@ from metassay.options import (
 )
 from metassay.specs import split_list
 
+if TYPE_CHECKING:
+    import polars as pl
+
+    from metassay.data.context import RowLabel
+    from metassay.metrics.registry import MetricChoice
+    from metassay.perturbations.base import Perturbation
+
+    ContextChoice: TypeAlias = str | RowLabel | Sequence[str | RowLabel] | None
+    PerturbationChoice: TypeAlias = str | Perturbation[Any] | Sequence[str | Perturbation[Any]] | None
+    PairSource: TypeAlias = FilePath | pl.DataFrame
+else:
+    # The command line evaluates these types before it parses, and must not import NumPy and Polars for that.
+    ContextChoice = MetricChoice = PairSource = PerturbationChoice = Any
+
 TESTS_PANEL = "Tests"
 SCORES_PANEL = "Scores"
-MetricChoice = Any
-"""Specs as one text or several, `Metric` objects, functions, or any mixture; None for the task's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +89,12 @@ class AssaySettings(Settings):
         ),
     ] = None
     contexts: Annotated[
-        Any,
+        ContextChoice,
         repeatable_option("A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT"),
     ] = None
     perturbations: Annotated[
-        Any, option("Comma-separated; default those of the task.", command_line_type=str | None)
+        PerturbationChoice,
+        option("Comma-separated; default those of the task.", command_line_type=str | None),
     ] = None
     per_output: Annotated[int, option("Perturbations per output.", minimum=1, maximum=10_000)] = 4
     cluster: Annotated[
@@ -107,12 +122,14 @@ class AssaySettings(Settings):
     ] = 20
     weights: Annotated[str | None, option("A column of weights, or density.")] = None
     pairs: Annotated[
-        Any,
+        PairSource,
         option(
             "perturbed, human (from human scores), or a file with item, output, worse.", command_line_type=str
         ),
     ] = PERTURBED_PAIRS
-    scores: Annotated[Any, repeatable_option("Scores made elsewhere; repeatable.", "--scores", "FILE")] = None
+    scores: Annotated[
+        FilePaths | None, repeatable_option("Scores made elsewhere; repeatable.", "--scores", "FILE")
+    ] = None
     lower_is_better: Annotated[
         Names, option("Human scores, metrics from outside: lower is better.", command_line_type=str)
     ] = ""
@@ -140,7 +157,8 @@ class ScoreSettings(Settings):
         option("Any of corpus, segment, bootstrap.", command_line_type=str, parse=split_list),
     ] = ("corpus", "segment")
     per_segment: Annotated[
-        Any, option("Write segment scores to a .parquet, .csv or .jsonl file.", command_line_type=str | None)
+        FilePath | None,
+        option("Write segment scores to a .parquet, .csv or .jsonl file.", command_line_type=str | None),
     ] = None
     test: Annotated[
         str | None, option("Compare all systems: bootstrap or randomization.", metavar="TEST")
@@ -163,7 +181,8 @@ class PerturbSettings(Settings):
     """How outputs are made worse."""
 
     perturbations: Annotated[
-        Any, option("Comma-separated; default those of the task.", command_line_type=str | None)
+        PerturbationChoice,
+        option("Comma-separated; default those of the task.", command_line_type=str | None),
     ] = None
     per_output: Annotated[int | None, option("Perturbations per output.", minimum=1, maximum=10_000)] = 4
     normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
@@ -253,7 +272,7 @@ class RankSettings(Compared):
         ),
     ] = "perm-inputs"
     spans: Annotated[
-        Mapping[str, Any] | None,
+        Mapping[str, FilePath] | None,
         repeatable_option(
             "Error spans of a metric, or of people as human=FILE; repeatable.",
             "--spans",
@@ -263,7 +282,7 @@ class RankSettings(Compared):
         ),
     ] = None
     context: Annotated[
-        Any, repeatable_option("Also rank within each value of this column.", "--context", "COLUMN")
+        Names | None, repeatable_option("Also rank within each value of this column.", "--context", "COLUMN")
     ] = None
     method: Annotated[str, option("p-values inside SPA: normal, permutation or mtme.", panel=TESTS_PANEL)] = (
         "normal"
@@ -298,7 +317,7 @@ class DependSettings(Compared):
 
     by: Annotated[str, option("Group outputs by this column.", metavar="COLUMN")] = "system"
     context: Annotated[
-        Any,
+        Names | None,
         repeatable_option("Also within each value of this column; default domain.", "--context", "COLUMN"),
     ] = None
     cluster: Annotated[
@@ -314,7 +333,7 @@ class DependSettings(Compared):
         False
     )
     correct: Annotated[
-        Any,
+        FilePath | None,
         option(
             "Write scores read through f_G and f_k to a .parquet, .csv or .jsonl file, and try them.",
             command_line_type=str | None,

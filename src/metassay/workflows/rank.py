@@ -25,6 +25,7 @@ from metassay.metrics.registry import find_metric_labels
 from metassay.options import accept_options, split_names
 from metassay.reporting.pages import Page
 from metassay.reporting.ranking_page import ranking_files, ranking_page
+from metassay.specs import split_specs
 from metassay.store.run import RunFolder
 from metassay.workflows.options import RankOptions, ScoreReadOptions
 from metassay.workflows.rank_analyses import ANALYSES, analyse
@@ -201,7 +202,7 @@ def _marked(data: Source, options: RankOptions) -> list[SpanRatings]:
         for key, part in sorted(groups, key=lambda pair: str(pair[0])):
             dataset = "/".join(map(str, key)) or UNNAMED_DATASET
             marks = {
-                name: own[name] for name in own if not options.metrics or name in split_names(options.metrics)
+                name: own[name] for name in own if not options.metrics or name in split_specs(options.metrics)
             }
             found.append(span_ratings(part.sort("seg_id", "system"), marks | files, dataset=dataset))
     if not found:

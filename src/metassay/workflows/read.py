@@ -10,7 +10,7 @@ Scores of people and metrics for the verbs that compare them: read, or computed 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -34,7 +34,7 @@ from metassay.errors import MetassayError, UnknownName
 from metassay.metrics.base import Metric
 from metassay.metrics.function_metric import convert_to_metric
 from metassay.metrics.program_metric import ProgramMetric, is_executable_file
-from metassay.metrics.registry import choose_metrics, find_metric_directions
+from metassay.metrics.registry import MetricChoice, choose_metrics, find_metric_directions
 from metassay.options import accept_options, split_names
 from metassay.perturbations.base import default_perturbations
 from metassay.perturbations.forecast import forecast_perturbations
@@ -60,10 +60,15 @@ def ensure_dataset(data: Dataset | Source) -> Dataset:
     return data if isinstance(data, Dataset) else read(data)
 
 
-def collect_metrics(named: str | None, files: Sequence[str]) -> list[str | Metric] | None:
-    """Metrics by name and in files of the user's (`FILE.py:NAME`, or a program); None where there is none."""
-    made = [_in_file(location) for location in files]
-    return [*([] if named is None else [named]), *made] or None
+def collect_metrics(
+    metrics: MetricChoice, files: Sequence[str]
+) -> list[str | Metric | Callable[..., Any]] | None:
+    """Add metrics in the user's files (`FILE.py:NAME`, or a program) to the chosen; None for no metric."""
+    chosen: list[str | Metric | Callable[..., Any]] = []
+    if metrics is not None:
+        chosen += split_specs(metrics)
+    chosen += [_in_file(location) for location in files]
+    return chosen or None
 
 
 def _in_file(location: str) -> Metric:
@@ -122,7 +127,8 @@ def read_scores(
     parts = [source] if isinstance(source, ScoreCube) else source
     if isinstance(parts, Sequence) and parts and all(isinstance(part, ScoreCube) for part in parts):
         given = [part for part in parts if isinstance(part, ScoreCube)]
-        return chosen_cubes(given, said, split_names(options.metrics), [], rated=rated)
+        names = [str(metric) for metric in split_specs(options.metrics or [])]
+        return chosen_cubes(given, said, names, [], rated=rated)
     return read_cubes(
         source,
         said,

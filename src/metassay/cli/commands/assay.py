@@ -55,7 +55,7 @@ def run_assay(
     part_numbers = parse_part_numbers(parts)
     options = settings.to_dict()
     if is_pair_source(settings.pairs):
-        dataset = data.read_pairs(settings.pairs)
+        dataset = data.read_pairs(str(settings.pairs))
         options["pairs"] = PERTURBED_PAIRS
     else:
         dataset = data.read_dataset()
