@@ -24,12 +24,12 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import prepare_dataset
-from metassay.engine.batches import Rows
-from metassay.engine.local import score_rows
+from metassay.engine.batches import OutputRows
+from metassay.engine.scoring import score_rows
 from metassay.metrics.registry import parse_metrics
 from metassay.perturbations.pairs import make_pairs
 from metassay.sample import sample_path
-from metassay.store.parts import ScoreParts
+from metassay.store.run_scores import RunScores
 from metassay.workflows import perturb as workflow
 from metassay.workflows.assay import assay
 from metassay.workflows.pair_scoring import scored_texts
@@ -51,10 +51,10 @@ def seconds(work: Callable[[], Any]) -> float:
 def kernels(rows: Any, metrics: str) -> float:
     """The metrics alone, on batches that are ready, each distinct text once."""
     spent = 0.0
-    for piece in rows.cuts():
-        distinct = piece.take(np.sort(piece.frame.with_row_index().unique("output")["index"].to_numpy()))
+    for piece in rows.split_into_batches():
+        distinct = piece.select(np.sort(piece.frame.with_row_index().unique("output")["index"].to_numpy()))
         for metric in parse_metrics(metrics):
-            batch = distinct.batch(metric.needs)
+            batch = distinct.to_batch(metric.needs)
             spent += seconds(lambda m=metric, b=batch: m.score(b))
     return spent
 
@@ -74,7 +74,7 @@ def main() -> None:
         with perturbing_timed() as again:
             more = seconds(lambda: assay(data, metrics=f"{METRICS},{MORE}", out=folder / "more", **run))
         pairs = make_pairs(clean, per_output=None)
-        rows = Rows(scored_texts(clean, pairs))
+        rows = OutputRows(scored_texts(clean, pairs))
         scoring, alone = kernels(rows, METRICS), kernels(rows, MORE)
         print(f"{len(data):,} outputs, {len(rows):,} texts, {METRICS}, one thread, seconds of the processor")
         print(
@@ -123,10 +123,10 @@ def _store(rows: Any, folder: Path) -> None:
     off = min(seconds(lambda: score_rows(metrics, rows, workers=1)) for _ in range(5))
     on, found = [], []
     for number in range(5):
-        parts = ScoreParts(folder / f"scores-{number}")
-        on.append(seconds(lambda kept=parts: score_rows(metrics, rows, workers=1, parts=kept)))
-        again = ScoreParts(folder / f"scores-{number}")
-        found.append(seconds(lambda kept=again: score_rows(metrics, rows, workers=1, parts=kept)))
+        parts = RunScores(folder / f"scores-{number}")
+        on.append(seconds(lambda kept=parts: score_rows(metrics, rows, workers=1, store=kept)))
+        again = RunScores(folder / f"scores-{number}")
+        found.append(seconds(lambda kept=again: score_rows(metrics, rows, workers=1, store=kept)))
     keeping, finding = 1e6 * (min(on) - off) / scores, 1e6 * min(found) / scores
     print(f"keeping a score: {keeping:.2f} µs; finding it, digests and all: {finding:.2f} µs")
 

@@ -32,7 +32,7 @@ import polars as pl
 import psutil
 
 from metassay.sample import sample_path
-from metassay.store.run import GROUP
+from metassay.store.run_folder import ROWS_PER_GROUP
 from metassay.workflows.assay import assay
 from metassay.workflows.pair_table import EXPLORER, OUTPUTS, PAIRS
 from metassay.workflows.read import read
@@ -62,7 +62,7 @@ def multiplied(run: Path, folder: Path, pairs: int) -> Path:
         for letter, name in (("e", EXPLORER), ("p", PAIRS)):
             found = sorted(Path(parts).glob(f"{letter}*.parquet"))
             pl.scan_parquet(found).sink_parquet(
-                folder / name, row_group_size=GROUP, compression="zstd", statistics=False
+                folder / name, row_group_size=ROWS_PER_GROUP, compression="zstd", statistics=False
             )
     _outputs(folder, -(-pairs // 4))
     return folder
@@ -107,7 +107,7 @@ def _outputs(folder: Path, outputs: int) -> None:
     source = pl.concat_str(pl.lit("source of output"), pl.col("item"), separator=" ").alias("source")
     reference = pl.concat_str(pl.lit("reference"), pl.col("item"), separator=" ")
     frame.with_columns(source, pl.concat_list(reference).alias("references")).write_parquet(
-        folder / OUTPUTS, row_group_size=GROUP, compression="zstd", statistics=False
+        folder / OUTPUTS, row_group_size=ROWS_PER_GROUP, compression="zstd", statistics=False
     )
 
 

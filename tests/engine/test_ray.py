@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from metassay.engine import batches, engine_named
+from metassay.engine import batches
+from metassay.engine.ray_cluster import parse_engine
 from metassay.errors import InputError
-from metassay.store.parts import ScoreParts
+from metassay.store.run_scores import RunScores
 from metassay.workflows import shards
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
@@ -30,13 +31,13 @@ TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
 @pytest.mark.parametrize("text", ["dask", "ray:6379", "local,here", ""])
 def test_another_engine_is_refused(text) -> None:
     with pytest.raises(InputError, match="is no engine"):
-        engine_named(text)
+        parse_engine(text)
 
 
 def test_names_of_engines() -> None:
-    assert engine_named("local") is None
-    assert engine_named("ray").address is None
-    assert engine_named("ray,10.0.0.1:6379").address == "10.0.0.1:6379"
+    assert parse_engine("local") is None
+    assert parse_engine("ray").address is None
+    assert parse_engine("ray,10.0.0.1:6379").address == "10.0.0.1:6379"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -68,7 +69,7 @@ def _workers() -> list[int]:
     found = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if b"ray::_carry_out" in entry.read_bytes():
+            if b"ray::score_batch_on_worker" in entry.read_bytes():
                 found.append(int(entry.parent.name))
         except OSError:
             continue
@@ -113,7 +114,7 @@ def test_what_a_cluster_made_is_not_made_again_here_shard_after_shard(cluster, t
     data = read(tmp_path / "data.csv", task="mt", language="en")
     assay(data, **HOW, out=tmp_path / "local", workers=1)
     again = []
-    monkeypatch.setattr(ScoreParts, "keep", lambda *told: again.append(told[1:4]))
+    monkeypatch.setattr(RunScores, "save", lambda *arguments: again.append(arguments[1:3]))
     assay(data, **HOW, out=tmp_path / "ray", engine=f"ray,{cluster.address}", workers=1)
     assert again == []
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
@@ -124,7 +125,7 @@ def test_a_cluster_leaves_its_parts_at_an_address(bucket, cluster, tmp_path, mon
     (tmp_path / "data.csv").write_text(TABLE)
     data = read(tmp_path / "data.csv", task="mt", language="en")
     assay(data, **HOW, out=tmp_path / "local", workers=1)
-    monkeypatch.delattr(ScoreParts, "keep")  # it is the workers who keep parts
+    monkeypatch.delattr(RunScores, "save")  # it is the workers who keep parts
     assay(data, **HOW, out="s3://bucket/run", engine=f"ray,{cluster.address}", workers=1)
     known = contents(tmp_path / "local")
     assert {name: bucket.cat_file(f"bucket/run/{name}") for name in known} == known
@@ -142,7 +143,7 @@ def test_neural_metrics_go_where_a_gpu_is_and_the_others_do_not_wait_for_it(
     data = read(tmp_path / "data.csv", task="mt", language="en")
     how = HOW | {"metrics": "chrf,embedding_cosine"}
     assay(data, **how, out=tmp_path / "local", workers=1)
-    monkeypatch.delattr(ScoreParts, "keep")  # it is the workers who keep parts
+    monkeypatch.delattr(RunScores, "save")  # it is the workers who keep parts
     stages = Counter()
     assay(
         data,

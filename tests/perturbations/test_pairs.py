@@ -20,7 +20,7 @@ from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.words import Removal, Swapping, goes_word_by_word, seen_by
 from metassay.sample import sample_path
 from metassay.stats.random import Stream, named_keys
-from metassay.store.parts import TextParts
+from metassay.store.run_texts import RunTexts
 from metassay.workflows.read import read
 
 BASIC = ["removal", "insertion", "swapping"]
@@ -298,10 +298,10 @@ def test_finished_parts_are_not_made_again_and_the_pairs_are_the_same(
     for stop in (2, 4, 7):
         monkeypatch.setattr(studious, "stop_after", stop)
         with pytest.raises(KeyboardInterrupt):
-            make_pairs(data, perturbations=[Studious()], per_output=None, kept=TextParts(tmp_path, ""))
+            make_pairs(data, perturbations=[Studious()], per_output=None, kept=RunTexts(tmp_path, ""))
     monkeypatch.setattr(studious, "stop_after", 10**9)
     found = make_pairs(
-        data, perturbations=[Studious(), "removal"], per_output=None, kept=TextParts(tmp_path, "")
+        data, perturbations=[Studious(), "removal"], per_output=None, kept=RunTexts(tmp_path, "")
     )
     assert len(studious.studied) == len(set(studious.studied)), "no text was studied twice"
     assert found.frame.equals(expected.frame)
@@ -310,7 +310,7 @@ def test_finished_parts_are_not_made_again_and_the_pairs_are_the_same(
     turned = Dataset("mt", data.outputs.reverse())
     for same in (data, turned):
         again = make_pairs(
-            same, perturbations=[Studious(), "removal"], kept=TextParts(tmp_path, ""), per_output=None
+            same, perturbations=[Studious(), "removal"], kept=RunTexts(tmp_path, ""), per_output=None
         )
         assert again.frame.equals(expected.frame)
         assert again.resources == expected.resources
@@ -318,7 +318,7 @@ def test_finished_parts_are_not_made_again_and_the_pairs_are_the_same(
 
 
 def test_parts_of_other_data_seeds_versions_and_preprocessing_are_not_taken(studious, tmp_path) -> None:
-    kept = TextParts(tmp_path, "1.0")
+    kept = RunTexts(tmp_path, "1.0")
     make_pairs(dataset(), perturbations=[Studious()], kept=kept)
     for texts, seed, about, preprocess in (
         ([*TEXTS, "one more"], 0, "1.0", "none"),
@@ -329,7 +329,7 @@ def test_parts_of_other_data_seeds_versions_and_preprocessing_are_not_taken(stud
         options = {"perturbations": [Studious()], "seed": seed, "preprocess": preprocess}
         plain = make_pairs(dataset(texts), **options)
         before = len(studious.applied)
-        found = make_pairs(dataset(texts), **options, kept=TextParts(tmp_path, about))
+        found = make_pairs(dataset(texts), **options, kept=RunTexts(tmp_path, about))
         assert len(studious.applied) > before
         assert found.frame.equals(plain.frame)
 
@@ -350,7 +350,7 @@ def test_several_processes_make_the_pairs_that_one_makes(copies, tmp_path, monke
     monkeypatch.setattr(entity, "_FOUND", defaultdict(dict))
     forked, fork = [], os.fork
     monkeypatch.setattr(os, "fork", lambda: forked.append(1) or fork())
-    for kept in (None, TextParts(tmp_path, ""), TextParts(tmp_path, "")):
+    for kept in (None, RunTexts(tmp_path, ""), RunTexts(tmp_path, "")):
         found = make_pairs(data, per_output=None, workers=3, kept=kept)
         assert found.frame.equals(expected.frame)
         assert found.resources == expected.resources

@@ -95,7 +95,7 @@ def test_hostile_text_in_every_field_does_nothing(opened, results, kind):
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_data_through_a_whole_run_do_nothing(opened, tmp_path, kind):
     """From a table whose every text, name and column is an attack to the page of its run."""
-    from metassay.store.run import RunFolder
+    from metassay.store.run_folder import RunFolder
     from metassay.workflows.assay import assay
     from metassay.workflows.recommend import run_content
 
@@ -111,7 +111,7 @@ def test_hostile_data_through_a_whole_run_do_nothing(opened, tmp_path, kind):
     label = lambda row: row[attack]  # noqa: E731
     label.__name__ = attack
     assay(table, metrics="bleu,chrf", contexts=["system", label], out=tmp_path / "run", **options)
-    report = opened(run_content(RunFolder.existing(tmp_path / "run")))
+    report = opened(run_content(RunFolder.load(tmp_path / "run")))
     report.page.evaluate(
         "document.querySelectorAll('summary, button:not(.tool)').forEach((each) => each.click())"
     )
@@ -254,12 +254,12 @@ def test_odd_results_make_a_page_too(opened, results, case):
 
 @pytest.mark.parametrize("task", ["mt", "asr", "ranking"])
 def test_the_report_of_the_bundled_sample(opened, tmp_path, task):
-    from metassay.store.run import RunFolder
+    from metassay.store.run_folder import RunFolder
     from metassay.workflows.assay import demo
     from metassay.workflows.recommend import run_content
 
     demo(task=task, out=tmp_path / "run")
-    report = opened(run_content(RunFolder.existing(tmp_path / "run")))
+    report = opened(run_content(RunFolder.load(tmp_path / "run")))
     for part in ("answer", "accuracy", "agreement", "methods", "choice", "tests", "numbers", "provenance"):
         assert report.page.locator(f"#{part}").count() == 1
     assert report.page.locator("figure.chart svg").count() == report.page.locator("figure.chart").count() >= 3

@@ -23,7 +23,7 @@ from metassay.reporting.joined_page import joined_page
 from metassay.reporting.reasons import worded
 from metassay.reporting.terminal.assay import describe_assay
 from metassay.reporting.wording import NOTHING, Sentence, in_labels
-from metassay.store.run import RunFolder
+from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay import demo
 from metassay.workflows.recommend import recommend
 

@@ -17,15 +17,20 @@ import pytest
 
 from metassay.cli import run
 from metassay.engine import batches
-from metassay.engine.batches import Rows
-from metassay.engine.local import score_rows
+from metassay.engine.batches import OutputRows
+from metassay.engine.scoring import score_rows
 from metassay.errors import InputError
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metric, parse_metrics
 from metassay.sample import sample_path
-from metassay.store import cache
-from metassay.store.cache import SharedParts, SharedTexts, is_shared
-from metassay.store.parts import ScoreParts, TextParts
+from metassay.store import metric_cache
+from metassay.store.cache_folder import verify_cache
+from metassay.store.cached_scores import CachedScores
+from metassay.store.cached_texts import CachedTexts
+from metassay.store.metric_cache import MetricCache, is_shareable
+from metassay.store.run_scores import RunScores
+from metassay.store.run_texts import RunTexts
+from metassay.store.versions import SCORING_PACKAGES
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
@@ -38,10 +43,10 @@ def contents(folder):
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
-def rows(texts, language="en") -> Rows:
+def rows(texts, language="en") -> OutputRows:
     items = [str(i) for i in range(len(texts))]
     frame = pl.DataFrame({"item": items, "system": ["s"] * len(texts), "output": texts})
-    return Rows(frame.with_columns(language=pl.lit(language, pl.String)))
+    return OutputRows(frame.with_columns(language=pl.lit(language, pl.String)))
 
 
 @dataclass(frozen=True)
@@ -68,15 +73,15 @@ class Length(Metric):
 @pytest.fixture
 def length(monkeypatch) -> Length:
     Length.asked.clear()
-    monkeypatch.setattr(cache, "hash_user_source", lambda _: "")  # as if it were one of ours
+    monkeypatch.setattr(metric_cache, "hash_user_source", lambda _: "")  # as if it were one of ours
     return Length()
 
 
 def scored(metric, texts, folder, own=None, language="en"):
-    parts = SharedParts(own, folder, [metric])
+    store = CachedScores(own, folder, [metric])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = score_rows([metric], rows(texts, language), workers=1, parts=parts)
+        found = score_rows([metric], rows(texts, language), workers=1, store=store)
     asked = list(Length.asked)
     Length.asked.clear()
     return found.scores[metric.spec].tolist(), asked, [str(one.message) for one in said]
@@ -106,8 +111,8 @@ def test_a_score_of_another_kind_is_never_served(length, tmp_path, monkeypatch) 
             patch.setattr(Length, changed, value)
             assert scored(length, again, tmp_path)[1] == again, changed
     with monkeypatch.context() as patch:
-        known = cache.versions
-        patch.setattr(cache, "versions", lambda names: known(names) | {"sacrebleu": "9.9"})
+        known = metric_cache.collect_versions
+        patch.setattr(metric_cache, "collect_versions", lambda names: known(names) | {"sacrebleu": "9.9"})
         assert scored(length, again, tmp_path)[1] == again
     assert scored(length, again, tmp_path)[1] == []
 
@@ -115,15 +120,15 @@ def test_a_score_of_another_kind_is_never_served(length, tmp_path, monkeypatch) 
 @pytest.mark.parametrize("spec", ["chrf", "bleu", "ter"])
 def test_every_parameter_and_version_is_in_the_name_of_a_shelf(spec, tmp_path, monkeypatch) -> None:
     metric = parse_metric(spec)
-    seen = {cache.Shelf.of(metric, tmp_path).folder}
-    seen.add(cache.Shelf.of(metric.bind_to_data(["de"], text_changes="english"), tmp_path).folder)
+    seen = {MetricCache(metric, tmp_path).folder}
+    seen.add(MetricCache(metric.bind_to_data(["de"], text_changes="english"), tmp_path).folder)
     for other in ("chrf(word_order=2)", "bleu(tokenizer=char)", "ter(normalized=true)"):
-        seen.add(cache.Shelf.of(parse_metric(other), tmp_path).folder)
+        seen.add(MetricCache(parse_metric(other), tmp_path).folder)
     for package in ("metassay", "numpy", "sacrebleu", "python"):
-        known = cache.versions(cache.LIBRARIES)
+        known = metric_cache.collect_versions(SCORING_PACKAGES)
         with monkeypatch.context() as patch:
-            patch.setattr(cache, "versions", lambda _, p=package, k=known: k | {p: "0.0.0"})
-            seen.add(cache.Shelf.of(metric, tmp_path).folder)
+            patch.setattr(metric_cache, "collect_versions", lambda _, p=package, k=known: k | {p: "0.0.0"})
+            seen.add(MetricCache(metric, tmp_path).folder)
     assert len(seen) == 9
 
 
@@ -148,11 +153,11 @@ def test_code_programs_and_judges_keep_their_scores_to_the_run() -> None:
     def mine(output: str) -> float:
         return float(len(output))
 
-    assert not is_shared(convert_to_metric(mine))
-    assert not is_shared(Length())
-    assert not is_shared(Judge())
-    assert not is_shared(parse_metric("random"))
-    assert is_shared(parse_metric("chrf"))
+    assert not is_shareable(convert_to_metric(mine))
+    assert not is_shareable(Length())
+    assert not is_shareable(Judge())
+    assert not is_shareable(parse_metric("random"))
+    assert is_shareable(parse_metric("chrf"))
 
 
 def test_a_broken_part_is_set_aside_named_and_computed_again(length, tmp_path, caplog) -> None:
@@ -167,7 +172,7 @@ def test_a_broken_part_is_set_aside_named_and_computed_again(length, tmp_path, c
 
 
 def test_a_cache_that_cannot_be_written_stops_nobody(length, tmp_path, caplog) -> None:
-    shelf = cache.Shelf.of(length, tmp_path)
+    shelf = MetricCache(length, tmp_path)
     shelf.folder.parent.mkdir()
     shelf.folder.write_text("in the way")
     assert scored(length, ["a"], tmp_path)[0] == [1]
@@ -187,12 +192,12 @@ import threading
 import numpy as np
 from pathlib import Path
 from metassay.metrics.registry import parse_metric
-from metassay.store.cache import Shelf
-shelf = Shelf.of(parse_metric("chrf"), Path(sys.argv[1]))
+from metassay.store.metric_cache import MetricCache
+shelf = MetricCache(parse_metric("chrf"), Path(sys.argv[1]))
 rng = np.random.default_rng(5)
 digests = rng.integers(0, 2**63, (4000, 2)).astype(np.uint64)
 for start in range(int(sys.argv[2]), 4000, 250):
-    shelf.put(digests[start : start + 500], np.arange(start, start + 500.0)[: 4000 - start], ())
+    shelf.save(digests[start : start + 500], np.arange(start, start + 500.0)[: 4000 - start], ())
 """
 
 
@@ -200,12 +205,12 @@ def test_several_processes_add_and_read_at_once(tmp_path) -> None:
     command = [sys.executable, "-c", ADD, str(tmp_path)]
     running = [subprocess.Popen([*command, str(start)]) for start in (0, 100, 0)]
     assert [process.wait() for process in running] == [0, 0, 0]
-    shelf = cache.Shelf.of(parse_metric("chrf"), tmp_path)
+    shelf = MetricCache(parse_metric("chrf"), tmp_path)
     digests = np.random.default_rng(5).integers(0, 2**63, (4000, 2)).astype(np.uint64)
     found = np.full(4000, np.nan)
-    shelf.find(digests, found)
+    shelf.load(digests, found)
     np.testing.assert_array_equal(found, np.arange(4000.0))
-    assert cache.verify(tmp_path)[1] == []
+    assert verify_cache(tmp_path)[1] == []
 
 
 def test_one_more_metric_is_all_that_is_computed_and_all_files_are_the_same(tmp_path, monkeypatch) -> None:
@@ -240,16 +245,16 @@ def test_the_command_line_shows_prunes_and_verifies(tmp_path, capsys, monkeypatc
     monkeypatch.setenv("METASSAY_CACHE", "shared")
     assert run(["cache", "info", "--json"]) == 0
     state = json.loads(capsys.readouterr().out)
-    assert {row["metric"] for row in state["metrics"]} == {"bleu", "chrf", "worse copies"}
+    assert {row["metric"] for row in state["metrics"]} == {"bleu", "chrf", "perturbed outputs"}
     files = list((tmp_path / "shared").glob("??/*/*.parquet"))
     assert (state["parts"], state["bytes"]) == (len(files), sum(file.stat().st_size for file in files))
     assert run(["cache", "verify"]) == 0
-    assert "All are whole." in capsys.readouterr().out
+    assert "All are intact." in capsys.readouterr().out
     files[0].write_bytes(b"PAR1")
     assert run(["cache", "verify"]) == 2
-    assert "Broken and set aside: 1." in capsys.readouterr().out
+    assert "Damaged and moved away: 1." in capsys.readouterr().out
     assert run(["cache", "prune", "--most", "1"]) == 0
-    assert "Parts removed: 1." in capsys.readouterr().out
+    assert "Removed: 1." in capsys.readouterr().out
     assert run(["cache", "prune", "--most", "0", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["parts"] == 0
     assert not list((tmp_path / "shared").rglob("*.parquet*"))
@@ -257,9 +262,9 @@ def test_the_command_line_shows_prunes_and_verifies(tmp_path, capsys, monkeypatc
 
 
 def test_without_a_folder_for_the_run_the_cache_serves_too(length, tmp_path) -> None:
-    scored(length, ["a"], tmp_path / "cache", own=ScoreParts(tmp_path / "run"))
+    scored(length, ["a"], tmp_path / "cache", own=RunScores(tmp_path / "run"))
     assert len(list((tmp_path / "run").iterdir())) == 1
-    scored(length, ["a"], tmp_path / "cache", own=ScoreParts(tmp_path / "other"))
+    scored(length, ["a"], tmp_path / "cache", own=RunScores(tmp_path / "other"))
     assert contents(tmp_path / "run") == contents(tmp_path / "other")
     assert scored(length, ["a"], tmp_path / "cache")[1] == []
 
@@ -267,19 +272,19 @@ def test_without_a_folder_for_the_run_the_cache_serves_too(length, tmp_path) -> 
 def test_threads_that_start_a_shelf_together_all_keep_their_scores(tmp_path, capsys) -> None:
     """Each makes the file that says what the shelf is; none may take the file in the making from another."""
     for turn in range(20):
-        shelf = cache.Shelf.of(parse_metric("bleu"), tmp_path / str(turn))
+        shelf = MetricCache(parse_metric("bleu"), tmp_path / str(turn))
         together = threading.Barrier(8)
 
         def put(number, shelf=shelf, together=together) -> None:
             together.wait()
-            shelf.put(np.array([[number, 0]], dtype=np.uint64), np.array([float(number)]), ())
+            shelf.save(np.array([[number, 0]], dtype=np.uint64), np.array([float(number)]), ())
 
         threads = [threading.Thread(target=put, args=(number,)) for number in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert shelf.writable
+        assert shelf.is_writable
         assert len(list(shelf.folder.glob("part-*.parquet"))) == 8
     assert capsys.readouterr().err == ""
 
@@ -287,20 +292,20 @@ def test_threads_that_start_a_shelf_together_all_keep_their_scores(tmp_path, cap
 def test_a_cache_that_cannot_be_written_is_told_of_once(tmp_path: Path, caplog: Any) -> None:
     """Worse copies are then kept in the run alone; what such a cache holds is still found."""
     about = {"code": "1"}
-    SharedTexts(None, tmp_path / "cache", about).save("known", ["a", None])
+    CachedTexts(None, tmp_path / "cache", about).save("known", ["a", None])
     (shelf,) = (path.parent for path in (tmp_path / "cache").rglob("about.json"))
     for file in shelf.iterdir():
         if file.name == "about.json":
             file.unlink()
             file.mkdir()  # nobody, not even root, can write this file now
-    own = TextParts(tmp_path / "run", "")
-    texts = SharedTexts(own, tmp_path / "cache", about)
+    own = RunTexts(tmp_path / "run", "")
+    texts = CachedTexts(own, tmp_path / "cache", about)
     texts.save("new", ["b"])
     texts.save("newer", ["c"])
     assert [record.getMessage() for record in caplog.records if "not shared" in record.getMessage()] == [
-        f"Note: {shelf / 'about.json'}: cannot be written (Is a directory). Worse copies are not shared."
+        f"Note: {shelf / 'about.json'}: cannot be written (Is a directory). Perturbed outputs are not shared."
     ]
     assert own.load("new") == ["b"]
     assert texts.load("newer") == ["c"]
     assert texts.load("known") == ["a", None]
-    assert SharedTexts(None, tmp_path / "cache", about).load("new") is None
+    assert CachedTexts(None, tmp_path / "cache", about).load("new") is None

@@ -13,7 +13,7 @@ import pytest
 
 from metassay.errors import InputError, UnknownName
 from metassay.sample import sample_path
-from metassay.store.run import RunFolder
+from metassay.store.run_folder import RunFolder
 from metassay.workflows import explore as exploring
 from metassay.workflows import pair_table
 from metassay.workflows.assay import assay, demo
@@ -40,7 +40,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def opened(folder: Path) -> Explorer:
-    return Explorer(PairTable(RunFolder.existing(folder)))
+    return Explorer(PairTable(RunFolder.load(folder)))
 
 
 def by_hand(folder: Path) -> pl.DataFrame:

@@ -7,7 +7,7 @@ import logging
 import polars as pl
 import pytest
 
-from metassay.store import run as store
+from metassay.store import versions
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
@@ -65,12 +65,12 @@ def test_the_same_again_is_read(folder) -> None:
 
 
 def _with_code(monkeypatch, _):
-    monkeypatch.setattr(store, "hash_metassay_code", lambda: "other code")
+    monkeypatch.setattr(versions, "hash_metassay_code", lambda: "other code")
     return {}
 
 
 def _with_version(monkeypatch, _):
-    monkeypatch.setattr(store, "_version", lambda name: f"{name} of another year")
+    monkeypatch.setattr(versions, "_find_version", lambda name: f"{name} of another year")
     return {}
 
 

@@ -18,8 +18,9 @@ from metassay.data.dataset import Dataset
 from metassay.data.preparation import prepare_dataset
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_grid import ScoreGrid
-from metassay.engine.batches import Rows
-from metassay.engine.local import Progress, checked, default_workers
+from metassay.engine.batches import OutputRows
+from metassay.engine.row_scores import check_scores
+from metassay.engine.workers import Progress, count_workers
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
 from metassay.meta.aggregation.system_scores import Resampling
@@ -37,7 +38,7 @@ from metassay.stats.resampling import (
     mean_statistics,
     paired_bootstrap,
 )
-from metassay.store.run import RunFolder
+from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import AggregateOptions, AggregateSettings
 from metassay.workflows.read import Source, build_scoring_rows, ensure_dataset, name_test_sets
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
@@ -48,29 +49,29 @@ TESTS = {"bootstrap": 1000, "randomization": 10_000}
 
 def row_statistics(
     metrics: Sequence[StatisticsMetric],
-    rows: Rows,
+    rows: OutputRows,
     *,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[dict[str, Scores], dict[str, Scores]]:
     """Statistics [n, s] and segment scores [n] of every row, by metric; metrics of a family share a batch."""
     for metric in metrics:
-        rows.check(metric)
-    pieces = list(rows.cuts())
+        rows.check_fields(metric)
+    pieces = list(rows.split_into_batches())
     done: list[int] = []
 
-    def compute(piece: Rows) -> list[tuple[Scores, Scores]]:
-        batches = {needs: piece.batch(needs) for needs in {metric.needs for metric in metrics}}
+    def compute(piece: OutputRows) -> list[tuple[Scores, Scores]]:
+        batches = {needs: piece.to_batch(needs) for needs in {metric.needs for metric in metrics}}
         found = []
         for metric in metrics:
             statistics = metric.statistics(batches[metric.needs])
-            found.append((statistics, checked(metric, metric.segment_scores(statistics), piece)))
+            found.append((statistics, check_scores(metric, metric.segment_scores(statistics), piece.frame)))
         done.append(len(piece))
         if progress is not None:
             progress("scoring", len(done), len(pieces))
         return found
 
-    parts = map_blocks(compute, pieces, default_workers(workers))
+    parts = map_blocks(compute, pieces, count_workers(workers))
     return (
         {m.spec: np.concatenate([part[k][0] for part in parts]) for k, m in enumerate(metrics)},
         {m.spec: np.concatenate([part[k][1] for part in parts]) for k, m in enumerate(metrics)},

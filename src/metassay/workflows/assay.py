@@ -15,8 +15,8 @@ from metassay.data.directions import RequestedDirections, looks_like_penalties, 
 from metassay.data.memory import release_memory
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
-from metassay.engine import engine_named
-from metassay.engine.local import Progress, default_workers
+from metassay.engine.ray_cluster import parse_engine
+from metassay.engine.workers import Progress, count_workers
 from metassay.errors import InputError
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.base import Metric
@@ -47,10 +47,13 @@ from metassay.perturbations.label_errors import find_label_errors
 from metassay.perturbations.pairs import Pairs
 from metassay.sample import DEFAULT, sample_source
 from metassay.specs import split_specs
-from metassay.store import SHARDS
-from metassay.store.cache import SharedParts, SharedTexts, cache_folder
-from metassay.store.parts import Scratch
-from metassay.store.run import RunFolder, made_with
+from metassay.store.cache_folder import find_cache_folder
+from metassay.store.cached_scores import CachedScores
+from metassay.store.cached_texts import CachedTexts
+from metassay.store.layout import SHARDS_FOLDER
+from metassay.store.run_folder import RunFolder
+from metassay.store.scratch import ScratchTables
+from metassay.store.versions import collect_environment
 from metassay.workflows.assay_result import AssayResult, Plan
 from metassay.workflows.options import AssayOptions, AssaySettings
 from metassay.workflows.pair_scoring import judge_pairs, scored_texts
@@ -133,17 +136,17 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": content}
     place = run_name(identity) if options.out == AUTOMATIC else options.out
     run = None if place is None else RunFolder.open(place, identity, data=marks)
-    shared, known = cache_folder(options.cache), made_with(data.languages)
-    parts, texts = (None, None) if run is None else (run.parts, run.texts(json.dumps(known)))
-    scratch = Scratch(None if run is None else run.path / SHARDS)
-    cluster = engine_named(options.engine)
+    shared, known = find_cache_folder(options.cache), collect_environment(data.languages)
+    parts, texts = (None, None) if run is None else (run.scores, run.texts(json.dumps(known)))
+    scratch = ScratchTables(None if run is None else run.path / SHARDS_FOLDER)
+    cluster = parse_engine(options.engine)
     kept, threads = (
         None if options.llm is None else with_cache(options.llm, run),
-        default_workers(options.workers),
+        count_workers(options.workers),
     )
     plan = replace(plan, metrics=connect_judges(plan.metrics, kept))
-    scores = parts if shared is None else SharedParts(parts, shared, plan.metrics)
-    made = texts if shared is None else SharedTexts(texts, shared, known)
+    scores = parts if shared is None else CachedScores(parts, shared, plan.metrics)
+    made = texts if shared is None else CachedTexts(texts, shared, known)
     if cluster is not None and scores is None:
         raise InputError("a cluster leaves its parts in a run folder.", remedy="Pass --out.")
     how = How(threads, scores, made, options.only, cluster, options.progress, kept, scratch)
@@ -151,7 +154,7 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     find = partial(_carry_out, data, plan, unit, sentinels, costs, how)
     if (
         run is not None
-        and run.resumed
+        and run.is_resumed
         and options.only is None
         and options.llm is None
         and is_done(run, data, plan, known)
@@ -161,7 +164,7 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     result = AssayResult(data, plan, lambda: found, None if run is None else run.path, workers=threads)
     if run is not None:
         write_run(run, result, known)
-        scratch.clear()
+        scratch.delete()
     return result
 
 

@@ -15,7 +15,7 @@ from metassay.data.clusters import sort_items_naturally
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
-from metassay.engine.local import measured_cost
+from metassay.engine.scoring import measure_costs
 from metassay.meta.contexts.assay import ContextualResult
 from metassay.meta.contexts.pair_outcomes import RIGHT, Judgements
 from metassay.meta.contexts.perturbation_validity import (
@@ -36,7 +36,8 @@ from metassay.reporting.pages import Page
 from metassay.reporting.reasons import worded
 from metassay.stats.arrays import code_counts, plain
 from metassay.stats.correlation import neighbour_correlation
-from metassay.store.run import RunFolder, versions
+from metassay.store.run_folder import RunFolder
+from metassay.store.versions import collect_versions
 from metassay.workflows.options import AssaySettings
 from metassay.workflows.pair_files import wrong_pairs
 from metassay.workflows.pair_scoring import JudgedPairs
@@ -287,7 +288,7 @@ class AssayResult(Result):
     def cost(self) -> dict[str, float]:
         """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone."""
         with warnings_as_notes():  # they were noted when the outputs were scored
-            return measured_cost(self.metrics, build_scoring_rows(self.dataset))
+            return measure_costs(self.metrics, build_scoring_rows(self.dataset))
 
     def _prompts(self) -> dict[str, str]:
         """What each judge among the metrics is asked."""
@@ -301,7 +302,7 @@ class AssayResult(Result):
         """What was done, with what, on how much: the same on any machine and number of workers."""
         return {
             "state": "finished",
-            "versions": versions(),
+            "versions": collect_versions(),
             "metrics": {metric.spec: metric.signature for metric in self.metrics},
             "seed": self.plan.seed,
             **({"usage": dict(self.pairs.usage)} if self.pairs.usage else {}),

@@ -16,7 +16,7 @@ import polars as pl
 
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_files import Scores
-from metassay.engine.local import Progress, default_workers
+from metassay.engine.workers import Progress, count_workers
 from metassay.errors import InputError
 from metassay.meta.dependence.analysis import corrected, depend_on_all, depend_on_systems
 from metassay.meta.dependence.results import DependenceReport, MetricDependence, sorted_by_sysdep
@@ -28,7 +28,7 @@ from metassay.options import FilePath, accept_options, split_names
 from metassay.reporting.dependence_page import dependence_files, dependence_page
 from metassay.reporting.pages import Page
 from metassay.stats.arrays import FloatArray
-from metassay.store.run import RunFolder
+from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import DependOptions, DependSettings
 from metassay.workflows.read import Source, read_scores
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, check_target, write_table
@@ -183,7 +183,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
         "configuration": named | grouping | sampling,
         "inputs": dict(scores.hashes),
     }
-    threads = default_workers(options.workers)
+    threads = count_workers(options.workers)
     run = None if options.out is None else RunFolder.open(options.out, identity, data=scores.marks)
     if options.panel:
         reports = panel_reports(scores.cubes, grouping, options.progress, sampling)

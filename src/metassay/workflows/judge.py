@@ -35,7 +35,8 @@ from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.multiplicity import holm
 from metassay.stats.random import from_seed
 from metassay.stats.resampling import bootstrap_counts
-from metassay.store.run import RunFolder, versions
+from metassay.store.run_folder import RunFolder
+from metassay.store.versions import collect_versions
 from metassay.workflows.judge_asking import ask_judge, chosen_judge, money
 from metassay.workflows.judge_tables import Docket, read_verdict_frames
 from metassay.workflows.perturb import with_cache
@@ -304,8 +305,8 @@ def _open(out: str | Path, frame: pl.DataFrame, settings: Mapping[str, Any]) -> 
 
 def _write(run: RunFolder, result: JudgeResult, verdicts: pl.DataFrame | None) -> None:
     if verdicts is not None:
-        run.write_frame(VERDICTS, verdicts)
+        run.write_table(VERDICTS, verdicts)
     run.write_json("results/judge.json", result.to_dict())
     run.write_text("results/judge.csv", result.to_frame().write_csv())
     run.write_text("report.html", render_page(result.page()))
-    run.write_manifest({"state": "finished", "versions": versions()})
+    run.write_manifest({"state": "finished", "versions": collect_versions()})

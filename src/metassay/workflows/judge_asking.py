@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from metassay.data import cells
 from metassay.data.columns import TEXT_NAMES, missing_column_error
 from metassay.data.verdicts import VERDICT_COLUMNS
-from metassay.engine.batches import Rows
+from metassay.engine.batches import OutputRows
 from metassay.errors import InputError
 from metassay.llm.asking import Asker, cost
 from metassay.metrics.base import Batch
@@ -162,7 +162,9 @@ def _column(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
 def compared(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame) -> Preferences:
     """Which side of every pair a judge prefers, asked in both orders; `rows` is what it may read beside."""
     reads = judge.needs | judge.optional_fields
-    firsts, seconds = (Rows(rows.with_columns(pairs[side].alias("output"))) for side in ("output", "worse"))
-    cuts = zip(firsts.cuts(), seconds.cuts())
-    found = [judge.prefer(one.batch(reads), two.batch(reads)).asked for one, two in cuts]
+    firsts, seconds = (
+        OutputRows(rows.with_columns(pairs[side].alias("output"))) for side in ("output", "worse")
+    )
+    cuts = zip(firsts.split_into_batches(), seconds.split_into_batches())
+    found = [judge.prefer(one.to_batch(reads), two.to_batch(reads)).asked for one, two in cuts]
     return Preferences(np.concatenate([np.empty((2, 0)), *found], axis=1))

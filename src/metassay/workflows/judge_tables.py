@@ -23,7 +23,8 @@ from metassay.data.verdicts import PAIRS, QUESTION_COLUMNS, SCORES, VERDICT_COLU
 from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.judges.judge_measures import Askings
 from metassay.stats.arrays import FloatArray
-from metassay.store import MANIFEST, brought
+from metassay.store.layout import MANIFEST
+from metassay.store.remote import open_run
 from metassay.workflows.read import Paths
 from metassay.workflows.run_files import VERDICTS
 
@@ -61,7 +62,7 @@ def _verdicts_of_runs(data: Paths) -> list[str]:
     paths = [data] if isinstance(data, str | os.PathLike) else list(data)
     found = []
     for path in (os.fspath(each) for each in paths):
-        run = brought(path)
+        run = open_run(path)
         if not (run / MANIFEST).is_file():
             found.append(path)
         elif (run / VERDICTS).is_file():

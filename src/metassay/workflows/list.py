@@ -157,21 +157,30 @@ class CacheState(Result):
 
 def score_cache(action: str, folder: str | Path | None = None, *, most: float = 10.0) -> CacheState:
     """What a cache holds, as it is (`info`), after `prune` (`most` gigabytes stay) or after `verify`."""
-    from metassay.store import is_elsewhere
-    from metassay.store.cache import VARIABLE, cache_folder, prune, shelves, stored, verify
+    from metassay.store.cache_folder import (
+        CACHE_VARIABLE,
+        find_cache_folder,
+        list_entries,
+        list_parts,
+        prune_cache,
+        verify_cache,
+    )
+    from metassay.store.remote import is_mirrored
 
     if action not in ACTIONS:
         raise UnknownName("action", action, ACTIONS)
-    found = cache_folder(folder)
+    found = find_cache_folder(folder)
     if found is None:
-        raise InputError("no cache was named.", remedy=f"Name its folder with --cache, or in {VARIABLE}.")
-    if is_elsewhere(found):
+        raise InputError(
+            "no cache was named.", remedy=f"Name its folder with --cache, or in {CACHE_VARIABLE}."
+        )
+    if is_mirrored(found):
         raise InputError("only a cache on this machine is looked after.", place=Place(file=str(found)))
-    removed = prune(found, most=int(most * 1e9)) if action == "prune" else []
-    broken = verify(found)[1] if action == "verify" else []
-    sizes = {path: path.stat().st_size for path in stored(found) if path.suffix == ".parquet"}
+    removed = prune_cache(found, max_bytes=int(most * 1e9)) if action == "prune" else []
+    broken = verify_cache(found)[1] if action == "verify" else []
+    sizes = {path: path.stat().st_size for path in list_parts(found) if path.suffix == ".parquet"}
     rows = []
-    for shelf, about in shelves(found):
+    for shelf, about in list_entries(found):
         own = [size for path, size in sizes.items() if path.parent == shelf]
         rows.append(
             {"metric": about["metric"], "parts": len(own), "bytes": sum(own), "signature": about["signature"]}

@@ -16,8 +16,9 @@ from metassay.meta.contexts import run_comparison
 from metassay.reporting.answer import answer
 from metassay.reporting.findings import find
 from metassay.reporting.reasons import with_sentences
-from metassay.store import MANIFEST, brought, remove
-from metassay.store.run import RunFolder, read_manifest
+from metassay.store.layout import MANIFEST
+from metassay.store.remote import delete_file, open_run, open_runs
+from metassay.store.run_folder import RunFolder, read_manifest
 from metassay.workflows.pair_table import EXPLORER, PAIRS
 from metassay.workflows.run_files import REPORT, RESULT, SCHEMA_VERSION, Result, assay_run, run_folders
 
@@ -97,7 +98,7 @@ def compare(*runs: str | Path) -> CompareResult:
     tasks = sorted({result["task"] for result in results})
     if len(tasks) > 1:
         raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")
-    with opened[-1].understood():
+    with opened[-1].explain_errors():
         return CompareResult(
             tuple(map(display_path, folders)),
             [with_sentences(found) for found in run_comparison.compare_series(results)],
@@ -116,7 +117,8 @@ class Shelf:
     """The runs that a person named, by names that stay the same while runs come and go."""
 
     def __init__(self, runs: Sequence[str | Path]) -> None:
-        self.named = tuple(brought(run, several=len(runs) == 1) for run in runs)
+        open_folder = open_runs if len(runs) == 1 else open_run
+        self.named = tuple(open_folder(run) for run in runs)
         for folder in self.folders().values():
             if not (folder / MANIFEST).is_file():
                 read_manifest(folder)  # says what it is not: a name that was mistyped is no broken run
@@ -182,13 +184,13 @@ class Shelf:
 
 def read_report(run: RunFolder) -> bytes | None:
     """The report of a run; None where it left none."""
-    file = run.file(REPORT)
+    file = run.find_file(REPORT)
     return None if file is None else file.read_bytes()
 
 
 def read_notes(run: RunFolder) -> str:
     """What people wrote about a run."""
-    file = run.file(NOTES)
+    file = run.find_file(NOTES)
     return "" if file is None else file.read_bytes()[: 4 * LONGEST_NOTES].decode(errors="replace")
 
 
@@ -205,7 +207,7 @@ def write_notes(run: RunFolder, text: str, *, before: str) -> None:
         if text:
             run.write_text(NOTES, text)
         else:
-            remove(run.path / NOTES)
+            delete_file(run.path / NOTES)
     except OSError as error:
         raise InputError(f"notes cannot be written ({error.strerror}).", place=place) from None
 
@@ -245,7 +247,7 @@ def _entry(folder: Path) -> dict[str, Any]:
         entry["state"] = str(read_manifest(folder).get("state", ""))
         configuration = run.identity.get("configuration")
         entry["pairs_from"] = str(configuration.get("pairs", "")) if isinstance(configuration, dict) else ""
-        with run.understood():
+        with run.explain_errors():
             return entry | _of_result(run)
     except (MetassayError, OSError) as error:
         return entry | {"error": str(error)}
@@ -254,14 +256,14 @@ def _entry(folder: Path) -> dict[str, Any]:
 def _run(folder: Path) -> RunFolder:
     """The run of a folder whose manifest and result are its own, not links to other files."""
     for name in (MANIFEST, RESULT):
-        RunFolder(folder, {}).file(name)
-    return RunFolder.existing(folder)
+        RunFolder(folder, {}).find_file(name)
+    return RunFolder.load(folder)
 
 
 def _of_result(run: RunFolder) -> dict[str, Any]:
     """What an assay found; nothing of other runs and unfinished ones."""
-    links = {"report": run.file(REPORT) is not None, "explorer": run.file(PAIRS) is not None}
-    if run.file(RESULT) is None:
+    links = {"report": run.find_file(REPORT) is not None, "explorer": run.find_file(PAIRS) is not None}
+    if run.find_file(RESULT) is None:
         return links
     result = run.read_checked(RESULT, "assay")
     said = answer(find(result))
@@ -284,7 +286,7 @@ def _change(before: tuple[Path, State], after: tuple[Path, State]) -> dict[str, 
     """What changed by more than chance; why that cannot be said, where it cannot."""
     try:
         run = _run(after[0])
-        with run.understood():
+        with run.explain_errors():
             old, new = (_result(*each) for each in (before, after))
             change = with_sentences(run_comparison.compare(old, new))
     except (MetassayError, OSError) as error:

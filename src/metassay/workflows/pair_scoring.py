@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 from metassay.data.clusters import Clusters, find_clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.engine import RayCluster
-from metassay.engine.batches import Parts, Rows
-from metassay.engine.local import Progress, score_lists, score_rows
+from metassay.engine.batches import OutputRows
+from metassay.engine.ranking_scores import score_lists
+from metassay.engine.ray_cluster import RayCluster
+from metassay.engine.score_store import ScoreStore
+from metassay.engine.scoring import score_rows
+from metassay.engine.workers import Progress
 from metassay.errors import InputError
 from metassay.meta.contexts.pair_outcomes import Contexts, Judgements, judge
 from metassay.metrics.base import Metric
@@ -72,7 +75,7 @@ def judge_pairs(
     unit: Clusters | None = None,
     weights: NDArray[np.float64] | None = None,
     workers: int | None = None,
-    parts: Parts | None = None,
+    parts: ScoreStore | None = None,
     only: Collection[int] | None = None,
     first: int = 0,
     cluster: RayCluster | None = None,
@@ -134,7 +137,7 @@ def _in_sample(pairs: Pairs, sample: Pairs | None) -> NDArray[np.bool_]:
 @dataclass(frozen=True)
 class _How:
     workers: int | None
-    parts: Parts | None
+    parts: ScoreStore | None
     only: Collection[int] | None
     first: int
     cluster: RayCluster | None
@@ -206,13 +209,13 @@ def _score_single(
         metrics,
         both,
         workers=how.workers,
-        parts=how.parts,
+        store=how.parts,
         only=how.only,
-        first=how.first,
+        first_batch=how.first,
         cluster=how.cluster,
         progress=how.progress,
     )
-    how.counted.append(scored.parts)
+    how.counted.append(scored.batch_count)
     scores = np.stack([metric.orient_scores(scored.scores[metric.spec]) for metric in metrics])
     own = scores[:, : len(outputs)]
     found = scored.seconds, outputs, own
@@ -224,7 +227,9 @@ def scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
     return _both_sides(dataset, pairs, _rows(dataset, pairs), _NONE).frame
 
 
-def _both_sides(dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64], also: NDArray[np.int64]) -> Rows:
+def _both_sides(
+    dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64], also: NDArray[np.int64]
+) -> OutputRows:
     """Every output that has pairs, and those in `also`, once, and then the worse side of each pair."""
     scored_rows = np.union1d(rows, also)
     base = build_scoring_rows(dataset)
@@ -233,7 +238,7 @@ def _both_sides(dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64], also: N
     copies = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
     if "worse_system" in pairs.frame.columns:
         copies = copies.with_columns(pairs.frame["worse_system"].alias("system"))
-    return Rows(pl.concat([outputs, copies]), base.qrels)
+    return OutputRows(pl.concat([outputs, copies]), base.qrels)
 
 
 def _compares(metric: Metric) -> bool:

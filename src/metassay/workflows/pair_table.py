@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, MetassayError, Place
 from metassay.stats.arrays import packed, unpacked
-from metassay.store.run import RunFolder, read_manifest
+from metassay.store.run_folder import RunFolder, read_manifest
 
 if TYPE_CHECKING:
     pass
@@ -81,10 +81,10 @@ class PairTable:
         self.run = run
         self._values: dict[str, list[str]] = {}
         self._held: OrderedDict[str, NDArray[Any]] = OrderedDict()
-        pairs = run.file(PAIRS)
+        pairs = run.find_file(PAIRS)
         if pairs is None:
             raise InputError("this run left no pairs.", place=Place(file=str(run.path)))
-        self.file = run.file(EXPLORER) or pairs
+        self.file = run.find_file(EXPLORER) or pairs
         self.judged = self.file != pairs
         """Whether the run left what metrics said; runs of other verbs and old ones did not."""
         with readable(self.file):
@@ -143,7 +143,7 @@ class PairTable:
 
     def accuracies(self, column: str) -> list[dict[str, Any]]:
         """The local accuracies of a column as the assay has them, with intervals."""
-        file = self.run.file(ACCURACY)
+        file = self.run.find_file(ACCURACY)
         wanted = {"context": pl.String, "metric": pl.String, "accuracy": pl.Float64, "low": pl.Float64}
         wanted |= {"high": pl.Float64, "pairs": pl.Int64}
         if file is None:
@@ -194,7 +194,7 @@ class PairTable:
 
     def _outputs(self, rows: Sequence[int]) -> list[dict[str, Any]]:
         """Source and references of outputs, as far as the run has them."""
-        file = self.run.file(OUTPUTS)
+        file = self.run.find_file(OUTPUTS)
         if file is None:
             return [{} for _ in rows]
         with readable(file):

@@ -16,7 +16,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.data.reference_systems import has_only_references
-from metassay.engine.local import default_workers
+from metassay.engine.workers import count_workers
 from metassay.llm.answers import read_prompt
 from metassay.llm.asking import LlmSettings, read_prices
 from metassay.metrics.judge import Judge
@@ -26,8 +26,9 @@ from metassay.perturbations.at_work import Plan as Making
 from metassay.perturbations.base import default_perturbations, parse_perturbations
 from metassay.perturbations.pairs import Pairs, make_pairs, pairs_by_part
 from metassay.specs import split_specs
-from metassay.store import follow
-from metassay.store.run import RunFolder, made_with, versions
+from metassay.store.remote import upload_in_background
+from metassay.store.run_folder import RunFolder
+from metassay.store.versions import collect_environment, collect_versions
 from metassay.workflows import shards
 from metassay.workflows.options import PerturbOptions, PerturbSettings
 from metassay.workflows.pair_scoring import scored_texts
@@ -73,7 +74,7 @@ def with_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | 
     """The settings with answers kept in the run folder, so that a run taken up again asks nothing twice."""
     if llm is None or llm.cache is not None or run is None:
         return llm
-    follow(run.path / ANSWERS)
+    upload_in_background(run.path / ANSWERS)
     return replace(llm, cache=run.path / ANSWERS)
 
 
@@ -191,20 +192,20 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         per_output=None,
         seed=options.seed,
         preprocess=options.preprocess,
-        workers=default_workers(options.workers),
+        workers=count_workers(options.workers),
         strict_resources=options.strict_resources,
         llm=with_cache(options.llm, run),
-        kept=None if run is None else run.texts(json.dumps(made_with(data.languages))),
+        kept=None if run is None else run.texts(json.dumps(collect_environment(data.languages))),
         progress=None if options.progress is None else functools.partial(options.progress, "perturbing"),
     )
     every = make(data)
     pairs = every.sample(options.per_output)
     result = PerturbResult(data, pairs, None if run is None else run.path)
     if run is not None:
-        run.write_frame("pairs.parquet", pairs.frame)
+        run.write_table("pairs.parquet", pairs.frame)
         if not data.task_definition.is_ranking:
             texts = scored_texts(assayed, every if len(assayed) == len(data) else make(assayed))
             run.write_text(TEXTS, list_distinct_texts(texts).write_ndjson())
         run.write_json("resources.json", dict(pairs.resources))
-        run.write_manifest({"state": "finished", "versions": versions(), "result": result.to_dict()})
+        run.write_manifest({"state": "finished", "versions": collect_versions(), "result": result.to_dict()})
     return result

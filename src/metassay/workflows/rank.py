@@ -26,7 +26,7 @@ from metassay.options import accept_options, split_names
 from metassay.reporting.pages import Page
 from metassay.reporting.ranking_page import ranking_files, ranking_page
 from metassay.specs import split_specs
-from metassay.store.run import RunFolder
+from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import RankOptions, ScoreReadOptions
 from metassay.workflows.rank_analyses import ANALYSES, analyse
 from metassay.workflows.read import Source, read_scores

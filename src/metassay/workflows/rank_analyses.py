@@ -55,7 +55,9 @@ def corpus_agreement(
         if not isinstance(metric, StatisticsMetric):
             raise InputError(f"{metric.spec} has no sufficient statistics, hence no corpus score of its own.")
         texts = build_scoring_rows(dataset)
-        statistics = np.concatenate([metric.statistics(cut.batch(metric.needs)) for cut in texts.cuts()])
+        statistics = np.concatenate(
+            [metric.statistics(batch.to_batch(metric.needs)) for batch in texts.split_into_batches()]
+        )
         rows += [_row(one, metric, _arranged(dataset, one, statistics), procedure) for one in data]
     return rows
 

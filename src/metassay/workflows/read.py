@@ -28,8 +28,9 @@ from metassay.data.reading import Paths, Source, Where, read, read_parallel_file
 from metassay.data.reference_systems import find_reference_systems
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_files import Directions, Scores, chosen_cubes, read_cubes
-from metassay.engine.batches import FIELDS, Rows
-from metassay.engine.local import default_workers, measured_cost, score_rows
+from metassay.engine.batches import FIELDS, OutputRows
+from metassay.engine.scoring import measure_costs, score_rows
+from metassay.engine.workers import count_workers
 from metassay.errors import MetassayError, UnknownName
 from metassay.metrics.base import Metric
 from metassay.metrics.function_metric import convert_to_metric
@@ -40,7 +41,8 @@ from metassay.perturbations.base import default_perturbations
 from metassay.perturbations.forecast import forecast_perturbations
 from metassay.plugins import describe_user_error, load_from_file
 from metassay.specs import split_specs
-from metassay.store.run import TIMINGS, RunFolder
+from metassay.store.layout import TIMINGS
+from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import CheckOptions, DependOptions, RankOptions
 from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
 
@@ -84,11 +86,11 @@ def _in_file(location: str) -> Metric:
         raise describe_user_error(error) or error from error
 
 
-def build_scoring_rows(dataset: Dataset) -> Rows:
+def build_scoring_rows(dataset: Dataset) -> OutputRows:
     """What metrics may read of each output, with its language."""
     names = [name for name in FIELDS if name in dataset.outputs.columns]
     languages = pl.Series("language", dataset.languages, dtype=pl.String)
-    return Rows(dataset.outputs.select(names).with_columns(languages), dataset.qrels)
+    return OutputRows(dataset.outputs.select(names).with_columns(languages), dataset.qrels)
 
 
 def name_test_sets(dataset: Dataset) -> pl.Series:
@@ -201,8 +203,8 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     languages = Counter(language or "unknown" for language in data.languages)
     kept = prepare_dataset(data, normalize=options.normalize, keep_references=False)
     with warnings_as_notes() as warned:
-        estimate = _estimate(kept, chosen, default_workers(options.workers))
-    forecast = forecast_perturbations(kept, workers=default_workers(options.workers))
+        estimate = _estimate(kept, chosen, count_workers(options.workers))
+    forecast = forecast_perturbations(kept, workers=count_workers(options.workers))
     result = CheckResult({
         "schema_version": SCHEMA_VERSION,
         "task": data.task,
@@ -254,6 +256,6 @@ def _empty(outputs: pl.Series) -> int:
 def _estimate(kept: Dataset, metrics: Sequence[Metric], workers: int) -> dict[str, Any]:
     """Seconds that scoring would take: outputs and worse copies, from a sample of outputs scored now."""
     texts = len(kept) * (1 + len(default_perturbations(kept.task_definition)))
-    cost = measured_cost(metrics, build_scoring_rows(kept))
+    cost = measure_costs(metrics, build_scoring_rows(kept))
     seconds = {metric: round(per_1000 * texts / 1000, 3) for metric, per_1000 in cost.items()}
     return {"rows": texts, "metrics": seconds, "seconds": round(sum(seconds.values()) / workers, 1)}

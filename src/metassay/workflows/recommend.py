@@ -25,8 +25,10 @@ from metassay.reporting.pages import Page, Rendered, paper_files, rendered
 from metassay.reporting.ranking_page import ranking_page
 from metassay.reporting.reasons import with_reasons
 from metassay.reporting.score_pages import aggregation_page, score_page
-from metassay.store import at_hand, brought, write_bytes
-from metassay.store.run import TIMINGS, RunFolder, read_manifest
+from metassay.store.files import write_bytes
+from metassay.store.layout import TIMINGS
+from metassay.store.remote import local_path, open_run
+from metassay.store.run_folder import RunFolder, read_manifest
 from metassay.workflows.run_files import (
     CURVES,
     EXAMPLES,
@@ -123,7 +125,7 @@ def recommend(
         if unknown:
             raise InputError(f"criterion {name} names {unknown[0]}, which was not assayed.")
     chosen = columns if context is None else [context]
-    with folder.understood():
+    with folder.explain_errors():
         evidence = {column: stored_evidence(result, column, criteria=criteria) for column in chosen}
         stored = {column: result["recommendation"][column] for column in chosen}
         seconds = folder.read_json(TIMINGS)["seconds_per_1000_outputs"]
@@ -182,8 +184,8 @@ def report(
     """
     if not runs or (len(runs) > 1 and out is None):
         raise InputError("no place for the page was named.", remedy="Name one: --out page.html")
-    folders = [brought(run) for run in runs]
-    target = folders[0] / REPORT if out is None else at_hand(out)
+    folders = [open_run(run) for run in runs]
+    target = folders[0] / REPORT if out is None else local_path(out)
     found = _joined(folders) if len(runs) > 1 else _single(folders[0])
     files = paper_files(found.charts, found.grids, figures, tables) | {target.name: found.html.encode()}
     try:
@@ -197,11 +199,11 @@ def report(
 
 def _single(run: str | Path) -> Rendered:
     """The page of one run."""
-    folder = RunFolder.existing(run)
+    folder = RunFolder.load(run)
     command = command_of(folder)
     if command not in PAGES:
         folder = assay_run(run)
-    with folder.understood():
+    with folder.explain_errors():
         if command not in PAGES:
             return rendered_assay(run_content(folder))
         result = folder.read_checked(f"results/{command}.json", command)
@@ -211,14 +213,14 @@ def _single(run: str | Path) -> Rendered:
 
 def _curves(folder: RunFolder) -> Any:
     """The functions of a run of `depend`; none where an earlier version left none."""
-    return None if folder.file(CURVES) is None else folder.read_json(CURVES)
+    return None if folder.find_file(CURVES) is None else folder.read_json(CURVES)
 
 
 def _joined(runs: Sequence[str | Path]) -> Rendered:
     """The page of several runs, each of another verb, all of the same data."""
     folders: dict[str, RunFolder] = {}
     for run in runs:
-        folder = RunFolder.existing(run)
+        folder = RunFolder.load(run)
         command, place = command_of(folder), Place(file=str(run))
         if command not in QUESTIONS:
             what = f"this is a run of `metassay {command}`, which has a page of its own."
@@ -232,7 +234,7 @@ def _joined(runs: Sequence[str | Path]) -> Rendered:
             raise InputError(what, place=place, remedy="Name one run of each verb.")
         folders[command] = folder
     _check_one_data_set(list(folders.values()))
-    with folder.understood():
+    with folder.explain_errors():
         results = {
             command: folder.read_checked(f"results/{command}.json", command)
             for command, folder in folders.items()

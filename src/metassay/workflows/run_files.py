@@ -28,10 +28,12 @@ from metassay.metrics.sentinels import SENTINELS
 from metassay.perturbations.views import identity
 from metassay.recorded_warnings import CountedWarning
 from metassay.reporting.result_display import ResultDisplay
-from metassay.store import MANIFEST, at_hand, brought, write_bytes
-from metassay.store.cache import basis_of
-from metassay.store.parts import hashed
-from metassay.store.run import TIMINGS, RunFolder
+from metassay.store.files import write_bytes
+from metassay.store.layout import MANIFEST, TIMINGS
+from metassay.store.metric_cache import hash_dependencies
+from metassay.store.parts import hash_bytes
+from metassay.store.remote import local_path, open_run, open_runs
+from metassay.store.run_folder import RunFolder
 from metassay.workflows.pair_files import explorer_frame, judgements_frame
 from metassay.workflows.pair_table import EXPLORER, JUDGED, OUTPUTS, PAIRS
 
@@ -57,7 +59,8 @@ VERDICTS = "results/verdicts.parquet"
 
 def run_folders(runs: Sequence[str | Path]) -> list[Path]:
     """The run folders, in the order given; one folder that is no run stands for all runs in it, by name."""
-    folders = [brought(run, several=len(runs) == 1) for run in runs]
+    open_folder = open_runs if len(runs) == 1 else open_run
+    folders = [open_folder(run) for run in runs]
     for folder in folders:
         check_path(str(folder))
     if len(folders) == 1 and not (folders[0] / MANIFEST).is_file() and folders[0].is_dir():
@@ -72,7 +75,7 @@ def command_of(run: RunFolder) -> str:
 
 def assay_run(path: str | Path) -> RunFolder:
     """A run folder that an assay left; of any other run it is said what it is."""
-    run = RunFolder.existing(path)
+    run = RunFolder.load(path)
     if command_of(run) != "assay":
         page, results = run.path / REPORT, display_path(run.path / "results")
         seen = f"Its page is {display_path(page)}." if page.is_file() else f"Its results are in {results}."
@@ -126,7 +129,7 @@ def also_deciding(data: Dataset, plan: Plan) -> list[Any]:
     """
     return [
         [part if isinstance(part, str) else identity(part) for part in plan.perturbations or ()],
-        [(c.name, c.values, c.notes, hashed(c.codes.tobytes())) for c in plan.contexts],
+        [(c.name, c.values, c.notes, hash_bytes(c.codes.tobytes())) for c in plan.contexts],
         [dict(data.left_out), data.reference_systems, data.notes, data.rows_are_pairs],
         []
         if data.custom_task is None
@@ -139,7 +142,7 @@ def is_done(run: RunFolder, data: Dataset, plan: Plan, known: Mapping[str, Any])
     for metric in plan.metrics:
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
-    return run.is_finished(basis_of(known, plan.metrics, [*also_deciding(data, plan), run.data]))
+    return run.is_finished(hash_dependencies(known, plan.metrics, [*also_deciding(data, plan), run.data]))
 
 
 def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> None:
@@ -165,10 +168,10 @@ def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> 
     }
     if result.judged.verdicts is not None:
         files[VERDICTS] = result.judged.verdicts
-    shown = report_content(content, examples, run.manifest(manifest))
+    shown = report_content(content, examples, run.build_manifest(manifest))
     files[TIMINGS] = {"seconds": result.judged.seconds, "seconds_per_1000_outputs": result.cost()}
     files[REPORT] = render(shown, find_metric_labels(shown))
-    run.finish(files, **manifest, basis=basis_of(known, result.metrics, beside))
+    run.finish(files, **manifest, basis=hash_dependencies(known, result.metrics, beside))
 
 
 def report_content(content: dict[str, Any], examples: Any, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -194,7 +197,7 @@ def write_table(frame: pl.DataFrame, path: str | Path) -> None:
     """A table as Parquet, CSV or JSON lines, by the name's ending, whole or not at all."""
     content = io.BytesIO()
     _WRITERS[Path(path).suffix.lower()](frame, content)
-    write_bytes(at_hand(path), content.getvalue())
+    write_bytes(local_path(path), content.getvalue())
 
 
 _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {

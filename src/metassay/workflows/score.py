@@ -16,8 +16,9 @@ from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.data.reference_systems import find_reference_systems
 from metassay.data.score_cube import ScoreCube
-from metassay.engine.batches import Rows
-from metassay.engine.local import Progress, default_workers, score_rows
+from metassay.engine.batches import OutputRows
+from metassay.engine.scoring import score_rows
+from metassay.engine.workers import Progress, count_workers
 from metassay.errors import InputError, UnknownName
 from metassay.meta.aggregation.system_scores import (
     Resampling,
@@ -33,7 +34,7 @@ from metassay.reporting.pages import Page
 from metassay.reporting.score_pages import score_files, score_page
 from metassay.reporting.tables import to_text
 from metassay.reporting.wording import in_labels
-from metassay.store.run import RunFolder
+from metassay.store.run_folder import RunFolder
 from metassay.workflows.aggregate import TESTS, comparisons, cubes_of, row_statistics, score_statistics
 from metassay.workflows.options import ScoreOptions, ScoreSettings
 from metassay.workflows.read import Source, build_scoring_rows, ensure_dataset
@@ -157,14 +158,14 @@ def _doubts(data: Dataset) -> list[str]:
 
 
 def _scored(
-    metrics: Sequence[Metric], rows: Rows, workers: int | None, progress: Progress | None
+    metrics: Sequence[Metric], rows: OutputRows, workers: int | None, progress: Progress | None
 ) -> tuple[dict[str, Scores], dict[str, Scores]]:
     """Statistics of the metrics that have them, and segment scores of all."""
     with_statistics = [metric for metric in metrics if isinstance(metric, StatisticsMetric)]
     others = [metric for metric in metrics if not isinstance(metric, StatisticsMetric)]
     statistics, scores = row_statistics(with_statistics, rows, workers=workers, progress=progress)
     if others:
-        scored = score_rows(others, rows, workers=default_workers(workers), progress=progress)
+        scored = score_rows(others, rows, workers=count_workers(workers), progress=progress)
         scores |= scored.scores
     return statistics, scores
 

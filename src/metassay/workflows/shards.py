@@ -21,9 +21,9 @@ from metassay.data.clusters import Clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.memory import map_table, release_memory
-from metassay.engine import RayCluster
-from metassay.engine.batches import Parts
-from metassay.engine.local import Progress
+from metassay.engine.ray_cluster import RayCluster
+from metassay.engine.score_store import ScoreStore
+from metassay.engine.workers import Progress
 from metassay.errors import PartsDone
 from metassay.llm.asking import LlmSettings
 from metassay.meta.contexts.human_pairs import differences_by_method
@@ -33,7 +33,7 @@ from metassay.metrics.base import Metric
 from metassay.perturbations.base import KeptTexts
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
-from metassay.store.parts import Scratch
+from metassay.store.scratch import ScratchTables
 from metassay.workflows.pair_files import Aside, Widest, explorer_frame, judgements_frame
 from metassay.workflows.pair_scoring import JudgedPairs, judge_pairs
 from metassay.workflows.pair_table import EXPLORER, JUDGED, PAIRS
@@ -48,13 +48,13 @@ class How:
     """What may differ between two runs of the same assay."""
 
     workers: int
-    parts: Parts | None
+    parts: ScoreStore | None
     texts: KeptTexts | None
     only: Collection[int] | None
     cluster: RayCluster | None
     progress: Progress | None
     llm: LlmSettings | None
-    scratch: Scratch
+    scratch: ScratchTables
 
     def tell(self, stage: str, done: int, total: int) -> None:
         """Say how far a stage is."""
@@ -171,7 +171,7 @@ class Shards:
         self.widest = wide if self.widest is None else self.widest.beside(wide).kept(self.assayed)
 
     def _write(self, name: str, frame: pl.DataFrame) -> None:
-        file = self.how.scratch.put(f"{Path(name).stem}-{len(self.files[name]):05d}", frame)
+        file = self.how.scratch.write(f"{Path(name).stem}-{len(self.files[name]):05d}", frame)
         self.files[name].append(file)
 
     def _found(self, known: Pairs, widest: Widest) -> tuple[Pairs, JudgedPairs]:

@@ -11,8 +11,8 @@ import pytest
 from tests.metrics.neural.conftest import TEXTS
 
 from metassay.engine import batches
-from metassay.engine.batches import Rows
-from metassay.engine.local import score_rows
+from metassay.engine.batches import OutputRows
+from metassay.engine.scoring import score_rows
 from metassay.metrics.base import Batch
 from metassay.metrics.neural import base
 from metassay.metrics.registry import parse_metric, parse_metrics
@@ -22,7 +22,7 @@ ITEMS = [text for text in TEXTS if "<" not in text]
 
 
 @pytest.fixture
-def rows(monkeypatch) -> Rows:
+def rows(monkeypatch) -> OutputRows:
     """Six items of six systems, the last of which gives the reference itself; five rows a piece."""
     monkeypatch.setattr(batches, "BATCH_ROWS", 5)
     frame = pl.DataFrame(
@@ -39,23 +39,23 @@ def rows(monkeypatch) -> Rows:
             "language": ["en"] * 36,
         }
     )
-    return Rows(frame)
+    return OutputRows(frame)
 
 
-def scored(specs: str, rows: Rows, workers: int = 1) -> dict[str, np.ndarray]:
+def scored(specs: str, rows: OutputRows, workers: int = 1) -> dict[str, np.ndarray]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CountedWarning)
         return score_rows(parse_metrics(specs), rows, workers=workers).scores
 
 
-def alone(specs: str, rows: Rows) -> dict[str, np.ndarray]:
+def alone(specs: str, rows: OutputRows) -> dict[str, np.ndarray]:
     """Each metric by itself, on all rows as one batch."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CountedWarning)
-        return {m.spec: m.score(rows.batch(m.needs)) for m in parse_metrics(specs)}
+        return {m.spec: m.score(rows.to_batch(m.needs)) for m in parse_metrics(specs)}
 
 
-def texts_of(rows: Rows, *names: str) -> set[str]:
+def texts_of(rows: OutputRows, *names: str) -> set[str]:
     flat = [text for own in rows.frame["references"].to_list() for text in own]
     columns = {"references": flat, "output": rows.frame["output"], "source": rows.frame["source"]}
     return {text for name in names for text in columns[name]}
@@ -93,7 +93,7 @@ def family(request, comet_folder, bert, monkeypatch):
 
 def test_a_text_is_encoded_once_over_pieces_and_metrics(family, rows) -> None:
     specs, seen, fields = family
-    assert len(list(rows.cuts())) == 8
+    assert len(list(rows.split_into_batches())) == 8
     found = scored(specs, rows, workers=3)
     assert Counter(seen) == Counter(texts_of(rows, *fields))
     for spec, scores in alone(specs, rows).items():
@@ -105,10 +105,10 @@ def test_scores_do_not_depend_on_the_order_of_pieces_or_on_what_else_is_asked(fa
     specs, _, _ = family
     whole = scored(specs, rows)
     for metric in parse_metrics(specs):
-        pieces = list(rows.cuts())[::-1]
+        pieces = list(rows.split_into_batches())[::-1]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CountedWarning)
-            backwards = [metric.score(piece.batch(metric.needs)) for piece in pieces]
+            backwards = [metric.score(piece.to_batch(metric.needs)) for piece in pieces]
         assert (np.concatenate(backwards[::-1]) == whole[metric.spec]).all()
 
 
@@ -189,7 +189,7 @@ def test_directions_of_bartscore_share_their_passes(tiny, torch, transformers, r
     read: list[tuple[str, str]] = []
     real = BartNetwork.likelihoods
     monkeypatch.setattr(BartNetwork, "likelihoods", lambda own, pairs: read.extend(pairs) or real(own, pairs))
-    batch = rows.take([0, 1, 2]).batch(frozenset({"output", "references"}))
+    batch = rows.select([0, 1, 2]).to_batch(frozenset({"output", "references"}))
     made = {
         direction: parse_metric(f"bartscore(model={folder},direction={direction})").score(batch)
         for direction in ("f", "precision", "recall")

@@ -13,22 +13,22 @@ import polars as pl
 import pytest
 
 from metassay.engine import batches
-from metassay.engine.batches import Rows
-from metassay.engine.local import measured_cost, score_rows
+from metassay.engine.batches import OutputRows
+from metassay.engine.scoring import measure_costs, score_rows
 from metassay.errors import InputError, MetricFailure
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metrics
 from metassay.recorded_warnings import CountedWarning
-from metassay.store.parts import ScoreParts
+from metassay.store.run_scores import RunScores
 from metassay.workflows.run_files import warnings_as_notes
 
 
-def rows(texts, references=None, language=None) -> Rows:
+def rows(texts, references=None, language=None) -> OutputRows:
     columns = {"item": [str(i) for i in range(len(texts))], "system": ["s"] * len(texts), "output": texts}
     if references is not None:
         columns["references"] = [[reference] for reference in references]
     languages = pl.Series("language", language or [None] * len(texts), dtype=pl.String)
-    return Rows(pl.DataFrame(columns).with_columns(languages))
+    return OutputRows(pl.DataFrame(columns).with_columns(languages))
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def test_batches_do_not_mix_languages_nor_change_results(counting, monkeypatch) 
 
 def test_texts_that_several_pieces_hold_have_a_home(monkeypatch) -> None:
     monkeypatch.setattr(batches, "BATCH_ROWS", 2)
-    pieces = list(rows(["a", "a", "b", None, "c", "r"], ["r", "s", "s", "t", "a", "a"]).cuts())
+    pieces = list(rows(["a", "a", "b", None, "c", "r"], ["r", "s", "s", "t", "a", "a"]).split_into_batches())
     shared = [piece.shared for piece in pieces]
     # a is an output in the first piece; r and s are references there, r an output later; b, c, t come once
     assert shared[1].find_text_groups() == {"a": (0, 0), "r": (0, 0), "s": (0, 1)}
@@ -76,9 +76,9 @@ def test_texts_that_several_pieces_hold_have_a_home(monkeypatch) -> None:
 
 
 def test_kept_parts_are_not_scored_again_and_undefined_scores_are_not_kept(counting, tmp_path) -> None:
-    data, parts = rows(["a", "undefined", "bb"]), ScoreParts(tmp_path)
-    first = score_rows([counting], data, workers=1, parts=parts)
-    again = score_rows([counting], data, workers=1, parts=parts)
+    data, store = rows(["a", "undefined", "bb"]), RunScores(tmp_path)
+    first = score_rows([counting], data, workers=1, store=store)
+    again = score_rows([counting], data, workers=1, store=store)
     np.testing.assert_array_equal(first.scores["counting"], again.scores["counting"])
     assert counting.asked == [["a", "undefined", "bb"], ["undefined"]]
 
@@ -87,9 +87,9 @@ def test_a_digest_depends_on_every_field_that_is_needed_and_on_no_position() -> 
     one = rows(["x", "y"], ["r", "s"])
     turned = rows(["y", "x"], ["s", "r"])
     needs = frozenset({"output", "references"})
-    assert one.digests(needs).tolist() == turned.digests(needs)[::-1].tolist()
-    assert len({tuple(d) for d in one.digests(needs).tolist()}) == 2
-    assert rows([]).digests(needs).shape == (0, 2)
+    assert one.hash_contents(needs).tolist() == turned.hash_contents(needs)[::-1].tolist()
+    assert len({tuple(d) for d in one.hash_contents(needs).tolist()}) == 2
+    assert rows([]).hash_contents(needs).shape == (0, 2)
 
 
 CELLS = {
@@ -115,16 +115,16 @@ def test_no_two_contents_share_a_digest() -> None:
     for name, (texts, references, language) in CELLS.items():
         frame = rows(texts, language=language).frame
         column = pl.Series("references", references, dtype=pl.List(pl.String))
-        found[name] = tuple(Rows(frame.with_columns(column)).digests(needs)[0].tolist())
+        found[name] = tuple(OutputRows(frame.with_columns(column)).hash_contents(needs)[0].tolist())
     assert len(set(found.values())) == len(CELLS), found
-    alone = rows(["x"]).digests(needs)[0]
+    alone = rows(["x"]).hash_contents(needs)[0]
     assert tuple(alone.tolist()) not in found.values()  # no column of references is another matter again
 
 
 def test_a_digest_is_what_the_standard_library_makes_of_the_row() -> None:
     content = b"de|output,references|3:\xc3\xa4b1[1:r"
     expected = np.frombuffer(hashlib.blake2b(content, digest_size=16).digest(), np.uint64)
-    found = rows(["äb"], ["r"], ["de"]).digests(frozenset({"output", "references"}))
+    found = rows(["äb"], ["r"], ["de"]).hash_contents(frozenset({"output", "references"}))
     np.testing.assert_array_equal(found[0], expected)
 
 
@@ -148,7 +148,7 @@ def test_what_was_warned_of_is_warned_of_again_when_the_scores_are_found(monkeyp
     said = []
     for folder in ("one", "one", "two"):
         with warnings_as_notes() as notes:
-            score_rows([Warns()], data, workers=3, parts=ScoreParts(tmp_path / folder))
+            score_rows([Warns()], data, workers=3, store=RunScores(tmp_path / folder))
         said.append(notes)
     assert said == [["3 texts are long", "some are long"]] * 3
 
@@ -191,11 +191,11 @@ def test_zero_workers_cannot_work(counting) -> None:
 
 def test_a_text_in_another_language_is_another_matter(counting, tmp_path) -> None:
     """The same text in German and in Russian has two digests: what is kept of one is not taken for the other."""
-    needs, parts = frozenset({"output"}), ScoreParts(tmp_path)
+    needs, store = frozenset({"output"}), RunScores(tmp_path)
     german, russian = (rows(["a"], language=[language]) for language in ("de", "ru"))
-    assert german.digests(needs).tolist() != russian.digests(needs).tolist()
+    assert german.hash_contents(needs).tolist() != russian.hash_contents(needs).tolist()
     for data in (german, russian):
-        score_rows([counting], data, workers=1, parts=parts)
+        score_rows([counting], data, workers=1, store=store)
     assert counting.asked == [["a"], ["a"]]
 
 
@@ -205,8 +205,8 @@ def test_texts_do_not_run_together_in_a_digest() -> None:
     frame = pl.DataFrame(
         {"item": ["1"] * 5, "output": ["x"] * 5, "references": pl.Series(lists, dtype=pl.List(pl.String))}
     )
-    data = Rows(frame.with_columns(language=pl.lit(None, pl.String)))
-    assert len(np.unique(data.digests(frozenset({"output", "references"})), axis=0)) == 5
+    data = OutputRows(frame.with_columns(language=pl.lit(None, pl.String)))
+    assert len(np.unique(data.hash_contents(frozenset({"output", "references"})), axis=0)) == 5
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Unkept(Counting):
 def test_what_is_not_worth_keeping_is_not_kept(counting, tmp_path) -> None:
     del counting
     for _ in range(2):
-        score_rows([Unkept()], rows(["a"]), workers=1, parts=ScoreParts(tmp_path))
+        score_rows([Unkept()], rows(["a"]), workers=1, store=RunScores(tmp_path))
     assert Counting.asked == [["a"], ["a"]]
     assert not any(tmp_path.iterdir())
 
@@ -250,5 +250,5 @@ def test_costs_are_for_a_thousand_outputs() -> None:
             time.sleep(0.002 * len(batch))
             return np.zeros(len(batch))
 
-    cost = measured_cost([Slow()], rows([str(n) for n in range(40)]))["slow"]
+    cost = measure_costs([Slow()], rows([str(n) for n in range(40)]))["slow"]
     assert cost >= 2

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.engine import local
-from metassay.engine.batches import Rows
-from metassay.engine.local import measured_cost, score_ranked_rows, score_rows
+from metassay.engine import ranking_scores
+from metassay.engine.batches import OutputRows
+from metassay.engine.ranking_scores import score_ranked_rows
+from metassay.engine.scoring import measure_costs, score_rows
 from metassay.errors import InputError, MetricFailure
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metrics
@@ -40,7 +41,7 @@ QRELS = pl.DataFrame({"item": ["q1", "q1", "q2"], "document": ["x", "w", "v"], "
 def test_values_by_hand(monkeypatch):
     metrics = (*parse_metrics("map,p_1,ndcg,length,constant"), Judged())
     for at_once in (1, 2, 100):
-        monkeypatch.setattr(local, "LISTS_AT_ONCE", at_once)
+        monkeypatch.setattr(ranking_scores, "LISTS_PER_BATCH", at_once)
         scored = score_ranked_rows(metrics, FRAME, QRELS, workers=2).scores
         np.testing.assert_allclose(scored["map"], [1 / 2, 0, 1 / 4])
         np.testing.assert_allclose(scored["p_1"], [1, 0, 0])
@@ -63,15 +64,15 @@ def test_without_judgements_there_is_nothing_to_score():
 def test_the_same_list_for_two_topics_is_two_lists():
     """Equal outputs are not equal scores: each topic has its own judgements."""
     frame = pl.DataFrame({"item": ["q1", "q2"], "system": ["a", "a"], "output": [["x", "v"], ["x", "v"]]})
-    rows = Rows(frame.with_columns(language=pl.lit(None, pl.String)), QRELS)
+    rows = OutputRows(frame.with_columns(language=pl.lit(None, pl.String)), QRELS)
     scored = score_rows(parse_metrics("recip_rank,map"), rows)
     np.testing.assert_allclose(scored.scores["recip_rank"], [1, 1 / 2])
 
 
 def test_batches_hold_the_judgements_for_metrics_of_others():
-    rows = Rows(FRAME.with_columns(language=pl.lit(None, pl.String)), QRELS)
-    np.testing.assert_allclose(Judged().score(rows.batch(Judged.needs)), [1 / 2, 0, 1 / 3])
-    assert measured_cost([Judged(), *parse_metrics("map")], rows).keys() == {"judged", "map"}
+    rows = OutputRows(FRAME.with_columns(language=pl.lit(None, pl.String)), QRELS)
+    np.testing.assert_allclose(Judged().score(rows.to_batch(Judged.needs)), [1 / 2, 0, 1 / 3])
+    assert measure_costs([Judged(), *parse_metrics("map")], rows).keys() == {"judged", "map"}
 
 
 def test_metrics_from_outside_see_who_made_a_list():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 
 from metassay.errors import InputError
-from metassay.store.run import RunFolder, read_manifest
+from metassay.store.run_folder import RunFolder, read_manifest
 
 IDENTITY = {"command": "assay", "configuration": {"seed": 1, "metrics": ("bleu",)}, "input": "abc"}
 
@@ -53,7 +54,7 @@ def test_a_path_under_a_file_cannot_be_written(tmp_path) -> None:
 
 def test_nothing_unfinished_carries_a_final_name(tmp_path) -> None:
     run = RunFolder.open(tmp_path / "run", IDENTITY)
-    run.write_frame("pairs.parquet", pl.DataFrame({"a": [1]}))
+    run.write_table("pairs.parquet", pl.DataFrame({"a": [1]}))
     run.write_json("results/x.json", {"a": 1})
     names = subprocess.run(
         ["find", str(run.path), "-name", "*.part"], capture_output=True, text=True, check=True
@@ -70,7 +71,22 @@ def test_nan_never_reaches_json(tmp_path) -> None:
 
 def test_what_is_no_run_says_so(tmp_path) -> None:
     with pytest.raises(InputError, match=r"no run folder \(it has no manifest.json\)"):
-        RunFolder.existing(tmp_path)
+        RunFolder.load(tmp_path)
     run = RunFolder.open(tmp_path / "run", IDENTITY)
     with pytest.raises(InputError, match="the run has not finished"):
         run.read_json("results/assay.json")
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_json_number_is_refused_on_reading(tmp_path, number) -> None:
+    run = RunFolder.open(tmp_path / "run", {"command": "test"})
+    (run.path / "x.json").write_text(f'{{"a": {number}}}')
+    with pytest.raises(InputError, match="no JSON number"):
+        run.read_json("x.json")
+
+
+@pytest.mark.parametrize("manifest", [[], {"identity": []}, {"identity": "x"}])
+def test_a_manifest_is_an_object_with_an_identity(tmp_path, manifest) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="identity of a run was expected"):
+        RunFolder.load(tmp_path)

@@ -16,15 +16,15 @@ import pytest
 from fsspec.implementations.arrow import ArrowFSWrapper
 
 from fake_llm_server import answer
-from metassay import store
 from metassay.cli import run
 from metassay.engine import batches
 from metassay.errors import InputError
 from metassay.llm.asking import LlmSettings
 from metassay.metrics.registry import parse_metric
-from metassay.store import at_hand, catch_up, follow, listed
-from metassay.store.cache import SharedParts, parts_at
-from metassay.store.run import RunFolder
+from metassay.store import remote
+from metassay.store.cached_scores import CachedScores, open_cached_scores
+from metassay.store.remote import list_files, local_path, upload_growing_files, upload_in_background
+from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay import assay
 from metassay.workflows.perturb import perturb
 from metassay.workflows.read import read
@@ -72,7 +72,7 @@ def away(system, folder: str) -> dict[str, bytes]:
 
 def forget() -> None:
     """As on another machine: nothing that was brought here is here any more."""
-    for path in list(store._STANDING):
+    for path in list(remote._mirrors):
         for file in [file for file in path.rglob("*") if file.is_file()]:
             file.unlink()
 
@@ -117,7 +117,9 @@ def test_a_run_in_memory_holds_the_bytes_of_one_here_and_is_gone_on_with(
 @pytest.mark.usefixtures("options")
 def test_work_by_parts_from_a_file_at_an_address(tmp_path, there) -> None:
     whole = sorted(
-        number for number in range(99) if listed(tmp_path / "run" / "scores", f"part-ter-*-{number:05d}-*")
+        number
+        for number in range(99)
+        if list_files(tmp_path / "run" / "scores", f"part-ter-*-{number:05d}-*")
     )
     told = json.loads((tmp_path / "run" / "call.json").read_text()) | {"out": "memory://runs/two"}
     there.pipe("/runs/two.json", json.dumps(told).encode())
@@ -173,8 +175,8 @@ def test_what_is_no_run_or_another_is_left_alone(data, there) -> None:
 def test_what_is_removed_there_is_gone(there) -> None:
     for command in ("rank", "score"):
         opened = RunFolder.open("memory://runs/one", {"command": command})
-        assert not opened.resumed
-        assert RunFolder.open("memory://runs/one", {"command": command}).resumed
+        assert not opened.is_resumed
+        assert RunFolder.open("memory://runs/one", {"command": command}).is_resumed
         there.rm("/runs/one", recursive=True)
 
 
@@ -202,22 +204,20 @@ def test_a_cache_elsewhere_serves_scores(there) -> None:
     metric = parse_metric("chrf")
     digests = np.arange(12, dtype=np.uint64).reshape(6, 2)
     scores = np.linspace(0, 1, 6)
-    SharedParts(None, at_hand("memory://cache"), [metric]).keep(
-        metric.spec, metric.signature, 0, digests, scores, ()
-    )
+    CachedScores(None, local_path("memory://cache"), [metric]).save(metric, 0, digests, scores, ())
     assert there.glob("/cache/*/*/part-*.parquet")
     forget()
-    found, _ = parts_at(None, "memory://cache", [metric]).find(metric.spec, metric.signature, 0, digests)
+    found, _ = open_cached_scores(None, "memory://cache", [metric]).load(metric, 0, digests)
     assert (found == scores).all()
 
 
 def test_a_file_that_grows_is_put_from_time_to_time(there) -> None:
-    path = at_hand("memory://runs/asking") / "answers.jsonl"
+    path = local_path("memory://runs/asking") / "answers.jsonl"
     path.parent.mkdir(parents=True)
-    follow(path)
+    upload_in_background(path)
     for text in ("one\n", "one\ntwo\n"):
         path.write_text(text)
-        catch_up()
+        upload_growing_files()
         assert there.cat_file("/runs/asking/answers.jsonl") == text.encode()
 
 
@@ -247,9 +247,9 @@ def test_where_a_file_is_not_put_as_a_whole_it_gets_its_name_at_the_end(tmp_path
     fsspec.register_implementation("plain", Plain, clobber=True)
     folder = tmp_path / "plain"
     (folder / "one").mkdir(parents=True)
-    (folder / "one" / ".manifest.json.other-1-1.copy").write_text("{")  # of one that was killed
+    (folder / "one" / ".manifest.json.0123.partial").write_text("{")  # of one that was killed
     assert run([*options, "--out", f"plain://{folder}/one"]) == 0
-    (folder / "one" / ".manifest.json.other-1-1.copy").unlink()
+    (folder / "one" / ".manifest.json.0123.partial").unlink()
     assert here(folder / "one") == here(tmp_path / "run")
 
 

@@ -1,0 +1,234 @@
+"""Score batches on a Ray cluster.
+
+Each task gets one batch, stores its scores in a folder that all machines can reach, and returns the number
+of the batch. The caller then reads the scores from the folder and computes those that are missing, so that a
+failed task never changes a result.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import logging
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from metassay.engine.workers import Progress, count_workers
+from metassay.errors import InputError, MetricFailure, MissingBackend
+from metassay.recorded_warnings import WarningRecorder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from metassay.engine.batches import OutputRows
+    from metassay.engine.score_store import ScoreStore
+    from metassay.metrics.base import Metric
+
+LOCAL_ENGINE = "local"
+RAY_ENGINE = "ray"
+_MAX_RETRIES = 3
+"""How often a task is repeated whose worker or machine disappeared."""
+_TASKS_PER_CORE = 2
+"""Tasks that are submitted at a time for each core: bounds the batches in memory."""
+
+
+def parse_engine(text: str) -> RayCluster | None:
+    """Return the cluster that `ray` or `ray,ADDRESS` means; None for `local`."""
+    kind, _, address = text.partition(",")
+    if kind not in {LOCAL_ENGINE, RAY_ENGINE} or (kind == LOCAL_ENGINE and address):
+        raise InputError(f"{text!r} is no engine.", remedy="Use local, ray, or ray,ADDRESS.")
+    return None if kind == LOCAL_ENGINE else RayCluster(address.strip() or None)
+
+
+@dataclass(frozen=True)
+class RayCluster:
+    """A Ray cluster: at an address, else at RAY_ADDRESS, else a new one on this machine."""
+
+    address: str | None = None
+
+    def run_tasks(
+        self,
+        function: Callable[[Any, int, bytes], int],
+        argument: Any,
+        batches: Iterable[tuple[int, bytes]],
+        *,
+        workers: int = 1,
+        needs_gpu: bool = False,
+    ) -> Iterator[int]:
+        """Call `function(argument, number, batch)` for every batch; yield the numbers as they finish.
+
+        A batch whose task fails is reported and left to the caller.
+        """
+        ray = self._connect(workers)
+        resources = ray.cluster_resources()
+        gpus = 1 if needs_gpu and resources.get("GPU", 0) >= 1 else 0
+        task = ray.remote(function).options(num_cpus=1, num_gpus=gpus, max_retries=_MAX_RETRIES)
+        max_running = _TASKS_PER_CORE * max(1, int(resources.get("CPU", 1)))
+        shared_argument = ray.put(argument)
+        running: dict[Any, int] = {}
+        waiting = iter(batches)
+        next_batch = next(waiting, None)
+        while next_batch is not None or running:
+            while next_batch is not None and len(running) < max_running:
+                running[task.remote(shared_argument, *next_batch)] = next_batch[0]
+                next_batch = next(waiting, None)
+            finished, _ = ray.wait(list(running), timeout=0.2)
+            for future in finished:
+                number = running.pop(future)
+                try:
+                    yield ray.get(future)
+                except ray.exceptions.RayError as error:
+                    _report_failed_task(number, error)
+
+    def _connect(self, workers: int) -> Any:
+        """Connect to the cluster and return the `ray` module."""
+        try:
+            import ray
+        except ImportError:
+            raise MissingBackend("Ray", extra=RAY_ENGINE) from None
+        if ray.is_initialized():
+            return ray
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+        try:
+            ray.init(self.address or "auto", **quiet)
+        except (ConnectionError, ValueError) as error:
+            if self.address is not None:
+                reason = " ".join(str(error).split())
+                raise InputError(f"there is no Ray cluster at {self.address} ({reason}).") from None
+            ray.init("local", num_cpus=workers, include_dashboard=False, **quiet)
+        return ray
+
+
+def _report_failed_task(number: int, error: Exception) -> None:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    logging.getLogger("metassay").warning(
+        "Note: Ray did not do part %s (%s); it is done here.", number, lines[-1]
+    )
+
+
+@dataclass(frozen=True)
+class MetricDescription:
+    """A metric as it is sent to another machine: enough to build it and to check that it is the same."""
+
+    spec: str
+    languages: tuple[str | None, ...]
+    text: str
+    signature: str
+
+
+@dataclass(frozen=True)
+class ClusterJob:
+    """What all tasks of a job share."""
+
+    metrics: tuple[MetricDescription, ...]
+    open_store: Callable[[Sequence[Metric]], ScoreStore]
+    repeated_texts: bytes | None
+    """For neural metrics: the texts in several batches, which are then encoded in the same company."""
+
+
+def score_on_cluster(
+    cluster: RayCluster,
+    metrics: Sequence[Metric],
+    batches: Mapping[int, OutputRows],
+    store: ScoreStore,
+    workers: int | None,
+    progress: Progress | None,
+) -> None:
+    """Score the batches that are not stored yet, with the metrics that a worker can build from a spec."""
+    from metassay.metrics.base import NEURAL
+
+    known = [metric for metric in metrics if _build_metric(_describe_metric(metric)) is not None]
+    store.refresh()
+    for needs_gpu in (False, True):
+        stage = "by Ray, neural metrics" if needs_gpu else "by Ray"
+        chosen = [metric for metric in known if metric.cost_class.startswith(NEURAL) is needs_gpu]
+        unfinished = [
+            number for number in batches if not all(store.has_batch(metric, number) for metric in chosen)
+        ]
+        if not unfinished:
+            continue
+        job = ClusterJob(
+            tuple(_describe_metric(metric) for metric in chosen),
+            store.make_opener(),
+            _serialize_repeated_texts(batches) if needs_gpu else None,
+        )
+        finished = cluster.run_tasks(
+            score_batch_on_worker,
+            job,
+            ((number, _to_bytes(batches[number].frame)) for number in unfinished),
+            workers=count_workers(workers),
+            needs_gpu=needs_gpu,
+        )
+        for count, _ in enumerate(finished, start=1):
+            if progress is not None:
+                progress(stage, count, len(unfinished))
+    store.refresh()
+
+
+def score_batch_on_worker(job: ClusterJob, number: int, batch: bytes) -> int:
+    """Score a batch and store its scores; runs on a machine of the cluster."""
+    import polars as pl
+
+    from metassay.engine.batches import OutputRows
+    from metassay.engine.scoring import score_batch
+    from metassay.metrics.base import SharedWork
+
+    metrics = []
+    for description in job.metrics:
+        metric = _build_metric(description)
+        if metric is None:
+            raise MetricFailure(
+                "This machine has other metrics, or other versions of them, than the one that asked."
+            )
+        metrics.append(metric)
+    shared = None if job.repeated_texts is None else SharedWork(*_share_texts(job.repeated_texts))
+    rows = OutputRows(pl.read_ipc(batch), shared=shared)
+    with WarningRecorder() as recorder:
+        score_batch(metrics, number, rows, job.open_store(metrics), recorder)
+    return number
+
+
+def _describe_metric(metric: Metric) -> MetricDescription:
+    return MetricDescription(metric.spec, tuple(metric.languages), metric.text_changes, metric.signature)
+
+
+def _build_metric(description: MetricDescription) -> Metric | None:
+    """Build the metric of a description; None if it has another signature on this machine."""
+    from metassay.metrics.registry import parse_metric
+
+    try:
+        metric = parse_metric(description.spec)
+    except InputError:
+        return None
+    if description.languages:
+        metric = metric.bind_to_data(description.languages, description.text)
+    return metric if metric.signature == description.signature else None
+
+
+def _serialize_repeated_texts(batches: Mapping[int, OutputRows]) -> bytes:
+    """Encode the texts that occur in several batches, with the first batch and field of each."""
+    import polars as pl
+
+    shared = next(iter(batches.values())).shared
+    homes = {} if shared is None else shared.find_text_groups()
+    rows = [(text, batch_number, field_number) for text, (batch_number, field_number) in homes.items()]
+    schema = {"text": pl.String, "batch": pl.Int64, "field": pl.Int64}
+    return _to_bytes(pl.DataFrame(rows, schema, orient="row"))
+
+
+@functools.lru_cache(maxsize=1)
+def _share_texts(
+    repeated_texts: bytes,
+) -> tuple[Callable[[], Mapping[str, tuple[int, int]]], dict[Hashable, Any]]:
+    """Return the repeated texts of a job, and an empty store that all its tasks in this process share."""
+    import polars as pl
+
+    homes = {text: (batch, field) for text, batch, field in pl.read_ipc(repeated_texts).iter_rows()}
+    return (lambda: homes), {}
+
+
+def _to_bytes(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_ipc(buffer, compression="lz4")
+    return buffer.getvalue()

@@ -1,0 +1,43 @@
+"""The scores of rows, and checks that a metric returned valid ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metassay.errors import InputError, MetricFailure
+from metassay.metrics.base import Metric, Scores
+from metassay.plugins import find_definition, hash_user_source
+
+
+@dataclass(frozen=True)
+class RowScores:
+    """Scores by metric, in the order of the rows, and the seconds that each metric took."""
+
+    scores: dict[str, Scores]
+    seconds: dict[str, float] = field(default_factory=dict)
+    batch_count: int = 0
+
+
+def check_scores(metric: Metric, scores: NDArray[np.float64], rows: pl.DataFrame) -> Scores:
+    """Return scores as float64[n]; raise an error if there is not one finite or undefined score per row."""
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.shape != (rows.height,):
+        raise _make_failure(metric, f"{metric} returned {scores.shape} scores for {rows.height} outputs.")
+    infinite = np.isinf(scores)
+    if infinite.any():
+        item = rows["item"][int(infinite.argmax())] if "item" in rows.columns else "?"
+        raise _make_failure(metric, f"{metric} is infinite on item {item}.")
+    return scores
+
+
+def _make_failure(metric: Metric, message: str) -> MetricFailure:
+    """Make an error about a metric; if the user wrote the metric, it is a usage error and names the code."""
+    if not hash_user_source(metric):
+        return MetricFailure(message)
+    error = MetricFailure(f"{find_definition(type(metric))}: {message}")
+    error.exit_code = InputError.exit_code
+    return error

@@ -1,0 +1,230 @@
+"""Score texts on this machine: batches are distributed over threads and stored as they finish."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from metassay.engine.batches import OutputRows
+from metassay.engine.ranking_scores import score_ranked_rows
+from metassay.engine.ray_cluster import RayCluster, score_on_cluster
+from metassay.engine.row_scores import RowScores, check_scores
+from metassay.engine.score_store import ScoreStore
+from metassay.engine.workers import Progress, count_workers
+from metassay.errors import PartsDone
+from metassay.metrics.base import Batch, Metric, Scores
+from metassay.recorded_warnings import RecordedWarnings, WarningRecorder, reissue_warnings
+from metassay.stats.arrays import LongArray
+from metassay.stats.digests import find_distinct_digests
+
+COST_SAMPLE_ROWS = 256
+"""How many outputs are scored to measure what a metric costs."""
+
+
+class MetricScores(NamedTuple):
+    """The scores of one metric on one batch, the seconds they took, and the warnings that were issued."""
+
+    scores: Scores
+    seconds: float
+    recorded_warnings: RecordedWarnings
+
+
+BatchScores = dict[str, MetricScores]
+"""The scores of one batch by metric."""
+
+
+def score_rows(
+    metrics: Sequence[Metric],
+    rows: OutputRows,
+    *,
+    workers: int | None = None,
+    store: ScoreStore | None = None,
+    only: Collection[int] | None = None,
+    first_batch: int = 0,
+    cluster: RayCluster | None = None,
+    progress: Progress | None = None,
+) -> RowScores:
+    """Score every row with every metric.
+
+    All metrics score a batch together, so that related metrics share tokenisation and alignment. Batches are
+    numbered from `first_batch`. With `only`, just the batches with these numbers are scored and stored, and
+    `PartsDone` is raised. A `cluster` scores first; what is then missing in the store is scored here.
+    Rankings are scored in one pass over their grades and not stored.
+    """
+    for metric in metrics:
+        rows.check_fields(metric)
+    if rows.qrels is not None:
+        return score_ranked_rows(metrics, rows.frame, rows.qrels, workers=workers)
+    batches = dict(enumerate(rows.split_into_batches(), start=first_batch))
+    if cluster is not None and store is not None:
+        storable = [metric for metric in metrics if metric.is_cacheable]
+        score_on_cluster(cluster, storable, batches, store, workers, progress)
+    wanted = [number for number in batches if only is None or number in only]
+    finished: dict[int, BatchScores] = {}
+    with WarningRecorder() as recorder, _open_thread_pool(count_workers(workers)) as pool:
+        futures = {
+            pool.submit(score_batch, metrics, number, batches[number], store, recorder): number
+            for number in wanted
+        }
+        for future in _wait_for_each(futures):
+            finished[futures[future]] = future.result()
+            if progress is not None:
+                progress("scoring", len(finished), len(wanted))
+    if only is not None:
+        raise PartsDone(sorted(finished), first_batch + len(batches))
+    return _join_batches(metrics, [finished[number] for number in batches])
+
+
+def measure_costs(metrics: Sequence[Metric], rows: OutputRows) -> dict[str, float]:
+    """Measure the seconds per 1,000 outputs of each metric, on a sample, with one thread.
+
+    Each metric is called twice; the first call, which may compile kernels, is not counted.
+    """
+    sample = OutputRows(rows.frame.sample(min(COST_SAMPLE_ROWS, len(rows)), seed=0), rows.qrels)
+    costs = {}
+    for metric in metrics:
+        rows.check_fields(metric)
+        if not metric.can_be_timed:
+            continue
+        needs = metric.needs | metric.optional_fields
+        metric.score(sample.to_batch(needs))
+        started = time.perf_counter()
+        metric.score(sample.to_batch(needs))
+        costs[metric.spec] = 1000 * (time.perf_counter() - started) / len(sample)
+    return costs
+
+
+def score_batch(
+    metrics: Sequence[Metric],
+    number: int,
+    rows: OutputRows,
+    store: ScoreStore | None,
+    recorder: WarningRecorder,
+) -> BatchScores:
+    """Score one batch: each distinct content once, unless its score is stored.
+
+    Trivial metrics score every row, since that costs less than to find the distinct ones.
+    """
+    batch_scores: BatchScores = {}
+    trivial = [metric for metric in metrics if metric.is_trivial]
+    costly = [metric for metric in metrics if not metric.is_trivial]
+    for needs in dict.fromkeys(metric.needs | metric.optional_fields for metric in costly):
+        distinct_rows = _DistinctRows(rows, needs, recorder)
+        for metric in costly:
+            if metric.needs | metric.optional_fields == needs:
+                started = time.perf_counter()
+                scores, recorded_warnings = distinct_rows.score(metric, number, store)
+                scores = scores[distinct_rows.numbers]
+                seconds = time.perf_counter() - started
+                batch_scores[metric.spec] = MetricScores(scores, seconds, recorded_warnings)
+        if distinct_rows.batch is not None:
+            covered = [m for m in trivial if m.needs <= needs and m.spec not in batch_scores]
+            trivial_scores = _score_all_rows(covered, distinct_rows.rows, distinct_rows.batch, recorder)
+            for spec, result in trivial_scores.items():
+                batch_scores[spec] = result._replace(scores=result.scores[distinct_rows.numbers])
+    remaining = [metric for metric in trivial if metric.spec not in batch_scores]
+    if remaining:
+        needs = frozenset[str]().union(*(metric.needs for metric in remaining))
+        batch_scores |= _score_all_rows(remaining, rows, rows.to_batch(needs), recorder)
+    return batch_scores
+
+
+def _score_all_rows(
+    metrics: Sequence[Metric], rows: OutputRows, batch: Batch, recorder: WarningRecorder
+) -> BatchScores:
+    """Score every row of a batch, whether its content occurred before or not."""
+    batch_scores: BatchScores = {}
+    for metric in metrics:
+        started = time.perf_counter()
+        scores = check_scores(metric, metric.score(batch), rows.frame)
+        seconds = time.perf_counter() - started
+        batch_scores[metric.spec] = MetricScores(scores, seconds, recorder.take_warnings())
+    return batch_scores
+
+
+class _DistinctRows:
+    """The distinct contents of a batch, and the `Batch` that metrics with the same needs share.
+
+    `numbers` is the number of each row's content. `digests` are sorted, once for all metrics, and `order` has
+    the number of the content that each belongs to.
+    """
+
+    def __init__(self, rows: OutputRows, needs: frozenset[str], recorder: WarningRecorder) -> None:
+        digests = rows.hash_contents(needs)
+        first_rows, self.numbers, self.order = find_distinct_digests(digests)
+        self.rows = rows.select(first_rows)
+        self.digests = digests[first_rows[self.order]]
+        self.needs = needs
+        self.recorder = recorder
+        self.batch: Batch | None = None
+        """Made when the first metric must be computed: stored scores need no texts."""
+
+    def score(
+        self, metric: Metric, batch_number: int, store: ScoreStore | None
+    ) -> tuple[Scores, RecordedWarnings]:
+        """Return the score of each distinct content, and the warnings issued when it was computed."""
+        if store is None or not metric.is_cacheable:
+            scores = check_scores(metric, metric.score(self._make_batch()), self.rows.frame)
+            return scores, self.recorder.take_warnings()
+        stored_scores, recorded_warnings = store.load(metric, batch_number, self.digests)
+        scores = np.empty(len(stored_scores))
+        scores[self.order] = stored_scores
+        missing = np.flatnonzero(np.isnan(scores))
+        if len(missing):
+            new_scores = self._score_rows(metric, missing)
+            scores[missing] = new_scores
+            recorded_warnings = (*recorded_warnings, *self.recorder.take_warnings())
+            if not np.isnan(new_scores).all():
+                store.save(metric, batch_number, self.digests, scores[self.order], recorded_warnings)
+        return scores, recorded_warnings
+
+    def _score_rows(self, metric: Metric, numbers: LongArray) -> Scores:
+        """Score the contents with these numbers."""
+        if len(numbers) == len(self.rows):
+            return check_scores(metric, metric.score(self._make_batch()), self.rows.frame)
+        rows = self.rows.select(numbers)
+        return check_scores(metric, metric.score(rows.to_batch(self.needs)), rows.frame)
+
+    def _make_batch(self) -> Batch:
+        if self.batch is None:
+            self.batch = self.rows.to_batch(self.needs)
+        return self.batch
+
+
+def _join_batches(metrics: Sequence[Metric], batches: Sequence[BatchScores]) -> RowScores:
+    """Concatenate the scores of all batches and issue their warnings, in the order of the rows."""
+    for batch in batches:
+        for result in batch.values():
+            reissue_warnings(result.recorded_warnings)
+    scores = {}
+    seconds = {}
+    for metric in metrics:
+        results = [batch[metric.spec] for batch in batches]
+        scores[metric.spec] = np.concatenate([np.empty(0), *(result.scores for result in results)])
+        seconds[metric.spec] = sum(result.seconds for result in results)
+    return RowScores(scores, seconds, len(batches))
+
+
+@contextmanager
+def _open_thread_pool(workers: int) -> Iterator[ThreadPoolExecutor]:
+    """Open a pool that waits for its threads at the end, but not after an error or interrupt."""
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _wait_for_each(futures: Iterable[Future[BatchScores]]) -> Iterator[Future[BatchScores]]:
+    """Yield futures as they finish; waiting in short steps lets an interrupt through."""
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+        yield from done

@@ -1,0 +1,20 @@
+"""How many workers to use, and how to report their progress."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from metassay.errors import InputError
+
+Progress = Callable[[str, int, int], None]
+"""Function that is called with the name of a stage, the number of finished steps, and the total."""
+
+
+def count_workers(requested: int | None) -> int:
+    """Return the requested number of workers, else one per core that this process may use."""
+    if requested is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if requested < 1:
+        raise InputError(f"{requested} workers cannot work.", remedy="Use --workers 1 or more.")
+    return requested

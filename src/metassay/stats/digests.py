@@ -1,0 +1,88 @@
+"""128-bit digests in two columns of 64 bits: sort them, find the distinct ones, look them up."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.stats.arrays import LongArray
+
+Digests = NDArray[np.uint64]
+"""One digest per row: [n, 2]."""
+
+
+class DistinctDigests(NamedTuple):
+    """The distinct digests among rows, numbered by their first occurrence.
+
+    `first_rows` is the row where each occurs first, `numbers` the number of each row's digest, and
+    `sorted_numbers` the numbers in the order of the digests.
+    """
+
+    first_rows: LongArray
+    numbers: LongArray
+    sorted_numbers: LongArray
+
+
+def sort_digests(digests: Digests) -> LongArray:
+    """Return the row order that sorts digests; equal ones keep their order.
+
+    >>> sort_digests(np.array([[7, 2], [3, 9], [7, 1]], dtype=np.uint64)).tolist()
+    [1, 2, 0]
+    """
+    high = digests[:, 0]
+    if (high[1:] > high[:-1]).all():
+        return np.arange(len(digests))
+    order = np.argsort(high, kind="stable")
+    sorted_high, sorted_low = digests[order].T
+    # Two different digests hardly ever share their upper half, so one column is nearly always enough.
+    misplaced = (sorted_high[1:] == sorted_high[:-1]) & (sorted_low[1:] < sorted_low[:-1])
+    if misplaced.any():
+        return np.lexsort((digests[:, 1], high))
+    return order
+
+
+def find_distinct_digests(digests: Digests) -> DistinctDigests:
+    """Find the distinct digests among rows.
+
+    >>> digests = np.array([[7, 2], [3, 9], [7, 2]], dtype=np.uint64)
+    >>> [part.tolist() for part in find_distinct_digests(digests)]
+    [[0, 1], [0, 1, 0], [1, 0]]
+    """
+    order = sort_digests(digests)
+    ordered = digests[order]
+    is_new = np.ones(len(order), dtype=np.bool_)
+    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    first_rows = order[is_new]
+    sorted_numbers = np.empty(len(first_rows), dtype=np.int64)
+    sorted_numbers[np.argsort(first_rows)] = np.arange(len(first_rows))
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = sorted_numbers[np.cumsum(is_new) - 1]
+    return DistinctDigests(np.sort(first_rows), numbers, sorted_numbers)
+
+
+def find_digests(
+    digests: Digests, sorted_high: NDArray[np.uint64], sorted_low: NDArray[np.uint64]
+) -> LongArray:
+    """Return the position of each digest among sorted ones, -1 where it is not there.
+
+    The sorted digests are given as two columns, as tables hold them.
+
+    >>> high = np.array([3, 7, 7], dtype=np.uint64)
+    >>> low = np.array([9, 1, 2], dtype=np.uint64)
+    >>> find_digests(np.array([[7, 2], [7, 3], [3, 9]], dtype=np.uint64), high, low).tolist()
+    [2, -1, 0]
+    """
+    count = len(sorted_high)
+    if count == 0:
+        return np.full(len(digests), -1)
+    positions = np.searchsorted(sorted_high, digests[:, 0])
+    while True:
+        positions = positions.clip(max=count - 1)
+        same_high = sorted_high[positions] == digests[:, 0]
+        is_found = same_high & (sorted_low[positions] == digests[:, 1])
+        next_may_match = same_high & ~is_found & (positions + 1 < count)
+        if not next_may_match.any():
+            return np.where(is_found, positions, -1)
+        positions += next_may_match

@@ -1,0 +1,86 @@
+"""The scores of a run with a cache behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from metassay.errors import display_path
+from metassay.metrics.base import Metric, Scores
+from metassay.recorded_warnings import RecordedWarnings
+from metassay.stats.digests import Digests
+from metassay.store.metric_cache import MetricCache, is_shareable
+from metassay.store.parts import pack_part
+from metassay.store.remote import local_path
+from metassay.store.run_scores import RunScores
+from metassay.store.score_tables import make_score_table
+
+
+class CachedScores:
+    """Reads scores from the run, then from the cache; writes to both. The run may have no folder."""
+
+    def __init__(self, run_scores: RunScores | None, cache: Path, metrics: Sequence[Metric]) -> None:
+        self.run_scores = run_scores
+        self.cache = cache
+        self._metric_caches = {
+            metric.spec: MetricCache(metric, cache) for metric in metrics if is_shareable(metric)
+        }
+
+    def load(self, metric: Metric, batch_number: int, digests: Digests) -> tuple[Scores, RecordedWarnings]:
+        """Return the stored scores, NaN where there are none; those from the cache are added to the run."""
+        scores = np.full(len(digests), np.nan)
+        recorded_warnings: RecordedWarnings = ()
+        if self.run_scores is not None:
+            scores, recorded_warnings = self.run_scores.load(metric, batch_number, digests)
+        missing = np.isnan(scores)
+        metric_cache = self._metric_caches.get(metric.spec)
+        if metric_cache is not None and missing.any():
+            recorded_warnings = (*recorded_warnings, *metric_cache.load(digests, scores))
+            if self.run_scores is not None and (missing != np.isnan(scores)).any():
+                self.run_scores.save(metric, batch_number, digests, scores, recorded_warnings)
+        return scores, recorded_warnings
+
+    def save(
+        self,
+        metric: Metric,
+        batch_number: int,
+        digests: Digests,
+        scores: Scores,
+        recorded_warnings: RecordedWarnings,
+    ) -> None:
+        """Store the scores of a batch in the run and in the cache; undefined scores are left out."""
+        part = pack_part(make_score_table(digests, scores), recorded_warnings)
+        if self.run_scores is not None:
+            self.run_scores.save_part(metric, batch_number, part)
+        metric_cache = self._metric_caches.get(metric.spec)
+        if metric_cache is not None:
+            metric_cache.save(digests, scores, recorded_warnings, part)
+
+    def has_batch(self, metric: Metric, batch_number: int) -> bool:
+        """Whether the run has scores of this metric and batch."""
+        return self.run_scores is not None and self.run_scores.has_batch(metric, batch_number)
+
+    def refresh(self) -> None:
+        """Find also what other processes have stored since the folders were first read."""
+        if self.run_scores is not None:
+            self.run_scores.refresh()
+        for metric_cache in self._metric_caches.values():
+            metric_cache.refresh()
+
+    def make_opener(self) -> Callable[[Sequence[Metric]], CachedScores]:
+        """Return a function that opens the same scores in another process."""
+        run_address = None
+        if self.run_scores is not None:
+            run_address = display_path(self.run_scores.folder.absolute())
+        return partial(open_cached_scores, run_address, display_path(self.cache.absolute()))
+
+
+def open_cached_scores(
+    run_address: str | None, cache_address: str, metrics: Sequence[Metric]
+) -> CachedScores:
+    """Open the scores of a run and of a cache, each in a local or remote folder."""
+    run_scores = None if run_address is None else RunScores(local_path(run_address))
+    return CachedScores(run_scores, local_path(cache_address), metrics)

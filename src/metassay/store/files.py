@@ -1,0 +1,101 @@
+"""Write files that are complete or absent, whatever stops the process or fills the disk."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import polars as pl
+
+from metassay.errors import InputError, Place
+from metassay.store.remote import upload
+
+_TEMPORARY_NAME = re.compile(r"\.(?P<name>.+)\.(?P<writer>[^.]+)\.part")
+_WRITER_NAME = re.compile(r"(?P<process>\d+)-\d+@(?P<machine>.+)")
+
+
+def write_bytes(path: Path, content: bytes | memoryview, *, durable: bool = True) -> None:
+    """Write a file in one step and upload it if its folder is remote.
+
+    A `durable` file survives a power failure. Parts need not: their checksum shows whether they are intact.
+    """
+    with replace_file(path) as temporary, temporary.open("wb") as file:
+        file.write(content)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def replace_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path to write to; at the end of the block, the file gets its name and is uploaded."""
+    with create_temporary_file(path) as temporary:
+        yield temporary
+        temporary.replace(path)
+        upload(path)
+
+
+@contextmanager
+def create_temporary_file(path: Path) -> Iterator[Path]:
+    """Yield the path of a temporary file beside `path`; if writing fails, delete it and name the reason.
+
+    The name says which process writes it, so that `remove_abandoned_files` knows whether it still runs.
+    """
+    temporary = path.with_name(f".{path.name}.{_current_writer()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink()
+        if not isinstance(error, OSError | pl.exceptions.PolarsError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise InputError(
+            f"cannot be written ({reason}).",
+            place=Place(file=str(path)),
+            remedy="Make room there, or choose another place.",
+        ) from None
+
+
+def final_name(temporary: Path) -> str | None:
+    """Return the name that a temporary file was to get, or None if this is no temporary file of ours."""
+    match = _TEMPORARY_NAME.fullmatch(temporary.name)
+    return None if match is None else match["name"]
+
+
+def remove_abandoned_files(folder: Path) -> None:
+    """Delete temporary files whose writer, a process of this machine, no longer runs."""
+    for path in folder.rglob(".*.part"):
+        temporary = _TEMPORARY_NAME.fullmatch(path.name)
+        writer = temporary and _WRITER_NAME.fullmatch(temporary["writer"])
+        if not writer or writer["machine"] != _machine_name() or _is_running(int(writer["process"])):
+            continue
+        with suppress(OSError):
+            path.unlink()
+
+
+def _current_writer() -> str:
+    """Identify the writer of a file: process numbers mean nothing on another machine that sees the folder."""
+    return f"{os.getpid()}-{threading.get_ident()}@{_machine_name()}"
+
+
+def _machine_name() -> str:
+    return re.sub(r"[^A-Za-z0-9-]+", "-", platform.node())[:64]
+
+
+def _is_running(process: int) -> bool:
+    if os.name == "nt":  # signal 0 is Ctrl-C there
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

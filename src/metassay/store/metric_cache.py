@@ -1,0 +1,183 @@
+"""The cached scores of one metric, which any number of processes read and extend at the same time.
+
+    AB/ABCD…/about.json                    the metric: its signature, and the versions its scores depend on
+    AB/ABCD…/part-CHECKSUM.parquet         scores of single outputs, found by the digest of what was scored
+    AB/ABCD…/batch-HASH-CHECKSUM.parquet   scores of one batch, valid for exactly the same batch
+
+The folder name is a hash of signature and versions, so that scores of another metric, weight file or library
+version are never returned. Files are never changed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from metassay.errors import InputError
+from metassay.metrics.base import COST_CLASSES, Metric, Scores
+from metassay.plugins import hash_user_source
+from metassay.recorded_warnings import RecordedWarnings
+from metassay.stats.digests import Digests, sort_digests
+from metassay.store.parts import PackedPart, hash_bytes, log_note, pack_part, read_part, write_part
+from metassay.store.remote import list_files
+from metassay.store.score_tables import fill_scores, make_score_table
+from metassay.store.tables import write_json
+from metassay.store.versions import SCORING_PACKAGES, collect_versions
+from metassay.text.resources import dictionaries
+
+DESCRIPTION_FILE = "about.json"
+
+
+def is_shareable(metric: Metric) -> bool:
+    """Whether other runs may use a metric's scores.
+
+    Not if they come from user code, programs or services: no hash covers all that these depend on.
+    """
+    return metric.is_cacheable and metric.can_share_cache and not hash_user_source(metric)
+
+
+def describe_metric(metric: Metric) -> dict[str, Any]:
+    """Describe everything that a metric's scores depend on, except the texts."""
+    versions = collect_versions(SCORING_PACKAGES) | dictionaries(metric.dictionary_languages)
+    torch = sys.modules.get("torch")
+    if _depends_on_batch(metric) and torch is not None and torch.cuda.is_available():
+        versions["device"] = torch.cuda.get_device_name()
+    return {"metric": metric.spec, "signature": metric.signature, "versions": versions}
+
+
+def hash_dependencies(
+    environment: Mapping[str, Any], metrics: Sequence[Metric], others: Sequence[Any]
+) -> str:
+    """Hash everything that decides the results of a run, except its settings and data.
+
+    A finished run whose hash differs is computed again.
+    """
+    descriptions = [describe_metric(metric) for metric in metrics]
+    return hash_bytes(json.dumps([environment, descriptions, others]).encode())
+
+
+def cache_subfolder(cache: Path, description: str) -> Path:
+    """Return the folder in a cache that belongs to a description of dependencies."""
+    name = hash_bytes(description.encode())
+    return cache / name[:2] / name
+
+
+def write_description(folder: Path, description: Mapping[str, Any]) -> None:
+    """Write what a folder of a cache contains, unless it says so already."""
+    if not (folder / DESCRIPTION_FILE).is_file():
+        write_json(folder / DESCRIPTION_FILE, description)
+
+
+def _depends_on_batch(metric: Metric) -> bool:
+    """Whether a score may depend on the other outputs in its batch, as with padding in neural models."""
+    return metric.cost_class != COST_CLASSES[0]
+
+
+class MetricCache:
+    """The cached scores of one metric, as it is with the installed libraries."""
+
+    def __init__(self, metric: Metric, cache: Path) -> None:
+        self.description = describe_metric(metric)
+        self.folder = cache_subfolder(cache, json.dumps(self.description, sort_keys=True))
+        self.by_batch = _depends_on_batch(metric)
+        self.is_writable = True
+        self._single_scores: pl.DataFrame | None = None
+        self._lock = threading.Lock()
+
+    def load(self, digests: Digests, scores: Scores) -> RecordedWarnings:
+        """Fill in the missing scores (NaN) that are cached.
+
+        Returns the warnings of the batch if its scores were cached as a batch. Scores with warnings are
+        cached that way, since a warning belongs to a batch.
+        """
+        missing = np.flatnonzero(np.isnan(scores))
+        if not self.by_batch:
+            cached_scores = scores[missing]
+            fill_scores(self._read_single_scores(), digests[missing], cached_scores)
+            scores[missing] = cached_scores
+        all_were_missing = len(missing) == len(scores)
+        if all_were_missing and np.isnan(scores).any():
+            return self._load_batch(digests, scores)
+        return ()
+
+    def save(
+        self,
+        digests: Digests,
+        scores: Scores,
+        recorded_warnings: RecordedWarnings,
+        part: PackedPart | None = None,
+    ) -> None:
+        """Add the scores that are not cached yet; `part` holds all of them, if it is already encoded.
+
+        If the cache cannot be written, this is reported once and the run continues without it.
+        """
+        if not self.is_writable:
+            return
+        is_new = np.ones(len(digests), dtype=np.bool_)
+        if self.by_batch or recorded_warnings:
+            name = f"batch-{_hash_batch(digests)}"
+        else:
+            name = "part"
+            cached_scores = np.full(len(digests), np.nan)
+            fill_scores(self._read_single_scores(), digests, cached_scores)
+            is_new = np.isnan(cached_scores)
+        if np.isnan(scores[is_new]).all():
+            return
+        if part is None or not is_new.all():
+            part = pack_part(make_score_table(digests[is_new], scores[is_new]), recorded_warnings)
+        try:
+            write_description(self.folder, self.description)
+            write_part(self.folder, name, part)
+        except InputError as error:
+            self.is_writable = False
+            metric = self.description["metric"]
+            log_note(f"{error.place}: {error.message} The scores of {metric} are not shared.")
+
+    def refresh(self) -> None:
+        """Find also what other processes have cached since the folder was first read."""
+        with self._lock:
+            self._single_scores = None
+
+    def _read_single_scores(self) -> pl.DataFrame:
+        """Return all scores of single outputs, read once and sorted by digest."""
+        with self._lock:
+            if self._single_scores is None:
+                tables = [make_score_table(np.empty((0, 2), np.uint64), np.empty(0))]
+                for path in list_files(self.folder, "part-*.parquet"):
+                    part = read_part(path)
+                    if part is not None:
+                        tables.append(part[0])
+                        _mark_as_used(path)
+                distinct = pl.concat(tables).unique(["high", "low"], keep="first")
+                self._single_scores = distinct.sort("high", "low")
+            return self._single_scores
+
+    def _load_batch(self, digests: Digests, scores: Scores) -> RecordedWarnings:
+        for path in list_files(self.folder, f"batch-{_hash_batch(digests)}-*.parquet"):
+            part = read_part(path)
+            if part is not None:
+                table, recorded_warnings = part
+                fill_scores(table, digests, scores)
+                _mark_as_used(path)
+                return recorded_warnings
+        return ()
+
+
+def _hash_batch(digests: Digests) -> str:
+    """Hash the contents of a batch, regardless of their order."""
+    return hash_bytes(digests[sort_digests(digests)].tobytes())
+
+
+def _mark_as_used(path: Path) -> None:
+    """Set the modification time of a part: parts not used for longest are pruned first."""
+    with suppress(OSError):
+        os.utime(path)

@@ -1,0 +1,214 @@
+"""Run folders and caches at addresses such as `s3://bucket/run`.
+
+A local folder mirrors the remote one until the program ends. Every file is uploaded as soon as it is
+complete, so files arrive in the order in which they are written, the manifest of a finished run last. Parts
+are downloaded when they are read, all other files when a run is opened. The remote folder is authoritative:
+any machine can resume from it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fnmatch
+import logging
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from metassay.data.readers.remote_files import (
+    choose_local_path,
+    download_file,
+    is_local_filesystem,
+    open_filesystem,
+    relative_path,
+)
+from metassay.errors import InputError, display_path, is_remote
+from metassay.store.layout import MANIFEST, SCORES_FOLDER, SHARDS_FOLDER, TEXTS_FOLDER
+
+_ATOMIC_PROTOCOLS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "memory"}
+"""File systems on which an uploaded file is complete or absent. On others we upload, then rename."""
+_PARTIAL_SUFFIX = ".partial"
+_UPLOAD_INTERVAL = 30.0
+"""Seconds between two uploads of files that grow."""
+
+_mirrors: set[Path] = set()
+"""Local paths that mirror remote ones."""
+_growing_files: dict[Path, int] = {}
+"""Mirrored files that are appended to, with their size at the last upload."""
+
+
+def local_path(path: str | Path) -> Path:
+    """Return the local path for a path or address, without downloading anything."""
+    if not is_remote(path):
+        return Path(path)
+    with open_filesystem(str(path)) as (file_system, remote_path):
+        mirror = choose_local_path(str(path), file_system, remote_path)
+        if not is_local_filesystem(file_system):
+            _mirrors.add(mirror)
+    return mirror
+
+
+def is_mirrored(path: Path) -> bool:
+    """Whether a local path mirrors a remote one, or lies in a folder that does."""
+    return any(parent in _mirrors for parent in (path, *path.parents))
+
+
+def open_run(path: str | Path) -> Path:
+    """Return the local folder of a run; if the run is remote, download all its files except parts.
+
+    Of a remote folder that is no run, nothing is downloaded.
+    """
+    folder = local_path(path)
+    if is_remote(path) and is_mirrored(folder):
+        _clear_mirror(folder)
+        with open_filesystem(str(path)) as (file_system, remote_path):
+            _download_run(file_system, remote_path, folder)
+    return folder
+
+
+def open_runs(path: str | Path) -> Path:
+    """Return the local folder of a run, or of a folder whose subfolders are runs, and download them."""
+    folder = open_run(path)
+    if is_remote(path) and is_mirrored(folder) and not (folder / MANIFEST).exists():
+        with open_filesystem(str(path)) as (file_system, remote_path):
+            for name in _list_names(file_system, remote_path):
+                _download_run(file_system, f"{remote_path}/{name}", folder / name)
+    return folder
+
+
+def list_files(folder: Path, pattern: str) -> list[Path]:
+    """List the files in a folder whose names match a pattern, including remote ones not yet downloaded."""
+    names = {path.name for path in folder.glob(pattern)}
+    with _find_original(folder) as original:
+        if original is not None:
+            names.update(fnmatch.filter(_list_names(*original), pattern))
+    return sorted(folder / name for name in names)
+
+
+def download(path: Path) -> None:
+    """Download the original of a mirrored file, unless the mirror has it already or there is none."""
+    if not _mirrors or path.exists():
+        return
+    with _find_original(path) as original:
+        if original is not None:
+            _download_file(*original, path)
+
+
+def upload(path: Path) -> None:
+    """Upload a complete file if it is mirrored."""
+    with _find_original(path, to="written") as original:
+        if original is None:
+            return
+        file_system, remote_path = original
+        if _ATOMIC_PROTOCOLS.intersection(_list_protocols(file_system)):
+            file_system.put_file(str(path), remote_path)
+            return
+        folder, _, name = remote_path.rpartition("/")
+        temporary = f"{folder}/{_make_partial_name(name)}"
+        file_system.makedirs(folder, exist_ok=True)
+        file_system.put_file(str(path), temporary)
+        file_system.mv(temporary, remote_path)
+
+
+def delete_file(path: Path) -> None:
+    """Delete a file, and its original if it is mirrored; neither needs to exist."""
+    path.unlink(missing_ok=True)
+    with _find_original(path, to="removed") as original:
+        if original is not None:
+            file_system, remote_path = original
+            with suppress(FileNotFoundError):
+                file_system.rm_file(remote_path)
+
+
+def upload_in_background(path: Path) -> None:
+    """Upload a file that is appended to every 30 seconds, and when the program ends."""
+    if not is_mirrored(path) or path in _growing_files:
+        return
+    if not _growing_files:
+        threading.Thread(target=_upload_periodically, daemon=True).start()
+        atexit.register(_upload_at_exit)
+    _growing_files[path] = 0
+
+
+def upload_growing_files() -> None:
+    """Upload the files of `upload_in_background` that have grown since their last upload."""
+    for path, uploaded_size in list(_growing_files.items()):
+        if path.is_file() and (size := path.stat().st_size) != uploaded_size:
+            upload(path)
+            _growing_files[path] = size
+
+
+def _upload_periodically() -> None:
+    while True:
+        time.sleep(_UPLOAD_INTERVAL)
+        with suppress(InputError):  # the next attempt may succeed; the last one reports the failure
+            upload_growing_files()
+
+
+def _upload_at_exit() -> None:
+    try:
+        upload_growing_files()
+    except InputError as error:
+        logging.getLogger("metassay").warning("Note: %s", error)
+
+
+@contextmanager
+def _find_original(path: Path, *, to: str = "read") -> Iterator[tuple[Any, str] | None]:
+    """Yield the file system and the path that a local path mirrors, or None if it mirrors none."""
+    if not is_mirrored(path):
+        yield None
+        return
+    with open_filesystem(display_path(path), to=to) as original:
+        yield original
+
+
+def _list_names(file_system: Any, folder: str) -> list[str]:
+    """List the names in a remote folder; none if it does not exist or is a file."""
+    try:
+        paths = file_system.ls(folder, detail=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    names = [relative_path(folder, str(path).rstrip("/")) for path in paths]
+    return sorted(name for name in names if name and not name.endswith(_PARTIAL_SUFFIX))
+
+
+def _clear_mirror(folder: Path) -> None:
+    """Empty a mirror, so that nothing stays in it that was deleted at the original."""
+    upload_growing_files()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _download_run(file_system: Any, remote_folder: str, folder: Path) -> None:
+    """Download all files of a run except parts; of a folder that is no run, only create the folder."""
+    names = _list_names(file_system, remote_folder)
+    if names:
+        folder.mkdir(parents=True, exist_ok=True)
+    if MANIFEST not in names:
+        return
+    for name in names:
+        if name in {SCORES_FOLDER, TEXTS_FOLDER, SHARDS_FOLDER}:
+            continue
+        for file in file_system.find(f"{remote_folder}/{name}"):
+            _download_file(file_system, file, folder / relative_path(remote_folder, file))
+
+
+def _download_file(file_system: Any, remote_path: str, path: Path) -> None:
+    """Download a file so that it is complete or absent; if there is none, do nothing."""
+    temporary = path.with_name(_make_partial_name(path.name))
+    with suppress(FileNotFoundError):
+        download_file(file_system, remote_path, temporary)
+        temporary.replace(path)
+
+
+def _make_partial_name(name: str) -> str:
+    return f".{name}.{uuid.uuid4().hex}{_PARTIAL_SUFFIX}"
+
+
+def _list_protocols(file_system: Any) -> tuple[str, ...]:
+    protocol = file_system.protocol
+    return (protocol,) if isinstance(protocol, str) else tuple(protocol)

@@ -1,0 +1,289 @@
+"""The run folder: configuration, intermediate parts and results of one run. See `layout` for its files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metassay.data.readers.files import check_path
+from metassay.errors import InputError, MetassayError, Place, display_path, shorten_text
+from metassay.options import CURRENT_COMMAND
+from metassay.results.base import ResultT, decode_json
+from metassay.schemas import first_fault, schema
+from metassay.store.files import final_name, remove_abandoned_files, write_bytes
+from metassay.store.layout import CALL, MANIFEST, SCORES_FOLDER, TEXTS_FOLDER, TIMINGS
+from metassay.store.parts import is_intact, log_note
+from metassay.store.remote import is_mirrored, list_files, open_run, upload_growing_files
+from metassay.store.run_scores import RunScores
+from metassay.store.run_texts import RunTexts
+from metassay.store.tables import write_json, write_table
+from metassay.store.versions import collect_versions
+
+ROWS_PER_GROUP = 2**14
+"""Rows per row group in the tables of a finished run: few, so that the dashboard reads a single row fast."""
+_CHOOSE_ANOTHER_FOLDER = "Choose another --out."
+_RUN_AGAIN = "Make the run again, in another folder."
+
+
+class RunFolder:
+    """A folder that belongs to one configuration and one input; running the same again resumes it."""
+
+    def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
+        self.path = path
+        self.identity = dict(identity)
+        self.versions: dict[str, Any] = {}
+        """Versions that the results depend on, once the folder is open for writing."""
+        self.is_resumed = False
+        """Whether the folder contained a run when it was opened."""
+        self.data: dict[str, Any] = {}
+        """Fingerprint of the data, for reports that combine several runs on the same data."""
+
+    @classmethod
+    def open(
+        cls, path: str | Path, identity: Mapping[str, Any], *, data: Mapping[str, Any] | None = None
+    ) -> RunFolder:
+        """Open a folder for writing: a new or empty one, or one with a run of the same identity to resume.
+
+        Any other folder is refused.
+        """
+        folder = open_run(path)
+        run = cls(folder, identity)
+        run.versions = collect_versions()
+        run.data = dict(data or {})
+        try:
+            is_taken = folder.exists() and (not folder.is_dir() or _has_foreign_files(folder))
+            # The manifest is looked for last: another process may have started the same run meanwhile.
+            if (folder / MANIFEST).is_file():
+                _check_identity(folder, identity)
+                run.is_resumed = True
+            elif is_taken:
+                raise InputError(
+                    "this exists and is no run folder.",
+                    place=Place(file=str(path)),
+                    remedy=_CHOOSE_ANOTHER_FOLDER,
+                )
+            else:
+                run.write_manifest({"state": "running"})
+            remove_abandoned_files(folder)
+        except MetassayError:
+            raise
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(
+                f"cannot be written ({reason}).",
+                place=Place(file=str(path)),
+                remedy=_CHOOSE_ANOTHER_FOLDER,
+            ) from None
+        command = CURRENT_COMMAND.get()
+        if command is not None:
+            run.write_json(CALL, {**command, "folder": str(Path.cwd())})
+        return run
+
+    @classmethod
+    def load(cls, path: str | Path) -> RunFolder:
+        """Open the folder of an earlier run for reading."""
+        folder = open_run(path)
+        return cls(folder, read_manifest(folder).get("identity", {}))
+
+    @property
+    def scores(self) -> RunScores:
+        """The finished scores in this folder."""
+        return RunScores(self.path / SCORES_FOLDER)
+
+    def texts(self, dependencies: str) -> RunTexts:
+        """The finished texts in this folder that were made with these `dependencies` (code and libraries)."""
+        return RunTexts(self.path / TEXTS_FOLDER, dependencies)
+
+    def build_manifest(self, entries: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a manifest with these entries; its `identity` decides whether a later run may resume it."""
+        data = {"data": self.data} if self.data else {}
+        return {"schema_version": 1, "identity": self.identity, **data, **entries}
+
+    def write_manifest(self, entries: Mapping[str, Any]) -> None:
+        """Write the manifest; the caller has written all other files before."""
+        upload_growing_files()
+        write_json(self.path / MANIFEST, self.build_manifest(entries))
+
+    def write_json(self, name: str, content: Any) -> None:
+        """Write a JSON file in the folder."""
+        write_json(self.path / name, content)
+
+    def write_table(self, name: str, table: pl.DataFrame) -> None:
+        """Write a Parquet file in the folder."""
+        write_table(self.path / name, table)
+
+    def write_text(self, name: str, content: str) -> None:
+        """Write a text file in the folder."""
+        write_bytes(self.path / name, content.encode())
+
+    def finish(self, files: Mapping[str, Any], **entries: Any) -> None:
+        """Write the files of a result by name, then the manifest with their checksums and these entries.
+
+        Names ending in `.json` take JSON values, `.parquet` tables, others text.
+        """
+        for name, content in files.items():
+            if name.endswith(".json"):
+                self.write_json(name, content)
+            elif name.endswith(".parquet"):
+                write_table(self.path / name, content, rows_per_group=ROWS_PER_GROUP)
+            else:
+                self.write_text(name, content)
+        checksums = {name: _hash_file(self.path / name) for name in files if name != TIMINGS}
+        self.write_manifest({"state": "finished", "versions": self.versions, **entries, "files": checksums})
+
+    def is_finished(self, dependencies: str) -> bool:
+        """Whether the folder has complete results for this hash of dependencies, and no broken part."""
+        manifest = read_manifest(self.path)
+        checksums = manifest.get("files")
+        if (
+            manifest.get("state") != "finished"
+            or manifest.get("basis") != dependencies
+            or not isinstance(checksums, dict)
+        ):
+            return False
+        changed = [name for name, checksum in checksums.items() if _hash_file(self.path / name) != checksum]
+        for name in changed:
+            log_note(f"{display_path(self.path / name)}: not as the run left it; it is made again.")
+        if changed:
+            return False
+        for folder in (SCORES_FOLDER, TEXTS_FOLDER):
+            if not all(is_intact(path) for path in list_files(self.path / folder, "*.parquet")):
+                return False
+        return True
+
+    def find_file(self, name: str) -> Path | None:
+        """Return the path of a file in the folder, or None; refuse links that lead out of the folder."""
+        path = self.path / name
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path)):
+            raise InputError("this link leads out of the run folder.", place=Place(file=str(path)))
+        return path if path.is_file() else None
+
+    def read_json(self, name: str) -> Any:
+        """Read a JSON file of a finished run."""
+        return _read_json_file(self._find_result(name))
+
+    def read_result(self, name: str, result_type: type[ResultT]) -> ResultT:
+        """Read the result of a finished run and check it against its type, since users may edit files."""
+        file = self._find_result(name)
+        return decode_json(file.read_bytes(), result_type, str(file))
+
+    def read_checked(self, name: str, command: str) -> dict[str, Any]:
+        """Read the result of a command and check it against its schema, since users may edit files."""
+        result: dict[str, Any] = self.read_json(name)
+        fault = first_fault(result, schema(command))
+        if fault is not None:
+            location, problem = fault
+            raise InputError(
+                f"at {shorten_text(location)}: {problem}." if location else f"{problem}.",
+                place=Place(file=str(self.path / name)),
+                remedy=_RUN_AGAIN,
+            )
+        return result
+
+    def _find_result(self, name: str) -> Path:
+        file = self.path / name
+        if not file.exists():
+            raise InputError(
+                "the run has not finished.", place=Place(file=str(file)), remedy="Run the same command again."
+            )
+        return file
+
+    @contextmanager
+    def explain_errors(self) -> Iterator[None]:
+        """Report any error in the block as unreadable results of this run.
+
+        Each file may be valid while their contents contradict each other.
+        """
+        try:
+            yield
+        except (MetassayError, OSError):
+            raise
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            raise InputError(
+                f"its results cannot be made sense of ({type(error).__name__}: {reason}).",
+                place=Place(file=str(self.path)),
+                remedy=f"{_RUN_AGAIN} If that does not help, it is a defect of metassay.",
+            ) from error
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest of a run folder; raise an error if the folder is none."""
+    file = folder / MANIFEST
+    check_path(str(folder))
+    if not file.is_file():
+        raise InputError(
+            "this is no run folder (it has no manifest.json).",
+            place=Place(file=str(folder)),
+            remedy="Make one with: metassay assay DATA --out FOLDER",
+        )
+    manifest = _read_json_file(file)
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("identity", {}), dict):
+        raise InputError(
+            "a JSON object with the identity of a run was expected.", place=Place(file=str(file))
+        )
+    return manifest
+
+
+def _hash_file(file: Path) -> str | None:
+    """Return the checksum of a file; None if it cannot be read."""
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    except OSError:
+        return None
+
+
+def _has_foreign_files(folder: Path) -> bool:
+    """Whether a folder without manifest contains more than the start of one that was never completed."""
+    return is_mirrored(folder) or any(final_name(path) != MANIFEST for path in folder.iterdir())
+
+
+def _read_json_file(file: Path) -> Any:
+    """Read JSON from an untrusted file: refuse NaN, deep nesting, and escapes that are half a character."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        content = json.loads(text, parse_constant=_refuse_constant)
+        if "\\u" in text:
+            json.dumps(content, ensure_ascii=False).encode()
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror}).", place=Place(file=str(file))) from None
+    except RecursionError:
+        raise InputError("this JSON is nested too deeply.", place=Place(file=str(file))) from None
+    except UnicodeEncodeError:
+        raise InputError(
+            "there is half a character in the text (a lone surrogate).", place=Place(file=str(file))
+        ) from None
+    except ValueError as error:
+        raise InputError(f"this is not JSON ({error}).", place=Place(file=str(file))) from None
+    return content
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _check_identity(folder: Path, identity: Mapping[str, Any]) -> None:
+    """Raise an error if the folder contains a run of another identity."""
+    stored_identity = read_manifest(folder).get("identity")
+    if stored_identity == json.loads(json.dumps(identity)):
+        return
+    differing = [
+        key
+        for key in identity
+        if not isinstance(stored_identity, dict) or stored_identity.get(key) != identity[key]
+    ]
+    subject = " and ".join(differing) or "settings"
+    verb = "differs" if len(differing) == 1 else "differ"
+    raise InputError(
+        f"this folder holds another run (its {subject} {verb}).",
+        place=Place(file=str(folder)),
+        remedy="Choose another --out, or delete that folder.",
+    )

