@@ -35,7 +35,7 @@ TYPES = {
     "AlignResult": "workflows.score",
     "AssayResult": "workflows.assay_result",
     "Batch": "metrics.base",
-    "CheckResult": "workflows.read",
+    "CheckResult": "workflows.check",
     "Context": "data.context",
     "Dataset": "data.dataset",
     "DependResult": "workflows.depend",
@@ -61,7 +61,6 @@ TYPES = {
 """The public types, and the module that each is in."""
 SHARED = {
     "align": "score",
-    "check": "read",
     "compare": "overview",
     "demo": "assay",
     "report": "recommend",
@@ -129,12 +128,13 @@ if TYPE_CHECKING:
     from metassay.workflows.aggregate import AggregateResult, aggregate
     from metassay.workflows.assay import assay, demo
     from metassay.workflows.assay_result import AssayResult
+    from metassay.workflows.check import CheckResult, check
     from metassay.workflows.depend import DependResult, depend
     from metassay.workflows.judge import JudgeResult, judge
     from metassay.workflows.overview import compare
     from metassay.workflows.perturb import PerturbResult, perturb
     from metassay.workflows.rank import RankResult, rank
-    from metassay.workflows.read import CheckResult, check, read
+    from metassay.workflows.read import read
     from metassay.workflows.recommend import recommend, report
     from metassay.workflows.score import AlignResult, ScoreResult, align, score
 

@@ -17,6 +17,8 @@ import pytest
 from metassay.cli import run
 from metassay.cli.application import build_application
 from metassay.data import memory
+from metassay.results.base import json_schema
+from metassay.results.check import CheckContent
 from metassay.sample import sample_path
 from metassay.schemas import schema
 from metassay.workflows.read import read
@@ -77,7 +79,8 @@ def as_json(capfd, *arguments: str | Path) -> dict:
 )
 def test_json_follows_its_schema(capfd, data, command, options) -> None:
     found = as_json(capfd, command, data, *options, "--language", "en")
-    jsonschema.validate(found, schema(command))
+    expected = json_schema(CheckContent) if command == "check" else schema(command)
+    jsonschema.validate(found, expected)
 
 
 def test_json_and_no_out_write_nothing(capfd, data, tmp_path, monkeypatch) -> None:
@@ -300,7 +303,7 @@ def test_a_defect_of_ours_is_exit_1_and_says_so(capfd, data, monkeypatch) -> Non
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("surprise")
 
-    monkeypatch.setattr("metassay.workflows.read.check", broken)
+    monkeypatch.setattr("metassay.workflows.check.check", broken)
     status, _, err = metassay(capfd, "check", data)
     assert status == 1
     assert "surprise" in err

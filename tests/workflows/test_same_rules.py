@@ -10,10 +10,10 @@ import polars as pl
 from metassay import plugins
 from metassay.perturbations.words import Removal
 from metassay.workflows.assay import assay
+from metassay.workflows.check import check
 from metassay.workflows.list import listing
 from metassay.workflows.perturb import perturb
 from metassay.workflows.rank import rank
-from metassay.workflows.read import check
 
 
 def table(reference: str) -> pl.DataFrame:

@@ -31,16 +31,6 @@ class PerturbationForecast:
     why: str | None
     """Why it does not apply to the outputs of some language, or to any output; None if it does."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return one row of the JSON of `metassay check`."""
-        return {
-            "perturbation": self.perturbation,
-            "applies": self.outputs > 0,
-            "outputs": self.outputs,
-            "tried": self.tried,
-            "why": self.why,
-        }
-
 
 def forecast_perturbations(
     dataset: Dataset,

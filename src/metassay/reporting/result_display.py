@@ -18,9 +18,26 @@ class ResultDisplay:
 
     A verb returns a class that combines the struct of its content with this mixin:
 
-        class RankResult(RankContent, ResultDisplay):
+        class RankResult(ResultDisplay, RankContent):
             def to_frame(self) -> pl.DataFrame: ...
             def page(self) -> Page: ...
+
+    All results can be used alike, for example a ranking of two metrics by their agreement with human scores:
+
+    >>> import json, metassay
+    >>> quality = {"a": 2.0, "b": 1.0, "c": 0.0}
+    >>> rows = [
+    ...     {"seg_id": n, "system": system, "mqm": score, "M": score + n, "N": -score}
+    ...     for n in range(9)
+    ...     for system, score in quality.items()
+    ... ]
+    >>> result = metassay.rank(rows, human="mqm", meta="pa", significance="none")
+    >>> result.to_frame().select("metric", "value").row(0)
+    ('M', 1.0)
+    >>> json.loads(result.to_json()) == result.to_dict(), result.plot().name in result.charts()
+    (True, True)
+    >>> result.page().title
+    'Which metric agrees best with people?'
     """
 
     __slots__ = ()  # a struct can only inherit from classes without fields of their own

@@ -9,9 +9,7 @@ Scores of people and metrics for the verbs that compare them: read, or computed 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,30 +19,23 @@ from metassay.data.columns import KEY_PREFIXES, item_names, output_names
 from metassay.data.dataset import Dataset
 from metassay.data.memory import set_memory_target
 from metassay.data.normalisation import choose_normalisation
-from metassay.data.preparation import note_unknown_language, prepare_dataset
+from metassay.data.preparation import prepare_dataset
 from metassay.data.readers.registry import ReaderOptions
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.reading import Paths, Source, Where, read, read_parallel_files
-from metassay.data.reference_systems import find_reference_systems
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_files import Directions, Scores, chosen_cubes, read_cubes
 from metassay.engine.batches import FIELDS, OutputRows
-from metassay.engine.scoring import measure_costs, score_rows
-from metassay.engine.workers import count_workers
+from metassay.engine.scoring import score_rows
 from metassay.errors import MetassayError, UnknownName
 from metassay.metrics.base import Metric
 from metassay.metrics.function_metric import convert_to_metric
 from metassay.metrics.program_metric import ProgramMetric, is_executable_file
 from metassay.metrics.registry import MetricChoice, choose_metrics, find_metric_directions
-from metassay.options import accept_options, split_names
-from metassay.perturbations.base import default_perturbations
-from metassay.perturbations.forecast import forecast_perturbations
+from metassay.options import split_names
 from metassay.plugins import describe_user_error, load_from_file
 from metassay.specs import split_specs
-from metassay.store.layout import TIMINGS
-from metassay.store.run_folder import RunFolder
-from metassay.workflows.options import CheckOptions, DependOptions, RankOptions
-from metassay.workflows.run_files import SCHEMA_VERSION, Result, warnings_as_notes
+from metassay.workflows.options import DependOptions, RankOptions
 
 __all__ = [
     "Paths",
@@ -166,96 +157,3 @@ def _computed(
     names = [metric.spec for metric in chosen]
     notes = [f"Computed from the texts: {metric.signature}." for metric in chosen]
     return numbered.join(made, on=ROW, how="left", maintain_order="left").drop(ROW), names, notes
-
-
-@dataclass(frozen=True, repr=False)
-class CheckResult(Result):
-    """What a data set holds."""
-
-    content: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object of `metassay check`."""
-        return self.content
-
-    def to_frame(self) -> pl.DataFrame:
-        """The systems, with their numbers of outputs."""
-        return pl.DataFrame(self.content["systems"])
-
-
-@accept_options(CheckOptions)
-def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
-    """Look at the data before measuring anything; scores a few outputs to estimate an assay's time.
-
-    `out` is a folder for what was found.
-
-    >>> found = check([{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}])
-    >>> found.to_dict()["outputs"]
-    1
-    """
-    data = ensure_dataset(dataset)
-    outputs = data.outputs
-    chosen = choose_metrics(data, options.metrics, choose_normalisation(data, options.normalize))
-    looked_at = {"metrics": [metric.signature for metric in chosen], "normalize": options.normalize}
-    identity = {"command": "check", "configuration": looked_at, "input": data.content_hash}
-    run = None if options.out is None else RunFolder.open(options.out, identity)
-    counts = Counter(outputs["system"])
-    languages = Counter(language or "unknown" for language in data.languages)
-    kept = prepare_dataset(data, normalize=options.normalize, keep_references=False)
-    with warnings_as_notes() as warned:
-        estimate = _estimate(kept, chosen, count_workers(options.workers))
-    forecast = forecast_perturbations(kept, workers=count_workers(options.workers))
-    result = CheckResult({
-        "schema_version": SCHEMA_VERSION,
-        "task": data.task,
-        "task_guess": data.task_guess,
-        "items": data.outputs["item"].n_unique(),
-        "outputs": len(data),
-        "systems": [{"system": name, "outputs": counts[name]} for name in data.systems],
-        "languages": dict(sorted(languages.items())),
-        "references": _references(data),
-        "human": {name: len(data) - outputs[name].null_count() for name in data.human},
-        "contexts": {name: outputs[name].n_unique() for name in ("system", *data.metadata)},
-        "missing": {name: n for name in outputs.columns if (n := outputs[name].null_count())},
-        "empty_outputs": _empty(outputs["output"]),
-        "own_references": list(find_reference_systems(data)),
-        "left_out": dict(data.left_out),
-        "normalize": choose_normalisation(data, options.normalize),
-        "metrics": [_described(metric) for metric in chosen],
-        "perturbations": [row.to_dict() for row in forecast],
-        "estimate": estimate,
-        "notes": [*data.notes, *note_unknown_language(data), *warned],
-    })  # fmt: skip
-    if run is not None:
-        timeless = {name: value for name, value in result.content.items() if name != "estimate"}
-        run.finish({"results/check.json": timeless, TIMINGS: estimate})
-    return result
-
-
-def _described(metric: Metric) -> dict[str, Any]:
-    return {
-        "metric": metric.spec,
-        "signature": metric.signature,
-        "higher_is_better": metric.higher_is_better,
-    }
-
-
-def _references(data: Dataset) -> dict[str, int]:
-    """How many outputs have how many references."""
-    if "references" not in data.outputs.columns:
-        return {}
-    return {str(n): count for n, count in sorted(Counter(data.outputs["references"].list.len()).items())}
-
-
-def _empty(outputs: pl.Series) -> int:
-    if outputs.dtype.is_nested():
-        return int((outputs.list.len() == 0).sum())
-    return int((outputs.str.strip_chars() == "").sum())
-
-
-def _estimate(kept: Dataset, metrics: Sequence[Metric], workers: int) -> dict[str, Any]:
-    """Seconds that scoring would take: outputs and worse copies, from a sample of outputs scored now."""
-    texts = len(kept) * (1 + len(default_perturbations(kept.task_definition)))
-    cost = measure_costs(metrics, build_scoring_rows(kept))
-    seconds = {metric: round(per_1000 * texts / 1000, 3) for metric, per_1000 in cost.items()}
-    return {"rows": texts, "metrics": seconds, "seconds": round(sum(seconds.values()) / workers, 1)}

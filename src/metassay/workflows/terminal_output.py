@@ -9,6 +9,7 @@ from metassay.reporting.terminal.blocks import Block, Line, Note, Table
 if TYPE_CHECKING:
     from metassay.workflows.aggregate import AggregateResult
     from metassay.workflows.assay_result import AssayResult
+    from metassay.workflows.check import CheckResult
     from metassay.workflows.depend import DependResult
     from metassay.workflows.judge import JudgeResult
     from metassay.workflows.list import CacheState, Listing, Models
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from metassay.workflows.overview import CompareResult
     from metassay.workflows.perturb import PerturbResult
     from metassay.workflows.rank import RankResult
-    from metassay.workflows.read import CheckResult
     from metassay.workflows.recommend import RecommendResult
     from metassay.workflows.score import AlignResult, ScoreResult
 
@@ -27,7 +27,7 @@ def describe_check(result: CheckResult) -> list[Block]:
     """Describe what a data set holds."""
     from metassay.reporting.terminal import check
 
-    return check.describe_check(result.to_dict())
+    return check.describe_check(result)
 
 
 def describe_assay(result: AssayResult) -> list[Block]:

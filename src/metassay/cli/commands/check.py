@@ -11,7 +11,7 @@ EXAMPLE = "metassay check outputs.csv"
 
 def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings) -> None:
     """Show what was recognised, left out and missing, and what an assay would cost. Run this first."""
-    from metassay.workflows.read import check
+    from metassay.workflows.check import check
     from metassay.workflows.terminal_output import describe_check
 
     result = check(data.read_dataset(), **settings.to_dict(), workers=output.workers, out=output.out)

@@ -1,0 +1,77 @@
+"""Result of `check`: what a data set holds, and what an assay of it would cost."""
+
+from __future__ import annotations
+
+import msgspec
+
+from metassay.results.base import Count, ResultStruct
+
+
+class SystemCount(msgspec.Struct, frozen=True):
+    """Number of outputs of one system."""
+
+    system: str
+    outputs: Count
+
+
+class CheckedMetric(msgspec.Struct, frozen=True):
+    """A metric that an assay would use."""
+
+    metric: str
+    signature: str
+    higher_is_better: bool
+
+
+class CheckedPerturbation(msgspec.Struct, frozen=True):
+    """To how many outputs a perturbation applies."""
+
+    perturbation: str
+    applies: bool
+    outputs: Count
+    """Number of tried outputs that it changes."""
+    tried: Count
+    """Number of tried outputs: all, or a sample of a large data set."""
+    why: str | None
+    """Why it does not apply to some languages, or to any output. None if there is nothing to explain."""
+
+
+class CostEstimate(msgspec.Struct, frozen=True):
+    """Estimated time to score all outputs and perturbed outputs of an assay."""
+
+    rows: Count
+    """Number of texts that each metric would score."""
+    metrics: dict[str, float]
+    """Seconds of one worker, by metric."""
+    seconds: float
+    """Seconds for all metrics with the given number of workers."""
+
+
+class CheckContent(ResultStruct, frozen=True, kw_only=True):
+    """What a data set holds. Counts are numbers of outputs unless stated otherwise."""
+
+    task: str
+    task_guess: str | None
+    """Sentence that says how the task was guessed. None if the user named it."""
+    items: Count
+    outputs: Count
+    systems: list[SystemCount]
+    languages: dict[str, Count]
+    references: dict[str, Count]
+    """Number of outputs by their number of references."""
+    human: dict[str, Count]
+    """Number of rated outputs by human score."""
+    contexts: dict[str, Count]
+    """Number of distinct values of each column that can be a context."""
+    missing: dict[str, Count]
+    """Number of missing values by column, for columns that have any."""
+    empty_outputs: Count
+    reference_systems: list[str] = msgspec.field(name="own_references")
+    """Systems whose outputs are the reference itself."""
+    left_out: dict[str, Count]
+    """Number of rows that were left out, by reason."""
+    normalize: str
+    """Name of the text normalisation."""
+    metrics: list[CheckedMetric]
+    perturbations: list[CheckedPerturbation]
+    estimate: CostEstimate
+    notes: list[str]

@@ -1,0 +1,138 @@
+"""`check`: show what a data set holds before anything is measured, and what an assay of it would cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.data.normalisation import choose_normalisation
+from metassay.data.preparation import note_unknown_language, prepare_dataset
+from metassay.data.reading import Source
+from metassay.data.reference_systems import find_reference_systems
+from metassay.engine.scoring import measure_costs
+from metassay.engine.workers import count_workers
+from metassay.metrics.base import Metric
+from metassay.metrics.registry import choose_metrics
+from metassay.options import accept_options
+from metassay.perturbations.base import default_perturbations
+from metassay.perturbations.forecast import PerturbationForecast, forecast_perturbations
+from metassay.reporting.result_display import ResultDisplay
+from metassay.results.check import CheckContent, CheckedMetric, CheckedPerturbation, CostEstimate, SystemCount
+from metassay.store.layout import TIMINGS
+from metassay.store.run_folder import RunFolder
+from metassay.workflows.options import CheckOptions
+from metassay.workflows.read import build_scoring_rows, ensure_dataset
+from metassay.workflows.run_files import warnings_as_notes
+
+
+class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
+    """What a data set holds, with a table of its systems."""
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the systems with their numbers of outputs."""
+        return pl.DataFrame([msgspec.structs.asdict(system) for system in self.systems])
+
+
+@accept_options(CheckOptions)
+def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
+    """Check a data set and estimate the cost of an assay by scoring a few outputs.
+
+    `out` names a folder in which the result is stored.
+
+    >>> found = check([{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}])
+    >>> found.to_dict()["outputs"]
+    1
+    """
+    data = ensure_dataset(dataset)
+    normalisation = choose_normalisation(data, options.normalize)
+    metrics = choose_metrics(data, options.metrics, normalisation)
+    configuration = {"metrics": [metric.signature for metric in metrics], "normalize": options.normalize}
+    identity = {"command": "check", "configuration": configuration, "input": data.content_hash}
+    run = None if options.out is None else RunFolder.open(options.out, identity)
+    prepared = prepare_dataset(data, normalize=options.normalize, keep_references=False)
+    workers = count_workers(options.workers)
+    with warnings_as_notes() as metric_warnings:
+        estimate = _estimate_cost(prepared, metrics, workers)
+    forecasts = forecast_perturbations(prepared, workers=workers)
+    result = CheckResult(
+        task=data.task,
+        task_guess=data.task_guess,
+        items=data.outputs["item"].n_unique(),
+        outputs=len(data),
+        systems=_count_systems(data),
+        languages=_count_languages(data),
+        references=_count_references(data),
+        human={name: len(data) - data.outputs[name].null_count() for name in data.human},
+        contexts={name: data.outputs[name].n_unique() for name in ("system", *data.metadata)},
+        missing=_count_missing_values(data.outputs),
+        empty_outputs=_count_empty_outputs(data.outputs["output"]),
+        reference_systems=list(find_reference_systems(data)),
+        left_out=dict(data.left_out),
+        normalize=normalisation,
+        metrics=[_describe_metric(metric) for metric in metrics],
+        perturbations=[_describe_perturbation(forecast) for forecast in forecasts],
+        estimate=estimate,
+        notes=[*data.notes, *note_unknown_language(data), *metric_warnings],
+    )
+    if run is not None:
+        _write_result(run, result)
+    return result
+
+
+def _write_result(run: RunFolder, result: CheckResult) -> None:
+    """Write the result; measured times go to the one file whose bytes may differ between equal runs."""
+    content = result.to_dict()
+    estimate = content.pop("estimate")
+    run.finish({"results/check.json": content, TIMINGS: estimate})
+
+
+def _count_systems(data: Dataset) -> list[SystemCount]:
+    counts = Counter(data.outputs["system"])
+    return [SystemCount(system, counts[system]) for system in data.systems]
+
+
+def _count_languages(data: Dataset) -> dict[str, int]:
+    counts = Counter(language or "unknown" for language in data.languages)
+    return dict(sorted(counts.items()))
+
+
+def _count_references(data: Dataset) -> dict[str, int]:
+    """Count the outputs that have one reference, two references and so on."""
+    if "references" not in data.outputs.columns:
+        return {}
+    counts = Counter(data.outputs["references"].list.len())
+    return {str(references): outputs for references, outputs in sorted(counts.items())}
+
+
+def _count_missing_values(outputs: pl.DataFrame) -> dict[str, int]:
+    counts = {name: outputs[name].null_count() for name in outputs.columns}
+    return {name: count for name, count in counts.items() if count}
+
+
+def _count_empty_outputs(outputs: pl.Series) -> int:
+    if outputs.dtype.is_nested():
+        return int((outputs.list.len() == 0).sum())
+    return int((outputs.str.strip_chars() == "").sum())
+
+
+def _describe_metric(metric: Metric) -> CheckedMetric:
+    return CheckedMetric(metric.spec, metric.signature, metric.higher_is_better)
+
+
+def _describe_perturbation(forecast: PerturbationForecast) -> CheckedPerturbation:
+    return CheckedPerturbation(
+        forecast.perturbation, forecast.outputs > 0, forecast.outputs, forecast.tried, forecast.why
+    )
+
+
+def _estimate_cost(prepared: Dataset, metrics: Sequence[Metric], workers: int) -> CostEstimate:
+    """Estimate the time of an assay from the time that a sample of outputs takes."""
+    perturbed_per_output = len(default_perturbations(prepared.task_definition))
+    texts = len(prepared) * (1 + perturbed_per_output)
+    seconds_per_1000 = measure_costs(metrics, build_scoring_rows(prepared))
+    seconds = {metric: round(cost * texts / 1000, 3) for metric, cost in seconds_per_1000.items()}
+    return CostEstimate(texts, seconds, round(sum(seconds.values()) / workers, 1))
