@@ -27,9 +27,9 @@ from metassay.meta.contexts.human_pairs import PeopleSide
 from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
 from metassay.meta.contexts.perturbation_validity import corrected_accuracy
 from metassay.meta.contexts.run_comparison import compare
-from metassay.meta.dependence.deviations import expected_deviations, spread, system_dependence
+from metassay.meta.dependence.deviations import expected_deviations, range_over_groups, system_dependence
 from metassay.meta.dependence.null_hypotheses import p_equal, p_fair
-from metassay.meta.dependence.scored_outputs import cells_of
+from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics import Procedure, meta_metric
 from metassay.meta.people.significance import metric_differences
 from metassay.stats.bootstrap import ClusterBootstrap, cluster_interval
@@ -433,7 +433,8 @@ def sysdep_coverage(systems, segments, replicates, noisy=1.0, seed=0):
     held = []
     while len(held) < replicates:
         bias, sizes = rng.normal(0, 0.8, systems), np.r_[noisy, np.ones(systems - 1)]
-        truth = float(spread(expected_deviations(cells_of(*_scored(rng, bias, sizes, 30_000)))))
+        outputs = build_scored_outputs(*_scored(rng, bias, sizes, 30_000))
+        truth = float(range_over_groups(expected_deviations(outputs)))
         for _ in range(20):
             found = system_dependence(*_scored(rng, bias, sizes, segments), seed=len(held))
             held.append(found.low <= truth <= found.high)
@@ -463,11 +464,11 @@ def dependence_sizes(systems, replicates, kind="even", segments=80, draws=99, se
         human = metric + rng.normal(0, 1, metric.shape) * sizes
         if kind == "counts":
             human = -rng.poisson(np.exp(-metric)).astype(float)
-        equal.append(p_equal(cells_of(human, metric), rng, draws) <= LEVEL)
+        equal.append(p_equal(build_scored_outputs(human, metric), rng, draws) <= LEVEL)
         better = np.linspace(0, 1, systems)[:, None]
         people = better + rng.normal(0, 1, segments) + rng.normal(0, 1, (systems, segments))
         seen, noise = (np.minimum(people, -1), 0.2) if kind == "large" else (people, 0.7)
-        p = p_fair(cells_of(people, seen + rng.normal(0, noise, people.shape)), rng, draws)
+        p = p_fair(build_scored_outputs(people, seen + rng.normal(0, noise, people.shape)), rng, draws)
         fair.append(p is not None and p <= LEVEL)
     return np.mean(equal), np.mean(fair)
 

@@ -20,7 +20,7 @@ from reproduce.entry import write
 from reproduce.which_metric.page import page
 
 from metassay.meta.dependence import system_dependence
-from metassay.meta.dependence.deviations import split_deviations
+from metassay.meta.dependence.shrinkage import split_deviations
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
 from metassay.workflows.assay import assay

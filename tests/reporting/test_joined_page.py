@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -14,6 +15,7 @@ from metassay.cli import run as command
 from metassay.data.fingerprint import fingerprint_data
 from metassay.errors import InputError
 from metassay.reporting.joined_page import joined_page
+from metassay.results.depend import DependContent
 from metassay.sample import sample_path
 from metassay.workflows.recommend import report
 
@@ -46,9 +48,14 @@ def results(runs: Path) -> dict[str, dict]:
     }
 
 
+def build_page(found):
+    dependence = msgspec.convert(found["depend"], DependContent)
+    return joined_page({verb: result for verb, result in found.items() if verb != "depend"}, dependence)
+
+
 def test_every_metric_has_one_row_with_what_each_run_found(runs):
     found = results(runs)
-    page = joined_page(found)
+    page = build_page(found)
     (table,) = page.sections[0].grids
     rows = {row["metric"].spec: row for row in table.rows}
     assert set(rows) == {"bleu", "chrf"}
@@ -76,7 +83,7 @@ def test_the_first_sentence_is_the_choice_of_the_assay_as_people_see_it(runs):
     choice = found["assay"]["answer"]["metric"]
     (spa,) = [each for each in found["rank"]["results"] if each["meta"] == "spa"]
     rank = next(each["rank"] for each in spa["metrics"] if each["metric"] == choice)
-    lead = joined_page(found).lead
+    lead = build_page(found).lead
     label = {"bleu": "BLEU", "chrf": "chrF"}[choice]
     assert lead[0].startswith(f"{label} is the choice of the assay; people (spa) put it into ")
     assert ("the first cluster too" in lead[0]) == (rank == 1)
@@ -94,7 +101,7 @@ def test_a_metric_that_one_run_does_not_have_is_a_doubt(runs):
     found = results(runs)
     kept = [row for row in found["aggregate"]["systems"] if row["metric"] == "bleu"]
     found["aggregate"] |= {"systems": kept, "human": []}
-    assert "Not every run has chrF: their rows have gaps." in joined_page(found).doubts
+    assert "Not every run has chrF: their rows have gaps." in build_page(found).doubts
 
 
 def test_the_command_writes_page_figures_and_tables(runs, tmp_path, capsys):
@@ -105,7 +112,7 @@ def test_the_command_writes_page_figures_and_tables(runs, tmp_path, capsys):
     assert f"Report: {page}" in capsys.readouterr().out
     assert page.read_text("utf-8").startswith("<!doctype html>")
     drawn = sorted(each.name for each in (tmp_path / "figures").iterdir())
-    assert {"both-one.svg", "both-two.svg", "preferences-es-en-one.svg"} <= set(drawn)
+    assert {"both-one.svg", "both-two.svg", "residuals-es-en-one.svg"} <= set(drawn)
     assert (tmp_path / "tables" / "every-metric.tex").read_text("utf-8").count(r"\\") == 3
 
 

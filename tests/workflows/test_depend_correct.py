@@ -14,7 +14,8 @@ import pytest
 import metassay
 from metassay.cli import run
 from metassay.errors import InputError
-from metassay.schemas import schema
+from metassay.results.base import json_schema
+from metassay.results.depend import DependContent
 
 ROOT = Path(__file__).parents[2]
 FAST = {"bootstraps": 10, "draws": 39}
@@ -42,7 +43,7 @@ def file(tmp_path: Path) -> Path:
 def test_the_file_is_read_by_rank_and_the_json_is_as_promised(file: Path, tmp_path: Path) -> None:
     target = tmp_path / "corrected.parquet"
     found = metassay.depend(file, correct=target, **FAST).to_dict()
-    jsonschema.validate(found, schema("depend"))
+    jsonschema.validate(found, json_schema(DependContent))
     table = pl.read_parquet(target)
     assert table.columns == ["item", "system", "metric", "score"]
     assert {*table["metric"]} == {f"{how}{name}{end}" for name in ("good", "ter") for how, end in (("", ""), ("f_G(", ")"), ("f_k(", ")"))}  # fmt: skip
@@ -76,17 +77,17 @@ def test_the_terminal_and_the_page_say_what_it_gains_and_costs(
     asked = ["--correct", str(tmp_path / "c.jsonl"), "--out", str(tmp_path / "run"), "--bootstraps", "5"]
     assert run(["depend", str(file), *asked, "--draws", "19", "--quiet"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "A metric that knows nothing has SPA" in shown
-    assert "What f_G costs" in shown
+    assert "A constant metric has SPA" in shown
+    assert "The cost of f_G" in shown
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "Read as human scores" in page
-    assert "f_k repeats what people said of each system elsewhere" in page
+    assert "Metric scores mapped to the human scale" in page
+    assert "f_k mostly repeats the human scores of the same system on other segments" in page
     lines = (tmp_path / "c.jsonl").read_text().splitlines()
     assert json.loads(lines[0]).keys() == {"item", "system", "metric", "score"}
 
 
 def test_what_cannot_be_corrected_or_written_is_refused_before_any_work(file: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="people's scores of systems"):
+    with pytest.raises(InputError, match="needs human scores of systems"):
         metassay.depend(file, correct=tmp_path / "c.csv", panel=True)
     with pytest.raises(InputError, match="cannot tell the format"):
         metassay.depend(file, correct=tmp_path / "c.txt")

@@ -71,9 +71,9 @@ def test_the_page_and_the_command_never_speak_of_people(table, tmp_path, capsys)
 
 
 def test_a_panel_needs_others_and_no_people(table):
-    with pytest.raises(InputError, match="one metric"):
+    with pytest.raises(InputError, match="only one metric"):
         metassay.depend(table.select("system", "seg_id", "a"), panel=True)
-    with pytest.raises(InputError, match="no human score"):
+    with pytest.raises(InputError, match="takes the place of a human score"):
         metassay.depend(table.with_columns(mqm=pl.col("a")), human="mqm", panel=True)
     with pytest.raises(InputError, match="no human scores"):
         metassay.depend(table)

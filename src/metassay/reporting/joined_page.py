@@ -1,5 +1,5 @@
-"""One page for the runs of one data set: is a metric trusted here, by people, whom does it flatter, and does
-aggregation matter; each metric on one row, with one sentence.
+"""One page for the runs of one data set: is a metric right, do people agree, which systems does it favour,
+and does aggregation matter; each metric on one row, with one sentence.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from metassay.metrics.registry import find_metric_labels
 from metassay.reporting.answer import answer
 from metassay.reporting.charts.accuracy import accuracy_chart
 from metassay.reporting.charts.against_people import both_chart
-from metassay.reporting.dependence_page import dependence_page, dependence_sentences, ends, unfair_metrics
+from metassay.reporting.depend_page import build_depend_page, describe_result
+from metassay.reporting.depend_view import CurvesByDataset, DependView, find_unfair_metrics
 from metassay.reporting.findings import Estimate, Findings, brief, find
 from metassay.reporting.html import caveats, thinned
+from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section
 from metassay.reporting.ranking_page import META_NAMES, best_sentence, ranking_doubts, ranking_page
 from metassay.reporting.score_pages import aggregation_page, aggregation_sentences
@@ -22,12 +24,13 @@ from metassay.reporting.sections.accuracy import overall_grid, thrifty_chart
 from metassay.reporting.sections.methods import methods
 from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import in_labels, listing, named, number, plural
+from metassay.results.depend import DependContent, MetricDependence
 
 Row = Mapping[str, Any]
 QUESTIONS = {
     "assay": "Is it right here?",
     "rank": "Do people agree?",
-    "depend": "Whom does it flatter?",
+    "depend": "Which systems does it favour?",
     "aggregate": "Does aggregation matter?",
 }
 TITLE = "Which metric can you trust, here?"
@@ -41,7 +44,7 @@ FIELDS = (
     Field("other", "agreement", "score"),
     Field("cluster", "cluster", "count", "metrics of one cluster cannot be told apart"),
     Field("sysdep", "SysDep", "number"),
-    Field("prefers", "prefers, beyond noise", "text"),
+    Field("prefers", "favours, beyond shrinkage", "text"),
     Field("corpus", "corpus with people", "score", "Pearson of system scores"),
     Field("segment", "segments with people", "score", "Pearson of system scores"),
 )
@@ -55,17 +58,28 @@ class _Joined:
 
     findings: Findings | None
     ranking: Row | None
-    dependence: Row | None
+    dependence: DependView | None
     aggregation: Row | None
 
     def metrics(self) -> list[str]:
         """Every metric that a run is about, those that were assayed first; no sentinels, no baselines."""
         assayed = self.findings.metrics if self.findings else ()
         ranked = [row["metric"] for one in self.rankings() for row in one["metrics"] if not row["baseline"]]
-        known = [
-            row["metric"] for found in (self.dependence, self.aggregation) if found for row in _rows(found)
-        ]
+        known = [*self.dependent_metrics(), *(row["metric"] for row in _rows(self.aggregation))]
         return list(dict.fromkeys(map(str, [*assayed, *ranked, *known])))
+
+    def dependent_metrics(self) -> list[str]:
+        """Labels of the metrics whose system dependence was measured."""
+        if self.dependence is None:
+            return []
+        return [self.dependence.labels[entry.metric] for entry in self.dependence.result.metrics]
+
+    def dependence_of(self, metric: str) -> list[MetricDependence]:
+        """System dependence of the metric with this label, on every data set."""
+        if self.dependence is None:
+            return []
+        labels = self.dependence.labels
+        return [entry for entry in self.dependence.result.metrics if labels[entry.metric] == metric]
 
     def rankings(self) -> list[Row]:
         """The rankings over all segments."""
@@ -87,31 +101,40 @@ class _Joined:
         return "spa" if "spa" in known else known[0] if known else None
 
 
-def _rows(found: Row) -> list[Row]:
-    rows: list[Row] = found["metrics"] if "metrics" in found else found["systems"]
-    return rows
+def _rows(aggregation: Row | None) -> list[Row]:
+    return [] if aggregation is None else aggregation["systems"]
 
 
-def joined_page(results: Mapping[str, Row], curves: Row | None = None) -> Page:
-    """The page of several results (JSON objects by verb); `curves` are those of the run of `depend`."""
+def joined_page(
+    results: Mapping[str, Row],
+    dependence: DependContent | None = None,
+    curves: CurvesByDataset | None = None,
+) -> Page:
+    """The page of several results: JSON objects by verb, and the result and curves of `depend`."""
     labels = {
         spec: label for result in results.values() for spec, label in find_metric_labels(result).items()
     }
+    depend_view = None
+    if dependence is not None:
+        own_labels = MetricLabels(entry.metric for entry in dependence.metrics)
+        labels |= own_labels.single_labels
+        depend_view = DependView(dependence, own_labels, curves or {})
     shown = {verb: in_labels(result, labels) for verb, result in results.items() if verb != "assay"}
     findings = find(results["assay"], labels) if "assay" in results else None
-    known = _Joined(findings, shown.get("rank"), shown.get("depend"), shown.get("aggregate"))
+    known = _Joined(findings, shown.get("rank"), depend_view, shown.get("aggregate"))
     sections = [Section("Every metric, every question", charts=_both(known), grids=[_grid(known)])]
     sections += _assay_sections(findings) if findings else []
     pages: dict[str, Page] = {}
     if "rank" in results:
         pages["rank"] = ranking_page(results["rank"], labels)
-    if "depend" in results:
-        pages["depend"] = dependence_page(results["depend"], curves, labels)
+    if depend_view is not None:
+        pages["depend"] = build_depend_page(depend_view.result, depend_view.curves, depend_view.labels)
     if "aggregate" in results:
         pages["aggregate"] = aggregation_page(results["aggregate"], labels)
     for verb, page in pages.items():
         sections += [replace(part, title=f"{QUESTIONS[verb]} {part.title}") for part in page.sections]
     notes = [str(note) for result in results.values() for note in result.get("notes") or ()]
+    notes += dependence.notes if dependence is not None else []
     return Page("All runs of one data set", TITLE, _lead(known), sections, _doubts(known, results), notes)
 
 
@@ -122,17 +145,8 @@ def _lead(known: _Joined) -> list[str]:
         said.append(str(answer(known.findings)[0]))
     said += [best_sentence(one, known.ranking["human"]) for one in known.rankings() if known.ranking]
     if known.dependence:
-        for name, entries in _by_dataset(known.dependence).items():
-            before = f"{name}: " if len(_by_dataset(known.dependence)) > 1 else ""
-            said += [f"{before}{each}" for each in dependence_sentences(entries)]
+        said += describe_result(known.dependence)
     return said + (aggregation_sentences(known.aggregation) if known.aggregation else [])
-
-
-def _by_dataset(dependence: Row) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for entry in dependence["metrics"]:
-        found.setdefault(entry["dataset"], []).append(entry)
-    return found
 
 
 def _together(known: _Joined) -> list[str]:
@@ -161,18 +175,23 @@ def _seen_by_people(known: _Joined, metric: str, meta: str) -> str:
 
 
 def _fairness(known: _Joined, metric: str) -> str:
-    groups = _by_dataset(known.dependence) if known.dependence else {}
-    own = {name: e for name, entries in groups.items() for e in entries if e["metric"] == metric}
-    if not own:
-        return "whom it flatters was not measured"
-    unfair = {name for name in own if own[name] in unfair_metrics(groups[name])}
+    entries = known.dependence_of(metric)
+    if known.dependence is None or not entries:
+        return "its system dependence was not measured"
+    unfair = [
+        entry
+        for entry in entries
+        if entry in find_unfair_metrics(known.dependence.get_entries(entry.dataset))
+    ]
     if not unfair:
-        return "it is not shown to prefer anybody beyond noise"
-    if len(own) > 1:
-        return f"it prefers somebody beyond noise on {len(unfair)} of {plural(len(own), 'data set')}"
-    (entry,) = own.values()
-    liked, wronged = ends(entry)
-    return f"it prefers {liked} over {wronged} by {number(entry['residual_range'])} beyond noise"
+        return "it is not shown to favour any system beyond shrinkage"
+    if len(entries) > 1:
+        return f"it favours systems beyond shrinkage on {len(unfair)} of {plural(len(entries), 'data set')}"
+    (entry,) = entries
+    return (
+        f"it favours {entry.most_favoured} over {entry.most_disadvantaged}"
+        f" by {number(entry.residual_range)} beyond shrinkage"
+    )
 
 
 def _grid(known: _Joined) -> Grid:
@@ -191,9 +210,9 @@ def _row(known: _Joined, metric: str) -> dict[str, Any]:
             field = meta if meta in {"spa", "acc_eq"} else "other"
             row.setdefault(field, found["value"])
             row.setdefault("cluster", found.get("rank"))
-    entries = [e for e in (known.dependence or {"metrics": ()})["metrics"] if e["metric"] == metric]
+    entries = known.dependence_of(metric)
     if entries:
-        row["sysdep"] = entries[0]["sysdep"] if len(entries) == 1 else None
+        row["sysdep"] = entries[0].sysdep if len(entries) == 1 else None
         row["prefers"] = _fairness(known, metric).removeprefix("it ")
     for found in _with_people(known, metric):
         row.setdefault(found["aggregation"], found["pearson"])
@@ -288,7 +307,8 @@ def _not_everywhere(known: _Joined) -> list[str]:
         held.append(set(map(str, known.findings.metrics)))
     if known.ranking:
         held.append({str(r["metric"]) for one in known.rankings() for r in one["metrics"]})
-    held += [
-        {str(r["metric"]) for r in _rows(found)} for found in (known.dependence, known.aggregation) if found
-    ]
+    if known.dependence:
+        held.append(set(known.dependent_metrics()))
+    if known.aggregation:
+        held.append({str(row["metric"]) for row in _rows(known.aggregation)})
     return [name for name in known.metrics() if not all(name in own for own in held)]

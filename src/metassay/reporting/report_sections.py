@@ -23,7 +23,14 @@ from metassay.results.base import ResultStruct
 ResultT_co = TypeVar("ResultT_co", bound=ResultStruct, covariant=True)
 ViewT_contra = TypeVar("ViewT_contra", bound="ResultView[Any]", contravariant=True)
 
-BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {}
+BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
+    "depend": (
+        "depend_overview:DependOverviewSection",
+        "depend_corrections:DependCorrectionsSection",
+        "depend_single_metrics:DependSingleMetricsSection",
+        "depend_method:DependMethodSection",
+    ),
+}
 """Sections of metassay by verb, as `module:class` below `metassay.reporting.sections`."""
 
 

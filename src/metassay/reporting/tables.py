@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from metassay.errors import UnknownName
 from metassay.reporting.findings import Estimate, brief
+from metassay.reporting.labels import MetricLabel
 from metassay.reporting.wording import NOTHING, Label, count, number, percent, probability
 
 Kind = Literal[
@@ -152,7 +153,7 @@ def _hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _exact(value: Any) -> str:
     """What other programs read: of a metric its spec."""
-    return value.spec if isinstance(value, Label) else str(value)
+    return value.spec if isinstance(value, Label | MetricLabel) else str(value)
 
 
 def _text(value: Any) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from metassay.errors import InputError, Place
 
 SCHEMA_VERSION = 1
-ResultT = TypeVar("ResultT", bound="ResultStruct")
+ResultT = TypeVar("ResultT")
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 """A number from 0 to 1: an accuracy, a p-value, a share of pairs."""
 Count = Annotated[int, msgspec.Meta(ge=0)]

@@ -17,7 +17,8 @@ from metassay.errors import InputError, Place, UnknownName, display_path
 from metassay.meta.contexts.choice import Evidence, stored_evidence
 from metassay.meta.contexts.pair_outcomes import GLOBAL
 from metassay.meta.contexts.tables import choice_entries
-from metassay.reporting.dependence_page import dependence_page
+from metassay.reporting.depend_page import build_depend_page
+from metassay.reporting.depend_view import CurvesByDataset
 from metassay.reporting.html import rendered_assay
 from metassay.reporting.joined_page import QUESTIONS, joined_page
 from metassay.reporting.judge_page import judge_page
@@ -25,6 +26,7 @@ from metassay.reporting.pages import Page, Rendered, paper_files, rendered
 from metassay.reporting.ranking_page import ranking_page
 from metassay.reporting.reasons import with_reasons
 from metassay.reporting.score_pages import aggregation_page, score_page
+from metassay.results.depend import DependContent, MetricCurves
 from metassay.store.files import write_bytes
 from metassay.store.layout import TIMINGS
 from metassay.store.remote import local_path, open_run
@@ -154,12 +156,11 @@ def recommend(
 
 PAGES: Mapping[str, Callable[..., Page]] = {
     "rank": ranking_page,
-    "depend": dependence_page,
     "aggregate": aggregation_page,
     "score": score_page,
     "judge": judge_page,
 }
-"""The page of each verb but `assay`, whose page is its own."""
+"""The pages of verbs that are built from the JSON of a run alone."""
 
 
 def report(
@@ -201,19 +202,25 @@ def _single(run: str | Path) -> Rendered:
     """The page of one run."""
     folder = RunFolder.load(run)
     command = command_of(folder)
-    if command not in PAGES:
+    if command not in {*PAGES, "depend"}:
         folder = assay_run(run)
     with folder.explain_errors():
+        if command == "depend":
+            return rendered(build_depend_page(read_depend_result(folder), read_curves(folder)))
         if command not in PAGES:
             return rendered_assay(run_content(folder))
         result = folder.read_checked(f"results/{command}.json", command)
-        more = [_curves(folder)] if command == "depend" else []
-        return rendered(PAGES[command](result, *more))
+        return rendered(PAGES[command](result))
 
 
-def _curves(folder: RunFolder) -> Any:
-    """The functions of a run of `depend`; none where an earlier version left none."""
-    return None if folder.find_file(CURVES) is None else folder.read_json(CURVES)
+def read_depend_result(folder: RunFolder) -> DependContent:
+    """Read the result of a run of `depend`."""
+    return folder.read_result("results/depend.json", DependContent)
+
+
+def read_curves(folder: RunFolder) -> CurvesByDataset:
+    """Read the fitted functions of a run of `depend`."""
+    return folder.read_result(CURVES, dict[str, dict[str, MetricCurves]])
 
 
 def _joined(runs: Sequence[str | Path]) -> Rendered:
@@ -238,9 +245,12 @@ def _joined(runs: Sequence[str | Path]) -> Rendered:
         results = {
             command: folder.read_checked(f"results/{command}.json", command)
             for command, folder in folders.items()
+            if command != "depend"
         }
-        curves = _curves(folders["depend"]) if "depend" in folders else None
-        return rendered(joined_page(results, curves))
+        if "depend" not in folders:
+            return rendered(joined_page(results))
+        dependence = read_depend_result(folders["depend"])
+        return rendered(joined_page(results, dependence, read_curves(folders["depend"])))
 
 
 def _check_one_data_set(folders: Sequence[RunFolder]) -> None:

@@ -231,21 +231,7 @@ SCHEMA_VERSION = 1
 
 
 class Result(ResultDisplay, ABC):
-    """A result: `to_dict()` is the JSON of the command line, `to_frame()` its main table.
-
-    A notebook shows its `page()`. A ranking of two metrics by how they agree with people:
-
-    >>> import metassay
-    >>> kinds = (("a", 2.0), ("b", 1.0), ("c", 0.0))
-    >>> rows = [{"seg_id": n, "system": s, "mqm": q, "M": q + n, "N": -q} for n in range(9) for s, q in kinds]
-    >>> found = metassay.rank(rows, human="mqm", meta="pa", significance="none")
-    >>> found.to_frame().select("metric", "value").row(0), found.to_dict()["human"]
-    (('M', 1.0), 'mqm')
-    >>> json.loads(found.to_json()) == found.to_dict(), found.plot().name in found.charts()
-    (True, True)
-    >>> found.page().title
-    'Which metric agrees best with people?'
-    """
+    """A result: `to_dict()` is the JSON of the command line, `to_frame()` its main table."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

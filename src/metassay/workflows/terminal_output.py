@@ -85,11 +85,11 @@ def describe_rankings(result: RankResult) -> list[Block]:
     return rank.describe_rankings(result.to_dict())
 
 
-def describe_dependence(result: DependResult, *, panel: bool) -> list[Block]:
-    """Describe how much each metric favours single systems."""
+def describe_dependence(result: DependResult) -> list[Block]:
+    """Describe which systems each metric favours."""
     from metassay.reporting.terminal import depend
 
-    return depend.describe_dependence(result.to_dict(), panel=panel)
+    return depend.describe_dependence(result)
 
 
 def describe_aggregation(result: AggregateResult) -> list[Block]:

@@ -1,4 +1,4 @@
-"""Scores read as human scores: against scikit-learn, and what may not influence what."""
+"""Metric scores mapped to the human scale: against scikit-learn, and without using the mapped segments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metassay.errors import InputError
-from metassay.meta.dependence.analysis import FOLDS, corrected, deal_folds
+from metassay.meta.dependence.correction import FOLDS, assign_folds, correct_metric_scores
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
 from metassay.meta.people.intervals import OWN, POOLED, RAW, UNSEEN, Trial
 
@@ -19,13 +19,13 @@ def scores():
     return human, np.round(metric, 1), np.arange(60)
 
 
-def test_one_fit_is_scikit_learns(scores):
+def test_single_fits_equal_those_of_scikit_learn(scores):
     from sklearn.isotonic import IsotonicRegression
 
     human, metric, clusters = scores
     human = human.copy()
     human[1, 7] = metric[2, 9] = np.nan
-    found = corrected(human, metric, clusters, bootstraps=0)
+    found = correct_metric_scores(human, metric, clusters, bootstraps=0)
     known = ~(np.isnan(human) | np.isnan(metric))
     for held in range(FOLDS):
         out = found.fold == held
@@ -48,26 +48,26 @@ def test_one_fit_is_scikit_learns(scores):
 
 
 @pytest.mark.parametrize("bootstraps", [0, 20])
-def test_people_never_touch_what_they_judge(scores, bootstraps):
+def test_human_scores_of_a_fold_do_not_change_its_mapped_scores(scores, bootstraps):
     human, metric, clusters = scores
-    before = corrected(human, metric, clusters, bootstraps=bootstraps)
+    before = correct_metric_scores(human, metric, clusters, bootstraps=bootstraps)
     changed = human.copy()
     changed[:, 17] -= 40
-    after = corrected(changed, metric, clusters, bootstraps=bootstraps)
+    after = correct_metric_scores(changed, metric, clusters, bootstraps=bootstraps)
     same = before.fold == before.fold[17]
     np.testing.assert_array_equal(before.pooled[:, same], after.pooled[:, same])
     np.testing.assert_array_equal(before.own[:, same], after.own[:, same])
     assert not np.array_equal(before.pooled[:, ~same], after.pooled[:, ~same])
     changed = human.copy()
     changed[[1, 3]] += 25
-    after = corrected(changed, metric, clusters, bootstraps=bootstraps)
+    after = correct_metric_scores(changed, metric, clusters, bootstraps=bootstraps)
     np.testing.assert_array_equal(before.unseen[5], after.unseen[5])
     assert not np.array_equal(before.pooled, after.pooled)
 
 
-def test_a_constant_through_its_own_fit_is_peoples_mean_elsewhere(scores):
+def test_constant_metric_is_mapped_to_the_human_means_of_the_other_folds(scores):
     human, _, clusters = scores
-    found = corrected(human, np.zeros_like(human), clusters, bootstraps=0)
+    found = correct_metric_scores(human, np.zeros_like(human), clusters, bootstraps=0)
     for held in range(FOLDS):
         out = found.fold == held
         np.testing.assert_allclose(
@@ -77,21 +77,21 @@ def test_a_constant_through_its_own_fit_is_peoples_mean_elsewhere(scores):
     np.testing.assert_allclose(found.unseen, 0, atol=1e-12)
 
 
-def test_documents_stay_whole_and_folds_are_alike():
-    fold = deal_folds(23, seed=3)
+def test_clusters_are_in_one_fold_and_folds_have_nearly_equal_sizes():
+    fold = assign_folds(23, seed=3)
     assert sorted(np.bincount(fold)) == [4, 4, 5, 5, 5]
-    assert not np.array_equal(fold, deal_folds(23, seed=4))
+    assert not np.array_equal(fold, assign_folds(23, seed=4))
     rng = np.random.default_rng(0)
     clusters = np.repeat(np.arange(10), 4)
-    found = corrected(rng.normal(size=(3, 40)), rng.normal(size=(3, 40)), clusters, bootstraps=5)
+    found = correct_metric_scores(rng.normal(size=(3, 40)), rng.normal(size=(3, 40)), clusters, bootstraps=5)
     assert all(len({*found.fold[clusters == own]}) == 1 for own in range(10))
     with pytest.raises(InputError, match="too few for 5 folds"):
-        deal_folds(4, seed=0)
+        assign_folds(4, seed=0)
 
 
-def test_values_are_means_over_folds_of_the_published_measures(scores):
+def test_agreement_is_the_mean_over_folds(scores):
     human, metric, clusters = scores
-    found = corrected(human, metric, clusters, bootstraps=10)
+    found = correct_metric_scores(human, metric, clusters, bootstraps=10)
     rows = {row["mapping"]: row for row in Trial(human, clusters, draws=200, seed=0).rows(metric, found)}
     assert list(rows) == [RAW, POOLED, UNSEEN, OWN]
     for name, own in ((RAW, metric), (POOLED, found.pooled), (OWN, found.own)):
@@ -109,14 +109,14 @@ def test_values_are_means_over_folds_of_the_published_measures(scores):
     assert rows[POOLED]["tied"] == pytest.approx(equal)
 
 
-def test_a_system_that_nobody_rated_is_mapped_and_not_judged(scores):
+def test_unrated_system_is_mapped_but_not_evaluated(scores):
     human, metric, clusters = scores
     human = human.copy()
     human[4] = np.nan
-    found = corrected(human, metric, clusters, bootstraps=5)
+    found = correct_metric_scores(human, metric, clusters, bootstraps=5)
     assert not np.isnan(found.pooled[4]).any()
     assert np.isnan(found.own[4]).all()
     here = Trial(human, clusters, draws=20, seed=0).rows(metric, found)
-    without = corrected(human[:4], metric[:4], clusters, bootstraps=5)
+    without = correct_metric_scores(human[:4], metric[:4], clusters, bootstraps=5)
     there = Trial(human[:4], clusters, draws=20, seed=0).rows(metric[:4], without)
     assert here == there

@@ -1,4 +1,4 @@
-"""f_k and f_G on a grid: scikit-learn's functions, with bands that hold them."""
+"""Curves of f_k and f_G: those of scikit-learn, within their bands."""
 
 from __future__ import annotations
 
@@ -6,32 +6,34 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from metassay.meta.dependence.curves import curves
-from metassay.meta.dependence.scored_outputs import cells_of
+from metassay.meta.dependence.curves import fit_curves
+from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.stats.resampling import draw_counts
 
 
 @pytest.fixture
-def cells():
+def outputs():
     rng = np.random.default_rng(0)
     metric = rng.normal(size=(3, 80)) + np.arange(3)[:, None]
-    return cells_of(metric + rng.normal(size=metric.shape), metric, names=["a", "b", "c"])
+    return build_scored_outputs(metric + rng.normal(size=metric.shape), metric, names=["a", "b", "c"])
 
 
-def test_without_resamples_a_curve_is_the_single_fit_within_its_own_scores(cells):
-    found = curves(cells, draw_counts(cells.clusters, 0, 0))
-    for k, curve in enumerate(found.own):
-        mine = cells.group == k
-        fit = IsotonicRegression(out_of_bounds="nan").fit(cells.metric[mine], cells.human[mine])
-        np.testing.assert_allclose(curve.mean, fit.predict(found.grid), atol=1e-9)
-    assert [curve.name for curve in found.own] == ["a", "b", "c"]
-    assert not np.isnan(found.pooled.mean).any()
+def test_curve_without_resamples_is_one_fit_within_the_scores_of_the_group(outputs):
+    curves = fit_curves(outputs, draw_counts(outputs.cluster_count, 0, 0))
+    assert list(curves.groups) == ["a", "b", "c"]
+    for group, curve in enumerate(curves.groups.values()):
+        in_group = outputs.groups == group
+        fit = IsotonicRegression(out_of_bounds="nan")
+        fit.fit(outputs.metric_scores[in_group], outputs.human_scores[in_group])
+        np.testing.assert_allclose(np.array(curve.mean, dtype=float), fit.predict(curves.grid), atol=1e-9)
+    assert None not in curves.pooled.mean
 
 
-def test_bands_hold_the_mean_and_rise(cells):
-    found = curves(cells, draw_counts(cells.clusters, 50, 0), points=30)
-    for curve in (found.pooled, *found.own):
-        inside = ~np.isnan(curve.mean)
-        assert (curve.low[inside] <= curve.mean[inside]).all()
-        assert (curve.mean[inside] <= curve.high[inside]).all()
-        assert (np.diff(curve.mean[inside]) >= -1e-12).all()
+def test_curves_are_non_decreasing_and_within_their_bands(outputs):
+    curves = fit_curves(outputs, draw_counts(outputs.cluster_count, 50, 0), points=30)
+    for curve in (curves.pooled, *curves.groups.values()):
+        mean, low, high = (np.array(values, dtype=float) for values in (curve.mean, curve.low, curve.high))
+        is_defined = ~np.isnan(mean)
+        assert (low[is_defined] <= mean[is_defined]).all()
+        assert (mean[is_defined] <= high[is_defined]).all()
+        assert (np.diff(mean[is_defined]) >= -1e-12).all()

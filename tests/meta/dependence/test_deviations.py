@@ -1,4 +1,4 @@
-"""SysDep and expected deviations: scikit-learn's fits, known figures of WMT23, and what must hold exactly."""
+"""SysDep and expected deviations: equal to scikit-learn's fits, known values of WMT23, exact identities."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 
 from metassay.errors import InputError
-from metassay.meta.dependence.deviations import remapped_means, spread_interval, system_dependence
-from metassay.meta.dependence.scored_outputs import cells_of
+from metassay.meta.dependence.deviations import range_interval, remapped_means, system_dependence
+from metassay.meta.dependence.scored_outputs import build_scored_outputs
 
 PAIRS = ("en-de", "he-en", "zh-en")
 SPOT = {
@@ -41,8 +41,8 @@ def wmt23(real_data):
     return read
 
 
-def transcription(human, metric):
-    """The paper's ED, read aloud with scikit-learn."""
+def deviations_with_scikit_learn(human, metric):
+    """Expected deviations as the paper defines them, with scikit-learn."""
 
     def fit(m, h):
         return IsotonicRegression(out_of_bounds="clip").fit(m.ravel(), h.ravel())
@@ -57,7 +57,7 @@ def test_every_wmt23_metric_equals_scikit_learn(wmt23, pair):
     assert len(metrics) == 43
     for name, metric in metrics.items():
         ours = system_dependence(human, metric, bootstraps=0)
-        theirs = transcription(human, metric)
+        theirs = deviations_with_scikit_learn(human, metric)
         np.testing.assert_allclose(ours.deviations, theirs, rtol=0, atol=1e-9, err_msg=name)
         assert ours.sysdep == pytest.approx(np.ptp(theirs), abs=1e-9)
 
@@ -101,21 +101,21 @@ small = arrays(float, (4, 12), elements=st.integers(-20, 20).map(float))
 
 @settings(deadline=None)
 @given(small, small)
-def test_pooling_keeps_the_mean_so_deviations_need_no_fit_per_system(human, metric):
-    cells = cells_of(human, metric)
-    single = transcription(human, metric)
-    np.testing.assert_allclose(remapped_means(cells) - human.mean(axis=1), single, rtol=0, atol=1e-12)
+def test_deviations_need_no_fit_per_system_because_fits_keep_the_mean(human, metric):
+    outputs = build_scored_outputs(human, metric)
+    single = deviations_with_scikit_learn(human, metric)
+    np.testing.assert_allclose(remapped_means(outputs) - human.mean(axis=1), single, rtol=0, atol=1e-12)
 
 
 @settings(deadline=None)
 @given(small)
-def test_a_metric_equal_to_the_human_score_depends_on_no_system(human):
+def test_metric_equal_to_the_human_score_has_sysdep_zero(human):
     assert system_dependence(human, human, bootstraps=0).sysdep == pytest.approx(0, abs=1e-12)
 
 
 @settings(deadline=None)
 @given(small, small)
-def test_a_constant_metric_has_the_range_of_the_human_means(human, metric):
+def test_constant_metric_has_the_range_of_the_human_means_as_sysdep(human, metric):
     constant = system_dependence(human, np.full_like(metric, 0.1), bootstraps=0)
     assert constant.sysdep == pytest.approx(np.ptp(human.mean(axis=1)), abs=1e-12)
 
@@ -138,15 +138,15 @@ def test_positive_affine_maps_of_the_human_score_scale_sysdep(human, metric, sca
 
 @settings(max_examples=20, deadline=None)
 @given(small, small, arrays(np.int64, 12, elements=st.integers(0, 3)))
-def test_whole_number_weights_repeat_segments(human, metric, weights):
+def test_integer_weights_equal_repeated_segments(human, metric, weights):
     weights[0] = 1
     repeated = np.repeat(np.arange(12), weights)
     weighted = system_dependence(human, metric, bootstraps=0, weights=weights).deviations
-    spelled_out = system_dependence(human[:, repeated], metric[:, repeated], bootstraps=0).deviations
-    np.testing.assert_allclose(weighted, spelled_out, rtol=0, atol=1e-10)
+    unweighted = system_dependence(human[:, repeated], metric[:, repeated], bootstraps=0).deviations
+    np.testing.assert_allclose(weighted, unweighted, rtol=0, atol=1e-10)
 
 
-def test_weights_may_be_given_per_output(scores):
+def test_weights_can_be_given_per_output(scores):
     human, metric = scores
     weights = np.ones_like(human)
     weights[2, :30] = 0
@@ -157,7 +157,7 @@ def test_weights_may_be_given_per_output(scores):
     )
 
 
-def test_a_missing_score_leaves_out_that_output_alone(scores):
+def test_missing_score_leaves_out_one_output(scores):
     human, metric = scores
     human[0, 3] = metric[1, 4] = np.nan
     keep = ~np.isnan(human + metric)
@@ -168,7 +168,7 @@ def test_a_missing_score_leaves_out_that_output_alone(scores):
     )
 
 
-def test_clusters_of_one_are_segments_and_larger_ones_widen_the_interval(scores):
+def test_clusters_of_one_segment_change_nothing_and_larger_clusters_widen_the_interval(scores):
     human, metric = scores
     document = np.repeat(np.arange(10), 6)
     human = human + np.random.default_rng(0).normal(size=(5, 10))[:, document] * 2
@@ -179,51 +179,51 @@ def test_clusters_of_one_are_segments_and_larger_ones_widen_the_interval(scores)
     assert together.high - together.low > 1.3 * (alone.high - alone.low)
 
 
-def test_the_seed_decides_the_resamples(scores):
+def test_seed_determines_the_resamples(scores):
     assert system_dependence(*scores, seed=1).high == system_dependence(*scores, seed=1).high
     assert system_dependence(*scores, seed=1).high != system_dependence(*scores, seed=2).high
 
 
-def test_the_interval_holds_the_estimate_and_is_none_without_bootstrap(scores):
+def test_interval_contains_the_estimate_and_is_none_without_bootstrap(scores):
     result = system_dependence(*scores)
     assert 0 <= result.low <= result.sysdep <= result.high
     assert (result.deviations_low <= result.deviations).all()
     assert (result.deviations <= result.deviations_high).all()
     single = system_dependence(*scores, bootstraps=0)
-    assert (single.low, single.high, single.replicates) == (None, None, None)
+    assert (single.low, single.high, single.resampled_deviations) == (None, None, None)
 
 
-def test_a_group_missing_from_a_resample_does_not_spoil_the_rest():
+def test_group_missing_from_some_resamples_leaves_all_results_finite():
     rng = np.random.default_rng(5)
     human, metric = rng.normal(size=(3, 40)), rng.normal(size=(3, 40))
     human[2, 2:] = np.nan
     result = system_dependence(human, metric)
-    assert np.isnan(result.replicates[:, 2]).any()
+    assert np.isnan(result.resampled_deviations[:, 2]).any()
     assert np.isfinite([result.sysdep, result.low, result.high, *result.deviations]).all()
 
 
-def test_a_group_missing_from_every_resample_is_named():
+def test_error_names_a_group_that_is_missing_from_every_resample():
     human = np.zeros((3, 500))
     human[1, 1:] = np.nan
-    with pytest.raises(InputError, match=r"^1 has so few outputs that none of 1 resamples"):
+    with pytest.raises(InputError, match=r"^1 has so few outputs that none of 1 resamples contains one"):
         system_dependence(human, np.zeros((3, 500)), bootstraps=1, seed=1)
 
 
 @pytest.mark.parametrize("shift", [(0, 0, 0, 0, 0, 0), (-1, 0, 0, 0, 0, 1), (-1, -1, -1, 1, 1, 1)])
 def test_intervals_cover_the_true_range(shift):
-    """Deviations of which the truth is known: nobody differs, one pair does, several are tied at the ends."""
+    """Simulated deviations with known truth: all equal, one pair differs, several are tied at both ends."""
     rng = np.random.default_rng(11)
     truth = np.array(shift, dtype=float)
     covered = 0
     for _ in range(400):
         estimate = truth + rng.normal(scale=0.3, size=6)
-        low, high = spread_interval(estimate, rng.normal(scale=0.3, size=(200, 6)))
+        low, high = range_interval(estimate, rng.normal(scale=0.3, size=(200, 6)))
         covered += low <= np.ptp(truth) <= high
     assert covered >= 0.93 * 400
 
 
 def test_intervals_of_a_fair_metric_reach_zero():
-    """h = m + noise: no system is treated differently, and about 19 in 20 intervals say so."""
+    """h = m + noise: no system is treated differently, so that about 95 % of the intervals contain 0."""
     rng = np.random.default_rng(12)
     reach = 0
     for seed in range(100):
@@ -247,36 +247,36 @@ def test_intervals_of_a_fair_metric_reach_zero():
         (np.zeros((2, 3)), np.zeros((2, 3)), {"bootstraps": -1}, "0 or more"),
     ],
 )
-def test_bad_input_is_named(human, metric, options, message):
+def test_invalid_input_is_an_error(human, metric, options, message):
     with pytest.raises(InputError, match=message):
         system_dependence(human, metric, **options)
 
 
 def test_intervals_allow_for_few_clusters_and_for_the_steps_of_the_fit():
-    """Student's t over the normal quantile, and √(n / (n - 1.5 D)) with D steps counted in another's fit."""
+    """Student's t over the normal quantile, and √(n / (n - 1.5 D)) with D steps counted in scikit-learn's fit."""
     rng = np.random.default_rng(0)
     human = rng.normal(size=(3, 20))
     metric = human + rng.normal(size=human.shape)
     found = system_dependence(human, metric, bootstraps=400)
     steps = len(np.unique(IsotonicRegression().fit_transform(metric.ravel(), human.ravel())))
     stretch = stats.t.ppf(0.975, 19) / stats.norm.ppf(0.975) * np.sqrt(60 / (60 - 1.5 * steps))
-    plain = np.quantile(np.abs(found.replicates - found.single), 0.95, axis=0)
+    plain = np.quantile(np.abs(found.resampled_deviations - found.single_fit_deviations), 0.95, axis=0)
     assert stretch > 1.1
     assert found.deviations_high - found.deviations == pytest.approx(stretch * plain)
 
 
-def test_each_end_of_the_range_allows_for_its_own_error():
-    """Two groups a point apart; the upper one's error runs from -.1 to .3, so it is more often too high."""
+def test_each_end_of_the_interval_allows_for_its_own_error():
+    """Two groups one point apart; errors of the upper one range from -.1 to .3: it is more often too high."""
     errors = np.stack([np.zeros(401), np.linspace(-0.1, 0.3, 401)], axis=1)
-    low, high = spread_interval(np.array([0.0, 1.0]), errors)
+    low, high = range_interval(np.array([0.0, 1.0]), errors)
     assert (low, high) == pytest.approx((1 - 0.29, 1 + 0.09))  # the 97.5 % points of .29 and .09
 
 
 def test_the_lower_end_allows_for_every_group_that_may_be_the_highest():
-    """A third group, .05 below the top and far less certain, may be on top as well."""
+    """A third group, .05 below the highest and much less certain, may be the highest as well."""
     wide = np.linspace(-0.4, 0.4, 401)
     errors = np.stack([np.zeros(401), np.zeros(401), wide], axis=1)
-    low, _ = spread_interval(np.array([0.0, 1.0, 0.95]), errors)
-    assert low == pytest.approx(1 - 0.38)  # its own 97.5 % point
-    low, _ = spread_interval(np.array([0.0, 1.0, -0.9 + 1]), errors / 100)
-    assert low == pytest.approx(1)  # .9 below the top: nowhere near it
+    low, _ = range_interval(np.array([0.0, 1.0, 0.95]), errors)
+    assert low == pytest.approx(1 - 0.38)  # the 97.5 % point of its errors
+    low, _ = range_interval(np.array([0.0, 1.0, -0.9 + 1]), errors / 100)
+    assert low == pytest.approx(1)  # .9 below the highest: cannot be the highest

@@ -1,19 +1,19 @@
-"""Sensitivities: each row is SysDep on what its name says, and noise and numbers move it as they must."""
+"""Sensitivity of SysDep: each row equals a separate measurement on the data that it names."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from metassay.meta.dependence.curves import (
-    by_bootstraps,
-    by_number_of_systems,
-    by_quality_mix,
-    by_sample_size,
-    sensitivities,
-)
 from metassay.meta.dependence.deviations import system_dependence
-from metassay.meta.dependence.scored_outputs import cells_of
+from metassay.meta.dependence.scored_outputs import build_scored_outputs
+from metassay.meta.dependence.sensitivity import (
+    measure_sensitivity,
+    vary_bootstraps,
+    vary_number_of_systems,
+    vary_quality_of_systems,
+    vary_sample_size,
+)
 
 
 @pytest.fixture
@@ -23,42 +23,43 @@ def scores():
     return human, human + 2 * rng.normal(size=human.shape)
 
 
-def test_by_quality_is_measuring_those_rows_alone(scores):
+@pytest.fixture
+def outputs(scores):
+    return build_scored_outputs(*scores)
+
+
+def test_quality_rows_equal_measurements_of_these_systems(scores, outputs):
     human, metric = scores
     order = np.argsort(-human.mean(axis=1))
-    rows = {"better half": order[:4], "worse half": order[4:], "both ends": np.r_[order[:2], order[-2:]]}
-    for found in by_quality_mix(cells_of(human, metric)):
-        mine = np.sort(rows[found.value])
-        alone = system_dependence(human[mine], metric[mine], bootstraps=0)
-        assert found.sysdep == pytest.approx(alone.sysdep, abs=1e-12)
-        assert found.constant == pytest.approx(np.ptp(human[mine].mean(axis=1)))
+    systems = {"better half": order[:4], "worse half": order[4:], "both ends": np.r_[order[:2], order[-2:]]}
+    for row in vary_quality_of_systems(outputs):
+        selected = np.sort(systems[row.value])
+        expected = system_dependence(human[selected], metric[selected], bootstraps=0)
+        assert row.sysdep == pytest.approx(expected.sysdep, abs=1e-12)
+        assert row.constant == pytest.approx(np.ptp(human[selected].mean(axis=1)))
 
 
-def test_by_bootstraps_averages_seeds(scores):
-    runs = [system_dependence(*scores, bootstraps=50, seed=seed).sysdep for seed in range(3)]
-    (found,) = by_bootstraps(cells_of(*scores), bootstraps=[50])
-    assert found.sysdep == pytest.approx(np.mean(runs))
-    assert found.sd == pytest.approx(np.std(runs, ddof=1))
+def test_bootstrap_row_is_the_mean_over_seeds(scores, outputs):
+    sysdep = [system_dependence(*scores, bootstraps=50, seed=seed).sysdep for seed in range(3)]
+    (row,) = vary_bootstraps(outputs, bootstraps=[50])
+    assert row.sysdep == pytest.approx(np.mean(sysdep))
+    assert row.sd == pytest.approx(np.std(sysdep, ddof=1))
 
 
-def test_fewer_segments_are_noisier_and_all_of_them_are_the_whole(scores):
-    found = by_sample_size(cells_of(*scores), np.random.default_rng(0))
-    assert found[0].sd > found[2].sd > found[3].sd == 0
-    assert found[0].residual_range > found[3].residual_range
-    assert found[3].sysdep == system_dependence(*scores, bootstraps=0).sysdep
+def test_sysdep_of_fewer_segments_varies_more(scores, outputs):
+    rows = vary_sample_size(outputs, np.random.default_rng(0))
+    assert rows[0].sd > rows[2].sd > rows[3].sd == 0
+    assert rows[0].residual_range > rows[3].residual_range
+    assert rows[3].sysdep == system_dependence(*scores, bootstraps=0).sysdep
 
 
-def test_the_range_grows_with_the_number_of_systems(scores):
-    found = by_number_of_systems(cells_of(*scores), np.random.default_rng(0))
-    assert [row.value for row in found] == ["3", "4", "6", "8"]
-    assert found[0].sysdep < found[-1].sysdep == system_dependence(*scores, bootstraps=0).sysdep
+def test_sysdep_grows_with_the_number_of_systems(scores, outputs):
+    rows = vary_number_of_systems(outputs, np.random.default_rng(0))
+    assert [row.value for row in rows] == ["3", "4", "6", "8"]
+    assert rows[0].sysdep < rows[-1].sysdep == system_dependence(*scores, bootstraps=0).sysdep
 
 
-def test_the_whole_table_is_reproducible(scores):
-    assert sensitivities(cells_of(*scores), seed=5) == sensitivities(cells_of(*scores), seed=5)
-    assert {row.change for row in sensitivities(cells_of(*scores))} == {
-        "bootstraps",
-        "share of clusters",
-        "systems",
-        "quality",
-    }
+def test_sensitivity_is_reproducible_and_has_all_changes(outputs):
+    rows = measure_sensitivity(outputs, seed=5)
+    assert rows == measure_sensitivity(outputs, seed=5)
+    assert {row.change for row in rows} == {"bootstraps", "share of clusters", "systems", "quality"}

@@ -13,7 +13,7 @@ EXAMPLE = "metassay depend scores.csv --human mqm"
 def run_depend(
     data: DataOptions, output: OutputOptions, settings: DependSettings, reading: ScoreReadOptions
 ) -> None:
-    """Whom does each metric flatter? SysDep and expected deviations, and how much of them noise explains."""
+    """Which systems does each metric favour? SysDep, expected deviations, and how much of them is noise."""
     from metassay.workflows.depend import depend
     from metassay.workflows.terminal_output import describe_dependence
 
@@ -30,5 +30,5 @@ def run_depend(
     if output.json:
         print(result.to_json())
         return
-    print_blocks(describe_dependence(result, panel=settings.panel))
+    print_blocks(describe_dependence(result))
     print_report_path(output.out)

@@ -1,4 +1,4 @@
-"""Whom a metric flatters: system dependence."""
+"""System dependence: which systems a metric favours or disadvantages, compared with human scores."""
 
 from metassay.meta.dependence.deviations import SystemDependence, system_dependence
 

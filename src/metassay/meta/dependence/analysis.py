@@ -1,271 +1,341 @@
-"""Measure everything about the system dependence of every metric, all on the same resamples.
-
-Repair, not only diagnosis: a metric's scores read as human scores, through f_G or each system's f_k.
-
-Every output is mapped by functions that were fitted without its segment: clusters are dealt into folds, and
-those of one fold are mapped by what was fitted to the others. Agreement with people is measured fold by fold:
-over all folds together even f_k of a constant would repeat people's own means, since every segment serves
-the other folds.
-
-f_G needs people for some systems, and f_k for each: its mean over a system's outputs is nearly the mean that
-people gave the system on the other folds, whatever the metric. How well f_G does for systems that nobody has
-rated is seen pair by pair, each pair mapped by an f_G that saw neither of the two.
-"""
+"""The system dependence of all metrics of a data set, measured on the same resamples."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from copy import deepcopy
-from dataclasses import dataclass
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
-from metassay.meta.dependence.curves import deviations_by_estimator, sensitivities
-from metassay.meta.dependence.deviations import (
-    Difference,
-    compare_dependence,
-    constant_sysdep,
-    leave_one_out,
-    measure,
-    paired_difference,
+from metassay.meta.dependence.comparison import SysDepDifference, compare_dependence, compare_metrics
+from metassay.meta.dependence.curves import fit_curves
+from metassay.meta.dependence.deviations import SystemDependence, measure_dependence, range_over_groups
+from metassay.meta.dependence.estimators import deviations_by_estimator
+from metassay.meta.dependence.grouped_outputs import GroupedOutputs, Grouping, choose_metrics, group_outputs
+from metassay.meta.dependence.null_hypotheses import DRAWS, p_equal, p_fair, pooled_pearson
+from metassay.meta.dependence.panel import average_other_metrics, standardize_scores
+from metassay.meta.dependence.rankings import find_inversions, rank_groups
+from metassay.meta.dependence.scored_outputs import ScoredOutputs
+from metassay.meta.dependence.sensitivity import measure_sensitivity
+from metassay.meta.dependence.shrinkage import (
+    constant_metric_sysdep,
     split_deviations,
+    sysdep_without_each_group,
 )
-from metassay.meta.dependence.null_hypotheses import DRAWS, p_equal, p_fair
-from metassay.meta.dependence.results import (
-    DependenceReport,
-    LocalDependence,
-    MetricComparison,
-    MetricDependence,
-    inversions,
-    rankings,
-    sorted_by_sysdep,
-)
-from metassay.meta.dependence.scored_outputs import Cells, Outputs, outputs_of
-from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.isotonic import Counts, fit_isotonic, predict
-from metassay.stats.random import CORRECTION_FOLDS, EQUAL_DEPENDENCE, FAIR_DEPENDENCE, beside, branch
+from metassay.results.base import to_optional_list
+from metassay.results.depend import DependenceComparison, LocalDependence, MetricCurves, MetricDependence
+from metassay.stats.arrays import FloatArray
+from metassay.stats.isotonic import Counts
+from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE, beside
 from metassay.stats.resampling import draw_counts
-from metassay.stats.score_order import sort_scores
 
+Progress = Callable[[str, int, int], None]
 
-def depend_on_all(
-    cubes: Sequence[ScoreCube], human: str, grouping: Mapping[str, Any], **options: Any
-) -> dict[str, DependenceReport]:
-    """`depend_on_systems` of every data set, by its name; `grouping` is for `outputs_of`."""
-    return {cube.dataset: depend_on_systems(outputs_of(cube, human, **grouping), **options) for cube in cubes}
-
-
-def depend_on_systems(
-    outputs: Outputs,
-    *,
-    bootstraps: int = 200,
-    draws: int = DRAWS,
-    seed: int = 0,
-    workers: int = 1,
-    analysis: bool = False,
-    drawn: bool = False,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> DependenceReport:
-    """Whom each metric flatters, how much of that is shrinkage, and what becomes of the ranking.
-
-    A metric's missing scores are left out for it alone; one that scores fewer than two groups is left out,
-    with the reason. `analysis` adds how SysDep reacts to resamples, sample size and the choice of systems.
-    `drawn` has the curves ready for charts; `progress` is told how many metrics are done.
-    """
-    counts = draw_counts(len(outputs.cluster.names), bootstraps, seed)
-    streams = beside(seed, EQUAL_DEPENDENCE), beside(seed, FAIR_DEPENDENCE)
-    left_out = {name: reason for name in outputs.metrics if (reason := _unfit(outputs, name))}
-    names = sorted(set(outputs.metrics) - set(left_out))
-    if not names:
-        raise InputError("no metric has scores beside human scores for two or more groups.")
-
-    def one(name: str) -> MetricDependence:
-        sensitivity = {"seed": seed} if analysis else None
-        return _measured(outputs, name, counts, draws, deepcopy(streams), sensitivity)
-
-    with ThreadPoolExecutor(max(1, workers)) as pool:
-        entries = {}
-        for name, entry in zip(names, pool.map(one, names)):
-            entries[name] = entry
-            if progress is not None and len(entries) < len(names):
-                progress("metrics", len(entries), len(names))
-        pairs = [pair for pair in combinations(names, 2) if bootstraps and not _unfit(outputs, *pair)]
-        differences = pool.map(lambda pair: _difference(outputs, entries, counts, *pair), pairs)
-        comparisons = tuple(MetricComparison(a, b, found) for (a, b), found in zip(pairs, differences))
-    ordered = sorted_by_sysdep(list(entries.values()))
-    report = DependenceReport(outputs.human, outputs.by, ordered, comparisons, left_out)
-    report.written_up(drawn=drawn)
-    if progress is not None:
-        progress("metrics", len(names), len(names))
-    return report
-
-
-def _unfit(outputs: Outputs, *metrics: str) -> str | None:
-    groups = len(outputs.group.present(outputs.scored_by(*metrics)))
-    if groups >= 2:
-        return None
-    return "no output has both scores" if groups == 0 else "only one group has both scores"
-
-
-def _measured(
-    outputs: Outputs,
-    metric: str,
-    counts: Counts,
-    draws: int,
-    streams: tuple[np.random.Generator, np.random.Generator],
-    sensitivity: dict[str, int] | None,
-) -> MetricDependence:
-    keep = outputs.scored_by(metric)
-    cells, mine = outputs.cells(metric, keep), outputs.resamples(counts, keep)
-    dependence = measure(cells, mine)
-    return MetricDependence(
-        metric,
-        cells,
-        mine,
-        dependence,
-        split_deviations(dependence.deviations, cells.human_means),
-        constant_sysdep(cells),
-        p_equal(cells, streams[0], draws),
-        p_fair(cells, streams[1], draws),
-        leave_one_out(cells),
-        rankings(cells, dependence.deviations),
-        inversions(cells, dependence.deviations),
-        deviations_by_estimator(cells),
-        _local(outputs, metric, counts),
-        () if sensitivity is None else tuple(sensitivities(cells, **sensitivity)),
-    )
-
-
-def _local(outputs: Outputs, metric: str, counts: Counts) -> tuple[LocalDependence, ...]:
-    """SysDep within every value of every context column that splits the outputs and leaves two groups."""
-    scored = outputs.scored_by(metric)
-    found = []
-    for name, column in outputs.contexts.items():
-        values = column.present(scored).tolist()
-        for value in values if len(values) > 1 else []:
-            keep = scored & (column.codes == value)
-            if len(outputs.group.present(keep)) >= 2:
-                found.append(_in_context(outputs, metric, counts, keep, (name, column.names[value])))
-    return tuple(found)
-
-
-def _in_context(
-    outputs: Outputs, metric: str, counts: Counts, keep: NDArray[np.bool_], where: tuple[str, str]
-) -> LocalDependence:
-    cells = outputs.cells(metric, keep)
-    dependence = measure(cells, _drawn(outputs.resamples(counts, keep), cells))
-    residual = split_deviations(dependence.deviations, cells.human_means).residual_range
-    return LocalDependence(*where, len(cells.human), dependence, constant_sysdep(cells), residual)
-
-
-def _drawn(counts: Counts, cells: Cells) -> Counts:
-    """The resamples that hold any of a small context's clusters; none if a group is in none of them."""
-    kept = counts[counts.any(axis=1)]
-    for group in range(cells.groups):
-        clusters = np.unique(cells.cluster[cells.group == group])
-        if not kept[:, clusters].any():
-            return kept[:0]
-    return kept
-
-
-def _difference(
-    outputs: Outputs, entries: dict[str, MetricDependence], counts: Counts, a: str, b: str
-) -> Difference:
-    first, second = entries[a], entries[b]
-    both = outputs.scored_by(a, b)
-    if both.sum() == len(first.cells.human) == len(second.cells.human):
-        return paired_difference(first.dependence, second.dependence)
-    shared = outputs.cells(a, both)
-    return compare_dependence(shared, outputs.scores(b)[both], outputs.resamples(counts, both))
-
-
-FOLDS = 5
-UNSEEN_FITS = 20
-"""Resamples for pairs of unseen systems: there are many pairs, and each needs fits of its own."""
+PANEL = "the mean of the other metrics"
+"""Name of the score that takes the place of the human score where there is none."""
 
 
 @dataclass(frozen=True)
-class Corrected:
-    """One metric's scores as read through f_G (`pooled`) and f_k (`own`), `[systems, segments]`.
+class Sampling:
+    """How much is drawn at random: bootstrap resamples, and draws of each test.
 
-    NaN where the metric has none, or nobody rated the system. `unseen` is `[pairs, segments]`: what each two
-    systems, in the order of `numpy.triu_indices`, differ by under an f_G fitted without both.
+    With `sensitivity`, SysDep is also measured with other resamples, sample sizes and choices of systems.
     """
 
-    pooled: FloatArray
-    own: FloatArray
-    unseen: FloatArray
-    fold: LongArray
-    """The fold of each segment."""
+    bootstraps: int = 200
+    draws: int = DRAWS
+    seed: int = 0
+    sensitivity: bool = False
 
 
-def deal_folds(clusters: int, seed: int, folds: int = FOLDS) -> LongArray:
-    """The fold of each cluster, all of nearly equal size."""
-    if clusters < folds:
-        raise InputError(
-            f"{clusters} segments or clusters are too few for {folds} folds.",
-            remedy="A correction is fitted on some and tried on others.",
+@dataclass(frozen=True)
+class MetricMeasurement:
+    """The outputs that a metric was measured on, and its system dependence."""
+
+    outputs: ScoredOutputs = field(repr=False)
+    resample_counts: Counts = field(repr=False)
+    dependence: SystemDependence
+
+
+@dataclass(frozen=True)
+class DependenceAnalysis:
+    """System dependence of all metrics of one data set, sorted by SysDep.
+
+    `left_out` has the reason for each metric that could not be measured. `measurements` are by metric.
+    """
+
+    metrics: Sequence[MetricDependence]
+    comparisons: Sequence[DependenceComparison] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    measurements: Mapping[str, MetricMeasurement] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def curves(self) -> dict[str, MetricCurves]:
+        """The functions f_G and f_k of each metric, for charts."""
+        curves: dict[str, MetricCurves] = {}
+        for entry in self.metrics:
+            measurement = self.measurements[entry.metric]
+            curves[entry.metric] = fit_curves(measurement.outputs, measurement.resample_counts)
+        return curves
+
+
+def analyze_dependence(
+    outputs: GroupedOutputs,
+    sampling: Sampling | None = None,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> DependenceAnalysis:
+    """Measure the system dependence of every metric and compare all pairs of metrics.
+
+    Where a metric has no score, only that metric loses the output. A metric that scored fewer than two groups
+    is left out. `progress` is called with the number of metrics that are done.
+    """
+    sampling = sampling or Sampling()
+    resample_counts = draw_counts(len(outputs.cluster.names), sampling.bootstraps, sampling.seed)
+    left_out: dict[str, str] = {}
+    for metric in outputs.metrics:
+        reason = _reason_not_measurable(outputs, metric)
+        if reason is not None:
+            left_out[metric] = reason
+    metrics = sorted(set(outputs.metrics) - set(left_out))
+    if not metrics:
+        raise InputError("no metric has scores next to human scores for two or more groups.")
+
+    def measure(metric: str) -> tuple[MetricMeasurement, MetricDependence]:
+        measurement = _measure_metric(outputs, metric, resample_counts)
+        return measurement, _describe_metric(outputs, metric, measurement, resample_counts, sampling)
+
+    measurements: dict[str, MetricMeasurement] = {}
+    entries: list[MetricDependence] = []
+    with ThreadPoolExecutor(max(1, workers)) as pool:
+        for metric, (measurement, entry) in zip(metrics, pool.map(measure, metrics)):
+            measurements[metric] = measurement
+            entries.append(entry)
+            if progress is not None:
+                progress("metrics", len(entries), len(metrics))
+        if sampling.bootstraps:
+            comparisons = _compare_all_metrics(outputs, measurements, resample_counts, pool)
+        else:
+            comparisons = []
+    return DependenceAnalysis(sort_by_sysdep(entries), comparisons, left_out, measurements)
+
+
+def analyze_panel_dependence(
+    cube: ScoreCube, grouping: Grouping, sampling: Sampling, *, progress: Progress | None = None
+) -> DependenceAnalysis:
+    """Measure the system dependence of each metric with the mean of all other metrics as the human score.
+
+    Scores are standardised first. No two metrics are compared, because each is measured against another
+    panel.
+    """
+    metrics = choose_metrics(cube, grouping)
+    if len(metrics) < 2:
+        raise InputError(f"{cube.dataset} has only one metric: a panel needs at least two.")
+    standardized_scores = {metric: standardize_scores(cube.orient_scores(metric)) for metric in metrics}
+    entries: list[MetricDependence] = []
+    left_out: dict[str, str] = {}
+    measurements: dict[str, MetricMeasurement] = {}
+    for done, metric in enumerate(metrics, start=1):
+        panel_cube = replace(cube, human_scores={PANEL: average_other_metrics(standardized_scores, metric)})
+        try:
+            outputs = group_outputs(panel_cube, PANEL, replace(grouping, metrics=(metric,)))
+            analysis = analyze_dependence(outputs, sampling)
+        except InputError as error:
+            left_out[metric] = str(error).rstrip(".")
+        else:
+            entries.extend(analysis.metrics)
+            measurements.update(analysis.measurements)
+        if progress is not None:
+            progress("metrics", done, len(metrics))
+    if not entries:
+        raise InputError("no metric has scores next to those of other metrics for two or more groups.")
+    return DependenceAnalysis(sort_by_sysdep(entries), [], left_out, measurements)
+
+
+def sort_by_sysdep(entries: Sequence[MetricDependence]) -> list[MetricDependence]:
+    """Sort metrics by SysDep, those with equal SysDep by name."""
+    return sorted(entries, key=lambda entry: (entry.sysdep, entry.metric))
+
+
+def _reason_not_measurable(outputs: GroupedOutputs, *metrics: str) -> str | None:
+    """Return why the metrics cannot be measured on the outputs that all of them scored; None if they can."""
+    group_count = len(outputs.group.find_codes(outputs.find_scored(*metrics)))
+    if group_count == 0:
+        return "no output has both scores"
+    if group_count == 1:
+        return "only one group has both scores"
+    return None
+
+
+def _measure_metric(outputs: GroupedOutputs, metric: str, resample_counts: Counts) -> MetricMeasurement:
+    is_scored = outputs.find_scored(metric)
+    scored_outputs = outputs.select(metric, is_scored)
+    scored_resamples = outputs.select_resamples(resample_counts, is_scored)
+    dependence = measure_dependence(scored_outputs, scored_resamples)
+    return MetricMeasurement(scored_outputs, scored_resamples, dependence)
+
+
+def _describe_metric(
+    grouped_outputs: GroupedOutputs,
+    metric: str,
+    measurement: MetricMeasurement,
+    resample_counts: Counts,
+    sampling: Sampling,
+) -> MetricDependence:
+    """Test and explain the measured dependence of one metric."""
+    outputs = measurement.outputs
+    dependence = measurement.dependence
+    parts = split_deviations(dependence.deviations, outputs.human_means)
+    constant = constant_metric_sysdep(outputs)
+    estimators = {
+        name: float(range_over_groups(deviations))
+        for name, deviations in deviations_by_estimator(outputs).items()
+    }
+    return MetricDependence(
+        metric=metric,
+        dataset=grouped_outputs.cube.dataset,
+        sysdep=dependence.sysdep,
+        low=dependence.low,
+        high=dependence.high,
+        constant=constant,
+        ratio=dependence.sysdep / constant if constant > 0 else None,
+        slope=parts.slope,
+        residual_range=parts.residual_range,
+        # every metric gets the same random numbers, so that no metric depends on which others there are
+        p_equal=p_equal(outputs, beside(sampling.seed, EQUAL_DEPENDENCE), sampling.draws),
+        p_fair=p_fair(outputs, beside(sampling.seed, FAIR_DEPENDENCE), sampling.draws),
+        pearson=pooled_pearson(outputs),
+        outputs=len(outputs.human_scores),
+        deviations=_by_group(outputs, dependence.deviations),
+        shrinkage=_by_group(outputs, parts.shrinkage),
+        residual=_by_group(outputs, parts.residual),
+        inversions=find_inversions(outputs, dependence.deviations),
+        deviations_low=_by_group_optional(outputs, dependence.deviations_low),
+        deviations_high=_by_group_optional(outputs, dependence.deviations_high),
+        leave_one_out=_by_group_optional(outputs, sysdep_without_each_group(outputs)),
+        human_means=_by_group(outputs, outputs.human_means),
+        metric_means=_by_group(outputs, outputs.metric_means),
+        remapped_means=_by_group(outputs, outputs.human_means + dependence.deviations),
+        rankings=rank_groups(outputs, dependence.deviations),
+        estimators=estimators,
+        local=_measure_in_contexts(grouped_outputs, metric, resample_counts),
+        sensitivity=measure_sensitivity(outputs, seed=sampling.seed) if sampling.sensitivity else [],
+    )
+
+
+def _by_group(outputs: ScoredOutputs, values: FloatArray) -> dict[str, float]:
+    return dict(zip(outputs.group_names, values.tolist()))
+
+
+def _by_group_optional(outputs: ScoredOutputs, values: FloatArray | None) -> dict[str, float | None]:
+    """Return values by name of group, with None where a value, or all of them, are undefined."""
+    if values is None:
+        return dict.fromkeys(outputs.group_names)
+    return dict(zip(outputs.group_names, to_optional_list(values)))
+
+
+def _measure_in_contexts(
+    outputs: GroupedOutputs, metric: str, resample_counts: Counts
+) -> list[LocalDependence]:
+    """Measure SysDep in every context that has at least two groups; columns with one value are skipped."""
+    is_scored = outputs.find_scored(metric)
+    entries = []
+    for column_name, column in outputs.contexts.items():
+        codes = column.find_codes(is_scored).tolist()
+        if len(codes) < 2:
+            continue
+        for code in codes:
+            in_context = is_scored & (column.codes == code)
+            if len(outputs.group.find_codes(in_context)) < 2:
+                continue
+            entry = _measure_in_context(
+                outputs, metric, resample_counts, in_context, column_name, column.names[code]
+            )
+            entries.append(entry)
+    return entries
+
+
+def _measure_in_context(
+    grouped_outputs: GroupedOutputs,
+    metric: str,
+    resample_counts: Counts,
+    in_context: NDArray[np.bool_],
+    column: str,
+    context: str,
+) -> LocalDependence:
+    outputs = grouped_outputs.select(metric, in_context)
+    resamples = grouped_outputs.select_resamples(resample_counts, in_context)
+    dependence = measure_dependence(outputs, _drop_empty_resamples(resamples, outputs))
+    return LocalDependence(
+        column=column,
+        context=context,
+        outputs=len(outputs.human_scores),
+        sysdep=dependence.sysdep,
+        low=dependence.low,
+        high=dependence.high,
+        constant=constant_metric_sysdep(outputs),
+        residual_range=split_deviations(dependence.deviations, outputs.human_means).residual_range,
+    )
+
+
+def _drop_empty_resamples(resample_counts: Counts, outputs: ScoredOutputs) -> Counts:
+    """Drop resamples that contain no cluster of a small context; drop all if a group is in none of them."""
+    nonempty = resample_counts[resample_counts.any(axis=1)]
+    for group in range(outputs.group_count):
+        clusters = np.unique(outputs.clusters[outputs.groups == group])
+        if not nonempty[:, clusters].any():
+            return nonempty[:0]
+    return nonempty
+
+
+def _compare_all_metrics(
+    outputs: GroupedOutputs,
+    measurements: Mapping[str, MetricMeasurement],
+    resample_counts: Counts,
+    pool: Executor,
+) -> list[DependenceComparison]:
+    """Compare every two metrics on the outputs that both scored, if these belong to two or more groups."""
+    pairs = [pair for pair in combinations(measurements, 2) if _reason_not_measurable(outputs, *pair) is None]
+
+    def compare(pair: tuple[str, str]) -> SysDepDifference:
+        return _compare_pair(outputs, measurements, resample_counts, *pair)
+
+    comparisons = []
+    for (a, b), result in zip(pairs, pool.map(compare, pairs)):
+        comparison = DependenceComparison(
+            dataset=outputs.cube.dataset,
+            a=a,
+            b=b,
+            difference=result.difference,
+            low=result.low,
+            high=result.high,
+            p=result.p,
         )
-    order = branch(seed, CORRECTION_FOLDS).permutation(clusters)
-    fold = np.empty(clusters, dtype=np.int64)
-    fold[order] = np.arange(clusters) % folds
-    return fold
+        comparisons.append(comparison)
+    return comparisons
 
 
-def corrected(
-    human: FloatArray, metric: FloatArray, clusters: LongArray, *, bootstraps: int = 200, seed: int = 0
-) -> Corrected:
-    """Cross-validated f_G(m) and f_k(m) from `[systems, segments]` scores, higher is better, NaN missing.
-
-    `clusters` numbers the cluster of each segment from 0. Each function is the mean over `bootstraps` fits to
-    resampled clusters, or one fit where that is 0.
-    """
-    fold = deal_folds(int(clusters.max()) + 1, seed)[clusters]
-    counts = draw_counts(int(clusters.max()) + 1, bootstraps, seed)
-    if not bootstraps:
-        counts = np.ones((1, int(clusters.max()) + 1), dtype=np.uint32)
-    systems, known = len(human), ~(np.isnan(human) | np.isnan(metric))
-    pooled, own = np.full(metric.shape, np.nan), np.full(metric.shape, np.nan)
-    pairs = list(itertools.combinations(range(systems), 2))
-    unseen = np.full((len(pairs), metric.shape[1]), np.nan)
-    for held in range(FOLDS):
-        out = fold == held
-        train = known & ~out
-        pooled[:, out] = _mapped(human, metric, train, clusters, counts, metric[:, out])
-        for k in range(systems):
-            mine = train & (np.arange(systems) == k)[:, None]
-            own[k, out] = _mapped(human, metric, mine, clusters, counts, metric[k, out])
-        for place, (i, j) in enumerate(pairs):
-            others = train.copy()
-            others[[i, j]] = False
-            both = _mapped(human, metric, others, clusters, counts[:UNSEEN_FITS], metric[[i, j]][:, out])
-            unseen[place, out] = both[0] - both[1]
-    return Corrected(pooled, own, unseen, fold)
-
-
-def _mapped(
-    human: FloatArray,
-    metric: FloatArray,
-    train: NDArray[np.bool_],
-    clusters: LongArray,
-    counts: Counts,
-    at: FloatArray,
-) -> FloatArray:
-    """The mean fit to the training outputs, read at other scores; NaN where there is nothing to fit to."""
-    if not train.any():
-        return np.full(at.shape, np.nan)
-    scores, people = sort_scores(metric[train]), human[train]
-    cluster = np.broadcast_to(clusters, train.shape)[train]
-    fits = np.stack([fit_isotonic(scores, people, count[cluster].astype(np.float64)) for count in counts])
-    drawn = fits[~np.isnan(fits).any(axis=1)]
-    if not len(drawn):
-        return np.full(at.shape, np.nan)
-    values = predict(scores, drawn.mean(axis=0), at.ravel()).reshape(at.shape)
-    return np.where(np.isnan(at), np.nan, values)
+def _compare_pair(
+    outputs: GroupedOutputs,
+    measurements: Mapping[str, MetricMeasurement],
+    resample_counts: Counts,
+    a: str,
+    b: str,
+) -> SysDepDifference:
+    first = measurements[a]
+    second = measurements[b]
+    is_scored_by_both = outputs.find_scored(a, b)
+    if is_scored_by_both.sum() == len(first.outputs.human_scores) == len(second.outputs.human_scores):
+        return compare_dependence(first.dependence, second.dependence)
+    # the metrics were measured on different outputs: measure both again on those that they share
+    shared_outputs = outputs.select(a, is_scored_by_both)
+    other_scores = outputs.get_scores(b)[is_scored_by_both]
+    shared_resamples = outputs.select_resamples(resample_counts, is_scored_by_both)
+    return compare_metrics(shared_outputs, other_scores, shared_resamples)

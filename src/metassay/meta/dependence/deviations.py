@@ -1,15 +1,14 @@
-"""System dependence: whom does a metric flatter (von Däniken, Deriu and Cieliebak, 2024, arXiv 2412.03152).
+"""Expected deviations and system dependence (von Däniken, Deriu and Cieliebak, 2024, arXiv 2412.03152).
 
-`f_k` is the isotonic regression of the human score on the metric score over system k's outputs, `f_G` the
-same over all outputs; each the mean over bootstrap fits. A system's expected deviation says by how much
-reading its human score off the metric flatters it, and the metric's system dependence is the range of that:
+`f_k` is the isotonic regression of the human score h on the metric score m over the outputs of system k, and
+`f_G` the same over the outputs of all systems; each is the mean over bootstrap fits. The expected deviation
+of a system is how much too high its human score is when it is predicted from the metric with f_G; SysDep is
+the range of these deviations:
 
-    ED(k)  = mean over k's segments of f_G(m) - f_k(m)
+    ED(k)  = mean over the outputs of k of f_G(m) - f_k(m)
     SysDep = max over k of ED(k) - min over k of ED(k)
 
-A metric that knows nothing gives every system the same expected human score: it flatters the worst and wrongs
-the best, by exactly as much as they differ. A noisy metric does the same in part. That part of ED, shrinkage,
-falls on a line against the human means; who lies off the line is treated differently beyond it.
+Outputs can be grouped by another column than the system; everything here therefore speaks of groups.
 """
 
 from __future__ import annotations
@@ -20,34 +19,36 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metassay.errors import InputError
-from metassay.meta.dependence.scored_outputs import Cells, cells_of
+from metassay.meta.dependence.scored_outputs import ScoredOutputs, build_scored_outputs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts, group_means_by_value
 from metassay.stats.resampling import draw_counts, group_fits
 
 CONFIDENCE = 0.95
-ROUNDING = 1e-9
-NEAR = 2.5  # standard errors within which a group may be the highest, or the lowest
-STEP_COST = 1.5  # degrees of freedom that a step of an isotonic fit takes
+NEAR = 2.5
+"""Standard errors within which a group may be the one with the highest, or the lowest, deviation."""
+STEP_COST = 1.5
+"""Degrees of freedom that one step of an isotonic fit uses."""
 
 
 @dataclass(frozen=True)
 class SystemDependence:
-    """What one metric does to each system.
+    """SysDep and expected deviations of one metric.
 
-    `deviations` are the ED in row order, `single` those of one fit to all data. `low` and `high` are the 95 %
-    interval of `sysdep`, `deviations_low` and `deviations_high` those of the ED, `replicates[b]` the ED of
-    resample b: without bootstrap None.
+    `deviations` has the expected deviation of each group, in row order; `single_fit_deviations` has those of
+    one fit to all data instead of the mean over bootstrap fits. `low` and `high` are the 95 % interval of
+    `sysdep`, `deviations_low` and `deviations_high` those of the deviations. `resampled_deviations` is
+    `[resamples, groups]`. Intervals and resampled deviations are None without a bootstrap.
     """
 
     sysdep: float
     low: float | None
     high: float | None
     deviations: FloatArray
-    single: FloatArray
+    single_fit_deviations: FloatArray
     deviations_low: FloatArray | None = None
     deviations_high: FloatArray | None = None
-    replicates: FloatArray | None = None
+    resampled_deviations: FloatArray | None = None
 
 
 def system_dependence(
@@ -59,172 +60,124 @@ def system_dependence(
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> SystemDependence:
-    """SysDep and expected deviations from `[systems, segments]` scores, both higher is better.
+    """Compute SysDep and expected deviations from `[systems, segments]` scores, higher is better.
 
-    NaN marks a missing score; that output is left out. Resampled are whole segments, or whole `clusters` (a
-    label per segment), jointly over systems. `weights` are per segment or per output. With `bootstraps=0`
-    there is one fit and no interval.
+    An output with a missing score (NaN) is left out. The bootstrap resamples whole segments, or whole
+    `clusters` (a label per segment), jointly over systems. `weights` are per segment or per output. With
+    `bootstraps=0` there is one fit and no interval.
 
-    >>> found = system_dependence([[1, 2, 3, 4], [0, 1, 2, 2]], [[2, 3, 3, 5], [1, 1, 2, 3]], bootstraps=0)
-    >>> found.deviations.shape
+    >>> result = system_dependence([[1, 2, 3, 4], [0, 1, 2, 2]], [[2, 3, 3, 5], [1, 1, 2, 3]], bootstraps=0)
+    >>> result.deviations.shape
     (2,)
     """
-    cells = cells_of(human, metric, clusters=clusters, weights=weights)
-    return measure(cells, draw_counts(cells.clusters, bootstraps, seed))
+    outputs = build_scored_outputs(human, metric, clusters=clusters, weights=weights)
+    return measure_dependence(outputs, draw_counts(outputs.cluster_count, bootstraps, seed))
 
 
-def measure(cells: Cells, counts: Counts) -> SystemDependence:
-    """System dependence of cells on resamples drawn beforehand; metrics that share resamples are paired."""
-    if not len(counts):
-        single = expected_deviations(cells)
-        return SystemDependence(float(spread(single)), None, None, single, single)
-    found = group_fits(
-        cells.sorted_metric, cells.metric, cells.human, cells.weight, cells.group, cells.cluster, counts
+def measure_dependence(outputs: ScoredOutputs, resample_counts: Counts) -> SystemDependence:
+    """Measure SysDep and expected deviations of one metric on resamples that were drawn before.
+
+    `resample_counts[b, c]` is how often resample b contains cluster c. Metrics that are measured on the same
+    resamples can be compared pair by pair.
+    """
+    if not len(resample_counts):
+        deviations = expected_deviations(outputs)
+        return SystemDependence(float(range_over_groups(deviations)), None, None, deviations, deviations)
+    fits = group_fits(
+        outputs.sorted_metric_scores,
+        outputs.metric_scores,
+        outputs.human_scores,
+        outputs.weights,
+        outputs.groups,
+        outputs.clusters,
+        resample_counts,
     )
-    _check_drawn(cells, found.drawn)
-    single = found.remapped - cells.human_means
-    deviations = np.nanmean(found.pooled - found.own, axis=0)
-    replicates = found.replicated - found.drawn
-    errors = (replicates - single) * (error_scale(found.fit, len(cells.human)) * found.few)
-    low, high = spread_interval(deviations, errors)
-    half = np.nanquantile(np.abs(errors), CONFIDENCE, axis=0)
+    _check_every_group_was_drawn(outputs, fits.drawn)
+    single_fit_deviations = fits.remapped - outputs.human_means
+    deviations = np.nanmean(fits.pooled - fits.own, axis=0)
+    resampled_deviations = fits.replicated - fits.drawn
+    scale = error_inflation(fits.fit, len(outputs.human_scores)) * fits.few
+    errors = (resampled_deviations - single_fit_deviations) * scale
+    low, high = range_interval(deviations, errors)
+    half_widths = np.nanquantile(np.abs(errors), CONFIDENCE, axis=0)
     return SystemDependence(
-        float(spread(deviations)),
-        low,
-        high,
-        deviations,
-        single,
-        deviations - half,
-        deviations + half,
-        replicates,
+        sysdep=float(range_over_groups(deviations)),
+        low=low,
+        high=high,
+        deviations=deviations,
+        single_fit_deviations=single_fit_deviations,
+        deviations_low=deviations - half_widths,
+        deviations_high=deviations + half_widths,
+        resampled_deviations=resampled_deviations,
     )
 
 
-def error_scale(fit: FloatArray, cells: int) -> float:
-    """How much larger errors are than residuals: √(n / (n − 1.5 D)), D the number of steps of the fit.
-
-    D estimates the degrees of freedom of an isotonic fit; an error variance from its residuals divides by
-    n − cD with c between 1 (a flat truth) and 2 (a steep one) (Meyer and Woodroofe, 2000).
-    """
-    steps = 1 + np.count_nonzero(np.diff(fit))
-    return float(np.sqrt(cells / max(cells - STEP_COST * steps, cells / 4)))
-
-
-def expected_deviations(cells: Cells) -> FloatArray:
-    """ED of each group from one fit: mean f_G(m) minus the human mean.
-
-    Pooling keeps means: the mean of f_k(m) over k's own outputs is their mean human score, so f_k drops out.
-    """
-    return remapped_means(cells) - cells.human_means
-
-
-def remapped_means(cells: Cells) -> FloatArray:
-    """Mean of f_G(m) per group: the human mean one would read off the metric."""
-    scores, human = cells.sorted_metric, cells.human[np.newaxis]
-    means: FloatArray = group_means_by_value(scores, human, cells.weight, cells.group, cells.groups)[0]
-    return means
-
-
-def spread(values: FloatArray) -> FloatArray:
-    """Maximum minus minimum over groups (the last axis); groups that a resample misses do not count."""
-    return np.asarray(np.nanmax(values, axis=-1) - np.nanmin(values, axis=-1))
-
-
-def spread_interval(values: FloatArray, errors: FloatArray) -> tuple[float, float]:
-    """95 % interval of `spread(values)` from bootstrap errors of the values: `[resamples, groups]`.
-
-    The largest of several noisy values is too large on average, and percentiles would hide that: where no
-    group differs from another the range is 0, and no percentile is. So the lower end allows for the error of
-    every group that may be the highest or the lowest (within 2.5 standard errors); the upper end for the
-    error of the two that are.
-    """
-    top, bottom = int(np.argmax(values)), int(np.argmin(values))
-    near_top = values >= values[top] - NEAR * np.nanstd(errors - errors[:, [top]], axis=0)
-    near_bottom = values <= values[bottom] + NEAR * np.nanstd(errors - errors[:, [bottom]], axis=0)
-    excess = np.fmax.reduce(errors[:, near_top], axis=1) - np.fmin.reduce(errors[:, near_bottom], axis=1)
-    shortfall = errors[:, bottom] - errors[:, top]
-    tail = (1 + CONFIDENCE) / 2
-    estimate = float(spread(values))
-    return (
-        max(0.0, estimate - max(0.0, float(np.nanquantile(excess, tail)))),
-        estimate + max(0.0, float(np.nanquantile(shortfall, tail))),
-    )
-
-
-def _check_drawn(cells: Cells, human: FloatArray) -> None:
-    missed = np.flatnonzero(np.isnan(human).all(axis=0))
-    if len(missed):
+def _check_every_group_was_drawn(outputs: ScoredOutputs, resampled_human_means: FloatArray) -> None:
+    never_drawn = np.flatnonzero(np.isnan(resampled_human_means).all(axis=0))
+    if len(never_drawn):
         raise InputError(
-            f"{cells.names[missed[0]]} has so few outputs that none of {len(human)} resamples holds one.",
+            f"{outputs.group_names[never_drawn[0]]} has so few outputs that none of"
+            f" {len(resampled_human_means)} resamples contains one.",
             remedy="Ask for more bootstraps, for none (0), or leave it out.",
         )
 
 
-@dataclass(frozen=True)
-class Split:
-    """ED = shrinkage + residual, per group; `slope` is ED per point of human mean (−1: knows nothing)."""
+def error_inflation(fit: FloatArray, output_count: int) -> float:
+    """Factor by which errors exceed residuals: √(n / (n − 1.5 D)) with D the number of steps of the fit.
 
-    shrinkage: FloatArray
-    residual: FloatArray
-    slope: float
-
-    @property
-    def residual_range(self) -> float:
-        """Maximum minus minimum residual: what remains of SysDep after shrinkage."""
-        return float(spread(self.residual))
-
-
-def split_deviations(deviations: FloatArray, human_means: FloatArray) -> Split:
-    """Least squares of ED on the human means: the fitted values are shrinkage, the rest is residual."""
-    centred = human_means - human_means.mean()
-    scale = float(centred @ centred)
-    slope = float(centred @ deviations) / scale if scale > 0 else 0.0
-    shrinkage = deviations.mean() + slope * centred
-    return Split(shrinkage, deviations - shrinkage, slope)
-
-
-def constant_sysdep(cells: Cells) -> float:
-    """SysDep of a metric that gives every output the same score: the range of the human means."""
-    return float(spread(cells.human_means))
-
-
-def leave_one_out(cells: Cells) -> FloatArray:
-    """SysDep without each group in turn, refitted; NaN where fewer than two groups are left.
-
-    A range grows with the number of systems it is taken over, and one odd system may be all of it.
+    D estimates the degrees of freedom of an isotonic fit. An error variance from its residuals divides by
+    n − cD with c between 1 (the true function is flat) and 2 (it is steep) (Meyer and Woodroofe, 2000).
     """
-    if cells.groups < 3:
-        return np.full(cells.groups, np.nan)
-    remaining = (cells.select(cells.group != k) for k in range(cells.groups))
-    return np.array([float(spread(expected_deviations(rest))) for rest in remaining])
+    steps = 1 + np.count_nonzero(np.diff(fit))
+    # at least a quarter of the outputs count, so that a fit with very many steps does not divide by zero
+    remaining = max(output_count - STEP_COST * steps, output_count / 4)
+    return float(np.sqrt(output_count / remaining))
 
 
-@dataclass(frozen=True)
-class Difference:
-    """SysDep of a minus SysDep of b: estimate, symmetric 95 % interval, two-sided p-value."""
+def expected_deviations(outputs: ScoredOutputs) -> FloatArray:
+    """Expected deviation of each group from one fit: mean of f_G(m) minus the mean human score.
 
-    difference: float
-    low: float
-    high: float
-    p: float
-
-
-def compare_dependence(cells: Cells, other: FloatArray, counts: Counts) -> Difference:
-    """Compare the metric of `cells` with another one on the same cells and resamples."""
-    return paired_difference(measure(cells, counts), measure(cells.with_metric(other), counts))
-
-
-def paired_difference(a: SystemDependence, b: SystemDependence) -> Difference:
-    """The difference of two metrics measured on the same resamples.
-
-    p is the share of resamples in which the difference strays from that of the single fits by as much as that
-    is from 0.
+    f_k is not needed: pool-adjacent-violators keeps the mean, so that the mean of f_k(m) over the outputs of
+    k is their mean human score.
     """
-    if a.replicates is None or b.replicates is None:
-        raise InputError("comparing two metrics takes a bootstrap.", remedy="Ask for bootstraps=200.")
-    estimate = a.sysdep - b.sysdep
-    single = spread(a.single) - spread(b.single)
-    error = spread(a.replicates) - spread(b.replicates) - single
-    half = float(np.quantile(np.abs(error), CONFIDENCE))
-    strays = np.count_nonzero(np.abs(error) >= np.abs(single) - ROUNDING * (a.sysdep + b.sysdep))
-    return Difference(estimate, estimate - half, estimate + half, float((1 + strays) / (1 + len(error))))
+    return remapped_means(outputs) - outputs.human_means
+
+
+def remapped_means(outputs: ScoredOutputs) -> FloatArray:
+    """Mean of f_G(m) in each group: its mean human score as predicted from the metric."""
+    means: FloatArray = group_means_by_value(
+        outputs.sorted_metric_scores,
+        outputs.human_scores[np.newaxis],
+        outputs.weights,
+        outputs.groups,
+        outputs.group_count,
+    )[0]
+    return means
+
+
+def range_over_groups(values: FloatArray) -> FloatArray:
+    """Maximum minus minimum over groups (the last axis), without groups that are NaN."""
+    return np.asarray(np.nanmax(values, axis=-1) - np.nanmin(values, axis=-1))
+
+
+def range_interval(values: FloatArray, errors: FloatArray) -> tuple[float, float]:
+    """95 % interval of `range_over_groups(values)` from bootstrap errors `[resamples, groups]` of the values.
+
+    The largest of several noisy values is too large on average, which percentiles of resampled ranges ignore:
+    where all groups are equal the true range is 0, below every percentile. The lower end therefore allows for
+    the error of every group that may be the highest or the lowest (within 2.5 standard errors), and the upper
+    end for the error of the two groups that are.
+    """
+    top = int(np.argmax(values))
+    bottom = int(np.argmin(values))
+    may_be_top = values >= values[top] - NEAR * np.nanstd(errors - errors[:, [top]], axis=0)
+    may_be_bottom = values <= values[bottom] + NEAR * np.nanstd(errors - errors[:, [bottom]], axis=0)
+    largest_errors = np.fmax.reduce(errors[:, may_be_top], axis=1)
+    smallest_errors = np.fmin.reduce(errors[:, may_be_bottom], axis=1)
+    excess = largest_errors - smallest_errors
+    shortfall = errors[:, bottom] - errors[:, top]
+    tail = (1 + CONFIDENCE) / 2
+    estimate = float(range_over_groups(values))
+    low = max(0.0, estimate - max(0.0, float(np.nanquantile(excess, tail))))
+    high = estimate + max(0.0, float(np.nanquantile(shortfall, tail)))
+    return low, high

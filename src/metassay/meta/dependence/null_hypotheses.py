@@ -1,168 +1,202 @@
-"""Is it more than chance? Two null hypotheses about a metric, each with its own simulated worlds.
+"""Two null hypotheses about the system dependence of a metric, each tested by simulation.
 
-*Equal*: E[h | m] is the same for every system. Residuals h − f_G(m) then belong to no system in particular:
-they are exchanged between the systems of an item, and SysDep is measured again. With enough data any noisy
-metric fails this one. It holds its level where residuals spread alike in all systems: with one system
-three times as noisy as the others it rejects in 12 % instead of 5.
+*Equal*: the expected human score given the metric, E[h | m], is the same function for every system. Then the
+residuals h − f_G(m) can be exchanged between the systems of an item; the statistic is SysDep. With enough
+data every noisy metric fails this test. It keeps its level where residuals have the same spread in all
+systems: with one system three times as noisy as the others it rejects in 12 % instead of 5 %.
 
-*Fair*: the metric is the human score plus independent noise, as much of it as gives the metric's own
-correlation. That shrinks every system towards the mean but prefers none; the statistic is the range of the
-residual ED. Noise of one size is part of the hypothesis: a metric that sees large errors only fails it,
-however evenly it does so.
+*Fair*: the metric is the human score plus independent noise, with as much noise as gives the correlation that
+the metric has. Such a metric shrinks every system towards the mean but favours none; the statistic is the
+range of the residuals of the expected deviations. The hypothesis includes that the noise has the same size
+everywhere: a metric that notices only large errors fails this test, however evenly it treats systems.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.dependence.deviations import error_scale, expected_deviations, split_deviations, spread
-from metassay.meta.dependence.scored_outputs import Cells
+from metassay.meta.dependence.deviations import error_inflation, expected_deviations, range_over_groups
+from metassay.meta.dependence.scored_outputs import ScoredOutputs
+from metassay.meta.dependence.shrinkage import split_deviations
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.compilation import kernel
 from metassay.stats.isotonic import fit_isotonic, group_means_by_score, group_means_by_value, predict
 
 DRAWS = 999
-BATCH = 16
+BATCH_SIZE = 16
+"""Draws that are held in memory at the same time."""
 
 
-def p_equal(cells: Cells, rng: np.random.Generator, draws: int = DRAWS) -> float:
-    """P-value of SysDep if E[h | m] were the same for every group."""
-    observed = float(spread(expected_deviations(cells)))
-    return _p_value(observed, equal_null(cells, rng, draws), cells)
+def p_equal(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> float:
+    """P-value of SysDep under the hypothesis that E[h | m] is the same for every group."""
+    observed = float(range_over_groups(expected_deviations(outputs)))
+    return _p_value(observed, simulate_equal_mappings(outputs, rng, draws), outputs)
 
 
-def p_fair(cells: Cells, rng: np.random.Generator, draws: int = DRAWS) -> float | None:
-    """P-value of the residual range if the metric were noisy but fair; None for two groups: no residual."""
-    if cells.groups < 3:
+def p_fair(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> float | None:
+    """P-value of the residual range under the hypothesis that the metric is noisy but fair.
+
+    None for two groups, because a line through two points leaves no residual.
+    """
+    if outputs.group_count < 3:
         return None
-    observed = split_deviations(expected_deviations(cells), cells.human_means).residual_range
-    return _p_value(observed, fair_null(cells, rng, draws), cells)
+    observed = split_deviations(expected_deviations(outputs), outputs.human_means).residual_range
+    return _p_value(observed, simulate_fair_metrics(outputs, rng, draws), outputs)
 
 
-def equal_null(cells: Cells, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
-    """SysDep in `draws` worlds where the residuals are exchanged.
+def _p_value(observed: float, simulated: FloatArray, outputs: ScoredOutputs) -> float:
+    """Share of values, the observed one included, that are at least as large as the observed one."""
+    # values that differ only by rounding are equal
+    tolerance = 1e-9 * float(np.ptp(outputs.human_scores))
+    return float((1 + np.count_nonzero(simulated >= observed - tolerance)) / (1 + len(simulated)))
 
-    Systems exchange them within an item, in the same way for all items of a cluster, and f_G is fitted again.
-    Where every item belongs to one group (domains, speakers), whole clusters exchange their groups instead.
+
+def simulate_equal_mappings(
+    outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS
+) -> FloatArray:
+    """Draw SysDep `draws` times with residuals that are exchanged at random between groups.
+
+    Systems exchange residuals within an item, in the same way for all items of a cluster, and f_G is fitted
+    again. Where every item belongs to one group (domains, speakers), whole clusters exchange groups instead.
     """
-    fit = fit_isotonic(cells.sorted_metric, cells.human, cells.weight)
-    fitted = predict(cells.sorted_metric, fit, cells.metric)
-    residual = (cells.human - fitted) * error_scale(fit, len(fitted))
-    for holder in (cells.cluster, cells.item):
-        if _is_nested(holder, cells.group):
-            return _relabelled(cells, residual, holder, rng, draws)
-    return _exchanged(cells, fitted, residual, rng, draws)
+    fit = fit_isotonic(outputs.sorted_metric_scores, outputs.human_scores, outputs.weights)
+    fitted = predict(outputs.sorted_metric_scores, fit, outputs.metric_scores)
+    residuals = (outputs.human_scores - fitted) * error_inflation(fit, len(fitted))
+    for units in (outputs.clusters, outputs.items):
+        if _has_one_group_per_unit(units, outputs.groups):
+            return _permute_groups_of_units(outputs, residuals, units, rng, draws)
+    return _permute_residuals_between_systems(outputs, fitted, residuals, rng, draws)
 
 
-def fair_null(cells: Cells, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
-    """Residual range of `draws` metrics h + N(0, σ²), σ matched to the metric's pooled Pearson correlation.
+def simulate_fair_metrics(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+    """Draw the residual range of `draws` metrics h + N(0, σ²), σ matched to the metric's pooled correlation.
 
-    Where that is not positive, noise is all the metric has.
+    If that correlation is not positive, the metrics are pure noise.
     """
-    correlation = pooled_pearson(cells)
-    signal, noise = (
-        (cells.human, noise_for(cells, correlation)) if correlation > 0 else (0.0 * cells.human, 1.0)
-    )
-    null = []
-    for batch in _batches(draws):
-        metrics = signal + noise * rng.standard_normal((batch, len(cells.human)))
-        remapped = group_means_by_score(metrics, cells.human, cells.weight, cells.group, cells.groups)
-        null += [
-            split_deviations(row, cells.human_means).residual_range for row in remapped - cells.human_means
+    correlation = pooled_pearson(outputs)
+    if correlation > 0:
+        signal = outputs.human_scores
+        noise_sd = noise_sd_for_correlation(outputs, correlation)
+    else:
+        signal = np.zeros_like(outputs.human_scores)
+        noise_sd = 1.0
+    residual_ranges: list[float] = []
+    for batch_size in _split_into_batches(draws):
+        metric_scores = signal + noise_sd * rng.standard_normal((batch_size, len(signal)))
+        means = group_means_by_score(
+            metric_scores, outputs.human_scores, outputs.weights, outputs.groups, outputs.group_count
+        )
+        residual_ranges += [
+            split_deviations(deviations, outputs.human_means).residual_range
+            for deviations in means - outputs.human_means
         ]
-    return np.array(null)
+    return np.array(residual_ranges)
 
 
-def pooled_pearson(cells: Cells) -> float:
-    """Correlation of metric and human score over all cells; 0 where either is constant."""
-    human = cells.human - np.average(cells.human, weights=cells.weight)
-    metric = cells.metric - np.average(cells.metric, weights=cells.weight)
-    scale = np.sqrt((cells.weight @ human**2) * (cells.weight @ metric**2))
-    return float(np.clip(cells.weight @ (human * metric) / scale, -1, 1)) if scale > 0 else 0.0
+def pooled_pearson(outputs: ScoredOutputs) -> float:
+    """Pearson correlation of metric and human scores over all outputs; 0 where either is constant."""
+    weights = outputs.weights
+    human = outputs.human_scores - np.average(outputs.human_scores, weights=weights)
+    metric = outputs.metric_scores - np.average(outputs.metric_scores, weights=weights)
+    scale = np.sqrt((weights @ human**2) * (weights @ metric**2))
+    if scale <= 0:
+        return 0.0
+    return float(np.clip(weights @ (human * metric) / scale, -1, 1))
 
 
-def noise_for(cells: Cells, correlation: float) -> float:
-    """Standard deviation of the noise that, added to the human score, gives this correlation with it."""
-    mean = np.average(cells.human, weights=cells.weight)
-    variance = np.average((cells.human - mean) ** 2, weights=cells.weight)
+def noise_sd_for_correlation(outputs: ScoredOutputs, correlation: float) -> float:
+    """Standard deviation of noise with which human score plus noise has this correlation with human score."""
+    mean = np.average(outputs.human_scores, weights=outputs.weights)
+    variance = np.average((outputs.human_scores - mean) ** 2, weights=outputs.weights)
     return float(np.sqrt(variance * (1 / correlation**2 - 1)))
 
 
-def _p_value(observed: float, null: FloatArray, cells: Cells) -> float:
-    """Share of worlds, ours among them, that reach the observed value; rounding makes no difference."""
-    tolerance = 1e-9 * float(np.ptp(cells.human))
-    return float((1 + np.count_nonzero(null >= observed - tolerance)) / (1 + len(null)))
+def _split_into_batches(draws: int) -> Iterator[int]:
+    """Yield the sizes of batches that sum to `draws`."""
+    for start in range(0, draws, BATCH_SIZE):
+        yield min(BATCH_SIZE, draws - start)
 
 
-def _batches(draws: int) -> list[int]:
-    """How many draws to hold in memory at a time."""
-    return [min(BATCH, draws - start) for start in range(0, draws, BATCH)]
+def _has_one_group_per_unit(units: LongArray, groups: LongArray) -> bool:
+    """Return whether all outputs of a unit (an item or a cluster) belong to one group."""
+    distinct_pairs = np.unique(np.stack([units, groups]), axis=1).shape[1]
+    return bool(distinct_pairs == units.max() + 1)
 
 
-def _is_nested(holder: LongArray, group: LongArray) -> bool:
-    """Whether everything that a holder (item, cluster) holds belongs to one group."""
-    pairs = np.unique(np.stack([holder, group]), axis=1).shape[1]
-    return bool(pairs == holder.max() + 1)
-
-
-def _relabelled(
-    cells: Cells, residual: FloatArray, holder: LongArray, rng: np.random.Generator, draws: int
+def _permute_groups_of_units(
+    outputs: ScoredOutputs, residuals: FloatArray, units: LongArray, rng: np.random.Generator, draws: int
 ) -> FloatArray:
-    """SysDep when whole holders exchange their groups; f_G does not change."""
-    label = np.zeros(holder.max() + 1, dtype=np.int64)
-    label[holder] = cells.group
-    sums, totals = np.bincount(holder, cells.weight * residual), np.bincount(holder, cells.weight)
-    null = np.empty(draws)
+    """Draw SysDep with the groups of whole units permuted; f_G does not depend on groups."""
+    unit_groups = np.zeros(units.max() + 1, dtype=np.int64)
+    unit_groups[units] = outputs.groups
+    residual_sums = np.bincount(units, outputs.weights * residuals)
+    total_weights = np.bincount(units, outputs.weights)
+    sysdep = np.empty(draws)
     for draw in range(draws):
-        shuffled = rng.permutation(label)
-        null[draw] = spread(np.bincount(shuffled, sums) / np.bincount(shuffled, totals))
-    return null
+        groups = rng.permutation(unit_groups)
+        group_means = np.bincount(groups, residual_sums) / np.bincount(groups, total_weights)
+        sysdep[draw] = range_over_groups(group_means)
+    return sysdep
 
 
-def _exchanged(
-    cells: Cells, fitted: FloatArray, residual: FloatArray, rng: np.random.Generator, draws: int
+def _permute_residuals_between_systems(
+    outputs: ScoredOutputs, fitted: FloatArray, residuals: FloatArray, rng: np.random.Generator, draws: int
 ) -> FloatArray:
-    """SysDep when the systems of an item exchange residuals, refitted."""
-    units = int(cells.unit.max()) + 1
-    table = np.full((cells.item.max() + 1, units), -1, dtype=np.int64)
-    table[cells.item, cells.unit] = np.arange(len(cells.item))
-    cluster = np.zeros(len(table), dtype=np.int64)
-    cluster[cells.item] = cells.cluster
-    null = []
-    for batch in _batches(draws):
-        human = fitted + np.stack(
-            [_exchange(table, cluster, rng.random((cells.clusters, units)), residual) for _ in range(batch)]
+    """Draw SysDep with residuals permuted between the systems of each item, and f_G fitted again."""
+    system_count = int(outputs.systems.max()) + 1
+    item_count = int(outputs.items.max()) + 1
+    output_positions = np.full((item_count, system_count), -1, dtype=np.int64)
+    output_positions[outputs.items, outputs.systems] = np.arange(len(outputs.items))
+    item_clusters = np.zeros(item_count, dtype=np.int64)
+    item_clusters[outputs.items] = outputs.clusters
+    sysdep = [np.empty(0)]
+    for batch_size in _split_into_batches(draws):
+        human_scores = np.empty((batch_size, len(residuals)))
+        for draw in range(batch_size):
+            uniforms = rng.random((outputs.cluster_count, system_count))
+            human_scores[draw] = fitted + _permute_residuals_within_items(
+                output_positions, item_clusters, uniforms, residuals
+            )
+        predicted_means = group_means_by_value(
+            outputs.sorted_metric_scores, human_scores, outputs.weights, outputs.groups, outputs.group_count
         )
-        remapped = group_means_by_value(cells.sorted_metric, human, cells.weight, cells.group, cells.groups)
-        null.append(spread(remapped - np.stack([cells.group_means(row) for row in human])))
-    return np.concatenate(null) if null else np.empty(0)
+        human_means = np.stack([outputs.average_by_group(scores) for scores in human_scores])
+        sysdep.append(range_over_groups(predicted_means - human_means))
+    return np.concatenate(sysdep)
 
 
 @kernel
-def _exchange(
-    table: NDArray[np.int64], cluster: NDArray[np.int64], uniform: FloatArray, residual: FloatArray
+def _permute_residuals_within_items(
+    output_positions: NDArray[np.int64],
+    item_clusters: NDArray[np.int64],
+    uniforms: FloatArray,
+    residuals: FloatArray,
 ) -> FloatArray:
-    """Residuals dealt out anew among the systems of each item, in one order of the systems per cluster.
+    """Permute residuals between the systems of each item, with one order of the systems per cluster.
 
-    `table[item, unit]` is a cell or -1. An item that lacks systems uses its cluster's order without them.
+    `output_positions[item, system]` is the position of an output, or -1 where there is none. An item without
+    outputs of some systems uses the order of its cluster without these systems.
     """
-    units = table.shape[1]
-    orders = np.empty(uniform.shape, np.int64)
-    for c in range(len(uniform)):
-        orders[c] = np.arange(units)
-        for last in range(units - 1, 0, -1):
-            other = int(uniform[c, last] * (last + 1))
-            orders[c, last], orders[c, other] = orders[c, other], orders[c, last]
-    swapped = residual.copy()
-    for item in range(len(table)):
+    system_count = output_positions.shape[1]
+    orders = np.empty(uniforms.shape, np.int64)
+    for cluster in range(len(uniforms)):
+        orders[cluster] = np.arange(system_count)
+        # Fisher-Yates shuffle
+        for last in range(system_count - 1, 0, -1):
+            other = int(uniforms[cluster, last] * (last + 1))
+            orders[cluster, last], orders[cluster, other] = orders[cluster, other], orders[cluster, last]
+    permuted = residuals.copy()
+    for item in range(len(output_positions)):
+        order = orders[item_clusters[item]]
         source = 0
-        order = orders[cluster[item]]
-        for unit in range(units):
-            if table[item, unit] < 0:
+        for system in range(system_count):
+            if output_positions[item, system] < 0:
                 continue
-            while table[item, order[source]] < 0:
+            while output_positions[item, order[source]] < 0:
                 source += 1
-            swapped[table[item, unit]] = residual[table[item, order[source]]]
+            permuted[output_positions[item, system]] = residuals[output_positions[item, order[source]]]
             source += 1
-    return swapped
+    return permuted

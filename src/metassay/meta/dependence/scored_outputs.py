@@ -1,314 +1,172 @@
-"""Scored outputs, one cell each: what every question about system dependence starts from.
-
-They come from two arrays, or from a cube: whose mapping each belongs to, and what is resampled together.
-"""
+"""Scores of one metric next to the human scores of the same outputs: the input of all analyses here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.data.score_cube import ScoreCube
-from metassay.errors import InputError, UnknownName
+from metassay.errors import InputError
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.isotonic import Counts
 from metassay.stats.score_order import SortedScores, sort_scores
 
 
 @dataclass(frozen=True)
-class Cells:
-    """Outputs that have both a human and a metric score (both: higher is better).
+class ScoredOutputs:
+    """Outputs that have both a human score and a metric score, as arrays with one entry per output.
 
-    `group` says whose mapping a cell belongs to (the system, or any other grouping), `unit` which system made
-    the output, `item` what was translated, transcribed or ranked, `cluster` which cells are resampled
-    together. All four are codes from 0; `names` are the groups'.
+    Higher scores are better. `groups` holds the group of each output: its system, or the value of another
+    column. `systems`, `items` and `clusters` hold the system, the item and the cluster of each output. All
+    four are codes that count from 0; `group_names` maps the codes of groups to names.
     """
 
-    human: FloatArray
-    metric: FloatArray
-    weight: FloatArray
-    group: LongArray
-    unit: LongArray
-    item: LongArray
-    cluster: LongArray
-    names: tuple[str, ...]
+    human_scores: FloatArray
+    metric_scores: FloatArray
+    weights: FloatArray
+    groups: LongArray
+    systems: LongArray
+    items: LongArray
+    clusters: LongArray
+    group_names: tuple[str, ...]
 
     @property
-    def groups(self) -> int:
-        """How many groups there are."""
-        return len(self.names)
+    def group_count(self) -> int:
+        """Number of groups."""
+        return len(self.group_names)
 
     @property
-    def clusters(self) -> int:
-        """How many clusters there are."""
-        return int(self.cluster.max()) + 1
+    def cluster_count(self) -> int:
+        """Number of clusters."""
+        return int(self.clusters.max()) + 1
 
     @cached_property
-    def sorted_metric(self) -> SortedScores:
-        """The metric's scores, sorted once for all fits."""
-        return sort_scores(self.metric)
+    def sorted_metric_scores(self) -> SortedScores:
+        """The metric scores, sorted once for all isotonic fits."""
+        return sort_scores(self.metric_scores)
 
     @cached_property
     def human_means(self) -> FloatArray:
         """Mean human score of each group."""
-        return self.group_means(self.human)
+        return self.average_by_group(self.human_scores)
 
     @cached_property
     def metric_means(self) -> FloatArray:
         """Mean metric score of each group."""
-        return self.group_means(self.metric)
+        return self.average_by_group(self.metric_scores)
 
-    def group_means(self, values: FloatArray) -> FloatArray:
-        """Weighted mean of any values per cell, by group."""
-        totals = np.bincount(self.group, weights=self.weight, minlength=self.groups)
-        return np.bincount(self.group, weights=self.weight * values, minlength=self.groups) / totals
+    def average_by_group(self, values: FloatArray) -> FloatArray:
+        """Return the weighted mean of `values`, one per output, in each group."""
+        total_weights = np.bincount(self.groups, weights=self.weights, minlength=self.group_count)
+        weighted_sums = np.bincount(self.groups, weights=self.weights * values, minlength=self.group_count)
+        return weighted_sums / total_weights
 
-    def select(self, keep: NDArray[np.bool_]) -> Cells:
-        """The cells where `keep` is true; groups and clusters left empty disappear."""
-        present, group = np.unique(self.group[keep], return_inverse=True)
-        return Cells(
-            self.human[keep],
-            self.metric[keep],
-            self.weight[keep],
-            group.astype(np.int64),
-            _codes(self.unit[keep]),
-            _codes(self.item[keep]),
-            _codes(self.cluster[keep]),
-            tuple(self.names[k] for k in present),
+    def select(self, keep: NDArray[np.bool_]) -> ScoredOutputs:
+        """Return the outputs where `keep` is true; groups and clusters without outputs disappear."""
+        remaining_groups = np.unique(self.groups[keep])
+        return ScoredOutputs(
+            human_scores=self.human_scores[keep],
+            metric_scores=self.metric_scores[keep],
+            weights=self.weights[keep],
+            groups=renumber(self.groups[keep]),
+            systems=renumber(self.systems[keep]),
+            items=renumber(self.items[keep]),
+            clusters=renumber(self.clusters[keep]),
+            group_names=tuple(self.group_names[group] for group in remaining_groups),
         )
 
-    def with_metric(self, metric: FloatArray) -> Cells:
-        """The same cells under another metric."""
-        return replace(self, metric=metric)
+    def with_metric_scores(self, metric_scores: FloatArray) -> ScoredOutputs:
+        """Return the same outputs with the scores of another metric."""
+        return replace(self, metric_scores=metric_scores)
 
 
-def cells_of(
+def renumber(labels: NDArray[np.generic]) -> LongArray:
+    """Return the position of each label among the sorted distinct labels.
+
+    >>> renumber(np.array([7, 3, 7]))
+    array([1, 0, 1])
+    """
+    codes: LongArray = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return codes
+
+
+def build_scored_outputs(
     human: ArrayLike,
     metric: ArrayLike,
     *,
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     names: Sequence[str] | None = None,
-) -> Cells:
-    """Cells of two `[systems, segments]` arrays.
+) -> ScoredOutputs:
+    """Flatten two `[systems, segments]` arrays of scores; an output with a missing score (NaN) is left out.
 
-    NaN is a missing score: that cell is left out, its row and column stay. `clusters` gives a label per
-    segment (a document, say); `weights` a number per segment or per cell.
+    `clusters` has a label per segment (such as its document), `weights` a number per segment or per output.
+    `names` are those of the systems.
     """
-    human, metric = _matrix(human, "human"), _matrix(metric, "metric")
+    human = _check_matrix(human, "human")
+    metric = _check_matrix(metric, "metric")
     if human.shape != metric.shape:
         raise InputError(f"human scores are {human.shape} but metric scores are {metric.shape}.")
-    weight = _weights(weights, human.shape)
-    keep = ~np.isnan(human) & ~np.isnan(metric) & (weight > 0)
-    _check_groups(keep, names)
-    system, segment = np.nonzero(keep)
-    labels = np.arange(human.shape[1]) if clusters is None else _labels(clusters, human.shape[1])
-    return Cells(
-        human[keep] + 0.0,
-        metric[keep] + 0.0,
-        weight[keep],
-        system.astype(np.int64),
-        system.astype(np.int64),
-        _codes(segment),
-        _codes(labels[segment]),
-        tuple(names) if names is not None else tuple(str(k) for k in range(len(human))),
+    weight_matrix = _broadcast_weights(weights, human.shape)
+    is_scored = ~np.isnan(human) & ~np.isnan(metric) & (weight_matrix > 0)
+    _check_systems(is_scored, names)
+    systems, segments = np.nonzero(is_scored)
+    segment_count = human.shape[1]
+    if clusters is None:
+        segment_clusters: NDArray[np.generic] = np.arange(segment_count)
+    else:
+        segment_clusters = _check_clusters(clusters, segment_count)
+    return ScoredOutputs(
+        # adding 0.0 turns -0.0 into 0.0, so that both are one score
+        human_scores=human[is_scored] + 0.0,
+        metric_scores=metric[is_scored] + 0.0,
+        weights=weight_matrix[is_scored],
+        groups=systems.astype(np.int64),
+        systems=systems.astype(np.int64),
+        items=renumber(segments),
+        clusters=renumber(segment_clusters[segments]),
+        group_names=tuple(str(system) for system in range(len(human))) if names is None else tuple(names),
     )
 
 
-def _matrix(scores: ArrayLike, what: str) -> FloatArray:
+def _check_matrix(scores: ArrayLike, kind: str) -> FloatArray:
     matrix = np.asarray(scores, dtype=np.float64)
     if matrix.ndim != 2:
-        raise InputError(f"{what} scores must be [systems, segments], not an array of {matrix.ndim} axes.")
+        raise InputError(f"{kind} scores must be [systems, segments], not an array of {matrix.ndim} axes.")
     if np.isinf(matrix).any():
-        row, column = np.argwhere(np.isinf(matrix))[0]
+        system, segment = np.argwhere(np.isinf(matrix))[0]
         raise InputError(
-            f"{what} score of system {row}, segment {column} is infinite.", remedy="A missing score is NaN."
+            f"{kind} score of system {system}, segment {segment} is infinite.",
+            remedy="A missing score is NaN.",
         )
     return matrix
 
 
-def _weights(weights: ArrayLike | None, shape: tuple[int, ...]) -> FloatArray:
+def _broadcast_weights(weights: ArrayLike | None, shape: tuple[int, ...]) -> FloatArray:
     if weights is None:
         return np.ones(shape)
-    weight = np.asarray(weights, dtype=np.float64)
-    if weight.shape not in {shape, shape[1:]}:
-        raise InputError(f"weights are {weight.shape}; expected {shape[1:]} (segments) or {shape}.")
-    if not (np.isfinite(weight).all() and (weight >= 0).all()):
+    weight_array = np.asarray(weights, dtype=np.float64)
+    if weight_array.shape not in {shape, shape[1:]}:
+        raise InputError(f"weights are {weight_array.shape}; expected {shape[1:]} (segments) or {shape}.")
+    if not (np.isfinite(weight_array).all() and (weight_array >= 0).all()):
         raise InputError("weights must be finite and not negative.")
-    return np.broadcast_to(weight, shape)
+    return np.broadcast_to(weight_array, shape)
 
 
-def _labels(clusters: ArrayLike, segments: int) -> NDArray[np.generic]:
+def _check_clusters(clusters: ArrayLike, segment_count: int) -> NDArray[np.generic]:
     labels: NDArray[np.generic] = np.asarray(clusters)
-    if labels.shape != (segments,):
-        raise InputError(f"clusters must give one label per segment: {segments}, not {labels.shape}.")
+    if labels.shape != (segment_count,):
+        raise InputError(f"clusters must give one label per segment: {segment_count}, not {labels.shape}.")
     return labels
 
 
-def _check_groups(keep: NDArray[np.bool_], names: Sequence[str] | None) -> None:
-    if len(keep) < 2:
+def _check_systems(is_scored: NDArray[np.bool_], names: Sequence[str] | None) -> None:
+    if len(is_scored) < 2:
         raise InputError("system dependence compares systems: at least two are needed.")
-    empty = np.flatnonzero(~keep.any(axis=1))
-    if len(empty):
-        who = names[empty[0]] if names is not None else str(empty[0])
-        raise InputError(f"system {who} has no output with both a human and a metric score.")
-
-
-def _codes(labels: NDArray[np.generic]) -> LongArray:
-    codes: LongArray = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-    return codes
-
-
-SYSTEM = "system"
-DOMAIN = "domain"
-Labels = NDArray[np.object_]
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of labels: the distinct ones, sorted, and which of them each output has."""
-
-    names: tuple[str, ...]
-    codes: LongArray
-
-    @classmethod
-    def of(cls, labels: NDArray[np.str_]) -> Column:
-        """From one label per output."""
-        names, codes = np.unique(labels, return_inverse=True)
-        return cls(tuple(names.tolist()), codes.astype(np.int64))
-
-    def present(self, keep: NDArray[np.bool_]) -> LongArray:
-        """The codes that occur among the kept outputs."""
-        return np.flatnonzero(np.bincount(self.codes[keep], minlength=len(self.names)))
-
-    def compact(self, keep: NDArray[np.bool_]) -> LongArray:
-        """Codes of the kept outputs, renumbered from 0 without gaps."""
-        numbers = np.zeros(len(self.names), dtype=np.int64)
-        present = self.present(keep)
-        numbers[present] = np.arange(len(present))
-        return numbers[self.codes[keep]]
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """A cube read output by output, all systems of a segment together; the scores stay in the cube.
-
-    `by` names the column that groups outputs (the system, or any other), `cluster` is what is resampled
-    together. `contexts` are further columns, by each of which system dependence is measured locally. `places`
-    says where in the cube the outputs stand: those without a group are left out.
-    """
-
-    cube: ScoreCube
-    human: str
-    by: str
-    metrics: tuple[str, ...]
-    places: LongArray
-    group: Column
-    system: Column
-    item: Column
-    cluster: Column
-    weight: FloatArray
-    contexts: Mapping[str, Column]
-
-    def scores(self, name: str) -> FloatArray:
-        """A human score or a metric of every output, higher is better, NaN where missing."""
-        return self.cube.orient_scores(name).T.ravel()[self.places] + 0.0
-
-    def scored_by(self, *metrics: str) -> NDArray[np.bool_]:
-        """The outputs that have a weight, a human score, and a score by each of these metrics."""
-        scored = self.weight > 0
-        for name in (self.human, *metrics):
-            scored &= ~np.isnan(self.scores(name))
-        return scored
-
-    def cells(self, metric: str, keep: NDArray[np.bool_]) -> Cells:
-        """The kept outputs as cells under one metric."""
-        return Cells(
-            self.scores(self.human)[keep],
-            self.scores(metric)[keep],
-            self.weight[keep],
-            self.group.compact(keep),
-            self.system.compact(keep),
-            self.item.compact(keep),
-            self.cluster.compact(keep),
-            tuple(self.group.names[k] for k in self.group.present(keep)),
-        )
-
-    def resamples(self, counts: Counts, keep: NDArray[np.bool_]) -> Counts:
-        """Resamples of all clusters, as resamples of those that the kept outputs belong to."""
-        return np.ascontiguousarray(counts[:, self.cluster.present(keep)])
-
-
-def outputs_of(
-    cube: ScoreCube,
-    human: str,
-    *,
-    by: str = SYSTEM,
-    metrics: Sequence[str] = (),
-    contexts: Sequence[str] | None = None,
-    cluster: str | None = None,
-    weight: str | None = None,
-) -> Outputs:
-    """The outputs of a cube, grouped, clustered and weighted by columns; all metrics, or those named.
-
-    Without `contexts` system dependence is also measured within domains, where there are any.
-    """
-    group = _labels_in(cube, by)
-    places = np.flatnonzero([label is not None for label in group])
-    wanted = (DOMAIN,) if contexts is None else contexts
-    local = [name for name in wanted if name != by and (contexts or name in cube.item_metadata)]
-    item = np.repeat([f"{place:09}" for place in range(len(cube.items))], len(cube.systems))
-    return Outputs(
-        cube,
-        human,
-        by,
-        cube.resolve_metrics(metrics or [name for name in cube.metric_scores if name != weight]),
-        places,
-        Column.of(group[places].astype(np.str_)),
-        Column.of(_labels_in(cube, SYSTEM)[places].astype(np.str_)),
-        Column.of(item[places]),
-        Column.of((item if cluster is None else _clusters(cube, cluster))[places]),
-        _weights_in(cube, weight)[places],
-        {name: Column.of(_named(_labels_in(cube, name))[places]) for name in local},
-    )
-
-
-def _labels_in(cube: ScoreCube, column: str) -> Labels:
-    """The value of a column for each output; None where there is none."""
-    if column in cube.item_metadata:
-        return np.repeat(np.array(cube.item_metadata[column], dtype=np.object_), len(cube.systems))
-    of_systems = {SYSTEM: cube.systems, **cube.system_metadata}
-    if column in of_systems:
-        return np.tile(np.array(of_systems[column], dtype=np.object_), len(cube.items))
-    raise UnknownName(
-        "column of segments or systems", column, (SYSTEM, *cube.item_metadata, *cube.system_metadata)
-    )
-
-
-def _named(labels: Labels) -> NDArray[np.str_]:
-    return np.array(["(none)" if label is None else label for label in labels])
-
-
-def _clusters(cube: ScoreCube, column: str) -> NDArray[np.str_]:
-    """Clusters of segments; a segment without one stands for itself."""
-    if column not in cube.item_metadata:
-        raise UnknownName("column of segments", column, cube.item_metadata)
-    clusters = [
-        f"segment {item}" if label is None else f"cluster {label}"
-        for label, item in zip(cube.item_metadata[column], cube.items)
-    ]
-    return np.repeat(clusters, len(cube.systems))
-
-
-def _weights_in(cube: ScoreCube, column: str | None) -> FloatArray:
-    """The weight of each output, 0 where it has none."""
-    if column is None:
-        return np.ones(len(cube.systems) * len(cube.items))
-    weights = np.nan_to_num(cube.metric_scores[cube.resolve_metrics([column])[0]].T.ravel())
-    if (weights < 0).any():
-        raise InputError("weights must be finite and not negative.")
-    return weights
+    unscored_systems = np.flatnonzero(~is_scored.any(axis=1))
+    if len(unscored_systems):
+        first = unscored_systems[0]
+        name = str(first) if names is None else names[first]
+        raise InputError(f"system {name} has no output with both a human and a metric score.")

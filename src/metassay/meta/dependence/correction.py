@@ -1,0 +1,129 @@
+"""Metric scores mapped to the human scale by f_G or by the f_k of each system, with cross-validation.
+
+Each output is mapped by functions that were fitted without its segment: clusters are divided into folds, and
+the outputs of a fold are mapped by functions fitted to the other folds.
+
+f_G needs human scores of some systems. f_k needs them for each system, and its mean over the outputs of a
+system is nearly the mean human score of that system in the other folds, whatever the metric. How well f_G
+works for systems without human scores is estimated pair by pair, with an f_G that was fitted without both
+systems.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.errors import InputError
+from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.isotonic import Counts, fit_isotonic, predict
+from metassay.stats.random import CORRECTION_FOLDS, branch
+from metassay.stats.resampling import draw_counts
+from metassay.stats.score_order import sort_scores
+
+FOLDS = 5
+UNSEEN_FITS = 20
+"""Resamples for pairs of unseen systems: fewer than elsewhere, because every pair needs fits of its own."""
+
+
+@dataclass(frozen=True)
+class CorrectedScores:
+    """Scores of one metric mapped by f_G (`pooled`) and by the f_k of each system (`own`).
+
+    Both are `[systems, segments]`, NaN where the metric score is missing or there was nothing to fit.
+    `unseen` is `[pairs, segments]`: the difference of two systems, in the order of `numpy.triu_indices`,
+    under an f_G that was fitted without both. `fold` has the fold of each segment.
+    """
+
+    pooled: FloatArray
+    own: FloatArray
+    unseen: FloatArray
+    fold: LongArray
+
+
+def assign_folds(cluster_count: int, seed: int, folds: int = FOLDS) -> LongArray:
+    """Assign each cluster to a fold at random; folds have nearly equal sizes."""
+    if cluster_count < folds:
+        raise InputError(
+            f"{cluster_count} segments or clusters are too few for {folds} folds.",
+            remedy="A correction is fitted to some clusters and tested on the others.",
+        )
+    order = branch(seed, CORRECTION_FOLDS).permutation(cluster_count)
+    fold_of_cluster = np.empty(cluster_count, dtype=np.int64)
+    fold_of_cluster[order] = np.arange(cluster_count) % folds
+    return fold_of_cluster
+
+
+def correct_metric_scores(
+    human: FloatArray, metric: FloatArray, clusters: LongArray, *, bootstraps: int = 200, seed: int = 0
+) -> CorrectedScores:
+    """Map `[systems, segments]` metric scores to the human scale; higher is better, NaN is missing.
+
+    `clusters` is the cluster of each segment, counted from 0. Each function is the mean over `bootstraps`
+    fits to resampled clusters, or a single fit if that is 0.
+    """
+    cluster_count = int(clusters.max()) + 1
+    fold_of_segment = assign_folds(cluster_count, seed)[clusters]
+    if bootstraps:
+        resample_counts = draw_counts(cluster_count, bootstraps, seed)
+    else:
+        resample_counts = np.ones((1, cluster_count), dtype=np.uint32)
+    training = TrainingScores(human, metric, clusters)
+    system_count = len(human)
+    system_rows = np.arange(system_count)[:, None]
+    pairs = list(combinations(range(system_count), 2))
+    pooled = np.full(metric.shape, np.nan)
+    own = np.full(metric.shape, np.nan)
+    unseen = np.full((len(pairs), metric.shape[1]), np.nan)
+    for fold in range(FOLDS):
+        in_fold = fold_of_segment == fold
+        is_training = training.is_scored & ~in_fold
+        pooled[:, in_fold] = training.map_scores(metric[:, in_fold], is_training, resample_counts)
+        for system in range(system_count):
+            of_system = is_training & (system_rows == system)
+            own[system, in_fold] = training.map_scores(metric[system, in_fold], of_system, resample_counts)
+        for pair, (first, second) in enumerate(pairs):
+            of_others = is_training & (system_rows != first) & (system_rows != second)
+            pair_scores = metric[[first, second]][:, in_fold]
+            mapped = training.map_scores(pair_scores, of_others, resample_counts[:UNSEEN_FITS])
+            unseen[pair, in_fold] = mapped[0] - mapped[1]
+    return CorrectedScores(pooled, own, unseen, fold_of_segment)
+
+
+@dataclass(frozen=True)
+class TrainingScores:
+    """Human and metric scores `[systems, segments]` that functions are fitted to, with segment clusters."""
+
+    human: FloatArray
+    metric: FloatArray
+    clusters: LongArray
+
+    @property
+    def is_scored(self) -> NDArray[np.bool_]:
+        """Which outputs have both scores, `[systems, segments]`."""
+        return ~(np.isnan(self.human) | np.isnan(self.metric))
+
+    def map_scores(
+        self, metric_scores: FloatArray, is_training: NDArray[np.bool_], resample_counts: Counts
+    ) -> FloatArray:
+        """Map scores by the mean of the fits to resamples of the training outputs; NaN if there are none."""
+        undefined = np.full(metric_scores.shape, np.nan)
+        if not is_training.any():
+            return undefined
+        sorted_scores = sort_scores(self.metric[is_training])
+        human_scores = self.human[is_training]
+        clusters = np.broadcast_to(self.clusters, is_training.shape)[is_training]
+        fits = np.stack(
+            [
+                fit_isotonic(sorted_scores, human_scores, counts[clusters].astype(np.float64))
+                for counts in resample_counts
+            ]
+        )
+        fits = fits[~np.isnan(fits).any(axis=1)]  # a resample may contain no training output
+        if not len(fits):
+            return undefined
+        mapped = predict(sorted_scores, fits.mean(axis=0), metric_scores.ravel())
+        return np.where(np.isnan(metric_scores), np.nan, mapped.reshape(metric_scores.shape))

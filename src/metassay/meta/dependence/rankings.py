@@ -1,0 +1,50 @@
+"""Rankings of groups by human score and by metric, and the pairs of groups that a metric inverts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+from metassay.meta.dependence.scored_outputs import ScoredOutputs
+from metassay.results.depend import Inversion, Rankings
+from metassay.stats.arrays import FloatArray
+
+
+def rank_groups(outputs: ScoredOutputs, deviations: FloatArray) -> Rankings:
+    """Rank groups by mean human score, mean metric score, and human mean plus expected deviation."""
+    names = outputs.group_names
+    return Rankings(
+        human=sort_by_mean(names, outputs.human_means),
+        metric=sort_by_mean(names, outputs.metric_means),
+        remapped=sort_by_mean(names, outputs.human_means + deviations),
+    )
+
+
+def sort_by_mean(names: Sequence[str], means: FloatArray) -> list[str]:
+    """Sort names by descending mean, those with equal means by name."""
+    return [name for _, name in sorted(zip((-means).tolist(), names))]
+
+
+def find_inversions(outputs: ScoredOutputs, deviations: FloatArray) -> list[Inversion]:
+    """Find all pairs of groups that humans and metric order differently, the largest human gap first.
+
+    If the difference of the expected deviations exceeds the human gap, the deviations explain the inversion:
+    the remapped means are inverted as well. Otherwise it results from averaging on the scale of the metric.
+    """
+    human_means = outputs.human_means
+    metric_means = outputs.metric_means
+    inversions = []
+    for better, worse in permutations(range(outputs.group_count), 2):
+        if human_means[better] > human_means[worse] and metric_means[better] < metric_means[worse]:
+            human_gap = float(human_means[better] - human_means[worse])
+            deviation_gap = float(deviations[worse] - deviations[better])
+            inversion = Inversion(
+                better=outputs.group_names[better],
+                worse=outputs.group_names[worse],
+                human_gap=human_gap,
+                metric_gap=float(metric_means[better] - metric_means[worse]),
+                deviation_gap=deviation_gap,
+                explained=deviation_gap > human_gap,
+            )
+            inversions.append(inversion)
+    return sorted(inversions, key=lambda pair: (-pair.human_gap, pair.better, pair.worse))

@@ -1,0 +1,63 @@
+"""How much of the expected deviations is shrinkage to the mean, and how much goes beyond it.
+
+A metric that carries no information (a constant) predicts the same human score for every system: it favours
+the worst and disadvantages the best, by exactly as much as their human scores differ. A noisy metric does the
+same in part, even if it treats all systems alike. This part of the expected deviations, the shrinkage, is a
+line in the human means. A system that lies above the line is favoured beyond shrinkage, one below it
+disadvantaged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metassay.meta.dependence.deviations import expected_deviations, range_over_groups
+from metassay.meta.dependence.scored_outputs import ScoredOutputs
+from metassay.stats.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class DeviationParts:
+    """Expected deviation = shrinkage + residual, per group.
+
+    `slope` is the deviation per point of human mean: −1 for a constant metric, 0 without shrinkage.
+    """
+
+    shrinkage: FloatArray
+    residual: FloatArray
+    slope: float
+
+    @property
+    def residual_range(self) -> float:
+        """Maximum minus minimum residual: what remains of SysDep without shrinkage."""
+        return float(range_over_groups(self.residual))
+
+
+def split_deviations(deviations: FloatArray, human_means: FloatArray) -> DeviationParts:
+    """Regress expected deviations on human means: fitted values are shrinkage, the remainder is residual."""
+    centred_means = human_means - human_means.mean()
+    sum_of_squares = float(centred_means @ centred_means)
+    slope = float(centred_means @ deviations) / sum_of_squares if sum_of_squares > 0 else 0.0
+    shrinkage = deviations.mean() + slope * centred_means
+    return DeviationParts(shrinkage, deviations - shrinkage, slope)
+
+
+def constant_metric_sysdep(outputs: ScoredOutputs) -> float:
+    """SysDep of a metric that gives every output the same score: the range of the human means."""
+    return float(range_over_groups(outputs.human_means))
+
+
+def sysdep_without_each_group(outputs: ScoredOutputs) -> FloatArray:
+    """SysDep when each group in turn is left out; NaN where fewer than two groups remain.
+
+    A range grows with the number of groups, and a single unusual group may account for all of it.
+    """
+    if outputs.group_count < 3:
+        return np.full(outputs.group_count, np.nan)
+    sysdep = np.empty(outputs.group_count)
+    for group in range(outputs.group_count):
+        others = outputs.select(outputs.groups != group)
+        sysdep[group] = range_over_groups(expected_deviations(others))
+    return sysdep

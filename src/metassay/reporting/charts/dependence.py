@@ -1,0 +1,256 @@
+"""Charts of system dependence: fitted functions, expected deviations, and rankings of systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from metassay.reporting.charts.theme import (
+    SLOTS,
+    WRAP,
+    Spec,
+    chart,
+    height_of,
+    in_lines,
+    in_order,
+    names_axis,
+    rows_of,
+)
+from metassay.results.depend import Curve, MetricCurves, MetricDependence, Rankings
+
+FAVOURED = 0
+DISADVANTAGED = 1
+NEUTRAL = SLOTS
+"""Colour slots of systems; the neutral one is grey."""
+ORDERS = ("human", "remapped", "metric")
+ROW_HEIGHT = 26
+
+COLOUR: Spec = {
+    "field": "slot",
+    "type": "nominal",
+    "scale": {"domain": list(range(SLOTS + 1)), "range": "category"},
+    "legend": None,
+}
+
+
+def build_curves_chart(entry: MetricDependence, label: str, curves: MetricCurves) -> Spec:
+    """Draw f_G and every f_k with bands; the systems with the highest and lowest deviation are coloured."""
+    slots = _choose_slots(entry)
+    rows: list[Spec] = []
+    for group, curve in curves.groups.items():
+        points = _list_points(curves.grid, curve)
+        rows += [{"group": group, "slot": slots[group], **point} for point in points]
+    pooled_rows = [{"group": "all systems", **point} for point in _list_points(curves.grid, curves.pooled)]
+    x = {"field": "x", "type": "quantitative", "title": "score of the metric", "scale": {"zero": False}}
+    y = {"field": "mean", "type": "quantitative", "title": "expected human score", "scale": {"zero": False}}
+    is_coloured = f"datum.slot !== {NEUTRAL}"
+    return chart(
+        f"Expected human score given {label}, for each system and for all of them together.",
+        height=340,
+        data={"values": rows},
+        encoding={"x": {**x, "axis": {"grid": False, "tickCount": 8}}, "y": y},
+        layer=[
+            _band_layer(y, is_coloured, COLOUR),
+            _line_layer(1.2, 0.6, f"datum.slot === {NEUTRAL}"),
+            _line_layer(2.4, 1.0, is_coloured),
+            {"data": {"values": pooled_rows}, **_band_layer(y, None, {"value": {"expr": "quiet"}})},
+            {
+                "data": {"values": pooled_rows},
+                "mark": {"type": "line", "strokeWidth": 2.5, "strokeDash": [6, 3], "stroke": {"expr": "ink"}},
+            },
+            {"data": {"values": _first_coloured_points([*rows, *pooled_rows])}, **_group_names_layer()},
+        ],
+    )
+
+
+def build_deviations_chart(entry: MetricDependence, label: str) -> Spec:
+    """Draw expected deviations with intervals, split into shrinkage and residual, the best system first."""
+    order = entry.rankings.human
+    rows = [_deviation_row(entry, group) for group in order]
+    y = {**in_order("group", order, paddingInner=0.35), "axis": names_axis(ticks=False)}
+    rows_meta = rows_of(order, ROW_HEIGHT)
+    title = ["expected deviation (points of the human score);", "above 0: favoured, below 0: disadvantaged"]
+    x = {"field": "deviation", "type": "quantitative", "title": title, "axis": {"tickCount": 9}}
+    return chart(
+        f"Expected deviation of each system under {label}, split into shrinkage and residual.",
+        height=height_of(rows_meta),
+        usermeta=rows_meta,
+        data={"values": rows},
+        encoding={"y": y},
+        layer=[
+            _bar_layer("zero", "shrinkage", {"value": {"expr": "muted"}}, 0.45),
+            _bar_layer("shrinkage", "deviation", COLOUR, 0.85),
+            {
+                "mark": {"type": "rule", "stroke": {"expr": "ink"}, "aria": False},
+                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 44, "color": {"expr": "ink"}},
+                "encoding": {"x": x, "tooltip": _deviation_tooltip()},
+            },
+        ],
+    )
+
+
+def build_rankings_chart(entry: MetricDependence, label: str) -> Spec:
+    """Draw how systems change places from the human ranking over the remapped one to that of the metric.
+
+    Systems in an inverted pair are coloured.
+    """
+    rankings = entry.rankings
+    rows_meta = rows_of(rankings.human, ROW_HEIGHT)
+    worse_systems = {pair.worse for pair in entry.inversions}
+    better_systems = {pair.better for pair in entry.inversions} - worse_systems
+    rows: list[Spec] = []
+    for order in ORDERS:
+        for rank, group in enumerate(_get_ranking(rankings, order), start=1):
+            slot = NEUTRAL
+            if group in worse_systems:
+                slot = FAVOURED
+            elif group in better_systems:
+                slot = DISADVANTAGED
+            rows.append({"group": group, "order": order, "rank": rank, "slot": slot})
+    x_axis = {
+        "title": None,
+        "orient": "top",
+        "labelFontWeight": "bold",
+        "labelAngle": 0,
+        "domain": False,
+        "ticks": False,
+        "offset": 10,
+    }
+    x = {**in_order("order", ORDERS, type="point", padding=_name_padding(rankings.human)), "axis": x_axis}
+    y = {"field": "rank", "type": "quantitative", "scale": {"reverse": True, "zero": False}, "axis": None}
+    return chart(
+        f"Order of the systems by human score, by remapped score and by {label}.",
+        height=height_of(rows_meta),
+        usermeta=rows_meta,
+        data={"values": rows},
+        encoding={"x": x, "y": y, "color": COLOUR, "detail": {"field": "group"}},
+        layer=[
+            {"mark": {"type": "line", "strokeWidth": 2, "opacity": 0.8}},
+            {
+                "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
+                "encoding": {"tooltip": [{"field": "group", "title": "system"}, {"field": "rank"}]},
+            },
+            _system_names_layer("human", align="right", dx=-10),
+            _system_names_layer("metric", align="left", dx=10),
+        ],
+    )
+
+
+def _choose_slots(entry: MetricDependence) -> dict[str, int]:
+    """Give the systems with the highest and the lowest expected deviation a colour, all others grey."""
+    slots = dict.fromkeys(entry.deviations, NEUTRAL)
+    slots[max(entry.deviations, key=entry.deviations.__getitem__)] = FAVOURED
+    slots[min(entry.deviations, key=entry.deviations.__getitem__)] = DISADVANTAGED
+    return slots
+
+
+def _get_ranking(rankings: Rankings, order: str) -> Sequence[str]:
+    return {"human": rankings.human, "remapped": rankings.remapped, "metric": rankings.metric}[order]
+
+
+def _list_points(grid: Sequence[float], curve: Curve) -> list[Spec]:
+    points = zip(grid, curve.mean, curve.low, curve.high)
+    return [
+        {"x": x, "mean": mean, "low": low, "high": high} for x, mean, low, high in points if mean is not None
+    ]
+
+
+def _first_coloured_points(rows: Sequence[Spec]) -> list[Spec]:
+    """Return the first point of every curve that is not grey, where its name is written."""
+    first: dict[str, Spec] = {}
+    for row in rows:
+        if row.get("slot") != NEUTRAL:
+            first.setdefault(row["group"], row)
+    return list(first.values())
+
+
+def _group_names_layer() -> Spec:
+    return {
+        "mark": {"type": "text", "align": "left", "dx": 6, "dy": 12, "fontWeight": "bold", "aria": False},
+        "encoding": {
+            "text": {"field": "group"},
+            "color": {**COLOUR, "condition": {"test": "!isValid(datum.slot)", "value": {"expr": "ink"}}},
+        },
+    }
+
+
+def _band_layer(y: Spec, test: str | None, colour: Spec) -> Spec:
+    return {
+        **({"transform": [{"filter": test}]} if test else {}),
+        "mark": {"type": "area", "opacity": 0.14, "aria": False},
+        "encoding": {
+            "y": {**y, "field": "low"},
+            "y2": {"field": "high"},
+            "color": colour,
+            "detail": {"field": "group"},
+        },
+    }
+
+
+def _line_layer(width: float, opacity: float, test: str) -> Spec:
+    return {
+        "transform": [{"filter": test}],
+        "mark": {"type": "line", "strokeWidth": width, "opacity": opacity},
+        "encoding": {
+            "color": COLOUR,
+            "detail": {"field": "group"},
+            "tooltip": [
+                {"field": "group", "title": "system"},
+                {"field": "x", "title": "metric", "type": "quantitative", "format": ".3f"},
+                {"field": "mean", "title": "expected human score", "type": "quantitative", "format": ".2f"},
+            ],
+        },
+    }
+
+
+def _deviation_row(entry: MetricDependence, group: str) -> Spec:
+    residual = entry.residual[group]
+    return {
+        "group": group,
+        "zero": 0,
+        "deviation": entry.deviations[group],
+        "low": entry.deviations_low[group],
+        "high": entry.deviations_high[group],
+        "shrinkage": entry.shrinkage[group],
+        "residual": residual,
+        "slot": FAVOURED if residual > 0 else DISADVANTAGED,
+    }
+
+
+def _bar_layer(start: str, end: str, colour: Spec, opacity: float) -> Spec:
+    return {
+        "mark": {"type": "bar", "opacity": opacity, "height": {"band": 0.9}, "aria": False},
+        "encoding": {"x": {"field": start, "type": "quantitative"}, "x2": {"field": end}, "color": colour},
+    }
+
+
+def _deviation_tooltip() -> list[Spec]:
+    titles = {
+        "deviation": "expected deviation",
+        "low": "95 % interval: low",
+        "high": "high",
+        "shrinkage": "shrinkage",
+        "residual": "residual",
+    }
+    tooltip: list[Spec] = [{"field": "group", "title": "system"}]
+    for field, title in titles.items():
+        tooltip.append({"field": field, "title": title, "type": "quantitative", "format": ".2f"})
+    return tooltip
+
+
+def _system_names_layer(order: str, **mark: Any) -> Spec:
+    text = {"type": "text", "baseline": "middle", "lineHeight": 13, "aria": False}
+    return {
+        "transform": [{"filter": f"datum.order === '{order}'"}],
+        "mark": {**text, **mark, "text": {"expr": in_lines("datum.group")}},
+        "encoding": {"color": {"value": {"expr": "ink"}}},
+    }
+
+
+def _name_padding(names: Sequence[str], width: int = 720) -> float:
+    """Padding of a scale with three points, in steps, that leaves room for these names on both sides."""
+    needed = min(0.4 * width, 14 + 6.5 * min(WRAP, max(map(len, names))))
+    return round(2 * needed / (width - 2 * needed), 2)

@@ -1,0 +1,96 @@
+"""The page of `depend`: which systems each metric favours, beyond what noise explains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from metassay.reporting.charts.theme import drawn, file_name
+from metassay.reporting.depend_view import CurvesByDataset, DependView, find_unfair_metrics
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.pages import Page, render_page
+from metassay.reporting.report_sections import build_sections
+from metassay.reporting.sections.depend_single_metrics import build_metric_charts
+from metassay.reporting.wording import number, percent, plural
+from metassay.results.depend import DependContent, MetricDependence
+
+CHART_WIDTH = 720
+TITLE = "Which systems does each metric favour?"
+
+
+def build_depend_page(
+    result: DependContent, curves: CurvesByDataset | None = None, labels: MetricLabels | None = None
+) -> Page:
+    """Build the page of a `depend` result; without `curves` it has no charts of single metrics."""
+    view = _build_view(result, curves, labels)
+    return Page(
+        kicker="System dependence",
+        title=TITLE,
+        lead=describe_result(view),
+        sections=build_sections("depend", view),
+        notes=result.notes,
+    )
+
+
+def _build_view(
+    result: DependContent, curves: CurvesByDataset | None = None, labels: MetricLabels | None = None
+) -> DependView:
+    if labels is None:
+        labels = MetricLabels(entry.metric for entry in result.metrics)
+    return DependView(result, labels, curves or {})
+
+
+def describe_result(view: DependView) -> list[str]:
+    """Return the main statements about each data set, as sentences."""
+    sentences: list[str] = []
+    for dataset in view.datasets:
+        statements = describe_dataset(view, view.get_entries(dataset))
+        sentences += [view.prefix_dataset(dataset) + statement for statement in statements]
+    return sentences
+
+
+def describe_dataset(view: DependView, entries: Sequence[MetricDependence]) -> list[str]:
+    """Say which metric depends least on systems, and how many favour some systems beyond shrinkage."""
+    human = view.result.human
+    least = min(entries, key=lambda entry: (entry.sysdep, entry.metric))
+    sentence = (
+        f"{view.labels[least.metric]} depends least on the {view.result.by}:"
+        f" SysDep {number(least.sysdep)} points of {human}"
+    )
+    if least.low is not None:
+        sentence += f" (95 % interval {number(least.low)} to {number(least.high)})"
+    if least.ratio is not None:
+        sentence += f", {percent(least.ratio)} of that of a constant metric"
+    sentences = [f"{sentence}."]
+    unfair = find_unfair_metrics(entries)
+    if unfair:
+        worst = max(unfair, key=lambda entry: (entry.residual_range, entry.metric))
+        verb = "favours" if len(unfair) == 1 else "favour"
+        sentences.append(
+            f"{len(unfair)} of {plural(len(entries), 'metric')} {verb} some {view.result.by}s beyond"
+            f" shrinkage (p fair ≤ .05 after Holm's correction), most of all {view.labels[worst.metric]}:"
+            f" {worst.most_favoured} over {worst.most_disadvantaged},"
+            f" by {number(worst.residual_range)} points."
+        )
+    return sentences
+
+
+def render_depend_files(
+    result: DependContent, table: pl.DataFrame, curves: CurvesByDataset
+) -> dict[str, Any]:
+    """Render the files of a `depend` run by name: result as JSON and CSV, curves, charts and page."""
+    view = _build_view(result, curves)
+    files: dict[str, Any] = {
+        "results/depend.json": result.to_dict(),
+        "results/depend.csv": table.write_csv(),
+        "results/curves.json": msgspec.to_builtins(curves),
+    }
+    for entry in result.metrics:
+        folder = f"charts/{file_name(entry.dataset)}"
+        for kind, spec in build_metric_charts(view, entry).items():
+            files[f"{folder}/{file_name(entry.metric)}-{kind}.svg"] = drawn(spec, width=CHART_WIDTH)
+    files["report.html"] = render_page(build_depend_page(result, curves))
+    return files

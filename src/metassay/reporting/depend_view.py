@@ -1,0 +1,51 @@
+"""A `depend` result as its page needs it: metrics by data set, labels, and the curves for charts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from metassay.reporting.report_sections import ResultView
+from metassay.results.depend import DependContent, MetricCurves, MetricDependence
+from metassay.stats.multiplicity import holm
+
+SIGNIFICANT = 0.05
+
+CurvesByDataset = Mapping[str, Mapping[str, MetricCurves]]
+"""The fitted functions of each metric, by data set and metric."""
+
+
+@dataclass(frozen=True)
+class DependView(ResultView[DependContent]):
+    """A `depend` result with the labels of its metrics and the curves of its charts."""
+
+    curves: CurvesByDataset = field(default_factory=dict)
+
+    @property
+    def datasets(self) -> list[str]:
+        """Names of the data sets in the order of the result."""
+        return list(dict.fromkeys(entry.dataset for entry in self.result.metrics))
+
+    def get_entries(self, dataset: str) -> list[MetricDependence]:
+        """Return the metrics of one data set."""
+        return [entry for entry in self.result.metrics if entry.dataset == dataset]
+
+    def get_curves(self, entry: MetricDependence) -> MetricCurves | None:
+        """Return the fitted functions of a metric, if the run has them."""
+        return self.curves.get(entry.dataset, {}).get(entry.metric)
+
+    def prefix_dataset(self, dataset: str) -> str:
+        """Return the start of a sentence about a data set; empty if the result has only one."""
+        return f"{dataset}: " if len(self.datasets) > 1 else ""
+
+    def suffix_dataset(self, dataset: str) -> str:
+        """Return the end of a caption about a data set; empty if the result has only one."""
+        return f", {dataset}" if len(self.datasets) > 1 else ""
+
+
+def find_unfair_metrics(entries: Sequence[MetricDependence]) -> list[MetricDependence]:
+    """Find the metrics that favour some systems beyond shrinkage: p fair ≤ .05 after Holm's correction."""
+    p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in entries]
+    adjusted = holm(p_values).tolist()
+    return [entry for entry, p in zip(entries, adjusted) if p <= SIGNIFICANT]

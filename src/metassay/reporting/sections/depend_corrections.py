@@ -1,0 +1,122 @@
+"""Section of the `depend` page: what is gained by mapping metric scores to the human scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import msgspec
+
+from metassay.reporting.depend_view import DependView
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.pages import Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import Grid, rows_grid
+from metassay.reporting.wording import number, percent, plural
+from metassay.results.depend import Correction
+
+MAPPINGS = {
+    "f_G": "With f_G",
+    "f_G unseen": "With an f_G that was fitted without both systems of a pair",
+    "f_k": "With the f_k of each system",
+}
+COLUMNS = (
+    "metric",
+    "mapping",
+    "spa",
+    "spa_gain",
+    "spa_low",
+    "spa_high",
+    "pa",
+    "pa_gain",
+    "kendall_item",
+    "tied",
+    "sysdep",
+)
+
+
+class DependCorrectionsSection(ReportSection[DependView]):
+    """Agreement with human scores before and after the correction, on segments not used for fitting."""
+
+    verb: ClassVar[str] = "depend"
+    position: ClassVar[int] = 20
+
+    def build(self, view: DependView) -> Section | None:
+        """Describe the corrections of every data set; None if none were requested."""
+        sentences: list[str] = []
+        tables: list[Grid] = []
+        for dataset in view.datasets:
+            corrections = [row for row in view.result.corrections if row.dataset == dataset]
+            if not corrections:
+                continue
+            statements = describe_corrections(corrections, view.result.human, view.labels)
+            sentences += [view.prefix_dataset(dataset) + statement for statement in statements]
+            tables.append(_build_table(view, dataset, corrections))
+        if not sentences:
+            return None
+        return Section("Metric scores mapped to the human scale", sentences, folded=tables)
+
+
+def describe_corrections(corrections: Sequence[Correction], human: str, labels: MetricLabels) -> list[str]:
+    """Say what mapping metric scores to the human scale gains on one data set, and what it costs."""
+    by_mapping: dict[str, list[Correction]] = {}
+    for mapping in MAPPINGS:
+        rows = [row for row in corrections if row.mapping == mapping and not row.baseline]
+        if not rows:
+            return ["No metric has complete scores for the rated systems: no correction was tested."]
+        by_mapping[mapping] = rows
+    sentences = [
+        _describe_mapping(phrase, by_mapping[mapping], human, labels) for mapping, phrase in MAPPINGS.items()
+    ]
+    sentences += _compare_with_constant(corrections, by_mapping["f_k"])
+    sentences += _describe_ties(by_mapping["f_G"])
+    return sentences
+
+
+def _describe_mapping(phrase: str, rows: Sequence[Correction], human: str, labels: MetricLabels) -> str:
+    higher = sum(row.spa_low is not None and row.spa_low > 0 for row in rows)
+    lower = sum(row.spa_high is not None and row.spa_high < 0 for row in rows)
+    largest = max(rows, key=lambda row: float(row.spa_gain or 0.0))
+    return (
+        f"{phrase}, SPA with {human} on segments that were not used for fitting is higher for {higher} of"
+        f" {plural(len(rows), 'metric')} and lower for {lower} (95 % intervals, not corrected for several"
+        f" metrics). The largest gain is {number(largest.spa_gain, digits=3)}, of {labels[largest.metric]}."
+    )
+
+
+def _compare_with_constant(corrections: Sequence[Correction], f_k_rows: Sequence[Correction]) -> list[str]:
+    """Say that the f_k of a constant metric does about as well as that of any metric."""
+    (constant,) = [row for row in corrections if row.baseline and row.mapping == "f_k"]
+    spa = sorted(row.spa for row in f_k_rows if row.spa is not None)
+    if not spa:
+        return []
+    sentence = (
+        f"A constant metric has SPA {number(constant.spa, digits=3)} with f_k, these metrics"
+        f" {number(spa[0], digits=3)} to {number(spa[-1], digits=3)}: f_k mostly repeats the human scores of"
+        " the same system on other segments, and needs human scores of every system."
+    )
+    return [sentence]
+
+
+def _describe_ties(f_g_rows: Sequence[Correction]) -> list[str]:
+    shares = sorted(row.tied for row in f_g_rows if row.tied is not None)
+    if not shares:
+        return []
+    median = shares[len(shares) // 2]
+    sentence = (
+        f"The cost of f_G: {percent(median, digits=1)} of the pairs of outputs of a segment to which a metric"
+        " gives different scores become equal"
+        f" (median over metrics; at most {percent(shares[-1], digits=1)})."
+    )
+    return [sentence]
+
+
+def _build_table(view: DependView, dataset: str, corrections: Sequence[Correction]) -> Grid:
+    rows = [
+        {**msgspec.structs.asdict(correction), "metric": view.labels[correction.metric]}
+        for correction in corrections
+    ]
+    caption = "Agreement with human scores on segments that were not used for fitting" + view.suffix_dataset(
+        dataset
+    )
+    return rows_grid(f"corrections {dataset}", caption, rows, COLUMNS)

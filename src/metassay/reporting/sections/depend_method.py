@@ -1,0 +1,44 @@
+"""Section of the `depend` page: what the numbers mean and what the tests assume."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from metassay.reporting.depend_view import DependView
+from metassay.reporting.pages import Section
+from metassay.reporting.report_sections import ReportSection
+
+
+class DependMethodSection(ReportSection[DependView]):
+    """Definitions of SysDep, shrinkage and residual, and the assumptions of both tests."""
+
+    verb: ClassVar[str] = "depend"
+    position: ClassVar[int] = 90
+
+    def build(self, view: DependView) -> Section:
+        """Explain the terms with the names of this result."""
+        return Section("How it was measured", explain_terms(view.result.by, view.result.human))
+
+
+def explain_terms(by: str, human: str) -> list[str]:
+    """Explain SysDep, shrinkage, residual and both p-values; `by` is what outputs are grouped by."""
+    deviation = (
+        f"The expected deviation of a {by} is how much too high its {human} is when it is predicted from the"
+        f" metric. SysDep is the range of the expected deviations, in points of {human}."
+    )
+    shrinkage = (
+        "A constant metric has the SysDep under constant. Any noisy metric shrinks its predictions to the"
+        f" mean, which favours each bad {by} and disadvantages each good one: this part is called shrinkage,"
+        " the remainder residual. Favoured or disadvantaged always means: beyond shrinkage."
+    )
+    p_equal = (
+        f"p equal tests whether the expected {human} given the metric is the same for every {by}. It assumes"
+        f" that residuals vary equally everywhere (with one {by} three times as noisy as the others it"
+        " rejects in 12 % instead of 5 %)."
+    )
+    p_fair = (
+        f"p fair tests whether the metric is {human} plus noise that favours no {by}. It assumes that the"
+        " noise has the same size everywhere (a metric that notices only large errors is rejected more often,"
+        " however evenly it does so)."
+    )
+    return [deviation, shrinkage, p_equal, p_fair]

@@ -1,0 +1,129 @@
+"""Section of the `depend` page: all metrics in one chart and one table per data set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from metassay.reporting.charts.heatmaps import signed_chart
+from metassay.reporting.charts.theme import Spec
+from metassay.reporting.depend_view import DependView
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import Field, Grid, grid, rows_grid
+from metassay.reporting.wording import plural
+from metassay.results.depend import MetricDependence
+
+FIELDS = (
+    Field("metric", "metric", "name"),
+    Field("sysdep", "SysDep", "number"),
+    Field("low", "95 % interval: low", "number"),
+    Field("high", "high", "number"),
+    Field("constant", "constant", "number", "SysDep of a metric that gives every output the same score"),
+    Field("ratio", "ratio", "percent", "SysDep over constant"),
+    Field("residual_range", "residual", "number", "what goes beyond shrinkage"),
+    Field("p_equal", "p equal", "probability"),
+    Field("p_fair", "p fair", "probability"),
+    Field("favoured", "most favoured", "text", "beyond shrinkage"),
+    Field("disadvantaged", "most disadvantaged", "text", "beyond shrinkage"),
+    Field("inverted", "inverted pairs", "count", "pairs that the metric orders differently"),
+    Field("explained", "explained", "count", "inverted pairs that the expected deviations explain"),
+)
+
+
+class DependOverviewSection(ReportSection[DependView]):
+    """Every metric with its SysDep, its tests, and the systems it favours most."""
+
+    verb: ClassVar[str] = "depend"
+    position: ClassVar[int] = 10
+
+    def build(self, view: DependView) -> Section:
+        """Build the chart and the tables of every data set."""
+        charts: list[Chart] = []
+        grids: list[Grid] = []
+        folded: list[Grid] = []
+        for dataset in view.datasets:
+            entries = view.get_entries(dataset)
+            charts += _build_residuals_chart(view, dataset, entries)
+            grids.append(_build_metrics_table(view, dataset, entries))
+            folded += _build_detail_tables(view, dataset, entries)
+        title = f"Metrics and the {view.result.by}s they favour"
+        return Section(title, charts=charts, grids=grids, folded=folded)
+
+
+def _build_residuals_chart(
+    view: DependView, dataset: str, entries: Sequence[MetricDependence]
+) -> list[Chart]:
+    """Draw metrics × systems; only where there are two of each, because the table shows the rest."""
+    groups = _sort_by_human_mean(entries)
+    if len(entries) < 2 or len(groups) < 2:
+        return []
+    labels = [view.labels[entry.metric] for entry in entries]
+    cells: list[Spec] = []
+    for entry, label in zip(entries, labels):
+        for group in groups:
+            if group in entry.residual:
+                value = round(entry.residual[group], 4)
+                cells.append({"row": label, "column": group, "value": value, "mark": ""})
+    by = view.result.by
+    spec = signed_chart(
+        f"How much each of {plural(len(entries), 'metric')} favours or disadvantages each {by}.",
+        cells,
+        labels,
+        groups,
+        ("metric", by, "residual"),
+    )
+    caption = (
+        f"How much each metric favours (blue) or disadvantages (red) each {by} beyond shrinkage, in points of"
+        f" {view.result.human}; metrics with the lowest SysDep first{view.suffix_dataset(dataset)}."
+    )
+    return [Chart(f"residuals {dataset}", spec, caption)]
+
+
+def _sort_by_human_mean(entries: Sequence[MetricDependence]) -> list[str]:
+    """Return all groups, best first by the human means of the first metric."""
+    groups = {group for entry in entries for group in entry.residual}
+    human_means = entries[0].human_means
+    return sorted(groups, key=lambda group: (-human_means.get(group, 0), group))
+
+
+def _build_metrics_table(view: DependView, dataset: str, entries: Sequence[MetricDependence]) -> Grid:
+    rows = []
+    for entry in entries:
+        row = {
+            "metric": view.labels[entry.metric],
+            "sysdep": entry.sysdep,
+            "low": entry.low,
+            "high": entry.high,
+            "constant": entry.constant,
+            "ratio": entry.ratio,
+            "residual_range": entry.residual_range,
+            "p_equal": entry.p_equal,
+            "p_fair": entry.p_fair,
+            "favoured": entry.most_favoured,
+            "disadvantaged": entry.most_disadvantaged,
+            "inverted": len(entry.inversions),
+            "explained": sum(pair.explained for pair in entry.inversions),
+        }
+        rows.append(row)
+    return grid(f"dependence {dataset}", f"System dependence of every metric, {dataset}", FIELDS, rows)
+
+
+def _build_detail_tables(view: DependView, dataset: str, entries: Sequence[MetricDependence]) -> list[Grid]:
+    local_rows: list[dict[str, Any]] = []
+    sensitivity_rows: list[dict[str, Any]] = []
+    for entry in entries:
+        label = view.labels[entry.metric]
+        local_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.local]
+        sensitivity_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.sensitivity]
+    suffix = view.suffix_dataset(dataset)
+    tables = []
+    if local_rows:
+        caption = f"Within contexts{suffix}"
+        tables.append(rows_grid(caption, caption, local_rows))
+    if sensitivity_rows:
+        caption = f"SysDep with other resamples, sample sizes and systems{suffix}"
+        tables.append(rows_grid(caption, caption, sensitivity_rows))
+    return tables

@@ -1,0 +1,80 @@
+"""Section of the `depend` page: charts and inverted pairs of one metric at a time."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from metassay.reporting.charts.dependence import (
+    build_curves_chart,
+    build_deviations_chart,
+    build_rankings_chart,
+)
+from metassay.reporting.charts.theme import Spec
+from metassay.reporting.depend_view import DependView
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import Grid, rows_grid
+from metassay.results.depend import MetricDependence
+
+CAPTIONS = {
+    "curves": "Expected human score given the metric score: all systems together (dashed), each system"
+    " (grey), and in colour those with the highest and the lowest expected deviation, with 95 % bands.",
+    "deviations": "Expected deviation of each system, best system first, with 95 % intervals. Grey:"
+    " shrinkage, which any noisy metric shows. Colour: the residual beyond it.",
+    "ranks": "Order of the systems by human score, by human score predicted from the metric, and by the"
+    " metric itself.",
+}
+
+
+class DependSingleMetricsSection(ReportSection[DependView]):
+    """Curves, deviations, rankings and inverted pairs of each metric, of which the reader selects one."""
+
+    verb: ClassVar[str] = "depend"
+    position: ClassVar[int] = 30
+
+    def build(self, view: DependView) -> Section | None:
+        """Build a choice for every metric that has curves; None if no metric has."""
+        choices = [_build_choice(view, entry) for entry in view.result.metrics if view.get_curves(entry)]
+        if not choices:
+            return None
+        return Section("One metric at a time", choices=choices)
+
+
+def build_metric_charts(view: DependView, entry: MetricDependence) -> dict[str, Spec]:
+    """Build the charts of one metric by kind; none if the run has no curves of it."""
+    curves = view.get_curves(entry)
+    if curves is None:
+        return {}
+    label = view.labels[entry.metric]
+    return {
+        "curves": build_curves_chart(entry, label, curves),
+        "deviations": build_deviations_chart(entry, label),
+        "ranks": build_rankings_chart(entry, label),
+    }
+
+
+def _build_choice(view: DependView, entry: MetricDependence) -> Section:
+    title = f"{view.labels[entry.metric]}{view.suffix_dataset(entry.dataset)}"
+    charts = [
+        Chart(f"{title} {kind}", spec, CAPTIONS[kind])
+        for kind, spec in build_metric_charts(view, entry).items()
+    ]
+    return Section(title, charts=charts, grids=_build_inversions_table(title, entry))
+
+
+def _build_inversions_table(title: str, entry: MetricDependence) -> list[Grid]:
+    if not entry.inversions:
+        return []
+    rows = []
+    for pair in entry.inversions:
+        row = {
+            "better": pair.better,
+            "worse": pair.worse,
+            "human difference": pair.human_gap,
+            "metric difference": pair.metric_gap,
+            "explained by": "expected deviations" if pair.explained else "averaging on the metric's scale",
+        }
+        rows.append(row)
+    return [
+        rows_grid(f"inversions {title}", "Pairs of systems that humans and metric order differently", rows)
+    ]
