@@ -26,7 +26,7 @@ import polars as pl
 from rouge_score.rouge_scorer import RougeScorer
 
 from metassay.metrics.base import Batch
-from metassay.metrics.meteor import synonyms
+from metassay.metrics.meteor import find_synonyms
 from metassay.metrics.registry import parse_metric
 from metassay.sample import sample_path
 from metassay.text.tokens import porter_stem
@@ -97,7 +97,7 @@ def ours_runner(specs: Sequence[str], texts: Texts, *, cold: bool = False) -> Ca
     def run() -> None:
         if cold:
             porter_stem.cache_clear()
-            synonyms.cache_clear()
+            find_synonyms.cache_clear()
         batch = Batch.of(texts[0], references, language="en")
         for metric in metrics:
             metric.score(batch)

@@ -255,8 +255,8 @@ class Loop:
     def unite(self, cases: Sequence[Case]) -> np.ndarray:
         import torch
 
-        from metassay.metrics.base import SharedWork
         from metassay.metrics.neural.unified_network import INPUTS
+        from metassay.metrics.shared_work import SharedWork
 
         network = self.network
 
@@ -283,9 +283,9 @@ def in_order(cases: Sequence[Case], score: Callable[[Sequence[Case]], list[float
 
 
 def bench_comet(run: Run) -> None:
-    from metassay.metrics.base import SharedWork
     from metassay.metrics.neural.comet import SeparateNetwork
     from metassay.metrics.neural.comet_network import find_comet_files
+    from metassay.metrics.shared_work import SharedWork
 
     config = run.config(XLM_R)
     run.encoder(config)
@@ -317,7 +317,7 @@ def bench_comet(run: Run) -> None:
 
 def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: float) -> None:
     """All cases from end to end; then each part alone: finding distinct texts, tokenising, encoding."""
-    from metassay.metrics.base import SharedWork
+    from metassay.metrics.shared_work import SharedWork
 
     cases = run.cases
     first, _ = run.clock(lambda: network.score(cases[: run.warm], SharedWork()))
@@ -367,9 +367,9 @@ def agreement(scores: np.ndarray, reference: np.ndarray) -> str:
 
 
 def bench_unite(run: Run) -> None:
-    from metassay.metrics.base import SharedWork
     from metassay.metrics.neural.comet_network import find_comet_files
     from metassay.metrics.neural.unified_network import UnifiedNetwork
+    from metassay.metrics.shared_work import SharedWork
 
     config = run.config(XLM_R)
     run.encoder(config)
@@ -398,8 +398,8 @@ def bench_bertscore(run: Run) -> None:
     from safetensors.torch import save_file
     from transformers import AutoConfig, AutoModel
 
-    from metassay.metrics.base import SharedWork
     from metassay.metrics.neural.bertscore import TokenVectors, matched
+    from metassay.metrics.shared_work import SharedWork
 
     config = run.config({**XLM_R, "vocab_size": 50_265})
     layers = min(17, config["num_hidden_layers"])

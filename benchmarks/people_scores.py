@@ -21,7 +21,8 @@ from rapidfuzz.distance import Levenshtein
 
 from metassay.data.clusters import find_clusters
 from metassay.data.preparation import prepare_dataset
-from metassay.metrics.registry import choose_metrics, parse_metrics
+from metassay.metrics.registry import parse_metrics
+from metassay.metrics.selection import choose_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.workflows.pair_scoring import judge_pairs
 from metassay.workflows.pairs import given_pairs, human_rows, told_apart

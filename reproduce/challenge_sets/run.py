@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from metassay.data.dataset import Dataset
-from metassay.metrics.registry import label_metric
+from metassay.metrics.labels import label_metric
 from metassay.stats.rank_correlation import row_agreements
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read

@@ -186,7 +186,7 @@ def test_what_came_from_standard_input_cannot_be_read_again(folder, capsys) -> N
 
 
 def test_parts_that_several_processes_score_make_one_run(folder, monkeypatch, capsys) -> None:
-    from metassay.metrics.bleu import Chrf
+    from metassay.metrics.chrf import Chrf
 
     monkeypatch.setattr(batches, "BATCH_ROWS", 20)
     assert run([*TYPED, "--workers", "1"]) == 0

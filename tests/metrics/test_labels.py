@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from metassay.metrics.labels import label_metric, label_metrics
 from metassay.metrics.ranking import PAPER_MEASURES
-from metassay.metrics.registry import label_metric, label_metrics, load_metric_classes, parse_metric
+from metassay.metrics.registry import load_metric_classes, parse_metric
 
 LABELS = {
     "bleu": "BLEU",

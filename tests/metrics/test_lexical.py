@@ -10,7 +10,7 @@ from oracles import JIWER, TRANSLATION, official
 
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, StatisticsMetric
-from metassay.metrics.bleu import Chrf
+from metassay.metrics.chrf import Chrf
 from metassay.metrics.registry import parse_metric
 
 EVERY = (*TRANSLATION, *JIWER)

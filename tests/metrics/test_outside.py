@@ -12,8 +12,9 @@ import sacrebleu
 from metassay.cli import run
 from metassay.errors import InputError
 from metassay.metrics.base import Batch
-from metassay.metrics.function_metric import convert_to_metric
-from metassay.metrics.program_metric import ComputeMetric, ProgramMetric
+from metassay.metrics.compute_metric import ComputeMetric
+from metassay.metrics.conversion import convert_to_metric
+from metassay.metrics.program_metric import ProgramMetric
 from metassay.metrics.registry import parse_metric
 from metassay.workflows.read import collect_metrics
 

@@ -11,7 +11,7 @@ import pytest
 from metassay import plugins
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric
-from metassay.metrics.function_metric import convert_to_metric
+from metassay.metrics.conversion import convert_to_metric
 from metassay.metrics.registry import parse_metric, parse_metrics
 
 BATCH = Batch.of(["a b c", "d"], [["a b"], ["d e", "d"]], source=["x", "y"])

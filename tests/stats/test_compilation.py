@@ -7,9 +7,9 @@ from pathlib import Path
 
 SCORE_WITH_KERNEL = """
 import numpy as np
-from metassay.metrics.kernels.ngrams import chrf_scores
-statistics = np.array([[4.0, 5.0, 3.0, 3.0, 4.0, 1.0]])
-print(chrf_scores(statistics, 2.0, False), sum(chrf_scores.stats.cache_hits.values()))
+from metassay.metrics.kernels.bleu import SMOOTH_NONE, compute_bleu
+statistics = np.array([[4.0, 5.0, 3.0, 4.0]])
+print(compute_bleu(statistics, SMOOTH_NONE, 0.0, True), sum(compute_bleu.stats.cache_hits.values()))
 """
 
 

@@ -147,7 +147,7 @@ def test_scores_that_depend_on_their_neighbours_are_served_by_batch(length, tmp_
 
 
 def test_code_programs_and_judges_keep_their_scores_to_the_run() -> None:
-    from metassay.metrics.function_metric import convert_to_metric
+    from metassay.metrics.conversion import convert_to_metric
     from metassay.metrics.judge import Judge
 
     def mine(output: str) -> float:

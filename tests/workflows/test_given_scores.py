@@ -148,7 +148,7 @@ def test_a_direction_may_be_given(folder) -> None:
     errors = texts_of(folder).select("id", errors=-pl.col("bleu"))
     lower = assayed(folder, scores=errors, lower_is_better="errors").to_dict()
     assert lower["global"][0]["micro"] == assayed(folder, metrics="bleu").to_dict()["global"][0]["micro"]
-    with pytest.raises(UnknownName, match="metric from outside 'eror'"):
+    with pytest.raises(UnknownName, match="external metric 'eror'"):
         assayed(folder, scores=errors, lower_is_better="eror")
 
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from metassay.data.ranked_lists import build_grade_mappings, build_ranked_lists
 from metassay.errors import InputError
-from metassay.metrics.base import Batch, Metric, SharedWork
+from metassay.metrics.base import Batch, Metric
+from metassay.metrics.shared_work import SharedWork
 from metassay.stats.digests import Digests
 
 BATCH_ROWS = 8_192

@@ -136,13 +136,13 @@ def score_on_cluster(
     progress: Progress | None,
 ) -> None:
     """Score the batches that are not stored yet, with the metrics that a worker can build from a spec."""
-    from metassay.metrics.base import NEURAL
+    from metassay.metrics.base import NEURAL_PREFIX
 
     known = [metric for metric in metrics if _build_metric(_describe_metric(metric)) is not None]
     store.refresh()
     for needs_gpu in (False, True):
         stage = "by Ray, neural metrics" if needs_gpu else "by Ray"
-        chosen = [metric for metric in known if metric.cost_class.startswith(NEURAL) is needs_gpu]
+        chosen = [metric for metric in known if metric.cost_class.startswith(NEURAL_PREFIX) is needs_gpu]
         unfinished = [
             number for number in batches if not all(store.has_batch(metric, number) for metric in chosen)
         ]
@@ -172,7 +172,7 @@ def score_batch_on_worker(job: ClusterJob, number: int, batch: bytes) -> int:
 
     from metassay.engine.batches import OutputRows
     from metassay.engine.scoring import score_batch
-    from metassay.metrics.base import SharedWork
+    from metassay.metrics.shared_work import SharedWork
 
     metrics = []
     for description in job.metrics:

@@ -1,4 +1,4 @@
-"""Metrics of the user: a function, or a class that is a metric, from Python or from a file."""
+"""A function of the user as a metric."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 
 from metassay import plugins
 from metassay.errors import InputError
-from metassay.metrics.base import Batch, Metric, Scores
-from metassay.metrics.program_metric import ComputeMetric
+from metassay.metrics.base import Batch, Metric, Parameters, Scores
+from metassay.metrics.user_scores import to_score_array
 
-HOW = "A metric is a function from outputs and references to numbers, or a subclass of metassay's Metric."
-ONLY = "reference"
-"""The one reference of each output, as a text."""
-_FIELDS = {
+REMEDY = "A metric is a function from outputs and references to numbers, or a subclass of metassay's Metric."
+SINGLE_REFERENCE = "reference"
+"""The field of a function that takes the only reference of each output, as a text."""
+_FIELD_OF_PARAMETER = {
     "references": "references",
     "refs": "references",
-    "reference": ONLY,
-    "ref": ONLY,
+    "reference": SINGLE_REFERENCE,
+    "ref": SINGLE_REFERENCE,
     "source": "source",
     "src": "source",
     "system": "system",
@@ -31,44 +31,15 @@ _FIELDS = {
 }
 
 
-def convert_to_metric(thing: Any) -> Metric:
-    """A metric as it is, a metric class made, a function or an object that computes as one; else an error."""
-    if isinstance(thing, type):
-        return _made(thing)
-    if isinstance(thing, Metric):
-        return thing
-    if callable(getattr(thing, "compute", None)):
-        return ComputeMetric(thing)
-    if callable(thing) and hasattr(thing, "__name__"):
-        return FunctionMetric(thing)
-    raise InputError(f"{thing!r} is no metric.", remedy=HOW)
-
-
-def _made(kind: type) -> Metric:
-    place = plugins.find_definition(kind)
-    if not issubclass(kind, Metric):
-        raise InputError(f"the class {kind.__name__} is no metric.", place=place, remedy=HOW)
-    if not isinstance(getattr(kind, "name", None), str) or not kind.name:
-        raise InputError(
-            f"the metric {kind.__name__} has no name.",
-            place=place,
-            remedy=f'Give it one: name = "{kind.__name__.lower()}"',
-        )
-    try:
-        return kind()
-    except TypeError as error:
-        raise InputError(f"the metric {kind.__name__} cannot be made: {error}.", place=place) from error
-
-
 @dataclass(frozen=True)
 class FunctionMetric(Metric):
     """A function as a metric, under the function's name.
 
-    It is called with all outputs and all references (a list for each output) and returns a number each, or
-    with one output and its references and returns one number: which of the two shows when it is first called.
-    A parameter after the outputs is the references, unless it is named source, system, item, or `reference`:
-    the only one of each output, as a text. The function's attribute `higher_is_better`, where it is False,
-    says that a lower score is better.
+    The function takes either all outputs and all references (a list for each output) and returns a list of
+    numbers, or one output and its references and returns one number; the first call shows which.
+    Parameters after the first are fields of the data, by name: references, source, system, item, or
+    `reference`, the only one of each output as a text. A single parameter with another name is the
+    references. Set the attribute `higher_is_better` of the function to False where lower is better.
     """
 
     function: Callable[..., Any]
@@ -76,100 +47,97 @@ class FunctionMetric(Metric):
     task: ClassVar[str] = "any"
     can_share_cache: ClassVar[bool] = False
     fields: ClassVar[tuple[str, ...]] = ()
-    """What the function reads beside the outputs."""
+    """What the function reads after the outputs."""
 
     def __post_init__(self) -> None:
-        fields = tuple(_field(self.function, name) for name in _parameters(self.function)[1:])
-        for name, value in {
-            "name": self.function.__name__.strip("<>"),
-            "fields": fields,
-            "needs": frozenset({"output", *("references" if name == ONLY else name for name in fields)}),
-            "higher_is_better": bool(getattr(self.function, "higher_is_better", True)),
-            # what a closure holds is in no hash of the source
-            "is_cacheable": not getattr(self.function, "__closure__", None),
-        }.items():
-            object.__setattr__(self, name, value)
+        parameters = _get_required_parameters(self.function)[1:]
+        fields = tuple(_find_field(self.function, parameter) for parameter in parameters)
+        needs = {"references" if field == SINGLE_REFERENCE else field for field in fields}
+        object.__setattr__(self, "name", self.function.__name__.strip("<>"))
+        object.__setattr__(self, "fields", fields)
+        object.__setattr__(self, "needs", frozenset({"output", *needs}))
+        higher_is_better = bool(getattr(self.function, "higher_is_better", True))
+        object.__setattr__(self, "higher_is_better", higher_is_better)
+        # The hash of the source does not cover the values that a closure refers to.
+        has_closure = bool(getattr(self.function, "__closure__", None))
+        object.__setattr__(self, "is_cacheable", not has_closure)
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """None: a function is its own spec."""
+    def parameters(self) -> Parameters:
+        """None: the name of the function is the whole spec."""
         return {}
 
-    def settings(self, language: str | None) -> dict[str, Any]:
-        """The hash of the function's source, which is all that decides its values."""
+    def resolve_settings(self, language: str | None) -> Parameters:
+        """Return the hash of the function's source, which identifies its scores."""
         del language
         return {"source": plugins.hash_user_source(self.function)}
 
     def score(self, batch: Batch) -> Scores:
-        """The function's numbers."""
-        columns = [batch["output"], *(self._column(batch, name) for name in self.fields)]
+        """Call the function with all outputs at once, or with one after the other."""
+        columns = [batch["output"], *(self._get_column(batch, field) for field in self.fields)]
         if len(batch) == 0:
             return np.empty(0)
-        if self._takes_all(columns):
-            return self._checked(self.function(*map(list, columns)), len(batch))
-        return self._checked([self.function(*row) for row in zip(*columns)], len(batch))
+        if self._takes_lists(columns):
+            scores = self.function(*map(list, columns))
+        else:
+            scores = [self.function(*row) for row in zip(*columns)]
+        array = to_score_array(scores, len(batch))
+        if array is None:
+            raise InputError(
+                f"{self.name} did not return a number for each of {len(batch)} outputs.",
+                place=plugins.find_definition(self.function),
+                remedy=REMEDY,
+            )
+        return array
 
-    def _column(self, batch: Batch, name: str) -> Sequence[Any]:
-        if name != ONLY:
-            return batch[name]
-        if any(len(own) != 1 for own in batch.references):
+    def _get_column(self, batch: Batch, field: str) -> Sequence[Any]:
+        if field != SINGLE_REFERENCE:
+            return batch[field]
+        if any(len(references) != 1 for references in batch.references):
             raise InputError(
                 f"{self.name} takes one reference, and some outputs have several.",
                 place=plugins.find_definition(self.function),
                 remedy="Name its parameter references: it is then given all of them as a list.",
             )
-        return [own[0] for own in batch.references]
+        return [references[0] for references in batch.references]
 
-    def _takes_all(self, columns: Sequence[Sequence[Any]]) -> bool:
-        """Whether the function takes lists: tried with the first output alone."""
+    def _takes_lists(self, columns: Sequence[Sequence[Any]]) -> bool:
+        """Find out whether the function takes lists, by a call with the first output."""
         try:
-            together = self.function(*([column[0]] for column in columns))
-            if np.shape(together) == (1,):
-                return True
-        except Exception:  # the user's code may raise anything where it gets a list in place of a text
+            scores = self.function(*([column[0]] for column in columns))
+            returns_list = bool(np.shape(scores) == (1,))
+        except Exception:  # code of the user may raise anything when it gets a list in place of a text
             if isinstance(self.function(*(column[0] for column in columns)), Real):
                 return False
             raise
-        return False
-
-    def _checked(self, scores: Any, size: int) -> Scores:
-        try:
-            numbers = np.asarray([np.nan if score is None else score for score in scores], dtype=np.float64)
-        except (TypeError, ValueError):
-            numbers = np.empty(0)
-        if numbers.shape != (size,):
-            raise InputError(
-                f"{self.name} did not return a number for each of {size} outputs.",
-                place=plugins.find_definition(self.function),
-                remedy=HOW,
-            )
-        return numbers
+        return returns_list
 
 
-def _parameters(function: Callable[..., Any]) -> list[str]:
-    """The names of what the function must be given."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    found = [
+def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [
         parameter.name
         for parameter in inspect.signature(function).parameters.values()
-        if parameter.kind in kinds and parameter.default is parameter.empty
+        if parameter.kind in positional and parameter.default is parameter.empty
     ]
-    if not found:
+    if not required:
         raise InputError(
-            f"{function.__name__} takes no outputs.", place=plugins.find_definition(function), remedy=HOW
+            f"{function.__name__} takes no outputs.",
+            place=plugins.find_definition(function),
+            remedy=REMEDY,
         )
-    return found
+    return required
 
 
-def _field(function: Callable[..., Any], name: str) -> str:
-    """The field of a batch that a parameter stands for."""
-    for known in (name.lower(), name.lower().rstrip("s")):
-        if known in _FIELDS:
-            return _FIELDS[known]
-    if len(_parameters(function)) == 2:
+def _find_field(function: Callable[..., Any], parameter: str) -> str:
+    """Find the field of a batch that a parameter stands for."""
+    for name in (parameter.lower(), parameter.lower().rstrip("s")):
+        if name in _FIELD_OF_PARAMETER:
+            return _FIELD_OF_PARAMETER[name]
+    if len(_get_required_parameters(function)) == 2:
         return "references"
     raise InputError(
-        f"{function.__name__}: it is not clear what the parameter {name} is.",
+        f"{function.__name__}: it is not clear what the parameter {parameter} is.",
         place=plugins.find_definition(function),
-        remedy=f"Name it one of: {', '.join(dict.fromkeys(_FIELDS.values()))}.",
+        remedy=f"Name it one of: {', '.join(dict.fromkeys(_FIELD_OF_PARAMETER.values()))}.",
     )

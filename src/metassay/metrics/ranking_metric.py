@@ -29,14 +29,14 @@ def score_rankings(metrics: Sequence[RankingMetric], lists: RankedLists) -> Scor
         np.array([metric.measure for metric in metrics], dtype=np.int64),
         np.array([metric.argument for metric in metrics], dtype=np.float64),
         np.array([metric.relevant_from for metric in metrics], dtype=np.int64),
-        np.array([metric.depth or kernels.EVERYTHING for metric in metrics], dtype=np.int64),
+        np.array([metric.depth or kernels.NO_CUTOFF for metric in metrics], dtype=np.int64),
         np.log2(np.arange(2, longest + 2, dtype=np.float64)),
     )
 
 
 def _positive(value: object) -> bool:
     """Whether a parameter, which may come from text, is a whole number above 0 that the kernels can hold."""
-    return isinstance(value, int) and 0 < value < int(kernels.EVERYTHING)
+    return isinstance(value, int) and 0 < value < int(kernels.NO_CUTOFF)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class RankingMetric(Metric):
     @property
     def argument(self) -> float:
         """The cut-off, recall level or weight; without one, no cut."""
-        return float(kernels.EVERYTHING)
+        return float(kernels.NO_CUTOFF)
 
     @property
     def relevant_from(self) -> int:

@@ -1,4 +1,8 @@
-"""Which metrics exist, and from text to metric and back."""
+"""Which metrics there are, and how the text form of a metric is parsed.
+
+A metric is one line in `METRIC_CLASSES` and one class in the module that the line names. Modules are imported
+when a metric of theirs is first used: scoring with BLEU never imports a neural network.
+"""
 
 from __future__ import annotations
 
@@ -7,185 +11,162 @@ import functools
 import importlib
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from metassay import plugins
-from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
-from metassay.metrics.base import Metric
-from metassay.metrics.function_metric import convert_to_metric
-from metassay.metrics.sentinels import SENTINELS
+from metassay.metrics.base import Metric, Parameters, ParameterValue
+from metassay.metrics.conversion import convert_to_metric
 from metassay.specs import parse_spec, parse_value, reject_duplicates, split_specs
 
-MODULES = (
-    "bleu",
-    "rouge",
-    "meteor",
-    "word_error_rates",
-    "sentinels",
-    "ranking",
-    "neural.comet",
-    "neural.unified_network",
-    "neural.bertscore",
-    "neural.bleurt",
-    "neural.metricx",
-    "neural.embedding_cosine",
-    "judge",
-)
-"""The modules of this package that define metrics; each lists its classes in `METRICS`."""
-
-ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "chrf++": ("chrf", {"word_order": 2}),
-    "ap": ("map", {}),
-    "rr": ("recip_rank", {}),
-    "mrr": ("recip_rank", {}),
-    "setp": ("set_p", {}),
-    "setr": ("set_recall", {}),
-    "setap": ("set_map", {}),
-    "setf": ("set_f", {}),
+METRIC_CLASSES = {
+    "bleu": "bleu:Bleu",
+    "chrf": "chrf:Chrf",
+    "rouge1": "rouge:Rouge1",
+    "rouge2": "rouge:Rouge2",
+    "rougel": "rouge:RougeL",
+    "meteor": "meteor:Meteor",
+    "nltk_bleu": "nltk_bleu:NltkBleu",
+    "wer": "word_error_rates:WordErrorRate",
+    "mer": "word_error_rates:MatchErrorRate",
+    "wil": "word_error_rates:WordInformationLost",
+    "wip": "word_error_rates:WordInformationPreserved",
+    "cer": "character_error_rates:CharacterErrorRate",
+    "sclite_cer": "character_error_rates:ScliteCharacterErrorRate",
+    "ter": "ter:TranslationEditRate",
+    "length": "sentinels:Length",
+    "random": "sentinels:Random",
+    "constant": "sentinels:Constant",
+    "random_per_system": "sentinels:RandomPerSystem",
+    "map": "ranking:AveragePrecision",
+    "map_cut": "ranking:CutAveragePrecision",
+    "rprec": "ranking:RPrecision",
+    "recip_rank": "ranking:ReciprocalRank",
+    "iprec_at_recall": "ranking:InterpolatedPrecision",
+    "p": "ranking:Precision",
+    "relative_p": "ranking:RelativePrecision",
+    "recall": "ranking:Recall",
+    "success": "ranking:Success",
+    "ndcg": "ranking:NDCG",
+    "ndcg_cut": "ranking:CutNDCG",
+    "bpref": "ranking:BinaryPreference",
+    "set_p": "ranking:SetPrecision",
+    "set_relative_p": "ranking:SetRelativePrecision",
+    "set_recall": "ranking:SetRecall",
+    "set_map": "ranking:SetAveragePrecision",
+    "set_f": "ranking:SetF",
+    "rbp": "ranking:RankBiasedPrecision",
+    "err": "ranking:ExpectedReciprocalRank",
+    "judged": "ranking:Judged",
+    "comet": "neural.comet:Comet",
+    "comet_qe": "neural.comet:CometQE",
+    "unite": "neural.unified_network:Unite",
+    "unite_src": "neural.unified_network:UniteSource",
+    "unite_ref": "neural.unified_network:UniteReference",
+    "xcomet": "neural.unified_network:XComet",
+    "xcomet_qe": "neural.unified_network:XCometQE",
+    "bertscore": "neural.bertscore:BertScore",
+    "bleurt": "neural.bleurt:Bleurt",
+    "metricx": "neural.metricx:MetricX",
+    "metricx_qe": "neural.metricx:MetricXQE",
+    "bartscore": "neural.metricx:BartScore",
+    "bartscore_src": "neural.metricx:BartScoreSource",
+    "embedding_cosine": "neural.embedding_cosine:EmbeddingCosine",
+    "embedding_cosine_src": "neural.embedding_cosine:EmbeddingCosineSource",
+    "judge": "judge:Judge",
 }
-"""Other spellings of a metric with parameters."""
-CUT_ALIASES = {
-    "ap": ("map_cut", "k"),
-    "ndcg": ("ndcg_cut", "k"),
-    "p": ("p", "k"),
-    "r": ("recall", "k"),
-    "recall": ("recall", "k"),
-    "success": ("success", "k"),
-    "iprec": ("iprec_at_recall", "level"),
-    "rr": ("recip_rank", "depth"),
-    "mrr": ("recip_rank", "depth"),
-    "err": ("err", "k"),
-    "judged": ("judged", "k"),
-    "rbp": ("rbp", "depth"),
-}
-"""`NAME@VALUE`, as ir_measures writes cut-offs: the metric, and the parameter that the value sets."""
-_CUT = re.compile(r"\s*(?P<name>[^\s()@]+)\s*(?P<inside>\(.*\))?\s*@\s*(?P<value>\d*\.?\d+)\s*")
-_SUFFIXED = re.compile(r"(?P<stem>.+)_(?P<value>\d*\.?\d+)")
+"""The module, below `metassay.metrics`, and the class of every metric, by name."""
 
-LISTS = ("metrics", "top_group", "behind", "pareto")
-AS_ASKED = frozenset({"manifest", "notes", "warnings"})
-"""Keys of what people may want to type again, where specs stay."""
+
+class Alias(NamedTuple):
+    """Another name of a metric, with the parameters that it stands for."""
+
+    metric: str
+    parameters: Parameters
+
+
+class CutoffAlias(NamedTuple):
+    """A name that ir_measures writes with a cut-off, `NAME@VALUE`, and the parameter that the value sets."""
+
+    metric: str
+    parameter: str
+
+
+ALIASES = {
+    "chrf++": Alias("chrf", {"word_order": 2}),
+    "ap": Alias("map", {}),
+    "rr": Alias("recip_rank", {}),
+    "mrr": Alias("recip_rank", {}),
+    "setp": Alias("set_p", {}),
+    "setr": Alias("set_recall", {}),
+    "setap": Alias("set_map", {}),
+    "setf": Alias("set_f", {}),
+}
+CUTOFF_ALIASES = {
+    "ap": CutoffAlias("map_cut", "k"),
+    "ndcg": CutoffAlias("ndcg_cut", "k"),
+    "p": CutoffAlias("p", "k"),
+    "r": CutoffAlias("recall", "k"),
+    "recall": CutoffAlias("recall", "k"),
+    "success": CutoffAlias("success", "k"),
+    "iprec": CutoffAlias("iprec_at_recall", "level"),
+    "rr": CutoffAlias("recip_rank", "depth"),
+    "mrr": CutoffAlias("recip_rank", "depth"),
+    "err": CutoffAlias("err", "k"),
+    "judged": CutoffAlias("judged", "k"),
+    "rbp": CutoffAlias("rbp", "depth"),
+}
+_WITH_CUTOFF = re.compile(r"\s*(?P<name>[^\s()@]+)\s*(?P<parameters>\(.*\))?\s*@\s*(?P<value>\d*\.?\d+)\s*")
+_WITH_SUFFIX = re.compile(r"(?P<name>.+)_(?P<value>\d*\.?\d+)")
+
 MetricChoice = str | Metric | Callable[..., Any] | Sequence[str | Metric | Callable[..., Any]] | None
+"""What users may name metrics by: specs, metrics, functions, or several of these; None for the defaults."""
+
+
+def load_metric_class(name: str) -> type[Metric] | None:
+    """Import the metric class of a lower-case name: ours, else of an installed package, else None."""
+    if name not in METRIC_CLASSES:
+        return load_plugin_classes().get(name)
+    module, _, class_name = METRIC_CLASSES[name].partition(":")
+    metric_class: type[Metric] = getattr(importlib.import_module(f"metassay.metrics.{module}"), class_name)
+    return metric_class
+
+
+def load_metric_classes() -> dict[str, type[Metric]]:
+    """Import all metric classes, by lower-case name: ours, then those of installed packages."""
+    classes: dict[str, type[Metric]] = {}
+    for name in dict.fromkeys((*METRIC_CLASSES, *load_plugin_classes())):
+        metric_class = load_metric_class(name)
+        if metric_class is not None:
+            classes[name] = metric_class
+    return classes
 
 
 @functools.cache
-def load_metric_classes() -> dict[str, type[Metric]]:
-    """Every metric class by lower-case name: ours, then those of installed packages."""
-    found: dict[str, type[Metric]] = {}
-    for module in MODULES:
-        for metric in importlib.import_module(f"metassay.metrics.{module}").METRICS:
-            found[metric.name.lower()] = metric
-    for name, metric in plugins.load_entry_points("metrics").items():
-        found.setdefault(name.lower(), metric)
-    return found
+def load_plugin_classes() -> dict[str, type[Metric]]:
+    """Import the metric classes of installed packages, by lower-case name."""
+    return {name.lower(): metric for name, metric in plugins.load_entry_points("metrics").items()}
 
 
 def parse_metric(text: Any) -> Metric:
-    """The metric that a spec names: `parse_metric(str(metric)) == metric`; or one's own, as it is."""
+    """Parse the spec of a metric: `parse_metric(str(metric)) == metric`.
+
+    A metric, a metric class, a function or an object with `compute` is converted to a metric.
+    """
     if not isinstance(text, str):
         return convert_to_metric(text)
-    cut = _CUT.fullmatch(text)
-    name, parameters = parse_spec(f"{cut['name']}{cut['inside'] or ''}" if cut else text)
-    family, implied = _cut_family(name, cut["value"]) if cut else _family(name)
-    if family is None:
+    metric = find_metric(text)
+    if metric is None:
         raise UnknownName("metric", text, map(format_metric_name, load_metric_classes().values()))
-    return _with_parameters(family, implied | parameters)
-
-
-def _family(name: str) -> tuple[type[Metric] | None, dict[str, Any]]:
-    """The metric class behind a name, and the parameters that the name implies: `p_5` is p with k = 5."""
-    known = load_metric_classes()
-    if name in ALIASES:
-        stem, implied = ALIASES[name]
-        return known[stem], implied
-    suffixed = _SUFFIXED.fullmatch(name)
-    if name in known or suffixed is None:
-        return known.get(name), {}
-    family = known.get(suffixed["stem"])
-    parameter = getattr(family, "suffix", "")
-    return (family, {parameter: parse_value(suffixed["value"])}) if parameter else (None, {})
-
-
-def _cut_family(name: str, value: str) -> tuple[type[Metric] | None, dict[str, Any]]:
-    if name not in CUT_ALIASES:
-        return None, {}
-    stem, parameter = CUT_ALIASES[name]
-    return load_metric_classes()[stem], {parameter: parse_value(value)}
-
-
-def format_metric_name(family: type[Metric], name: str = "") -> str:
-    """The name (or another one) in lists; with the parameter that is part of it, as in `ndcg_cut_k`."""
-    parameter = getattr(family, "suffix", "")
-    return f"{name or family.name}_{parameter}" if parameter else name or family.name
-
-
-@functools.cache
-def label_metric(spec: str) -> str:
-    """The label of the metric that a canonical spec names; any other name, such as of scores made elsewhere,
-    stays exactly what it is.
-    """
-    try:
-        metric = parse_metric(spec)
-    except InputError:
-        return spec
-    return metric.label if metric.spec == spec else spec
-
-
-def label_metrics(specs: Iterable[str]) -> dict[str, str]:
-    """The label of each metric; those that would share one keep their specs, so that no two look alike."""
-    found = {spec: label_metric(spec) for spec in specs}
-    taken = Counter(found.values())
-    told_apart = {spec: label if taken[label] == 1 else spec for spec, label in found.items()}
-    return told_apart if len({*told_apart.values()}) == len(told_apart) else {spec: spec for spec in found}
-
-
-def find_metric_labels(result: Any) -> dict[str, str]:
-    """The label of each metric that a result (its JSON object, or a list of rows) is about."""
-    return label_metrics(sorted(_specs(result)))
-
-
-LEAVES = (str, int, float, type(None))
-"""Most of a result, and no metric is in them."""
-MAPPINGS, ROWS = (dict, Mapping), (list, tuple)
-_NAMING = frozenset({"metric", *LISTS})
-
-
-def _specs(result: Any) -> set[str]:
-    """Every metric that rows are about."""
-    found: set[str] = set()
-    left = [result]
-    while left:
-        value = left.pop()
-        if isinstance(value, ROWS):
-            left += [inner for inner in value if not isinstance(inner, LEAVES)]
-        elif isinstance(value, MAPPINGS):
-            left += [v for key, v in value.items() if not isinstance(v, LEAVES) and key not in AS_ASKED]
-            if not value.keys().isdisjoint(_NAMING):
-                lists = [own for key in LISTS if isinstance(own := value.get(key), ROWS)]
-                named = (value.get("metric"), *chain.from_iterable(lists))
-                found.update(name for name in named if isinstance(name, str))
-    return found
-
-
-def find_metric_directions(names: Iterable[str]) -> dict[str, bool]:
-    """Whether higher is better, of names that are, to the letter, specs of ours: what `score` writes."""
-    found = {}
-    for name in names:
-        try:
-            metric = parse_metric(name)
-        except InputError:
-            continue
-        if metric.spec == name:
-            found[name] = metric.higher_is_better
-    return found
+    return metric
 
 
 def parse_metrics(texts: Any) -> tuple[Metric, ...]:
-    """Several metrics, from a comma-separated text or any mixture of texts and one's own; none twice."""
+    """Parse several metrics, from a comma-separated text or any mixture that `parse_metric` takes.
+
+    A metric that is named twice is an error.
+    """
     metrics = tuple(parse_metric(part) for part in split_specs(texts))
     if not metrics:
         raise InputError("no metric was named.", remedy="See: metassay list metrics")
@@ -193,58 +174,97 @@ def parse_metrics(texts: Any) -> tuple[Metric, ...]:
     return metrics
 
 
-def _with_parameters(family: type[Metric], parameters: dict[str, Any]) -> Metric:
-    fields = {f.name: f for f in dataclasses.fields(family)}
-    for key in parameters:
-        if key not in fields:
-            raise UnknownName(f"parameter of {family.name}", key, fields)
-    return family(**{key: _fitting(family, fields[key], value) for key, value in parameters.items()})
-
-
-def _fitting(family: type[Metric], parameter: dataclasses.Field[Any], value: Any) -> Any:
-    """A parsed value as the parameter's type wants it: text stays text (`none`), whole numbers are floats."""
-    wanted = str(parameter.type).removesuffix(" | None")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"{family.name}: {parameter.name} is {value}, which is no number to compute with.")
-    if value is None and str(parameter.type).endswith(" | None"):
+def find_metric(text: str) -> Metric | None:
+    """Parse a spec; None where no metric has this name. Wrong parameters are an error."""
+    cutoff = _WITH_CUTOFF.fullmatch(text)
+    if cutoff is None:
+        name, parameters = parse_spec(text)
+        metric_class, implied = _find_class(name)
+    else:
+        name, parameters = parse_spec(f"{cutoff['name']}{cutoff['parameters'] or ''}")
+        metric_class, implied = _find_class_with_cutoff(name, cutoff["value"])
+    if metric_class is None:
         return None
-    if wanted == "str":
-        return "none" if value is None else str(value)
-    if wanted == "float" and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if wanted in {"int", "bool", "float"} and type(value).__name__ != wanted:
-        kind = {"int": "a whole number", "bool": "true or false", "float": "a number"}[wanted]
-        raise InputError(f"{family.name}: {parameter.name} is {kind}, not {value!r}.")
-    return value
+    return _create_metric(metric_class, implied | parameters)
 
 
-def choose_metrics(dataset: Dataset, metrics: MetricChoice, *changes: str) -> tuple[Metric, ...]:
-    """The metrics asked for, by default those of the data's task, as they are used on this data.
+def format_metric_name(metric_class: type[Metric], name: str = "") -> str:
+    """Format the name of a metric for lists, with the parameter that is part of it, as in `ndcg_cut_k`.
 
-    `changes` are what was done to the texts (`none` is nothing): signatures name them, and what was chosen by
-    language.
+    `name` replaces the metric's own name, for example by its title.
     """
-    chosen = parse_metrics(dataset.task_definition.default_metrics if metrics is None else metrics)
-    if dataset.task_definition.is_ranking:
-        return chosen
-    text = "+".join(change for change in changes if change != "none")
-    return tuple(metric.bind_to_data(dataset.languages, text) for metric in chosen)
+    name = name or metric_class.name
+    suffix = getattr(metric_class, "suffix", "")
+    return f"{name}_{suffix}" if suffix else name
 
 
-def choose_sentinels(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """The metrics that know nothing, but for those that were asked for as metrics."""
-    asked = {metric.spec for metric in metrics}
-    return tuple(sentinel for kind in SENTINELS if (sentinel := kind()).spec not in asked)
+def find_metric_directions(names: Iterable[str]) -> dict[str, bool]:
+    """Whether higher is better, for those names that are specs of metrics in exactly this spelling.
+
+    Columns of scores that `metassay score` wrote have such names.
+    """
+    directions = {}
+    for name in names:
+        try:
+            metric = find_metric(name)
+        except InputError:
+            continue
+        if metric is not None and metric.spec == name:
+            directions[name] = metric.higher_is_better
+    return directions
 
 
-class MetricCosts(NamedTuple):
-    """Of each metric its class of cost, and of those that are paid for what requests cost."""
+def _find_class(name: str) -> tuple[type[Metric] | None, Parameters]:
+    """Find the metric class of a name, and the parameters that the name implies: `p_5` is p with k = 5."""
+    if name in ALIASES:
+        alias = ALIASES[name]
+        return load_metric_class(alias.metric), alias.parameters
+    metric_class = load_metric_class(name)
+    suffixed = _WITH_SUFFIX.fullmatch(name)
+    if metric_class is not None or suffixed is None:
+        return metric_class, {}
+    metric_class = load_metric_class(suffixed["name"])
+    parameter = getattr(metric_class, "suffix", "")
+    if not parameter:
+        return None, {}
+    return metric_class, {parameter: parse_value(suffixed["value"])}
 
-    classes: dict[str, str]
-    prices: dict[str, tuple[float, ...]]
+
+def _find_class_with_cutoff(name: str, value: str) -> tuple[type[Metric] | None, Parameters]:
+    if name not in CUTOFF_ALIASES:
+        return None, {}
+    alias = CUTOFF_ALIASES[name]
+    return load_metric_class(alias.metric), {alias.parameter: parse_value(value)}
 
 
-def collect_costs(metrics: Sequence[Metric]) -> MetricCosts:
-    """The costs of metrics, by spec."""
-    prices = {metric.spec: tuple(metric.price) for metric in metrics if metric.price is not None}
-    return MetricCosts({metric.spec: metric.cost_class for metric in metrics}, prices)
+def _create_metric(metric_class: type[Metric], parameters: Parameters) -> Metric:
+    fields = {field.name: field for field in dataclasses.fields(metric_class)}
+    converted = {}
+    for name, value in parameters.items():
+        if name not in fields:
+            raise UnknownName(f"parameter of {metric_class.name}", name, fields)
+        converted[name] = _convert_parameter(metric_class, fields[name], value)
+    return metric_class(**converted)
+
+
+def _convert_parameter(
+    metric_class: type[Metric], field: dataclasses.Field[Any], value: ParameterValue
+) -> ParameterValue:
+    """Convert a parsed value to the type of the parameter.
+
+    Text stays text (`none` is a tokeniser), and whole numbers become floats where the parameter is one.
+    """
+    expected = str(field.type).removesuffix(" | None")
+    is_optional = str(field.type).endswith(" | None")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"{metric_class.name}: {field.name} is {value}, which is no number to compute with.")
+    if value is None and is_optional:
+        return None
+    if expected == "str":
+        return "none" if value is None else str(value)
+    if expected == "float" and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if expected in {"int", "bool", "float"} and type(value).__name__ != expected:
+        kind = {"int": "a whole number", "bool": "true or false", "float": "a number"}[expected]
+        raise InputError(f"{metric_class.name}: {field.name} is {kind}, not {value!r}.")
+    return value

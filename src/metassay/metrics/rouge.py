@@ -1,4 +1,4 @@
-"""ROUGE-1, ROUGE-2 and ROUGE-L (Lin, 2004), with the numbers of rouge-score."""
+"""ROUGE-1, ROUGE-2 and ROUGE-L (Lin, 2004) with the numbers of rouge-score."""
 
 from __future__ import annotations
 
@@ -7,96 +7,102 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.metrics.base import Batch, Metric, Scores
+from metassay.metrics.base import Batch, Metric, Parameters, Scores
 from metassay.metrics.batch_tokens import (
-    SPACES,
-    Couples,
-    batch_texts,
-    mapped,
-    pairing,
-    tokenized,
-    warn_of_words,
+    get_texts,
+    replace_words,
+    tokenize_words,
+    warn_if_written_without_spaces,
 )
-from metassay.metrics.kernels.edit_counts import lcs_lengths
-from metassay.metrics.kernels.ngrams import shared_ngrams
-from metassay.metrics.kernels.text_arrays import Packed, Tokens
-from metassay.metrics.kernels.tokenization import AT_SPACES, LATIN_ALPHANUMERIC
+from metassay.metrics.kernels.common_subsequence import common_subsequence_lengths
+from metassay.metrics.kernels.ngrams import count_shared_ngrams
+from metassay.metrics.kernels.text_arrays import TokenSequences
+from metassay.metrics.kernels.tokenization import SPLIT_AS_ROUGE
+from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_scoring_inputs
 from metassay.text.tokenizers import AUTO, primary
 from metassay.text.tokens import porter_stem
 from metassay.text.words import WITHOUT_SPACES
 
-TOKENIZERS = (AUTO, "official", "unicode", "characters")
+if TYPE_CHECKING:
+    import regex  # type: ignore[import-untyped]
+
+OFFICIAL, UNICODE, CHARACTERS = "official", "unicode", "characters"
+TOKENIZERS = (AUTO, OFFICIAL, UNICODE, CHARACTERS)
 MEASURES = ("precision", "recall", "fmeasure")
+_SHORTEST_STEMMED = 4
+"""rouge-score stems words of more than three characters only."""
 
-_OTHER_SCRIPTS = frozenset(
-    (
-        "am",
-        "ar",
-        "be",
-        "bg",
-        "bn",
-        "el",
-        "fa",
-        "gu",
-        "he",
-        "hi",
-        "hy",
-        "ja",
-        "ka",
-        "kk",
-        "km",
-        "kn",
-        "ko",
-        "lo",
-    )
-) | frozenset(
-    ("mk", "ml", "mn", "mr", "my", "ne", "pa", "ru", "si", "sr", "ta", "te", "th", "uk", "ur", "yi", "zh")
-)
+# fmt: off
+_NON_LATIN_LANGUAGES = frozenset({
+    "am", "ar", "be", "bg", "bn", "el", "fa", "gu", "he", "hi", "hy", "ja",
+    "ka", "kk", "km", "kn", "ko", "lo", "mk", "ml", "mn", "mr", "my", "ne",
+    "pa", "ru", "si", "sr", "ta", "te", "th", "uk", "ur", "yi", "zh",
+})
+# fmt: on
 """Languages not written in Latin script, of which the official tokeniser leaves nothing."""
-
 _SPACELESS_SCRIPTS = ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """Tokenised texts of a batch and what its couples share, counted when first asked for."""
+class UnitCounts(NamedTuple):
+    """Units (n-grams, or words) of each input: in common, of the output, of the reference."""
 
-    tokens: Tokens
-    couples: Couples
+    common: Scores
+    output: Scores
+    reference: Scores
+
+
+@dataclass(frozen=True)
+class TokenizedInputs:
+    """The tokenised inputs of a batch, shared by ROUGE-1, ROUGE-2 and ROUGE-L.
+
+    What outputs and references have in common is counted when a metric first needs it.
+    """
+
+    tokens: TokenSequences
+    inputs: SingleReferenceInputs
 
     @functools.cached_property
     def shared_ngrams(self) -> Scores:
-        """Unigrams and bigrams in common: [couples, 2]."""
-        ids, offsets, _ = self.tokens
-        alone = np.arange(len(offsets))
-        outputs, references = self.couples.outputs, self.couples.references
-        common = shared_ngrams(ids, offsets, outputs, references, alone, alone[:-1].copy(), 2)
+        """Unigrams and bigrams in common: [inputs, 2]."""
+        # Each text is a set of references of its own.
+        set_offsets = np.arange(len(self.tokens.offsets))
+        common = count_shared_ngrams(
+            self.tokens.ids,
+            self.tokens.offsets,
+            self.inputs.outputs,
+            self.inputs.references,
+            set_offsets,
+            set_offsets[:-1].copy(),
+            2,
+        )
         return common.astype(np.float64)
 
     @functools.cached_property
-    def subsequences(self) -> Scores:
-        """Lengths of the longest common subsequences: [couples]."""
-        return lcs_lengths(*self.tokens, self.couples.outputs, self.couples.references).astype(np.float64)
+    def common_subsequences(self) -> Scores:
+        """Lengths of the longest common subsequences: [inputs]."""
+        lengths = common_subsequence_lengths(*self.tokens, self.inputs.outputs, self.inputs.references)
+        return lengths.astype(np.float64)
 
-    def lengths(self, order: int) -> tuple[Scores, Scores]:
-        """How many n-grams the output and the reference of each couple have."""
-        lengths = np.maximum(np.diff(self.tokens.offsets) - (order - 1), 0).astype(np.float64)
-        return lengths[self.couples.outputs], lengths[self.couples.references]
+    def count_ngrams(self, order: int) -> tuple[Scores, Scores]:
+        """Count the n-grams of the output and of the reference of each input."""
+        counts = np.maximum(np.diff(self.tokens.offsets) - (order - 1), 0).astype(np.float64)
+        return counts[self.inputs.outputs], counts[self.inputs.references]
 
 
 @dataclass(frozen=True)
-class _Rouge(Metric):
+class RougeMetric(Metric):
     """F-measure (or precision, or recall) of what output and reference share; the best reference counts.
 
-    The official tokeniser keeps a–z and 0–9 alone, so on other scripts nothing is left and almost everything
-    ties. There `tokenizer=auto` takes runs of Unicode letters, marks and digits instead (`unicode`), and
-    warns; for data in languages written without spaces each letter is a word of its own (`characters`).
+    The official tokeniser keeps a–z and 0–9 only, so that nothing is left of other scripts and almost
+    everything ties. There `tokenizer=auto` takes runs of Unicode letters, marks and digits instead
+    (`unicode`), and warns; for data in languages written without spaces each letter is a word of its own
+    (`characters`).
     """
 
     stemming: bool = False
@@ -112,22 +118,30 @@ class _Rouge(Metric):
         if self.measure not in MEASURES:
             raise UnknownName("measure", self.measure, MEASURES)
 
-    def settings(self, language: str | None) -> dict[str, Any]:
-        """Characters for a language without spaces, unless a tokeniser was named."""
-        by_character = self.tokenizer == AUTO and primary(language) in WITHOUT_SPACES
-        return super().settings(language) | ({"tokenizer": "characters"} if by_character else {})
+    @abstractmethod
+    def _count_units(self, tokenized: TokenizedInputs) -> UnitCounts:
+        """Count what is compared: n-grams, or words of the longest common subsequence."""
+
+    def resolve_settings(self, language: str | None) -> Parameters:
+        """Return all settings, with characters for a language without spaces unless a tokeniser was named."""
+        return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
+
+    def _choose_tokenizer(self, language: str | None) -> str:
+        if self.tokenizer == AUTO and primary(language) in WITHOUT_SPACES:
+            return CHARACTERS
+        return self.tokenizer
 
     def score(self, batch: Batch) -> Scores:
         """The measure of each output, between 0 and 1."""
-        tokenizer = self.used(batch)["tokenizer"]
-        if tokenizer != "characters":
-            warn_of_words(self, batch.language)
-        if tokenizer in {"unicode", "characters"}:
-            return self._scores(batch, tokenizer)
-        other = batch.compute_once("rouge scripts", lambda: _other_script(batch))
-        if not other.any():
-            return self._scores(batch, "official")
-        if self.tokenizer == "official":
+        tokenizer = self._choose_tokenizer(self.settings_language(batch))
+        if tokenizer != CHARACTERS:
+            warn_if_written_without_spaces(self, batch.language)
+        if tokenizer in {UNICODE, CHARACTERS}:
+            return self._score_with(tokenizer, batch)
+        is_non_latin = batch.compute_once("non-Latin references", lambda: _find_non_latin_rows(batch))
+        if not is_non_latin.any():
+            return self._score_with(OFFICIAL, batch)
+        if self.tokenizer == OFFICIAL:
             raise InputError(
                 "rouge-score keeps the letters a–z and digits alone: of these references it leaves nothing.",
                 remedy=f"Use {self.name}(tokenizer=unicode).",
@@ -136,123 +150,112 @@ class _Rouge(Metric):
             f"{self.label} uses Unicode letters here: rouge-score's own tokeniser knows only a–z and digits.",
             stacklevel=2,
         )
-        if other.all():
-            return self._scores(batch, "unicode")
-        return np.where(other, self._scores(batch, "unicode"), self._scores(batch, "official"))
+        if is_non_latin.all():
+            return self._score_with(UNICODE, batch)
+        return np.where(is_non_latin, self._score_with(UNICODE, batch), self._score_with(OFFICIAL, batch))
 
-    def _scores(self, batch: Batch, tokenizer: str) -> Scores:
-        compared = batch.compute_once(
-            ("rouge", tokenizer, self.stemming),
-            lambda: _Compared(_tokens(batch, tokenizer, stemming=self.stemming), pairing(batch).couples()),
-        )
-        common, output, reference = self._counts(compared)
-        precision, recall = common / np.maximum(output, 1), common / np.maximum(reference, 1)
-        both = precision + recall
-        f = 2 * precision * recall / np.where(both > 0, both, 1)
-        wanted = {"precision": precision, "recall": recall, "fmeasure": f}[self.measure]
-        best = compared.couples.best(wanted[:, None], f)[:, 0]
-        return best[pairing(batch).rows]
+    def _score_with(self, tokenizer: str, batch: Batch) -> Scores:
+        inputs = find_scoring_inputs(batch)
 
-    @abstractmethod
-    def _counts(self, compared: _Compared) -> tuple[Scores, Scores, Scores]:
-        """Of each couple: units in common, of the output, of the reference."""
+        def tokenize() -> TokenizedInputs:
+            tokens = _tokenize(batch, tokenizer, stemming=self.stemming)
+            return TokenizedInputs(tokens, inputs.split_by_reference())
 
-
-@dataclass(frozen=True)
-class _RougeN(_Rouge):
-    """Shared n-grams."""
-
-    order: ClassVar[int]
-
-    def _counts(self, compared: _Compared) -> tuple[Scores, Scores, Scores]:
-        return compared.shared_ngrams[:, self.order - 1], *compared.lengths(self.order)
+        tokenized = batch.compute_once(("rouge tokens", tokenizer, self.stemming), tokenize)
+        counts = self._count_units(tokenized)
+        precision = counts.common / np.maximum(counts.output, 1)
+        recall = counts.common / np.maximum(counts.reference, 1)
+        total = precision + recall
+        f_measure = 2 * precision * recall / np.where(total > 0, total, 1)
+        values = {"precision": precision, "recall": recall, "fmeasure": f_measure}[self.measure]
+        best = tokenized.inputs.choose_best(values[:, None], f_measure)[:, 0]
+        return best[inputs.input_of_row]
 
 
 @dataclass(frozen=True)
-class Rouge1(_RougeN):
+class Rouge1(RougeMetric):
     """Words in common."""
 
     name: ClassVar[str] = "rouge1"
     title: ClassVar[str] = "ROUGE-1"
-    order: ClassVar[int] = 1
     summary: ClassVar[str] = "words in common (rouge-score)"
+
+    def _count_units(self, tokenized: TokenizedInputs) -> UnitCounts:
+        return UnitCounts(tokenized.shared_ngrams[:, 0], *tokenized.count_ngrams(1))
 
 
 @dataclass(frozen=True)
-class Rouge2(_RougeN):
+class Rouge2(RougeMetric):
     """Pairs of neighbouring words in common."""
 
     name: ClassVar[str] = "rouge2"
     title: ClassVar[str] = "ROUGE-2"
-    order: ClassVar[int] = 2
     summary: ClassVar[str] = "pairs of neighbouring words in common (rouge-score)"
+
+    def _count_units(self, tokenized: TokenizedInputs) -> UnitCounts:
+        return UnitCounts(tokenized.shared_ngrams[:, 1], *tokenized.count_ngrams(2))
 
 
 @dataclass(frozen=True)
-class RougeL(_Rouge):
+class RougeL(RougeMetric):
     """Words of the longest common subsequence."""
 
     name: ClassVar[str] = "rougel"
     title: ClassVar[str] = "ROUGE-L"
     summary: ClassVar[str] = "longest common subsequence of words (rouge-score)"
 
-    def _counts(self, compared: _Compared) -> tuple[Scores, Scores, Scores]:
-        return compared.subsequences, *compared.lengths(1)
+    def _count_units(self, tokenized: TokenizedInputs) -> UnitCounts:
+        return UnitCounts(tokenized.common_subsequences, *tokenized.count_ngrams(1))
 
 
-def _tokens(batch: Batch, tokenizer: str, *, stemming: bool) -> Tokens:
-    texts = batch_texts(batch, lowercase=True)
-    if tokenizer in {"unicode", "characters"}:
-        prepared = _unicode_words(texts)
-        prepared = _single_letters(prepared) if tokenizer == "characters" else prepared
-        tokens, words = tokenized(prepared, SPACES, AT_SPACES)
+def _tokenize(batch: Batch, tokenizer: str, *, stemming: bool) -> TokenSequences:
+    texts = get_texts(batch, lowercase=True)
+    if tokenizer == UNICODE:
+        tokens, words = tokenize_words(_keep_unicode_words(texts))
+    elif tokenizer == CHARACTERS:
+        tokens, words = tokenize_words(_separate_letters(_keep_unicode_words(texts)))
     else:
-        tokens, words = tokenized(texts, SPACES, LATIN_ALPHANUMERIC)
-    return _stemmed(tokens, words) if stemming else tokens
+        tokens, words = tokenize_words(texts, SPLIT_AS_ROUGE)
+    return replace_words(tokens, words, _stem) if stemming else tokens
 
 
-def _stemmed(tokens: Tokens, words: Packed) -> Tokens:
-    """Stems in place of words of more than three characters, as rouge-score does."""
-    return mapped(tokens, words, lambda word: porter_stem(word) if len(word) > 3 else word)
+def _stem(word: str) -> str:
+    return porter_stem(word) if len(word) >= _SHORTEST_STEMMED else word
 
 
-def _unicode_words(texts: Sequence[str]) -> list[str]:
-    """The texts with everything but letters, marks and digits replaced by spaces."""
-    separators = _pattern(r"[^\p{L}\p{M}\p{N}]+")
+def _keep_unicode_words(texts: Sequence[str]) -> list[str]:
+    """Replace everything but letters, marks and digits by spaces."""
+    separators = _compile_pattern(r"[^\p{L}\p{M}\p{N}]+")
     return [separators.sub(" ", text) for text in texts]
 
 
-def _single_letters(texts: Sequence[str]) -> list[str]:
-    """The texts with spaces around every letter, marks and all, of a script that is written without them."""
+def _separate_letters(texts: Sequence[str]) -> list[str]:
+    """Put spaces around every letter, with its marks, of a script that is written without spaces."""
     scripts = "".join(rf"\p{{{name}}}" for name in _SPACELESS_SCRIPTS)
-    letters = _pattern(rf"([{scripts}]\p{{M}}*)")
+    letters = _compile_pattern(rf"([{scripts}]\p{{M}}*)")
     return [letters.sub(r" \1 ", text) for text in texts]
 
 
-@functools.cache
-def _pattern(text: str) -> Any:
-    """A pattern with Unicode properties, which only the `regex` package (sacrebleu brings it) knows."""
-    import regex  # type: ignore[import-untyped]
+@functools.lru_cache(maxsize=8)
+def _compile_pattern(pattern: str) -> regex.Pattern[str]:
+    """Compile a pattern with Unicode properties, which only the `regex` package knows (not `re`)."""
+    import regex
 
-    return regex.compile(text)
+    return regex.compile(pattern)
 
 
-def _other_script(batch: Batch) -> NDArray[np.bool_]:
+def _find_non_latin_rows(batch: Batch) -> NDArray[np.bool_]:
     """For each row, whether its references are in a script that the official tokeniser drops."""
     if batch.language is not None:
-        return np.full(len(batch), primary(batch.language) in _OTHER_SCRIPTS)
-    known: dict[str, bool] = {}
-    for own in batch.references:
-        if own[0] not in known:
-            known[own[0]] = _mostly_not_latin(own[0])
-    return np.array([known[own[0]] for own in batch.references], dtype=np.bool_)
+        return np.full(len(batch), primary(batch.language) in _NON_LATIN_LANGUAGES)
+    first_references = [references[0] for references in batch.references]
+    is_non_latin = {text: _is_mostly_non_latin(text) for text in set(first_references)}
+    return np.array([is_non_latin[text] for text in first_references], dtype=np.bool_)
 
 
-def _mostly_not_latin(text: str) -> bool:
+def _is_mostly_non_latin(text: str) -> bool:
     if text.isascii():
         return False
-    letters, latin = (len(_pattern(kind).findall(text)) for kind in (r"\p{L}", r"\p{Latin}"))
-    return bool(2 * latin < letters)
-
-
-METRICS = (Rouge1, Rouge2, RougeL)
+    letters = len(_compile_pattern(r"\p{L}").findall(text))
+    latin_letters = len(_compile_pattern(r"\p{Latin}").findall(text))
+    return 2 * latin_letters < letters

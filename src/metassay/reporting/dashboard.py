@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metassay.metrics.registry import label_metrics
+from metassay.metrics.labels import label_metrics
 from metassay.reporting.charts.theme import SHAPES, SLOTS, Scheme, Spec, chart, data_uri, drawn, in_order
 from metassay.reporting.pages import policy, program, stylesheet, templates
 from metassay.reporting.sections.examples import pair_card

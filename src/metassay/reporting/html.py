@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from metassay.metrics.registry import label_metrics
+from metassay.metrics.labels import label_metrics
 from metassay.reporting.answer import answer
 from metassay.reporting.charts.accuracy import accuracy_chart, outside_frame, slot
 from metassay.reporting.charts.heatmaps import agreement_chart

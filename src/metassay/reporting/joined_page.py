@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metassay.metrics.registry import find_metric_labels
+from metassay.metrics.labels import find_metric_labels
 from metassay.reporting.answer import answer
 from metassay.reporting.charts.accuracy import accuracy_chart
 from metassay.reporting.charts.against_people import both_chart

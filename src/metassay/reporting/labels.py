@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-from metassay.metrics.registry import label_metrics
+from metassay.metrics.labels import label_metrics
 
 EQUALITY_SIGN = " = "
 """Stands between the labels of metrics that decided every pair alike."""

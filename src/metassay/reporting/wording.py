@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Self, TypeVar
 
-from metassay.metrics.registry import AS_ASKED, LEAVES, LISTS, MAPPINGS, ROWS, find_metric_labels
+from metassay.metrics.labels import AS_ASKED, LEAVES, LISTS, MAPPINGS, ROWS, find_metric_labels
 from metassay.tasks import load_tasks
 from metassay.tasks.base import Task
 

@@ -25,7 +25,8 @@ from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import Aggregation, aggregate_scores
 from metassay.meta.aggregation.system_scores import Resampling
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
-from metassay.metrics.registry import MetricChoice, choose_metrics
+from metassay.metrics.registry import MetricChoice
+from metassay.metrics.selection import choose_metrics
 from metassay.options import accept_options
 from metassay.reporting.pages import Page
 from metassay.reporting.score_pages import aggregation_files, aggregation_page

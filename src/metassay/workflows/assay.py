@@ -20,20 +20,15 @@ from metassay.engine.workers import Progress, count_workers
 from metassay.errors import InputError
 from metassay.meta.contexts.assay import assay_pairs
 from metassay.metrics.base import Metric
+from metassay.metrics.external import orient_metrics
 from metassay.metrics.judge import connect_judges
 from metassay.metrics.precomputed_scores import (
     PrecomputedScores,
     list_distinct_texts,
-    orient_metrics,
     read_precomputed_scores,
 )
-from metassay.metrics.registry import (
-    MetricCosts,
-    choose_metrics,
-    choose_sentinels,
-    collect_costs,
-    parse_metrics,
-)
+from metassay.metrics.registry import parse_metrics
+from metassay.metrics.selection import MetricCosts, choose_metrics, choose_sentinels, collect_costs
 from metassay.metrics.sentinels import SENTINELS
 from metassay.options import (
     GIVEN_PAIRS,

@@ -16,7 +16,7 @@ from metassay.data.reference_systems import find_reference_systems
 from metassay.engine.scoring import measure_costs
 from metassay.engine.workers import count_workers
 from metassay.metrics.base import Metric
-from metassay.metrics.registry import choose_metrics
+from metassay.metrics.selection import choose_metrics
 from metassay.options import accept_options
 from metassay.perturbations.base import default_perturbations
 from metassay.perturbations.forecast import PerturbationForecast, forecast_perturbations

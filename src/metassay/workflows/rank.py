@@ -21,7 +21,7 @@ from metassay.meta.people.meta_metrics.base import TESTS
 from metassay.meta.people.ranking import Compared, Ranking, compare_metrics
 from metassay.meta.people.ranking_data import prepare_ranking_data
 from metassay.meta.people.span_ranking import SPANS, SpanRanking, SpanRatings, rank_spans, span_ratings
-from metassay.metrics.registry import find_metric_labels
+from metassay.metrics.labels import find_metric_labels
 from metassay.options import accept_options, split_names
 from metassay.reporting.pages import Page
 from metassay.reporting.ranking_page import ranking_files, ranking_page

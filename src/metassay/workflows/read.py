@@ -29,9 +29,10 @@ from metassay.engine.batches import FIELDS, OutputRows
 from metassay.engine.scoring import score_rows
 from metassay.errors import MetassayError, UnknownName
 from metassay.metrics.base import Metric
-from metassay.metrics.function_metric import convert_to_metric
+from metassay.metrics.conversion import convert_to_metric
 from metassay.metrics.program_metric import ProgramMetric, is_executable_file
-from metassay.metrics.registry import MetricChoice, choose_metrics, find_metric_directions
+from metassay.metrics.registry import MetricChoice, find_metric_directions
+from metassay.metrics.selection import choose_metrics
 from metassay.options import split_names
 from metassay.plugins import describe_user_error, load_from_file
 from metassay.specs import split_specs

@@ -22,8 +22,8 @@ from metassay.data.dataset import Dataset
 from metassay.data.memory import is_large_table
 from metassay.data.readers.files import check_path, refuse_overwriting
 from metassay.errors import InputError, Place, display_path, is_remote
+from metassay.metrics.labels import find_metric_labels
 from metassay.metrics.precomputed_scores import PrecomputedScores
-from metassay.metrics.registry import find_metric_labels
 from metassay.metrics.sentinels import SENTINELS
 from metassay.perturbations.views import identity
 from metassay.recorded_warnings import CountedWarning

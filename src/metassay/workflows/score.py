@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -28,7 +29,7 @@ from metassay.meta.aggregation.system_scores import (
 )
 from metassay.metrics.alignment import Alignment, align_with_fewest_edits
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
-from metassay.metrics.registry import choose_metrics
+from metassay.metrics.selection import choose_metrics
 from metassay.options import accept_options
 from metassay.reporting.pages import Page
 from metassay.reporting.score_pages import score_files, score_page
@@ -218,7 +219,8 @@ def _official(cube: ScoreCube, metric: Metric, system: int, data: Dataset) -> di
         return None
     counts = data.outputs["references"].list.len().unique()
     sums = np.nansum(cube.statistics[metric.spec][system], axis=0)
-    return metric.describe_official_score(sums, int(counts[0]) if len(counts) == 1 else -1)
+    official = metric.describe_official_score(sums, int(counts[0]) if len(counts) == 1 else -1)
+    return None if official is None else msgspec.to_builtins(official)
 
 
 def _without_signature(row: Mapping[str, Any]) -> dict[str, Any]:

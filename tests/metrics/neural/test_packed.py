@@ -12,8 +12,8 @@ import sys
 import numpy as np
 import pytest
 
-from metassay.metrics.base import SharedWork
 from metassay.metrics.registry import parse_metric
+from metassay.metrics.shared_work import SharedWork
 
 MORE = [" ".join(["birds", "the", "<pad>", "cat", "red"][i % 5] for i in range(n)) for n in range(30)]
 

@@ -1,9 +1,9 @@
-"""Edits and common subsequences of token sequences, 64 positions at a time on bit vectors.
+"""Count the hits, substitutions, deletions and insertions between token sequences.
 
-The distance matrix is computed as by Myers (1999) and Hyyrö (2003). Of the optimal alignments, which decides
-how many edits are substitutions, the one that rapidfuzz (and so jiwer) reads off the bit vectors is taken:
-common beginnings and ends first, then from the end a deletion where the matrix falls, else an insertion where
-it does, else a match or substitution. The longest common subsequence is Hyyrö's (2004).
+The edit distance matrix is computed 64 rows at a time on bit vectors (Myers, 1999; Hyyrö, 2003). Several
+alignments can have the fewest edits, and differ in how many of these are substitutions. The one counted here
+is the one that rapidfuzz, and so jiwer, finds: common beginnings and ends first, then from the end a deletion
+where the matrix allows one, else an insertion, else a hit or substitution.
 """
 
 from __future__ import annotations
@@ -11,64 +11,72 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.text_arrays import Ids, Offsets, most_distinct
+from metassay.metrics.kernels.bit_vectors import (
+    ALL_BITS,
+    LAST_BIT,
+    ONE_BIT,
+    ZERO_BITS,
+    BitVectors,
+    clear_rows,
+    count_blocks,
+    set_position_bits,
+)
+from metassay.metrics.kernels.text_arrays import (
+    Offsets,
+    Positions,
+    TokenIds,
+    longest_sequence,
+    most_distinct_tokens,
+)
 from metassay.stats.compilation import kernel
-
-Bits = NDArray[np.uint64]
 
 HITS, SUBSTITUTIONS, DELETIONS, INSERTIONS = range(4)
 
-SPLIT_MATRIX = 1 << 20
-"""From a matrix of this many bytes on, rapidfuzz divides the problem, and may align differently."""
-
-_ONE = np.uint64(1)
-_ZERO = np.uint64(0)
-_ALL = ~np.uint64(0)
-_SIX = np.uint64(6)
-_LAST = np.uint64(63)
+SPLIT_MATRIX_BYTES = 1 << 20
+"""From a matrix of this size on, rapidfuzz divides the problem, and may choose another alignment."""
 
 
 @kernel
-def edit_counts(
-    ids: Ids, offsets: Offsets, size: int, outputs: Offsets, references: Offsets
+def count_edits(
+    ids: TokenIds, offsets: Offsets, vocabulary_size: int, outputs: Positions, references: Positions
 ) -> NDArray[np.int64]:
-    """Hits, substitutions, deletions, insertions of each couple: [couples, 4].
+    """Hits, substitutions, deletions and insertions between each output and its reference: [inputs, 4].
 
-    The first entry is −1 where both sequences are so long that rapidfuzz itself must be asked.
+    The first entry is −1 where both sequences are so long that the caller must ask rapidfuzz itself.
     """
-    longest = 1
-    for k in range(len(offsets) - 1):
-        longest = max(longest, offsets[k + 1] - offsets[k])
-    blocks = (longest + 63) // 64
-    # row 0 of the pattern table stands for all tokens that the reference lacks
-    row_of = np.zeros(size, np.int32)
-    patterns = np.zeros((most_distinct(ids, offsets, size, references) + 1, blocks), np.uint64)
-    most = min(longest * blocks, SPLIT_MATRIX // 8 + longest + 64 * blocks)
-    rising, falling = np.empty(most, np.uint64), np.empty(most, np.uint64)
+    longest = longest_sequence(offsets)
+    blocks = count_blocks(longest)
+    # Row 0 of the bits stands for all tokens that do not occur in the reference.
+    row_of_token = np.zeros(vocabulary_size, np.int32)
+    most_distinct = most_distinct_tokens(ids, offsets, vocabulary_size, references)
+    position_bits = np.zeros((most_distinct + 1, blocks), np.uint64)
+    most_vectors = min(longest * blocks, SPLIT_MATRIX_BYTES // 8 + longest + 64 * blocks)
+    increases = np.empty(most_vectors, np.uint64)
+    decreases = np.empty(most_vectors, np.uint64)
     counts = np.zeros((len(outputs), 4), np.int64)
-    for c in range(len(outputs)):
-        reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
-        output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
-        before = _common_beginning(reference, output)
-        after = _common_end(reference[before:], output[before:])
-        counts[c, HITS] = before + after
-        reference = reference[before : len(reference) - after]
-        output = output[before : len(output) - after]
+    for k in range(len(outputs)):
+        reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
+        output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
+        prefix = _common_prefix(reference, output)
+        suffix = _common_suffix(reference[prefix:], output[prefix:])
+        counts[k, HITS] = prefix + suffix
+        reference = reference[prefix : len(reference) - suffix]
+        output = output[prefix : len(output) - suffix]
         if len(reference) == 0 or len(output) == 0:
-            counts[c, DELETIONS], counts[c, INSERTIONS] = len(reference), len(output)
-        elif _is_divided(len(reference), len(output)):
-            counts[c, HITS] = -1
+            counts[k, DELETIONS] = len(reference)
+            counts[k, INSERTIONS] = len(output)
+        elif _is_divided_by_rapidfuzz(len(reference), len(output)):
+            counts[k, HITS] = -1
         else:
-            _set_patterns(reference, row_of, patterns)
-            _fill_matrix(len(reference), output, row_of, patterns, rising, falling)
-            _trace(reference, output, rising, falling, counts[c])
-            for i in range(len(reference)):
-                row_of[reference[i]] = 0
+            set_position_bits(reference, row_of_token, position_bits)
+            _fill_matrix(len(reference), output, row_of_token, position_bits, increases, decreases)
+            _trace_alignment(reference, output, increases, decreases, counts[k])
+            clear_rows(reference, row_of_token)
     return counts
 
 
 @kernel
-def _common_beginning(first: Ids, second: Ids) -> int:
+def _common_prefix(first: TokenIds, second: TokenIds) -> int:
     n = 0
     while n < len(first) and n < len(second) and first[n] == second[n]:
         n += 1
@@ -76,7 +84,7 @@ def _common_beginning(first: Ids, second: Ids) -> int:
 
 
 @kernel
-def _common_end(first: Ids, second: Ids) -> int:
+def _common_suffix(first: TokenIds, second: TokenIds) -> int:
     n = 0
     while n < len(first) and n < len(second) and first[len(first) - 1 - n] == second[len(second) - 1 - n]:
         n += 1
@@ -84,131 +92,75 @@ def _common_end(first: Ids, second: Ids) -> int:
 
 
 @kernel
-def _is_divided(reference: int, output: int) -> bool:
+def _is_divided_by_rapidfuzz(reference_length: int, output_length: int) -> bool:
     """Whether rapidfuzz divides the alignment of sequences of these lengths (Hirschberg, 1975)."""
-    return reference >= 65 and output >= 10 and 2 * reference * output // 8 >= SPLIT_MATRIX
+    matrix_bytes = 2 * reference_length * output_length // 8
+    return reference_length >= 65 and output_length >= 10 and matrix_bytes >= SPLIT_MATRIX_BYTES
 
 
 @kernel
-def _set_patterns(reference: Ids, row_of: Ids, patterns: Bits) -> None:
-    """Bit i of the pattern of a token says whether it stands at position i of the reference."""
-    blocks = (len(reference) + 63) // 64
-    rows = 0
-    for i in range(len(reference)):
-        row = row_of[reference[i]]
-        if row == 0:
-            rows += 1
-            row_of[reference[i]] = row = rows
-            patterns[row, :blocks] = _ZERO
-        patterns[row, i >> 6] |= _ONE << (np.uint64(i) & _LAST)
+def _fill_matrix(
+    reference_length: int,
+    output: TokenIds,
+    row_of_token: TokenIds,
+    position_bits: BitVectors,
+    increases: BitVectors,
+    decreases: BitVectors,
+) -> None:
+    """Compute, for each output token, where the distance increases or decreases along the reference.
 
-
-@kernel
-def _fill_matrix(length: int, output: Ids, row_of: Ids, patterns: Bits, rising: Bits, falling: Bits) -> None:
-    """Where the distance rises and falls by one from row to row, for each token of the output."""
-    blocks = (length + 63) // 64
+    Bit i of block b of `increases` (`decreases`) is set where the distance grows (falls) by one from
+    reference position 64·b + i − 1 to the next. Names of the vectors: Hyyrö (2003), VP, VN, D0, HP and HN.
+    """
+    blocks = count_blocks(reference_length)
     for j in range(len(output)):
-        row = row_of[output[j]]
-        carry_up, carry_down = _ONE, _ZERO
+        row = row_of_token[output[j]]
+        carry_horizontal_increase = ONE_BIT
+        carry_horizontal_decrease = ZERO_BITS
         for b in range(blocks):
-            here = j * blocks + b
-            up = rising[here - blocks] if j > 0 else _ALL
-            down = falling[here - blocks] if j > 0 else _ZERO
-            equal = patterns[row, b] | carry_down if row > 0 else carry_down
-            zero = (((equal & up) + up) ^ up) | equal | down
-            right_up = down | ~(zero | up)
-            right_down = zero & up
-            next_up, next_down = right_up >> _LAST, right_down >> _LAST
-            right_up = (right_up << _ONE) | carry_up
-            right_down = (right_down << _ONE) | carry_down
-            carry_up, carry_down = next_up, next_down
-            rising[here] = right_down | ~(zero | right_up)
-            falling[here] = right_up & zero
+            vector = j * blocks + b
+            increase = increases[vector - blocks] if j > 0 else ALL_BITS
+            decrease = decreases[vector - blocks] if j > 0 else ZERO_BITS
+            match = (
+                position_bits[row, b] | carry_horizontal_decrease if row > 0 else carry_horizontal_decrease
+            )
+            diagonal_zero = (((match & increase) + increase) ^ increase) | match | decrease
+            horizontal_increase = decrease | ~(diagonal_zero | increase)
+            horizontal_decrease = diagonal_zero & increase
+            next_carry_increase = horizontal_increase >> LAST_BIT
+            next_carry_decrease = horizontal_decrease >> LAST_BIT
+            horizontal_increase = (horizontal_increase << ONE_BIT) | carry_horizontal_increase
+            horizontal_decrease = (horizontal_decrease << ONE_BIT) | carry_horizontal_decrease
+            carry_horizontal_increase = next_carry_increase
+            carry_horizontal_decrease = next_carry_decrease
+            increases[vector] = horizontal_decrease | ~(diagonal_zero | horizontal_increase)
+            decreases[vector] = horizontal_increase & diagonal_zero
 
 
 @kernel
-def _trace(reference: Ids, output: Ids, rising: Bits, falling: Bits, counts: NDArray[np.int64]) -> None:
-    """Reads the alignment off the matrix, from the end."""
-    blocks = (len(reference) + 63) // 64
-    i, j = len(reference), len(output)
+def _trace_alignment(
+    reference: TokenIds,
+    output: TokenIds,
+    increases: BitVectors,
+    decreases: BitVectors,
+    counts: NDArray[np.int64],
+) -> None:
+    """Follow the alignment from the end of both sequences and count its steps."""
+    blocks = count_blocks(len(reference))
+    i = len(reference)
+    j = len(output)
     while i > 0 and j > 0:
-        block, bit = (i - 1) >> 6, np.uint64(i - 1) & _LAST
-        if (rising[(j - 1) * blocks + block] >> bit) & _ONE:
+        block = (i - 1) >> 6
+        bit = np.uint64(i - 1) & LAST_BIT
+        if (increases[(j - 1) * blocks + block] >> bit) & ONE_BIT:
             counts[DELETIONS] += 1
             i -= 1
             continue
         j -= 1
-        if j > 0 and (falling[(j - 1) * blocks + block] >> bit) & _ONE:
+        if j > 0 and (decreases[(j - 1) * blocks + block] >> bit) & ONE_BIT:
             counts[INSERTIONS] += 1
             continue
         i -= 1
         counts[HITS if reference[i] == output[j] else SUBSTITUTIONS] += 1
     counts[DELETIONS] += i
     counts[INSERTIONS] += j
-
-
-@kernel
-def lcs_lengths(
-    ids: Ids, offsets: Offsets, size: int, outputs: Offsets, references: Offsets
-) -> NDArray[np.int64]:
-    """For each couple, how many tokens both have in the same order; equal references should be neighbours."""
-    longest = 1
-    for k in range(len(offsets) - 1):
-        longest = max(longest, offsets[k + 1] - offsets[k])
-    row_of = np.zeros(size, np.int32)
-    rows = most_distinct(ids, offsets, size, references) + 1
-    patterns = np.zeros((rows, (longest + 63) // 64), np.uint64)
-    state = np.empty((longest + 63) // 64, np.uint64)
-    lengths = np.zeros(len(outputs), np.int64)
-    for c in range(len(outputs)):
-        reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
-        blocks = (len(reference) + 63) // 64
-        if c == 0 or references[c] != references[c - 1]:
-            if c > 0:
-                before = ids[offsets[references[c - 1]] : offsets[references[c - 1] + 1]]
-                for i in range(len(before)):
-                    row_of[before[i]] = 0
-            _set_lcs_patterns(reference, blocks, row_of, patterns)
-        output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
-        for b in range(blocks):
-            state[b] = _ALL
-        for j in range(len(output)):
-            if row_of[output[j]] > 0:
-                _step(patterns[row_of[output[j]]], blocks, state)
-        lengths[c] = _zeros(state, len(reference))
-    return lengths
-
-
-@kernel
-def _set_lcs_patterns(reference: Ids, blocks: int, row_of: Ids, patterns: NDArray[np.uint64]) -> None:
-    """Bit i of the pattern of a token says whether it stands at position i of the reference."""
-    rows = 0
-    for i in range(len(reference)):
-        row = row_of[reference[i]]
-        if row == 0:
-            rows += 1
-            row_of[reference[i]] = row = rows
-            for b in range(blocks):
-                patterns[row, b] = _ZERO
-        patterns[row, i >> 6] |= _ONE << (np.uint64(i) & _LAST)
-
-
-@kernel
-def _step(pattern: NDArray[np.uint64], blocks: int, state: NDArray[np.uint64]) -> None:
-    """One token of the output: a zero bit of the state marks one more common token."""
-    carry = _ZERO
-    for b in range(blocks):
-        old = state[b]
-        matched = old & pattern[b]
-        once = old + matched
-        twice = once + carry
-        carry = _ONE if once < old or twice < once else _ZERO
-        state[b] = twice | (old - matched)
-
-
-@kernel
-def _zeros(state: NDArray[np.uint64], length: int) -> int:
-    count = 0
-    for i in range(length):
-        count += 1 - int((state[i >> 6] >> (np.uint64(i) & _LAST)) & _ONE)
-    return count

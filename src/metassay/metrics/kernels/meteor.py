@@ -1,8 +1,8 @@
-"""METEOR's alignment, as NLTK finds it: equal words, then equal stems, then synonyms.
+"""METEOR's word alignment as NLTK computes it: equal words, then equal stems, then synonyms.
 
-On each level the output is read from its end, and a word takes the last free place in the reference where its
-like stands. Words, stems and synonyms are integers; `stems[word]` is the stem of a word, and the synonyms of
-stem s are `synonyms[synonym_offsets[s] : synonym_offsets[s + 1]]`.
+In each stage the output is read from its end, and a word is aligned with the last position of the reference
+that is still free and matches. Words, stems and synonyms are integers: `stems[word]` is the stem of a word,
+and the synonyms of stem s are `synonyms[synonym_offsets[s] : synonym_offsets[s + 1]]`.
 """
 
 from __future__ import annotations
@@ -10,52 +10,60 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.text_arrays import Ids, Offsets
+from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds, longest_sequence
 from metassay.stats.compilation import kernel
 
 _NONE = -1
+"""Stands for no position."""
 
 
 @kernel
-def unmatched_words(
-    ids: Ids, offsets: Offsets, size: int, outputs: Offsets, references: Offsets
+def find_unmatched_words(
+    ids: TokenIds, offsets: Offsets, vocabulary_size: int, outputs: Positions, references: Positions
 ) -> NDArray[np.bool_]:
-    """The words that some output or reference has left over after equal words: only these need stems."""
-    needed = np.zeros(size, np.bool_)
-    surplus = np.zeros(size, np.int64)
-    for c in range(len(outputs)):
-        output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
-        reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
+    """Whether each word occurs more often in some output than in its reference, or less often.
+
+    The others always find an equal word, so that METEOR never needs their stems.
+    """
+    is_unmatched = np.zeros(vocabulary_size, np.bool_)
+    surplus = np.zeros(vocabulary_size, np.int64)
+    for k in range(len(outputs)):
+        output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
+        reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
         for word in output:
             surplus[word] += 1
         for word in reference:
             surplus[word] -= 1
         for word in output:
-            needed[word] |= surplus[word] != 0
+            is_unmatched[word] |= surplus[word] != 0
         for word in reference:
-            needed[word] |= surplus[word] != 0
+            is_unmatched[word] |= surplus[word] != 0
             surplus[word] = 0
         for word in output:
             surplus[word] = 0
-    return needed
+    return is_unmatched
 
 
 @kernel
-def unmatched_stems(
-    ids: Ids,
+def find_unmatched_stems(
+    ids: TokenIds,
     offsets: Offsets,
-    size: int,
-    outputs: Offsets,
-    references: Offsets,
-    stems: Ids,
+    vocabulary_size: int,
+    outputs: Positions,
+    references: Positions,
+    stems: TokenIds,
     stem_count: int,
 ) -> NDArray[np.bool_]:
-    """The stems that some output has left over after equal stems: only these need synonyms."""
-    needed = np.zeros(stem_count, np.bool_)
-    surplus, stem_surplus = np.zeros(size, np.int64), np.zeros(stem_count, np.int64)
-    for c in range(len(outputs)):
-        output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
-        reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
+    """Whether each stem is left over in some output, next to other stems left over in its reference.
+
+    METEOR needs synonyms of these stems only.
+    """
+    is_unmatched = np.zeros(stem_count, np.bool_)
+    surplus = np.zeros(vocabulary_size, np.int64)
+    stem_surplus = np.zeros(stem_count, np.int64)
+    for k in range(len(outputs)):
+        output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
+        reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
         for word in output:
             surplus[word] += 1
         for word in reference:
@@ -65,136 +73,161 @@ def unmatched_stems(
                 if surplus[word] != 0:
                     stem_surplus[stems[word]] += surplus[word]
                     surplus[word] = 0
-        short = False
+        reference_has_surplus = False
         for word in reference:
-            short |= stem_surplus[stems[word]] < 0
+            reference_has_surplus |= stem_surplus[stems[word]] < 0
         for word in output:
-            needed[stems[word]] |= short and stem_surplus[stems[word]] > 0
+            is_unmatched[stems[word]] |= reference_has_surplus and stem_surplus[stems[word]] > 0
         for words in (output, reference):
             for word in words:
                 stem_surplus[stems[word]] = 0
-    return needed
+    return is_unmatched
 
 
 @kernel
-def meteor_scores(
-    ids: Ids,
+def compute_meteor(
+    ids: TokenIds,
     offsets: Offsets,
-    size: int,
-    outputs: Offsets,
-    references: Offsets,
-    stems: Ids,
+    vocabulary_size: int,
+    outputs: Positions,
+    references: Positions,
+    stems: TokenIds,
     stem_count: int,
     synonym_offsets: Offsets,
-    synonyms: Ids,
+    synonyms: TokenIds,
     alpha: float,
     beta: float,
     gamma: float,
 ) -> NDArray[np.float64]:
-    """The score of each couple; 0 where nothing matches."""
-    longest = 1
-    for k in range(len(offsets) - 1):
-        longest = max(longest, offsets[k + 1] - offsets[k])
-    last = np.full(max(size, stem_count, 1), _NONE, np.int32)
-    before = np.zeros(longest, np.int32)
-    place = np.zeros(longest, np.int32)
-    free = np.zeros(longest, np.bool_)
+    """METEOR of each output against its reference; 0 where nothing matches: [inputs]."""
+    longest = longest_sequence(offsets)
+    last_free = np.full(max(vocabulary_size, stem_count, 1), _NONE, np.int32)
+    previous_free = np.zeros(longest, np.int32)
+    aligned_to = np.zeros(longest, np.int32)
+    is_free = np.zeros(longest, np.bool_)
     scores = np.zeros(len(outputs), np.float64)
-    for c in range(len(outputs)):
-        output = ids[offsets[outputs[c]] : offsets[outputs[c] + 1]]
-        reference = ids[offsets[references[c]] : offsets[references[c] + 1]]
-        place[: len(output)] = _NONE
-        free[: len(reference)] = True
-        matches = _match_words(output, reference, last, before, place, free)
+    for k in range(len(outputs)):
+        output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
+        reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
+        aligned_to[: len(output)] = _NONE
+        is_free[: len(reference)] = True
+        matches = _align_equal_words(output, reference, last_free, previous_free, aligned_to, is_free)
         if matches < min(len(output), len(reference)):
-            matches += _match_stems(
-                output, reference, stems, synonym_offsets, synonyms, last, before, place, free
+            matches += _align_stems_and_synonyms(
+                output,
+                reference,
+                stems,
+                synonym_offsets,
+                synonyms,
+                last_free,
+                previous_free,
+                aligned_to,
+                is_free,
             )
         if matches > 0:
-            chunks = _chunks(place[: len(output)])
-            scores[c] = _score(matches, chunks, len(output), len(reference), alpha, beta, gamma)
+            chunks = _count_chunks(aligned_to[: len(output)])
+            scores[k] = _meteor_score(matches, chunks, len(output), len(reference), alpha, beta, gamma)
     return scores
 
 
 @kernel
-def _match_words(
-    output: Ids, reference: Ids, last: Ids, before: Ids, place: Ids, free: NDArray[np.bool_]
+def _align_equal_words(
+    output: TokenIds,
+    reference: TokenIds,
+    last_free: TokenIds,
+    previous_free: TokenIds,
+    aligned_to: TokenIds,
+    is_free: NDArray[np.bool_],
 ) -> int:
-    """Pairs equal words; `last` and `before` chain the free places of each word, last first."""
+    """Align equal words; return how many.
+
+    The free positions of each word form a linked list: `last_free[word]` is the last one, and
+    `previous_free[position]` the one before it.
+    """
     matches = 0
     for j in range(len(reference)):
-        before[j] = last[reference[j]]
-        last[reference[j]] = j
+        previous_free[j] = last_free[reference[j]]
+        last_free[reference[j]] = j
     for i in range(len(output) - 1, -1, -1):
-        j = last[output[i]]
+        j = last_free[output[i]]
         if j != _NONE:
-            place[i], free[j] = j, False
-            last[output[i]] = before[j]
+            aligned_to[i] = j
+            is_free[j] = False
+            last_free[output[i]] = previous_free[j]
             matches += 1
     for word in reference:
-        last[word] = _NONE
+        last_free[word] = _NONE
     return matches
 
 
 @kernel
-def _match_stems(
-    output: Ids,
-    reference: Ids,
-    stems: Ids,
+def _align_stems_and_synonyms(
+    output: TokenIds,
+    reference: TokenIds,
+    stems: TokenIds,
     synonym_offsets: Offsets,
-    synonyms: Ids,
-    last: Ids,
-    before: Ids,
-    place: Ids,
-    free: NDArray[np.bool_],
+    synonyms: TokenIds,
+    last_free: TokenIds,
+    previous_free: TokenIds,
+    aligned_to: TokenIds,
+    is_free: NDArray[np.bool_],
 ) -> int:
-    """Pairs equal stems among the words left over, then stems with synonyms of theirs."""
+    """Align equal stems among the words that are left, then stems with their synonyms; return how many."""
     matches = 0
     for j in range(len(reference)):
-        if free[j]:
-            before[j] = last[stems[reference[j]]]
-            last[stems[reference[j]]] = j
+        if is_free[j]:
+            previous_free[j] = last_free[stems[reference[j]]]
+            last_free[stems[reference[j]]] = j
     for i in range(len(output) - 1, -1, -1):
-        if place[i] == _NONE and last[stems[output[i]]] != _NONE:
-            stem = stems[output[i]]
-            place[i] = last[stem]
-            last[stem] = before[place[i]]
+        stem = stems[output[i]]
+        if aligned_to[i] == _NONE and last_free[stem] != _NONE:
+            aligned_to[i] = last_free[stem]
+            last_free[stem] = previous_free[aligned_to[i]]
             matches += 1
     for i in range(len(output) - 1, -1, -1):
-        if place[i] == _NONE:
+        if aligned_to[i] == _NONE:
             stem = stems[output[i]]
+            # The synonym whose free position comes last, or the stem itself.
             chosen = stem
             for s in range(synonym_offsets[stem], synonym_offsets[stem + 1]):
-                if last[synonyms[s]] > last[chosen]:
+                if last_free[synonyms[s]] > last_free[chosen]:
                     chosen = synonyms[s]
-            if last[chosen] != _NONE:
-                place[i] = last[chosen]
-                last[chosen] = before[place[i]]
+            if last_free[chosen] != _NONE:
+                aligned_to[i] = last_free[chosen]
+                last_free[chosen] = previous_free[aligned_to[i]]
                 matches += 1
     for j in range(len(reference)):
-        if free[j]:
-            last[stems[reference[j]]] = _NONE
+        if is_free[j]:
+            last_free[stems[reference[j]]] = _NONE
     return matches
 
 
 @kernel
-def _chunks(place: Ids) -> int:
-    """Runs of matches that are adjacent on both sides."""
-    chunks, expected = 0, _NONE
-    for i in range(len(place)):
-        if place[i] == _NONE:
+def _count_chunks(aligned_to: TokenIds) -> int:
+    """Count runs of matches that are adjacent and in the same order on both sides."""
+    chunks = 0
+    expected = _NONE
+    for i in range(len(aligned_to)):
+        if aligned_to[i] == _NONE:
             expected = _NONE
         else:
-            chunks += place[i] != expected
-            expected = place[i] + 1
+            chunks += aligned_to[i] != expected
+            expected = aligned_to[i] + 1
     return chunks
 
 
 @kernel
-def _score(
-    matches: int, chunks: int, output: int, reference: int, alpha: float, beta: float, gamma: float
+def _meteor_score(
+    matches: int,
+    chunks: int,
+    output_length: int,
+    reference_length: int,
+    alpha: float,
+    beta: float,
+    gamma: float,
 ) -> float:
-    precision, recall = matches / output, matches / reference
+    precision = matches / output_length
+    recall = matches / reference_length
     mean = (precision * recall) / (alpha * precision + (1 - alpha) * recall)
     penalty: float = gamma * (chunks / matches) ** beta
     return (1 - penalty) * mean

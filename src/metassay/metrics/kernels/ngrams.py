@@ -1,268 +1,182 @@
-"""How many n-grams two token sequences share, for n = 1 … order, and BLEU and chrF from such counts.
+"""Count the n-grams that outputs share with their references, for n = 1 … order.
 
-The n-grams of the references form a trie in a hash table: an n-gram is known by its slot, and found from the
-slot of its first n − 1 tokens and its last token. So keys are exact for any alphabet, and an n-gram of the
-output is looked up only if its beginning was found. Scores are computed in the order of operations of
-sacrebleu, so that ties stay ties.
+The n-grams of the references form a trie in a hash table: the key of an n-gram is the slot of its first n − 1
+tokens together with its last token. Keys are therefore exact for a vocabulary of any size, and an n-gram of
+the output is looked up only if its first n − 1 tokens were found.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.text_arrays import Ids, Offsets
+from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds, longest_sequence
 from metassay.stats.compilation import kernel
 
 Keys = NDArray[np.uint64]
+Counts = NDArray[np.int32]
+Slots = NDArray[np.uint32]
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_HALF = np.uint64(32)
+_FIBONACCI_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 divided by the golden ratio: multiplying by it spreads keys evenly over the table (Knuth)."""
+_PREFIX_SHIFT = np.uint64(32)
 _ONE = np.uint64(1)
-_FREE = np.uint64(0)
-SMOOTH_NONE, SMOOTH_FLOOR, SMOOTH_ADD_K, SMOOTH_EXP = range(4)
-
-_LOG_OF_ZERO = -9999999999.0
-"""sacrebleu's floor for the logarithm of a precision of 0."""
-_EPSILON = 1e-16
+_EMPTY_SLOT = np.uint64(0)
 
 
 @kernel
-def shared_ngrams(
-    ids: Ids,
+def count_shared_ngrams(
+    ids: TokenIds,
     offsets: Offsets,
-    outputs: Offsets,
-    sets: Offsets,
+    outputs: Positions,
+    reference_sets: Positions,
     set_offsets: Offsets,
-    set_members: Offsets,
+    set_sequences: Positions,
     order: int,
 ) -> NDArray[np.int64]:
-    """Clipped matches [pairs, order]: an n-gram counts as often as in the reference that has it most.
+    """Clipped matches per input and n: [inputs, order].
 
-    `outputs` and `set_members` name sequences; `sets` names the set of references of each pair, and equal
-    sets should be neighbours, for each is prepared anew.
+    An n-gram counts at most as often as in the reference that has it most often. Input k compares the
+    sequence `outputs[k]` with all sequences of the set `reference_sets[k]`; set s has the sequences
+    `set_sequences[set_offsets[s] : set_offsets[s + 1]]`. Inputs with the same set should follow each other,
+    because the table of a set is built only when it differs from the one before.
     """
     matches = np.zeros((len(outputs), order), np.int64)
-    capacity, longest = 1, 1
-    for k in range(len(set_offsets) - 1):
-        capacity = max(capacity, _capacity(offsets, set_members[set_offsets[k] : set_offsets[k + 1]], order))
-    for k in range(len(offsets) - 1):
-        longest = max(longest, offsets[k + 1] - offsets[k])
-    all_keys = np.zeros(capacity, np.uint64)
-    all_available, all_left = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32)
-    places, prefixes = np.zeros(longest, np.uint32), np.zeros(longest, np.uint32)
-    current = np.int64(-1)
-    keys, available, left = all_keys, all_available, all_left
-    for p in range(len(outputs)):
-        if sets[p] != current:
-            current = sets[p]
-            members = set_members[set_offsets[current] : set_offsets[current + 1]]
-            capacity = _capacity(offsets, members, order)
-            keys, available, left = all_keys[:capacity], all_available[:capacity], all_left[:capacity]
+    largest_capacity = 1
+    for s in range(len(set_offsets) - 1):
+        sequences = set_sequences[set_offsets[s] : set_offsets[s + 1]]
+        largest_capacity = max(largest_capacity, _table_capacity(offsets, sequences, order))
+    longest = longest_sequence(offsets)
+    key_buffer = np.zeros(largest_capacity, np.uint64)
+    reference_count_buffer = np.zeros(largest_capacity, np.int32)
+    remaining_count_buffer = np.zeros(largest_capacity, np.int32)
+    starts = np.zeros(longest, np.uint32)
+    prefix_slots = np.zeros(longest, np.uint32)
+    keys = key_buffer
+    reference_counts = reference_count_buffer
+    remaining_counts = remaining_count_buffer
+    current_set = np.int64(-1)
+    for k in range(len(outputs)):
+        if reference_sets[k] != current_set:
+            current_set = reference_sets[k]
+            sequences = set_sequences[set_offsets[current_set] : set_offsets[current_set + 1]]
+            capacity = _table_capacity(offsets, sequences, order)
+            keys = key_buffer[:capacity]
+            reference_counts = reference_count_buffer[:capacity]
+            remaining_counts = remaining_count_buffer[:capacity]
             for slot in range(capacity):
-                keys[slot], available[slot] = _FREE, 0
-            for m in range(len(members)):
+                keys[slot] = _EMPTY_SLOT
+                reference_counts[slot] = 0
+            for sequence in sequences:
                 for slot in range(capacity):
-                    left[slot] = 0
-                _enter(
-                    ids[offsets[members[m]] : offsets[members[m] + 1]], order, keys, available, left, prefixes
-                )
-        for slot in range(len(left)):
-            left[slot] = available[slot]
-        output = ids[offsets[outputs[p]] : offsets[outputs[p] + 1]]
-        _match(output, order, keys, left, places, prefixes, matches[p])
+                    remaining_counts[slot] = 0
+                reference = ids[offsets[sequence] : offsets[sequence + 1]]
+                _add_reference(reference, order, keys, reference_counts, remaining_counts, prefix_slots)
+        _copy_counts(reference_counts, remaining_counts)
+        output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
+        _count_matches(output, order, keys, remaining_counts, starts, prefix_slots, matches[k])
     return matches
 
 
 @kernel
-def _capacity(offsets: Offsets, members: Offsets, order: int) -> int:
-    """The size of a table, a power of two, that the n-grams of these sequences fill at most by half."""
-    entries = 0
-    for m in range(len(members)):
-        entries += order * (offsets[members[m] + 1] - offsets[members[m]])
+def _copy_counts(source: Counts, target: Counts) -> None:
+    """Copy all counts. As a function of its own, this loop is vectorised; inside the kernel it was not."""
+    for slot in range(len(source)):
+        target[slot] = source[slot]
+
+
+@kernel
+def _table_capacity(offsets: Offsets, sequences: Positions, order: int) -> int:
+    """Size of a table, a power of two, of which the n-grams of these sequences fill half at most."""
+    ngrams = 0
+    for sequence in sequences:
+        ngrams += order * (offsets[sequence + 1] - offsets[sequence])
     capacity = 64
-    while capacity < 2 * entries + 2:
+    while capacity < 2 * ngrams + 2:
         capacity *= 2
     return capacity
 
 
 @kernel
-def _enter(
-    reference: Ids, order: int, keys: Keys, available: Ids, counted: Ids, prefixes: NDArray[np.uint32]
-) -> None:
-    """Adds a reference to the trie and raises `available` to its counts; `counted` must be 0."""
-    mask = np.uint64(len(keys) - 1)
-    shift = _shift(len(keys))
-    length = len(reference)
-    for i in range(length):
-        prefixes[i] = 0
-    for n in range(order):
-        for i in range(length - n):
-            key = ((np.uint64(prefixes[i]) << _HALF) | np.uint64(reference[i + n])) + _ONE
-            slot = (key * _GOLDEN) >> shift
-            while keys[slot] != key and keys[slot] != _FREE:
-                slot = (slot + _ONE) & mask
-            keys[slot] = key
-            counted[slot] += 1
-            available[slot] = max(available[slot], counted[slot])
-            prefixes[i] = slot + _ONE
-
-
-@kernel
-def _match(
-    output: Ids,
+def _add_reference(
+    reference: TokenIds,
     order: int,
     keys: Keys,
-    left: Ids,
-    places: NDArray[np.uint32],
-    prefixes: NDArray[np.uint32],
-    matches: NDArray[np.int64],
+    reference_counts: Counts,
+    own_counts: Counts,
+    prefix_slots: Slots,
 ) -> None:
-    """Counts the matches of one output, using up what is `left` of each n-gram."""
-    mask = np.uint64(len(keys) - 1)
-    shift = _shift(len(keys))
-    length = len(output)
-    alive = length
+    """Add the n-grams of one reference to the table, and raise `reference_counts` to its counts.
+
+    `own_counts` must be 0 everywhere. `prefix_slots[i]` is one more than the slot of the n-gram that begins
+    at position i, 0 for the empty one.
+    """
+    slot_mask = np.uint64(len(keys) - 1)
+    shift = _hash_shift(len(keys))
+    length = len(reference)
     for i in range(length):
-        places[i], prefixes[i] = i, 0
+        prefix_slots[i] = 0
     for n in range(order):
-        found, kept = 0, 0
-        for a in range(alive):
-            end = np.uint64(places[a]) + np.uint64(n)
-            if end >= np.uint64(length):
-                break
-            key = ((np.uint64(prefixes[a]) << _HALF) | np.uint64(output[end])) + _ONE
-            slot = (key * _GOLDEN) >> shift
-            while keys[slot] != key and keys[slot] != _FREE:
-                slot = (slot + _ONE) & mask
-            # without branches, for whether an n-gram is there is hard to predict
-            hit = int(keys[slot] == key)
-            taken = hit & int(left[slot] > 0)
-            left[slot] -= taken
-            found += taken
-            places[kept], prefixes[kept] = places[a], slot + _ONE
-            kept += hit
-        alive = kept
-        matches[n] = found
+        for i in range(length - n):
+            key = ((np.uint64(prefix_slots[i]) << _PREFIX_SHIFT) | np.uint64(reference[i + n])) + _ONE
+            slot = (key * _FIBONACCI_MULTIPLIER) >> shift
+            while keys[slot] != key and keys[slot] != _EMPTY_SLOT:
+                slot = (slot + _ONE) & slot_mask
+            keys[slot] = key
+            own_counts[slot] += 1
+            reference_counts[slot] = max(reference_counts[slot], own_counts[slot])
+            prefix_slots[i] = slot + _ONE
 
 
 @kernel
-def _shift(capacity: int) -> np.uint64:
-    """What is left of a 64-bit product after this shift lies below the capacity, a power of two."""
+def _count_matches(
+    output: TokenIds,
+    order: int,
+    keys: Keys,
+    remaining_counts: Counts,
+    starts: Slots,
+    prefix_slots: Slots,
+    matches: NDArray[np.int64],
+) -> None:
+    """Count the matches of one output for each n; each match uses up one of the `remaining_counts`.
+
+    `starts` lists the positions whose n-gram was found in the table; only these are tried for n + 1.
+    """
+    slot_mask = np.uint64(len(keys) - 1)
+    shift = _hash_shift(len(keys))
+    length = len(output)
+    candidates = length
+    for i in range(length):
+        starts[i] = i
+        prefix_slots[i] = 0
+    for n in range(order):
+        matched = 0
+        survivors = 0
+        for i in range(candidates):
+            last = np.uint64(starts[i]) + np.uint64(n)
+            if last >= np.uint64(length):
+                break
+            key = ((np.uint64(prefix_slots[i]) << _PREFIX_SHIFT) | np.uint64(output[last])) + _ONE
+            slot = (key * _FIBONACCI_MULTIPLIER) >> shift
+            while keys[slot] != key and keys[slot] != _EMPTY_SLOT:
+                slot = (slot + _ONE) & slot_mask
+            # Arithmetic instead of branches: processors predict badly whether an n-gram is found.
+            is_found = int(keys[slot] == key)
+            is_match = is_found & int(remaining_counts[slot] > 0)
+            remaining_counts[slot] -= is_match
+            matched += is_match
+            starts[survivors] = starts[i]
+            prefix_slots[survivors] = slot + _ONE
+            survivors += is_found
+        candidates = survivors
+        matches[n] = matched
+
+
+@kernel
+def _hash_shift(capacity: int) -> np.uint64:
+    """The shift that takes a 64-bit product to a number below the capacity, which is a power of two."""
     shift = np.uint64(64)
     while capacity > 1:
         capacity >>= 1
         shift -= _ONE
     return shift
-
-
-@kernel
-def bleu_scores(
-    statistics: NDArray[np.float64], smoothing: int, value: float, effective_order: bool
-) -> NDArray[np.float64]:
-    """BLEU of each row [output length, reference length, matches × order, totals × order]."""
-    order = (statistics.shape[1] - 2) // 2
-    scores = np.empty(statistics.shape[0], np.float64)
-    precisions = np.empty(order, np.float64)
-    for row in range(statistics.shape[0]):
-        matches = statistics[row, 2 : 2 + order]
-        totals = statistics[row, 2 + order :]
-        used = _precisions(matches, totals, smoothing, value, effective_order, precisions)
-        if used == 0:
-            scores[row] = 0.0
-            continue
-        logs = 0.0
-        for n in range(used):
-            logs += math.log(precisions[n]) if precisions[n] != 0.0 else _LOG_OF_ZERO
-        scores[row] = _brevity_penalty(statistics[row, 0], statistics[row, 1]) * math.exp(logs / used)
-    return scores
-
-
-@kernel
-def _brevity_penalty(output_length: float, reference_length: float) -> float:
-    if output_length >= reference_length:
-        return 1.0
-    return math.exp(1 - reference_length / output_length) if output_length > 0 else 0.0
-
-
-@kernel
-def _precisions(
-    matches: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    smoothing: int,
-    value: float,
-    effective_order: bool,
-    precisions: NDArray[np.float64],
-) -> int:
-    """Fills in the smoothed precisions, in per cent; returns how many count, 0 when nothing matches."""
-    order = len(precisions)
-    some = False
-    for n in range(order):
-        precisions[n] = 0.0
-        some |= matches[n] > 0
-    if not some:
-        return 0
-    used, halvings = order, 1.0
-    for n in range(order):
-        added = value if smoothing == SMOOTH_ADD_K and n > 0 else 0.0
-        match, total = matches[n] + added, totals[n] + added
-        if total == 0:
-            break
-        if effective_order:
-            used = n + 1
-        if match != 0:
-            precisions[n] = 100.0 * match / total
-        elif smoothing == SMOOTH_EXP:
-            halvings *= 2
-            precisions[n] = 100.0 / (halvings * total)
-        elif smoothing == SMOOTH_FLOOR:
-            precisions[n] = 100.0 * value / total
-    return used
-
-
-@kernel
-def chrf_scores(statistics: NDArray[np.float64], beta: float, smoothed: bool) -> NDArray[np.float64]:
-    """F-score of each row of (n-grams of the output, of the reference, in common) × order, in per cent."""
-    factor = beta * beta
-    scores = np.empty(statistics.shape[0], np.float64)
-    for row in range(statistics.shape[0]):
-        if smoothed:
-            scores[row] = _mean_of_f(statistics[row], factor)
-        else:
-            scores[row] = _f_of_means(statistics[row], factor)
-    return scores
-
-
-@kernel
-def _f_of_means(counts: NDArray[np.float64], factor: float) -> float:
-    """F of the mean precision and the mean recall over the orders that both sides reach."""
-    precision, recall, orders = 0.0, 0.0, 0
-    for i in range(0, len(counts), 3):
-        output, reference, common = counts[i], counts[i + 1], counts[i + 2]
-        if output > 0 and reference > 0:
-            precision += common / output
-            recall += common / reference
-            orders += 1
-    if orders > 0:
-        precision /= orders
-        recall /= orders
-    if precision + recall == 0:
-        return 0.0
-    score = (1 + factor) * precision * recall
-    score /= (factor * precision) + recall
-    return 100 * score
-
-
-@kernel
-def _mean_of_f(counts: NDArray[np.float64], factor: float) -> float:
-    """Mean over all orders of F, with a small number where a side has no n-gram."""
-    total = 0.0
-    for i in range(0, len(counts), 3):
-        output, reference, common = counts[i], counts[i + 1], counts[i + 2]
-        precision = common / output if output > 0 else _EPSILON
-        recall = common / reference if reference > 0 else _EPSILON
-        denominator = factor * precision + recall
-        total += (1 + factor) * precision * recall / denominator if denominator > 0 else _EPSILON
-    return 100 * total / (len(counts) // 3)

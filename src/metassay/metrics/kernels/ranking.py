@@ -1,8 +1,8 @@
-"""Ranking measures of trec_eval and some beside, one function each, over all lists at once.
+"""The measures of trec_eval and ir_measures, computed from the relevance grades of ranked lists.
 
 A measure sees the grades of a list in rank order (negative: unjudged) and the judged grades of its topic,
-highest first. `rel` is the lowest grade that counts as relevant. What trec_eval defines as 0 for want of
-relevant or retrieved documents is 0 here.
+highest first. `relevant_from` is the lowest grade that counts as relevant. Where trec_eval defines a measure
+as 0, because nothing is relevant or nothing was retrieved, it is 0 here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from metassay.stats.compilation import kernel
 
-Ints = NDArray[np.int64]
+Integers = NDArray[np.int64]
 Grades = NDArray[np.int32]
 Scores = NDArray[np.float64]
 
@@ -38,39 +38,129 @@ Scores = NDArray[np.float64]
     EXPECTED_RECIPROCAL_RANK,
     JUDGED,
 ) = range(18)
-EVERYTHING = np.int64(2**31 - 1)
-"""A cut-off beyond any list."""
+NO_CUTOFF = np.int64(2**31 - 1)
+"""A cut-off beyond the end of any list."""
 
 
 @kernel
-def _count(grades: Grades, rel: int, end: int) -> int:
-    """Relevant documents among the first `end`."""
+def measure_lists(
+    offsets: Integers,
+    grades: Grades,
+    topics: Integers,
+    judged_offsets: Integers,
+    judged_grades: Grades,
+    measures: Integers,
+    arguments: Scores,
+    relevance_thresholds: Integers,
+    depths: Integers,
+    discounts: Scores,
+) -> Scores:
+    """Compute every measure of every list: [lists, measures].
+
+    List i has the grades `grades[offsets[i] : offsets[i + 1]]` and belongs to topic t = `topics[i]`, with
+    the judged grades `judged_grades[judged_offsets[t] : judged_offsets[t + 1]]`. Each measure has a code, an
+    argument (see `_measure_list`), a relevance threshold and a depth to which lists are cut first.
+    `discounts[i]` is log2(i + 2).
+    """
+    scores = np.empty((len(topics), len(measures)), np.float64)
+    for i in range(len(topics)):
+        topic = topics[i]
+        topic_grades = judged_grades[judged_offsets[topic] : judged_offsets[topic + 1]]
+        for m in range(len(measures)):
+            end = min(offsets[i] + depths[m], offsets[i + 1])
+            list_grades = grades[offsets[i] : end]
+            scores[i, m] = _measure_list(
+                measures[m], arguments[m], relevance_thresholds[m], list_grades, topic_grades, discounts
+            )
+    return scores
+
+
+@kernel
+def _measure_list(  # noqa: PLR0911 - one return per measure
+    measure: int,
+    argument: float,
+    relevant_from: int,
+    grades: Grades,
+    judged_grades: Grades,
+    discounts: Scores,
+) -> float:
+    """Compute one measure of one list.
+
+    `argument` is the measure's cut-off, recall level, weight or persistence. For expected reciprocal rank,
+    `relevant_from` is the highest grade that there is.
+    """
+    retrieved = len(grades)
+    if measure == NDCG:
+        cutoff = int(argument)
+        ideal = _discounted_gain(judged_grades, cutoff, discounts)
+        return _discounted_gain(grades, cutoff, discounts) / ideal if ideal > 0.0 else 0.0
+    if measure == JUDGED:
+        shown = min(int(argument), retrieved)
+        return _count_relevant(grades, 0, shown) / shown if shown else 0.0
+    if measure == EXPECTED_RECIPROCAL_RANK:
+        return _expected_reciprocal_rank(grades, relevant_from, min(int(argument), retrieved))
+    if measure == RANK_BIASED_PRECISION:
+        return _rank_biased_precision(grades, relevant_from, argument)
+    relevant = 0
+    while relevant < len(judged_grades) and judged_grades[relevant] >= relevant_from:
+        relevant += 1
+    if relevant == 0 or retrieved == 0:
+        return 0.0
+    if measure == RECIPROCAL_RANK:
+        return _reciprocal_rank(grades, relevant_from)
+    if measure == INTERPOLATED_PRECISION:
+        return _interpolated_precision(grades, relevant, relevant_from, argument)
+    if measure == BPREF:
+        return _binary_preference(grades, relevant, len(judged_grades) - relevant, relevant_from)
+    if measure == R_PRECISION:
+        return _count_relevant(grades, relevant_from, min(relevant, retrieved)) / relevant
+    if measure >= SET_PRECISION:
+        hits = _count_relevant(grades, relevant_from, retrieved)
+        return _set_measure(measure, hits, retrieved, relevant, argument) if hits else 0.0
+    cutoff = int(argument)
+    end = min(cutoff, retrieved)
+    if measure == AVERAGE_PRECISION:
+        return _average_precision(grades, relevant, relevant_from, end)
+    hits = _count_relevant(grades, relevant_from, end)
+    if measure == PRECISION:
+        return hits / cutoff
+    if measure == RELATIVE_PRECISION:
+        return hits / min(cutoff, relevant)
+    if measure == RECALL:
+        return hits / relevant
+    return 1.0 if hits else 0.0  # SUCCESS
+
+
+@kernel
+def _count_relevant(grades: Grades, relevant_from: int, end: int) -> int:
+    """Count the relevant documents among the first `end`."""
     count = 0
     for i in range(end):
-        count += grades[i] >= rel
+        count += grades[i] >= relevant_from
     return count
 
 
 @kernel
-def _average_precision(grades: Grades, relevant: int, rel: int, end: int) -> float:
-    found, total = 0, 0.0
+def _average_precision(grades: Grades, relevant: int, relevant_from: int, end: int) -> float:
+    hits = 0
+    total = 0.0
     for i in range(end):
-        if grades[i] >= rel:
-            found += 1
-            total += found / (i + 1)
+        if grades[i] >= relevant_from:
+            hits += 1
+            total += hits / (i + 1)
     return total / relevant
 
 
 @kernel
-def _reciprocal_rank(grades: Grades, rel: int) -> float:
+def _reciprocal_rank(grades: Grades, relevant_from: int) -> float:
     for i in range(len(grades)):
-        if grades[i] >= rel:
+        if grades[i] >= relevant_from:
             return 1.0 / (i + 1)
     return 0.0
 
 
 @kernel
-def _interpolated_precision(grades: Grades, relevant: int, rel: int, recall: float) -> float:
+def _interpolated_precision(grades: Grades, relevant: int, relevant_from: int, recall: float) -> float:
     """The highest precision at or below the rank where `recall` is reached.
 
     The number of relevant documents that makes up `recall` is rounded, halves up, as from trec_eval 10 on.
@@ -78,11 +168,12 @@ def _interpolated_precision(grades: Grades, relevant: int, rel: int, recall: flo
     needed = math.floor(recall * relevant)
     if recall * relevant - needed >= 0.5:
         needed += 1
-    found, best = 0, 0.0
+    hits = 0
+    best = 0.0
     for i in range(len(grades)):
-        found += grades[i] >= rel
-        if found >= needed and found / (i + 1) > best:
-            best = found / (i + 1)
+        hits += grades[i] >= relevant_from
+        if hits >= needed and hits / (i + 1) > best:
+            best = hits / (i + 1)
     return best
 
 
@@ -96,121 +187,56 @@ def _discounted_gain(grades: Grades, end: int, discounts: Scores) -> float:
 
 
 @kernel
-def _rank_biased_precision(grades: Grades, rel: int, persistence: float) -> float:
-    weight, total = 1.0, 0.0
+def _rank_biased_precision(grades: Grades, relevant_from: int, persistence: float) -> float:
+    weight = 1.0
+    total = 0.0
     for i in range(len(grades)):
-        if grades[i] >= rel:
+        if grades[i] >= relevant_from:
             total += weight
         weight *= persistence
     return (1.0 - persistence) * total
 
 
 @kernel
-def _expected_reciprocal_rank(grades: Grades, highest: int, end: int) -> float:
-    """One over the rank at which a reader stops, who stops at a grade g with (2^g − 1) / 2^highest."""
-    reading, total = 1.0, 0.0
+def _expected_reciprocal_rank(grades: Grades, highest_grade: int, end: int) -> float:
+    """Expected 1 / rank where a reader stops, who stops at grade g with probability (2^g − 1) / 2^highest."""
+    still_reading = 1.0
+    total = 0.0
     for i in range(end):
         if grades[i] > 0:
-            stops = (2.0 ** min(grades[i], highest) - 1.0) / 2.0**highest
-            total += reading * stops / (i + 1)
-            reading *= 1.0 - stops
+            stops = (2.0 ** min(grades[i], highest_grade) - 1.0) / 2.0**highest_grade
+            total += still_reading * stops / (i + 1)
+            still_reading *= 1.0 - stops
     return total
 
 
 @kernel
-def _binary_preference(grades: Grades, relevant: int, nonrelevant: int, rel: int) -> float:
-    """Judged documents alone: the share of the first R nonrelevant ones that follow each relevant one."""
-    ahead, total = 0, 0.0
+def _binary_preference(grades: Grades, relevant: int, nonrelevant: int, relevant_from: int) -> float:
+    """For judged documents only: the share of the first R nonrelevant ones that follow each relevant one."""
+    nonrelevant_above = 0
+    total = 0.0
     for i in range(len(grades)):
-        if grades[i] >= rel:
-            total += 1.0 - (min(ahead, relevant) / min(nonrelevant, relevant) if ahead else 0.0)
+        if grades[i] >= relevant_from:
+            share_above = 0.0
+            if nonrelevant_above:
+                share_above = min(nonrelevant_above, relevant) / min(nonrelevant, relevant)
+            total += 1.0 - share_above
         elif grades[i] >= 0:
-            ahead += 1
+            nonrelevant_above += 1
     return total / relevant
 
 
 @kernel
-def _set_measure(measure: int, found: int, retrieved: int, relevant: int, beta: float) -> float:
-    """Measures that ignore the order."""
+def _set_measure(measure: int, hits: int, retrieved: int, relevant: int, beta: float) -> float:
+    """Compute a measure that ignores the order of documents."""
     if measure == SET_PRECISION:
-        return found / retrieved
+        return hits / retrieved
     if measure == SET_RELATIVE_PRECISION:
-        return found / min(retrieved, relevant)
+        return hits / min(retrieved, relevant)
     if measure == SET_RECALL:
-        return found / relevant
+        return hits / relevant
     if measure == SET_AVERAGE_PRECISION:
-        return found * found / (retrieved * relevant)
-    precision, recall = found / retrieved, found / relevant
+        return hits * hits / (retrieved * relevant)
+    precision = hits / retrieved
+    recall = hits / relevant
     return (beta + 1.0) * precision * recall / (recall + beta * precision)
-
-
-@kernel
-def _measure(  # noqa: PLR0911
-    measure: int, argument: float, rel: int, grades: Grades, judged: Grades, discounts: Scores
-) -> float:
-    """One measure of one list; `argument` is its cut-off, recall level, weight or persistence.
-
-    For expected reciprocal rank `rel` is the highest grade there is.
-    """
-    if measure == NDCG:
-        cut = int(argument)
-        ideal = _discounted_gain(judged, cut, discounts)
-        return _discounted_gain(grades, cut, discounts) / ideal if ideal > 0.0 else 0.0
-    relevant, retrieved = 0, len(grades)
-    if measure == JUDGED:
-        shown = min(int(argument), retrieved)
-        return _count(grades, 0, shown) / shown if shown else 0.0
-    if measure == EXPECTED_RECIPROCAL_RANK:
-        return _expected_reciprocal_rank(grades, rel, min(int(argument), retrieved))
-    if measure == RANK_BIASED_PRECISION:
-        return _rank_biased_precision(grades, rel, argument)
-    while relevant < len(judged) and judged[relevant] >= rel:
-        relevant += 1
-    if relevant == 0 or retrieved == 0:
-        return 0.0
-    if measure == RECIPROCAL_RANK:
-        return _reciprocal_rank(grades, rel)
-    if measure == INTERPOLATED_PRECISION:
-        return _interpolated_precision(grades, relevant, rel, argument)
-    if measure == BPREF:
-        return _binary_preference(grades, relevant, len(judged) - relevant, rel)
-    if measure == R_PRECISION:
-        return _count(grades, rel, min(relevant, retrieved)) / relevant
-    if measure >= SET_PRECISION:
-        found = _count(grades, rel, retrieved)
-        return _set_measure(measure, found, retrieved, relevant, argument) if found else 0.0
-    cut = int(argument)
-    end = min(cut, retrieved)
-    if measure == AVERAGE_PRECISION:
-        return _average_precision(grades, relevant, rel, end)
-    found = _count(grades, rel, end)
-    if measure == PRECISION:
-        return found / cut
-    if measure == RELATIVE_PRECISION:
-        return found / min(cut, relevant)
-    if measure == RECALL:
-        return found / relevant
-    return 1.0 if found else 0.0  # SUCCESS
-
-
-@kernel
-def measure_lists(
-    offsets: Ints,
-    grades: Grades,
-    topics: Ints,
-    judged_offsets: Ints,
-    judged: Grades,
-    measures: Ints,
-    arguments: Scores,
-    rels: Ints,
-    depths: Ints,
-    discounts: Scores,
-) -> Scores:
-    """Every measure of every list: [lists, measures]. `depths` cut the lists first."""
-    out = np.empty((len(topics), len(measures)), np.float64)
-    for i in range(len(topics)):
-        own = judged[judged_offsets[topics[i]] : judged_offsets[topics[i] + 1]]
-        for m in range(len(measures)):
-            end = min(offsets[i] + depths[m], offsets[i + 1])
-            out[i, m] = _measure(measures[m], arguments[m], rels[m], grades[offsets[i] : end], own, discounts)
-    return out

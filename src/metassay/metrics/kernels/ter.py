@@ -1,10 +1,12 @@
-"""Translation edit rate: the fewest edits found, where moving a run of words counts as one.
+"""Translation edit rate: the fewest edits found, where moving a run of words counts as one edit (a shift).
 
 Shifts are searched greedily, as in tercom and with the limits of sacrebleu's version of it: runs of up to 10
-words, moved over at most 50, up to 1,000 candidates in all, and edit distances within a beam around the
-diagonal. Sequences of one pair keep their length under shifts, so the beam is the same for all of them, and a
-candidate needs new rows of the matrix only from its first changed word on, until its rows are those of the
-unshifted output again.
+words, moved by at most 50 positions, up to 1,000 candidates in all, and edit distances within a beam around
+the diagonal of the matrix.
+
+A shift does not change the length of the output, so the beam is the same for all candidates. The matrix of a
+candidate differs from that of the unshifted output only from its first changed word on, and often becomes
+equal to it again; only the rows in between are computed.
 """
 
 from __future__ import annotations
@@ -15,213 +17,251 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.text_arrays import Ids, Offsets
+from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
 
-_MOST_WORDS, _MOST_DISTANCE, _MOST_CANDIDATES, _BEAM = 10, 50, 1000, 25
+Distances = NDArray[np.int32]
+
+_MAX_RUN = 10
+_MAX_SHIFT_DISTANCE = 50
+_MAX_CANDIDATES = 1000
+_BEAM_WIDTH = 25
 _INFINITE = 1 << 30
 _EQUAL, _SUBSTITUTE, _DELETE, _INSERT = range(4)
 
 
-class Beam(NamedTuple):
-    """Row i of the matrix reaches from column `low[i]` up to `high[i]`; row 0, of insertions, is not kept."""
+class BeamMatrix(NamedTuple):
+    """Edit distances between beginnings of output (rows) and reference (columns), within the beam.
 
-    low: Offsets
-    high: Offsets
-    distances: Ids
-    """Distances of row i, from its column `low[i]` on."""
+    Row i has the columns from `low[i]` up to `high[i]`; column j is stored at j − `low[i]`. Row 0, where all
+    reference words are inserted, is not stored.
+    """
+
+    low: Positions
+    high: Positions
+    distances: Distances
     operations: NDArray[np.int8]
+    """The last edit on the way to each cell."""
 
 
-class Alignment(NamedTuple):
-    """Which word of the output each reference word stands at or after, and which words are wrong."""
+class WordAlignment(NamedTuple):
+    """Where reference words stand in the output, and how many words are wrong."""
 
-    target: Offsets
-    reference_errors: Offsets
-    """Errors among the first k reference words, at k."""
-    output_errors: Offsets
+    output_position: Positions
+    """For each reference word, the output word that it is aligned with, or after which it is inserted."""
+    reference_errors: Positions
+    """Entry k: number of wrong words among the first k of the reference."""
+    output_errors: Positions
 
 
 @kernel
-def ter_edits(ids: Ids, offsets: Offsets, outputs: Offsets, references: Offsets) -> NDArray[np.int64]:
-    """Edits, shifts included, from each output to its reference."""
-    longest, cells = 1, 1
-    for c in range(len(outputs)):
-        output = offsets[outputs[c] + 1] - offsets[outputs[c]]
-        reference = offsets[references[c] + 1] - offsets[references[c]]
-        longest = max(longest, output, reference)
-        cells = max(cells, (output + 1) * _row_width(output, reference))
-    low, high = np.zeros(longest + 2, np.int64), np.zeros(longest + 2, np.int64)
-    distances, operations = np.zeros(cells, np.int32), np.zeros(cells, np.int8)
-    alignment = Alignment(
+def count_ter_edits(
+    ids: TokenIds, offsets: Offsets, outputs: Positions, references: Positions
+) -> NDArray[np.int64]:
+    """Number of edits, shifts included, from each output to its reference: [inputs]."""
+    longest = 1
+    most_cells = 1
+    for k in range(len(outputs)):
+        output_length = offsets[outputs[k] + 1] - offsets[outputs[k]]
+        reference_length = offsets[references[k] + 1] - offsets[references[k]]
+        longest = max(longest, output_length, reference_length)
+        most_cells = max(most_cells, (output_length + 1) * _row_width(output_length, reference_length))
+    low = np.zeros(longest + 2, np.int64)
+    high = np.zeros(longest + 2, np.int64)
+    distances = np.zeros(most_cells, np.int32)
+    operations = np.zeros(most_cells, np.int8)
+    alignment = WordAlignment(
         np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
     )
     rows = np.zeros((2, longest + 3), np.int32)
-    words, shifted, best = (
-        np.zeros(longest, np.int32),
-        np.zeros(longest, np.int32),
-        np.zeros(longest, np.int32),
-    )
+    words = np.zeros(longest, np.int32)
+    shifted = np.zeros(longest, np.int32)
+    best = np.zeros(longest, np.int32)
     edits = np.zeros(len(outputs), np.int64)
-    for c in range(len(outputs)):
-        reference_words = ids[offsets[references[c]] : offsets[references[c] + 1]]
-        n = offsets[outputs[c] + 1] - offsets[outputs[c]]
-        if len(reference_words) == 0 or n == 0:
-            edits[c] = max(n, len(reference_words))
+    for k in range(len(outputs)):
+        reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
+        start = offsets[outputs[k]]
+        n = offsets[outputs[k] + 1] - start
+        if len(reference) == 0 or n == 0:
+            edits[k] = max(n, len(reference))
             continue
-        start = offsets[outputs[c]]
         for i in range(n):
             words[i] = ids[start + i]
-        width = _row_width(n, len(reference_words))
-        kept = (n + 1) * width
-        shape = (n + 1, width)
-        beam = Beam(low, high, distances[:kept].reshape(shape), operations[:kept].reshape(shape))
-        edits[c] = _edits(words[:n], reference_words, beam, alignment, rows, shifted[:n], best[:n])
+        shape = (n + 1, _row_width(n, len(reference)))
+        cells = shape[0] * shape[1]
+        matrix = BeamMatrix(low, high, distances[:cells].reshape(shape), operations[:cells].reshape(shape))
+        edits[k] = _shift_and_count(words[:n], reference, matrix, alignment, rows, shifted[:n], best[:n])
     return edits
 
 
 @kernel
-def _edits(
-    words: Ids, reference: Ids, beam: Beam, alignment: Alignment, rows: Ids, shifted: Ids, best: Ids
+def _shift_and_count(
+    words: TokenIds,
+    reference: TokenIds,
+    matrix: BeamMatrix,
+    alignment: WordAlignment,
+    rows: Distances,
+    shifted: TokenIds,
+    best: TokenIds,
 ) -> int:
-    """Shifts while that reduces the edit distance; returns shifts plus distance."""
-    _set_beam(len(words), len(reference), beam)
+    """Shift runs of words as long as that reduces the edit distance; return shifts plus distance."""
+    _set_beam(len(words), len(reference), matrix)
     shifts = 0
-    candidates = changed = 0
+    candidates = 0
+    first_changed = 0
     while True:
-        distance = _fill(words, reference, changed, beam, rows)
+        distance = _fill_matrix(words, reference, first_changed, matrix, rows)
         if distance == 0:
             return shifts
-        _align(words, reference, beam, alignment)
-        gain, candidates = _best_shift(
-            words, reference, distance, candidates, beam, alignment, rows, shifted, best
+        _align(words, reference, matrix, alignment)
+        gain, candidates = _find_best_shift(
+            words, reference, distance, candidates, matrix, alignment, rows, shifted, best
         )
-        if candidates >= _MOST_CANDIDATES or gain <= 0:
+        if candidates >= _MAX_CANDIDATES or gain <= 0:
             return shifts + distance
         shifts += 1
-        changed = 0
-        while words[changed] == best[changed]:
-            changed += 1
+        first_changed = 0
+        while words[first_changed] == best[first_changed]:
+            first_changed += 1
         for i in range(len(words)):
             words[i] = best[i]
 
 
 @kernel
-def _beam_width(output: int, reference: int) -> int:
-    ratio = reference / output if output > 0 else 1.0
-    return math.ceil(ratio / 2 + _BEAM) if ratio / 2 > _BEAM else _BEAM
+def _beam_width(output_length: int, reference_length: int) -> int:
+    """Columns on either side of the diagonal; wider where the reference is much longer than the output."""
+    ratio = reference_length / output_length if output_length > 0 else 1.0
+    return math.ceil(ratio / 2 + _BEAM_WIDTH) if ratio / 2 > _BEAM_WIDTH else _BEAM_WIDTH
 
 
 @kernel
-def _row_width(output: int, reference: int) -> int:
-    return min(reference + 1, 2 * _beam_width(output, reference) + 1)
+def _row_width(output_length: int, reference_length: int) -> int:
+    return min(reference_length + 1, 2 * _beam_width(output_length, reference_length) + 1)
 
 
 @kernel
-def _set_beam(output: int, reference: int, beam: Beam) -> None:
-    ratio, width = reference / output, _beam_width(output, reference)
-    for i in range(1, output + 1):
+def _set_beam(output_length: int, reference_length: int, matrix: BeamMatrix) -> None:
+    ratio = reference_length / output_length
+    width = _beam_width(output_length, reference_length)
+    for i in range(1, output_length + 1):
         diagonal = math.floor(i * ratio)
-        beam.low[i] = max(0, diagonal - width)
-        beam.high[i] = min(reference + 1, diagonal + width)
-    beam.high[output] = reference + 1
-    beam.low[0], beam.high[0] = 0, reference + 1
+        matrix.low[i] = max(0, diagonal - width)
+        matrix.high[i] = min(reference_length + 1, diagonal + width)
+    matrix.high[output_length] = reference_length + 1
+    matrix.low[0] = 0
+    matrix.high[0] = reference_length + 1
 
 
 @kernel
-def _load(i: int, beam: Beam, row: Ids) -> None:
-    """Row i of the matrix into a row buffer, where column j is at j + 1 and infinity on either side."""
-    low, high = beam.low[i], beam.high[i]
-    for j in range(low, high):
-        row[j + 1] = beam.distances[i, j - low] if i > 0 else j
-    _guard(i, beam, row)
+def _load_row(i: int, matrix: BeamMatrix, row: Distances) -> None:
+    """Copy row i into a buffer, where column j is at j + 1, with infinity on either side of the beam."""
+    low = matrix.low[i]
+    for j in range(low, matrix.high[i]):
+        row[j + 1] = matrix.distances[i, j - low] if i > 0 else j
+    _set_row_ends(i, matrix, row)
 
 
 @kernel
-def _guard(i: int, beam: Beam, row: Ids) -> None:
-    """Infinity where the next row looks beyond this one."""
-    row[beam.low[i]] = _INFINITE
-    for j in range(beam.high[i], beam.high[i + 1]):
+def _set_row_ends(i: int, matrix: BeamMatrix, row: Distances) -> None:
+    """Write infinity where row i + 1 looks beyond row i."""
+    row[matrix.low[i]] = _INFINITE
+    for j in range(matrix.high[i], matrix.high[i + 1]):
         row[j + 1] = _INFINITE
 
 
 @kernel
-def _fill(words: Ids, reference: Ids, start: int, beam: Beam, rows: Ids) -> int:
-    """The matrix after row `start`, with the operation that led to each cell; returns the distance."""
-    before, row = rows[0], rows[1]
-    _load(start, beam, before)
-    for i in range(start + 1, len(words) + 1):
-        low, high, word = beam.low[i], beam.high[i], words[i - 1]
+def _fill_matrix(
+    words: TokenIds, reference: TokenIds, first_row: int, matrix: BeamMatrix, rows: Distances
+) -> int:
+    """Compute the rows after `first_row` with the operation that leads to each cell; return the distance."""
+    previous_row = rows[0]
+    row = rows[1]
+    _load_row(first_row, matrix, previous_row)
+    for i in range(first_row + 1, len(words) + 1):
+        low = matrix.low[i]
+        word = words[i - 1]
         row[low] = _INFINITE
-        for j in range(low, high):
-            equal = j > 0 and word == reference[j - 1]
-            cost = before[j] + (0 if equal else 1) if j > 0 else _INFINITE
-            operation = _EQUAL if equal else _SUBSTITUTE
-            if before[j + 1] + 1 < cost:
-                cost, operation = before[j + 1] + 1, _DELETE
+        for j in range(low, matrix.high[i]):
+            is_equal = j > 0 and word == reference[j - 1]
+            cost = previous_row[j] + (0 if is_equal else 1) if j > 0 else _INFINITE
+            operation = _EQUAL if is_equal else _SUBSTITUTE
+            if previous_row[j + 1] + 1 < cost:
+                cost = previous_row[j + 1] + 1
+                operation = _DELETE
             if row[j] + 1 < cost:
-                cost, operation = row[j] + 1, _INSERT
+                cost = row[j] + 1
+                operation = _INSERT
             row[j + 1] = cost
-            beam.distances[i, j - low] = cost
-            beam.operations[i, j - low] = operation
+            matrix.distances[i, j - low] = cost
+            matrix.operations[i, j - low] = operation
         if i < len(words):
-            _guard(i, beam, row)
-        before, row = row, before
-    return int(before[len(reference) + 1])
+            _set_row_ends(i, matrix, row)
+        previous_row, row = row, previous_row
+    return int(previous_row[len(reference) + 1])
 
 
 @kernel
-def _distance_after_shift(shifted: Ids, reference: Ids, start: int, end: int, beam: Beam, rows: Ids) -> int:
-    """The distance of words that differ from those in the matrix only from `start` up to `end`."""
-    before, row = rows[0], rows[1]
-    _load(start, beam, before)
+def _distance_after_shift(
+    shifted: TokenIds, reference: TokenIds, start: int, end: int, matrix: BeamMatrix, rows: Distances
+) -> int:
+    """The distance of words that differ from those of the matrix only from `start` up to `end`.
+
+    Distances only, without operations: this is the innermost loop of the search.
+    """
+    previous_row = rows[0]
+    row = rows[1]
+    _load_row(start, matrix, previous_row)
     last = len(shifted)
     for i in range(start + 1, last + 1):
-        low, high, word = beam.low[i], beam.high[i], shifted[i - 1]
+        low = matrix.low[i]
+        word = shifted[i - 1]
         left = np.int32(_INFINITE)
-        first = low
+        first_column = low
         if low == 0:
-            left = before[1] + np.int32(1)
+            left = previous_row[1] + np.int32(1)
             row[1] = left
-            first = 1
-        for j in range(first, high):
-            cost = before[j] + np.int32(word != reference[j - 1])
-            cost = min(cost, min(before[j + 1], left) + np.int32(1))
+            first_column = 1
+        for j in range(first_column, matrix.high[i]):
+            cost = previous_row[j] + np.int32(word != reference[j - 1])
+            cost = min(cost, min(previous_row[j + 1], left) + np.int32(1))
             row[j + 1] = cost
             left = cost
-        if i >= end and _equals_row(i, beam, row):
-            return int(beam.distances[last, len(reference) - beam.low[last]])
+        if i >= end and _is_row_of_matrix(i, matrix, row):
+            return int(matrix.distances[last, len(reference) - matrix.low[last]])
         if i < last:
-            _guard(i, beam, row)
-        before, row = row, before
-    return int(before[len(reference) + 1])
+            _set_row_ends(i, matrix, row)
+        previous_row, row = row, previous_row
+    return int(previous_row[len(reference) + 1])
 
 
 @kernel
-def _equals_row(i: int, beam: Beam, row: Ids) -> bool:
-    low = beam.low[i]
+def _is_row_of_matrix(i: int, matrix: BeamMatrix, row: Distances) -> bool:
+    """Whether a row buffer equals row i of the matrix."""
+    low = matrix.low[i]
     j = low
-    while j < beam.high[i] and row[j + 1] == beam.distances[i, j - low]:
+    while j < matrix.high[i] and row[j + 1] == matrix.distances[i, j - low]:
         j += 1
-    return bool(j == beam.high[i])
+    return bool(j == matrix.high[i])
 
 
 @kernel
-def _align(words: Ids, reference: Ids, beam: Beam, alignment: Alignment) -> None:
-    """Reads the alignment off the matrix, then sums the errors up."""
-    target, reference_errors, output_errors = alignment
-    i, j = len(words), len(reference)
-    reference_errors[0] = output_errors[0] = 0
+def _align(words: TokenIds, reference: TokenIds, matrix: BeamMatrix, alignment: WordAlignment) -> None:
+    """Follow the operations from the end of the matrix, then sum the errors up."""
+    output_position, reference_errors, output_errors = alignment
+    i = len(words)
+    j = len(reference)
+    reference_errors[0] = 0
+    output_errors[0] = 0
     while i > 0 or j > 0:
-        operation = beam.operations[i, j - beam.low[i]] if i > 0 else _INSERT
-        wrong = 0 if operation == _EQUAL else 1
+        operation = matrix.operations[i, j - matrix.low[i]] if i > 0 else _INSERT
+        is_wrong = 0 if operation == _EQUAL else 1
         if operation != _INSERT:
-            output_errors[i] = wrong
+            output_errors[i] = is_wrong
             i -= 1
         if operation != _DELETE:
-            reference_errors[j] = wrong
+            reference_errors[j] = is_wrong
             j -= 1
-            target[j] = i if operation != _INSERT else i - 1
+            output_position[j] = i if operation != _INSERT else i - 1
     for k in range(len(words)):
         output_errors[k + 1] += output_errors[k]
     for k in range(len(reference)):
@@ -229,71 +269,90 @@ def _align(words: Ids, reference: Ids, beam: Beam, alignment: Alignment) -> None
 
 
 @kernel
-def _best_shift(
-    words: Ids,
-    reference: Ids,
+def _find_best_shift(
+    words: TokenIds,
+    reference: TokenIds,
     distance: int,
     candidates: int,
-    beam: Beam,
-    alignment: Alignment,
-    rows: Ids,
-    shifted: Ids,
-    best: Ids,
+    matrix: BeamMatrix,
+    alignment: WordAlignment,
+    rows: Distances,
+    shifted: TokenIds,
+    best: TokenIds,
 ) -> tuple[int, int]:
-    """Finds the shift with the greatest gain; ties go to the longer run, then the earlier one, then target.
+    """Find the shift with the greatest gain; of equal ones the longest, then the earliest run and target.
 
-    Returns its gain, 0 where there is none, and the number of candidates so far; `best` gets the words.
+    A run of words can be shifted where it equals a run of the reference, both contain an error, and it does
+    not stand in its place already. Returns the gain, 0 where there is no shift, and the number of candidates
+    tried so far; writes the shifted words to `best`.
     """
-    target, reference_errors, output_errors = alignment
-    most, most_length, most_start, most_place = -_INFINITE, 0, 0, 0
+    output_position, reference_errors, output_errors = alignment
+    best_gain = -_INFINITE
+    best_length = 0
+    best_start = 0
+    best_target = 0
     for start in range(len(words)):
-        for other in range(max(0, start - _MOST_DISTANCE), min(len(reference), start + _MOST_DISTANCE + 1)):
-            room = min(_MOST_WORDS, len(words) - start, len(reference) - other)
+        first_other = max(0, start - _MAX_SHIFT_DISTANCE)
+        last_other = min(len(reference), start + _MAX_SHIFT_DISTANCE + 1)
+        for other in range(first_other, last_other):
+            max_length = min(_MAX_RUN, len(words) - start, len(reference) - other)
             length = 0
-            while length < room and words[start + length] == reference[other + length]:
+            while length < max_length and words[start + length] == reference[other + length]:
                 length += 1
-                if (
-                    output_errors[start + length] == output_errors[start]
-                    or reference_errors[other + length] == reference_errors[other]
-                    or start <= target[other] < start + length
-                ):
+                output_is_correct = output_errors[start + length] == output_errors[start]
+                reference_is_correct = reference_errors[other + length] == reference_errors[other]
+                is_in_place = start <= output_position[other] < start + length
+                if output_is_correct or reference_is_correct or is_in_place:
                     continue
-                previous = -1
+                previous_target = -1
                 for offset in range(-1, length):
-                    place = target[other + offset] + 1 if other + offset >= 0 else 0
-                    if place == previous:
+                    target = output_position[other + offset] + 1 if other + offset >= 0 else 0
+                    if target == previous_target:
                         continue
-                    previous = place
-                    first, end = _shift(words, start, length, place, shifted)
-                    gain = distance - _distance_after_shift(shifted, reference, first, end, beam, rows)
+                    previous_target = target
+                    first, end = _shift_run(words, start, length, target, shifted)
+                    gain = distance - _distance_after_shift(shifted, reference, first, end, matrix, rows)
                     candidates += 1
-                    if (gain, length, -start, -place) > (most, most_length, -most_start, -most_place):
-                        most, most_length, most_start, most_place = gain, length, start, place
+                    rank = (gain, length, -start, -target)
+                    if rank > (best_gain, best_length, -best_start, -best_target):
+                        best_gain = gain
+                        best_length = length
+                        best_start = start
+                        best_target = target
                         for i in range(len(words)):
                             best[i] = shifted[i]
-                if candidates >= _MOST_CANDIDATES:
-                    return most, candidates
-    return (most if most > -_INFINITE else 0), candidates
+                if candidates >= _MAX_CANDIDATES:
+                    return best_gain, candidates
+    return (best_gain if best_gain > -_INFINITE else 0), candidates
 
 
 @kernel
-def _shift(words: Ids, start: int, length: int, place: int, shifted: Ids) -> tuple[int, int]:
-    """Moves a run of words to a place; returns where the words begin and cease to differ."""
-    if place < start:
-        first, end, cut = place, start + length, start
-    elif place > start + length:
-        first, end, cut = start, place, start + length
+def _shift_run(words: TokenIds, start: int, length: int, target: int, shifted: TokenIds) -> tuple[int, int]:
+    """Write the words with a run moved to a target; return where they begin and cease to differ.
+
+    Moving a run exchanges two neighbouring blocks of words: `first` to `middle`, and `middle` to `end`.
+    """
+    if target < start:
+        first = target
+        middle = start
+        end = start + length
+    elif target > start + length:
+        first = start
+        middle = start + length
+        end = target
     else:
-        first, end, cut = start, min(len(words), place + length), start + length
+        first = start
+        middle = start + length
+        end = min(len(words), target + length)
     for i in range(first):
         shifted[i] = words[i]
-    n = first
-    for i in range(cut, end):
-        shifted[n] = words[i]
-        n += 1
-    for i in range(first, cut):
-        shifted[n] = words[i]
-        n += 1
+    written = first
+    for i in range(middle, end):
+        shifted[written] = words[i]
+        written += 1
+    for i in range(first, middle):
+        shifted[written] = words[i]
+        written += 1
     for i in range(end, len(words)):
         shifted[i] = words[i]
     return first, end

@@ -1,138 +1,186 @@
-"""From texts to token sequences: passes that set spaces, ways to split, and an exact vocabulary."""
+"""Split texts into tokens and give every distinct token an integer.
+
+A text goes through the passes of a tokeniser (`metassay.text.tokenizers`), which put spaces around some
+characters, and is then split in one of four ways.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.text_arrays import Codes, Ids, Offsets, enlarged, new_vocabulary, number_words
+from metassay.metrics.kernels.text_arrays import CodePoints, Offsets, TokenIds, longest_sequence
+from metassay.metrics.kernels.vocabulary import create_vocabulary, enlarge_vocabulary, number_words
 from metassay.stats.compilation import kernel
 from metassay.text.tokenizers import ISOLATE, PART_SECOND, SPACE
 
-Classes = NDArray[np.uint8]
+CharacterClasses = NDArray[np.uint8]
+"""For every code point, the classes that it belongs to, as bits."""
 Passes = NDArray[np.int64]
+"""One row per pass: its kind, the class of the first character, the class of the second."""
 
-AT_SPACES, CHRF_WORDS, JIWER_WORDS, LATIN_ALPHANUMERIC = range(4)
-"""Ways to split: at white space; so, and then one mark off the end or else the beginning of each word; at
-blanks and runs of white space, as jiwer; into runs of a–z and 0–9, as rouge-score."""
+SPLIT_AT_SPACES, SPLIT_AS_CHRF, SPLIT_AS_JIWER, SPLIT_AS_ROUGE = range(4)
+"""How a text is split: at white space; at white space, with one punctuation mark separated from each word
+(chrF++); at blanks and runs of white space (jiwer); into runs of a–z and 0–9 (rouge-score)."""
 
 _BLANK = np.uint32(32)
-_MARKS = np.zeros(128, dtype=np.bool_)
-_MARKS[[ord(mark) for mark in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"]] = True
+_IS_ASCII_PUNCTUATION = np.zeros(128, dtype=np.bool_)
+_IS_ASCII_PUNCTUATION[[ord(mark) for mark in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"]] = True
 
 
 @kernel
-def token_ids(
-    codes: Codes,
+def tokenize_texts(
+    code_points: CodePoints,
     offsets: Offsets,
-    classes: Classes,
+    classes: CharacterClasses,
     passes: Passes,
-    padded: bool,
-    stripped_left: bool,
-    splitting: int,
-) -> tuple[Ids, Offsets, Codes, Offsets]:
-    """The tokens of each text as integers, and the words these stand for (as packed code points)."""
-    texts = len(offsets) - 1
-    longest = 0
-    for k in range(texts):
-        longest = max(longest, offsets[k + 1] - offsets[k])
-    room = (1 + 2 * len(passes)) * longest + 2
-    source, target = np.empty(room, np.uint32), np.empty(room, np.uint32)
-    starts, ends = np.empty(longest + 1, np.int64), np.empty(longest + 1, np.int64)
-    ids = np.empty(len(codes) + 1, np.int32)
-    bounds = np.zeros(texts + 1, np.int64)
-    table, size, total = new_vocabulary(), 0, 0
-    for k in range(texts):
-        start, end = _trimmed(codes, offsets[k], offsets[k + 1], classes, stripped_left)
-        length, present = _copied(codes, start, end, classes, padded, source)
+    pad_with_blanks: bool,
+    strip_left: bool,
+    split_mode: int,
+) -> tuple[TokenIds, Offsets, CodePoints, Offsets]:
+    """Split packed texts into tokens.
+
+    Returns the token ids, where the tokens of each text begin, and the words that the ids stand for, packed
+    like texts.
+    """
+    text_count = len(offsets) - 1
+    longest = longest_sequence(offsets)
+    # A pass turns one character into three at most.
+    buffer_size = (1 + 2 * len(passes)) * longest + 2
+    text = np.empty(buffer_size, np.uint32)
+    next_text = np.empty(buffer_size, np.uint32)
+    starts = np.empty(longest + 1, np.int64)
+    ends = np.empty(longest + 1, np.int64)
+    ids = np.empty(len(code_points) + 1, np.int32)
+    token_offsets = np.zeros(text_count + 1, np.int64)
+    vocabulary = create_vocabulary()
+    vocabulary_size = 0
+    total = 0
+    for k in range(text_count):
+        start, end = _strip_spaces(code_points, offsets[k], offsets[k + 1], classes, strip_left)
+        length, present_classes = _copy_text(code_points, start, end, classes, pad_with_blanks, text)
         for p in range(len(passes)):
-            if passes[p, 1] & present and (passes[p, 0] == ISOLATE or passes[p, 2] & present):
-                length = _apply(passes[p], source, length, classes, target)
-                source, target = target, source
-        count = _split(source, length, classes, splitting, starts, ends)
-        done = 0
-        while done < count:
-            done, size = number_words(source, starts, ends, done, count, table, size, ids[total:])
-            if done < count:
-                table = enlarged(table, size, ends[done] - starts[done])
+            # Most passes have nothing to do in most texts.
+            second_is_present = passes[p, 0] == ISOLATE or passes[p, 2] & present_classes
+            if passes[p, 1] & present_classes and second_is_present:
+                length = _apply_pass(passes[p], text, length, classes, next_text)
+                text, next_text = next_text, text
+        count = _split_text(text, length, classes, split_mode, starts, ends)
+        numbered = 0
+        while numbered < count:
+            numbered, vocabulary_size = number_words(
+                text, starts, ends, numbered, count, vocabulary, vocabulary_size, ids[total:]
+            )
+            if numbered < count:
+                next_length = ends[numbered] - starts[numbered]
+                vocabulary = enlarge_vocabulary(vocabulary, vocabulary_size, next_length)
         total += count
-        bounds[k + 1] = total
-    return ids[:total], bounds, table.pool, table.starts[: size + 1]
+        token_offsets[k + 1] = total
+    return ids[:total], token_offsets, vocabulary.code_points, vocabulary.word_offsets[: vocabulary_size + 1]
 
 
 @kernel
-def _trimmed(codes: Codes, start: int, end: int, classes: Classes, stripped_left: bool) -> tuple[int, int]:
-    while end > start and classes[codes[end - 1]] & SPACE:
+def _strip_spaces(
+    code_points: CodePoints, start: int, end: int, classes: CharacterClasses, strip_left: bool
+) -> tuple[int, int]:
+    """Where a text begins and ends without the white space at its end and, on request, its beginning."""
+    while end > start and classes[code_points[end - 1]] & SPACE:
         end -= 1
-    while stripped_left and start < end and classes[codes[start]] & SPACE:
+    while strip_left and start < end and classes[code_points[start]] & SPACE:
         start += 1
     return start, end
 
 
 @kernel
-def _copied(
-    codes: Codes, start: int, end: int, classes: Classes, padded: bool, target: Codes
+def _copy_text(
+    code_points: CodePoints,
+    start: int,
+    end: int,
+    classes: CharacterClasses,
+    pad_with_blanks: bool,
+    target: CodePoints,
 ) -> tuple[int, int]:
-    """Copies a text, between spaces if `padded`; returns its length and the classes that occur."""
-    n, present = 0, 0
-    if padded:
+    """Copy a text, between blanks on request; return its length and the character classes that occur."""
+    length = 0
+    present_classes = 0
+    if pad_with_blanks:
         target[0] = _BLANK
-        n, present = 1, int(classes[_BLANK])
+        length = 1
+        present_classes = int(classes[_BLANK])
     for i in range(start, end):
-        target[n] = codes[i]
-        present |= classes[codes[i]]
-        n += 1
-    if padded:
-        target[n] = _BLANK
-        n += 1
-    return n, present
+        target[length] = code_points[i]
+        present_classes |= classes[code_points[i]]
+        length += 1
+    if pad_with_blanks:
+        target[length] = _BLANK
+        length += 1
+    return length, present_classes
 
 
 @kernel
-def _apply(one_pass: Passes, source: Codes, length: int, classes: Classes, target: Codes) -> int:
-    """One pass from left to right; returns the new length."""
-    kind, first, second = one_pass[0], one_pass[1], one_pass[2]
-    n, i = 0, 0
+def _apply_pass(
+    rule: Passes, source: CodePoints, length: int, classes: CharacterClasses, target: CodePoints
+) -> int:
+    """Copy a text with the blanks that one pass inserts; return the new length.
+
+    Scans from left to right, and what was matched is not matched again, as in `re.sub`.
+    """
+    kind, first_class, second_class = rule[0], rule[1], rule[2]
+    written = 0
+    i = 0
     while i < length:
-        code = source[i]
-        if not classes[code] & first:
-            target[n] = code
-            n += 1
+        code_point = source[i]
+        if not classes[code_point] & first_class:
+            target[written] = code_point
+            written += 1
             i += 1
         elif kind == ISOLATE:
-            target[n], target[n + 1], target[n + 2] = _BLANK, code, _BLANK
-            n += 3
+            target[written] = _BLANK
+            target[written + 1] = code_point
+            target[written + 2] = _BLANK
+            written += 3
             i += 1
-        elif i + 1 < length and classes[source[i + 1]] & second:
+        elif i + 1 < length and classes[source[i + 1]] & second_class:
             if kind == PART_SECOND:
-                target[n], target[n + 1], target[n + 2], target[n + 3] = code, _BLANK, source[i + 1], _BLANK
+                target[written] = code_point
+                target[written + 1] = _BLANK
+                target[written + 2] = source[i + 1]
+                target[written + 3] = _BLANK
             else:
-                target[n], target[n + 1], target[n + 2], target[n + 3] = _BLANK, code, _BLANK, source[i + 1]
-            n += 4
+                target[written] = _BLANK
+                target[written + 1] = code_point
+                target[written + 2] = _BLANK
+                target[written + 3] = source[i + 1]
+            written += 4
             i += 2
         else:
-            target[n] = code
-            n += 1
+            target[written] = code_point
+            written += 1
             i += 1
-    return n
+    return written
 
 
 @kernel
-def _split(text: Codes, length: int, classes: Classes, splitting: int, starts: Offsets, ends: Offsets) -> int:
-    """Where the tokens of a text start and end; returns how many there are."""
-    if splitting == JIWER_WORDS:
+def _split_text(
+    text: CodePoints, length: int, classes: CharacterClasses, split_mode: int, starts: Offsets, ends: Offsets
+) -> int:
+    """Write where the tokens of a text start and end; return how many there are."""
+    if split_mode == SPLIT_AS_JIWER:
         return _split_as_jiwer(text, length, classes, starts, ends)
-    if splitting == LATIN_ALPHANUMERIC:
-        return _split_latin(text, length, starts, ends)
+    if split_mode == SPLIT_AS_ROUGE:
+        return _split_as_rouge(text, length, starts, ends)
     count = _split_at_spaces(text, length, classes, starts, ends)
-    if splitting == CHRF_WORDS:
-        return _part_marks(text, count, starts, ends)
+    if split_mode == SPLIT_AS_CHRF:
+        return _separate_punctuation(text, count, starts, ends)
     return count
 
 
 @kernel
-def _split_at_spaces(text: Codes, length: int, classes: Classes, starts: Offsets, ends: Offsets) -> int:
-    count, i = 0, 0
+def _split_at_spaces(
+    text: CodePoints, length: int, classes: CharacterClasses, starts: Offsets, ends: Offsets
+) -> int:
+    count = 0
+    i = 0
     while i < length:
         if classes[text[i]] & SPACE:
             i += 1
@@ -146,56 +194,79 @@ def _split_at_spaces(text: Codes, length: int, classes: Classes, starts: Offsets
 
 
 @kernel
-def _part_marks(text: Codes, count: int, starts: Offsets, ends: Offsets) -> int:
-    """Parts an ASCII mark from the end of each longer word, else from its beginning."""
-    parted = 0
+def _separate_punctuation(text: CodePoints, count: int, starts: Offsets, ends: Offsets) -> int:
+    """Separate an ASCII mark from the end of each word of two or more characters, else from its beginning.
+
+    Works in place and from the last word to the first, so that no word is overwritten before it was read.
+    """
+    separated = 0
     for i in range(count):
-        if ends[i] - starts[i] > 1:
-            last, first = text[ends[i] - 1], text[starts[i]]
-            parted += (last < 128 and _MARKS[last]) or (first < 128 and _MARKS[first])
-    place = count + parted
-    for i in range(count - 1, -1, -1):  # from the back, so that nothing unread is overwritten
-        start, end = starts[i], ends[i]
-        middle = end
-        if end - start > 1:
-            if text[end - 1] < 128 and _MARKS[text[end - 1]]:
-                middle = end - 1
-            elif text[start] < 128 and _MARKS[text[start]]:
-                middle = start + 1
-        if middle < end:
-            place -= 1
-            starts[place], ends[place] = middle, end
-        place -= 1
-        starts[place], ends[place] = start, middle
-    return count + parted
+        if _mark_boundary(text, starts[i], ends[i]) < ends[i]:
+            separated += 1
+    target = count + separated
+    for i in range(count - 1, -1, -1):
+        start = starts[i]
+        end = ends[i]
+        boundary = _mark_boundary(text, start, end)
+        if boundary < end:
+            target -= 1
+            starts[target] = boundary
+            ends[target] = end
+        target -= 1
+        starts[target] = start
+        ends[target] = boundary
+    return count + separated
 
 
 @kernel
-def _split_as_jiwer(text: Codes, length: int, classes: Classes, starts: Offsets, ends: Offsets) -> int:
-    """A single white space character other than a blank stays inside its word, unless at the edges."""
-    count, i = 0, 0
+def _mark_boundary(text: CodePoints, start: int, end: int) -> int:
+    """Where a word is divided into mark and rest; its end where it is not."""
+    if end - start > 1:
+        last = text[end - 1]
+        first = text[start]
+        if last < 128 and _IS_ASCII_PUNCTUATION[last]:
+            return end - 1
+        if first < 128 and _IS_ASCII_PUNCTUATION[first]:
+            return start + 1
+    return end
+
+
+@kernel
+def _split_as_jiwer(
+    text: CodePoints, length: int, classes: CharacterClasses, starts: Offsets, ends: Offsets
+) -> int:
+    """Split at blanks and at runs of white space.
+
+    A single white space character other than a blank (a tab, say) stays inside its word, as in jiwer.
+    """
+    count = 0
+    i = 0
     while i < length and classes[text[i]] & SPACE:
         i += 1
-    start = i
+    word_start = i
     while i < length:
-        run = i
-        while run < length and classes[text[run]] & SPACE:
-            run += 1
-        if run == i or (run == i + 1 and text[i] != _BLANK):
+        space_end = i
+        while space_end < length and classes[text[space_end]] & SPACE:
+            space_end += 1
+        is_single_tab = space_end == i + 1 and text[i] != _BLANK
+        if space_end == i or is_single_tab:
             i += 1
         else:
-            starts[count], ends[count] = start, i
+            starts[count] = word_start
+            ends[count] = i
             count += 1
-            i = start = run
-    if start < length:
-        starts[count], ends[count] = start, length
+            i = word_start = space_end
+    if word_start < length:
+        starts[count] = word_start
+        ends[count] = length
         count += 1
     return count
 
 
 @kernel
-def _split_latin(text: Codes, length: int, starts: Offsets, ends: Offsets) -> int:
-    count, i = 0, 0
+def _split_as_rouge(text: CodePoints, length: int, starts: Offsets, ends: Offsets) -> int:
+    count = 0
+    i = 0
     while i < length:
         if not _is_latin_alphanumeric(text[i]):
             i += 1
@@ -209,25 +280,6 @@ def _split_latin(text: Codes, length: int, starts: Offsets, ends: Offsets) -> in
 
 
 @kernel
-def _is_latin_alphanumeric(code: int) -> bool:
-    return (97 <= code <= 122) or (48 <= code <= 57)
-
-
-@kernel
-def character_ids(
-    codes: Codes, offsets: Offsets, classes: Classes, with_spaces: bool, stripped: bool
-) -> tuple[Ids, Offsets]:
-    """Each character a token: all of them, or those that are not white space; edges stripped on request."""
-    ids = np.empty(len(codes), np.int32)
-    bounds = np.zeros(len(offsets), np.int64)
-    total = 0
-    for k in range(len(offsets) - 1):
-        start, end = offsets[k], offsets[k + 1]
-        if stripped:
-            start, end = _trimmed(codes, start, end, classes, stripped)
-        for i in range(start, end):
-            if with_spaces or not classes[codes[i]] & SPACE:
-                ids[total] = codes[i]
-                total += 1
-        bounds[k + 1] = total
-    return ids[:total], bounds
+def _is_latin_alphanumeric(code_point: int) -> bool:
+    """Whether a character is one of a–z and 0–9."""
+    return (97 <= code_point <= 122) or (48 <= code_point <= 57)

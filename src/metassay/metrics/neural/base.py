@@ -13,9 +13,10 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.base import Batch, Metric, Scores, SharedWork
+from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.neural.checkpoints import require_torch
 from metassay.metrics.neural.published_models import known
+from metassay.metrics.shared_work import SharedWork
 from metassay.recorded_warnings import CountedWarning
 
 Case = tuple[str, str | None, str | None]

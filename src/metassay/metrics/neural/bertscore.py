@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, Place, UnknownName
-from metassay.metrics.base import SharedWork
 from metassay.metrics.neural.base import Case, Homes, Made, NeuralMetric, once, settings_of
 from metassay.metrics.neural.checkpoints import (
     content_hash,
@@ -30,6 +29,7 @@ from metassay.metrics.neural.encoder import Batches, load_encoder
 from metassay.metrics.neural.packed_encoder import PackedEncoder
 from metassay.metrics.neural.published_models import LAYERS, baseline
 from metassay.metrics.neural.token_batches import TokenBatch, Tokenizer, Tokens
+from metassay.metrics.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from torch import Tensor

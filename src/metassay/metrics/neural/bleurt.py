@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from metassay.errors import InputError, Place
-from metassay.metrics.base import SharedWork
 from metassay.metrics.neural.base import Case, Made, NeuralMetric, once
 from metassay.metrics.neural.checkpoints import (
     content_hash,
@@ -25,6 +24,7 @@ from metassay.metrics.neural.checkpoints import (
 from metassay.metrics.neural.encoder import Batches, load_encoder
 from metassay.metrics.neural.packed_encoder import PackedEncoder, first_states
 from metassay.metrics.neural.token_batches import TokenBatch, Tokenizer, Tokens
+from metassay.metrics.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from torch import Tensor

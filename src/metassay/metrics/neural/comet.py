@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.metrics.base import SharedWork
 from metassay.metrics.neural.base import Case, Made, NeuralMetric, Vectors, once
 from metassay.metrics.neural.comet_network import (
     RANKING,
@@ -22,6 +21,7 @@ from metassay.metrics.neural.comet_network import (
 )
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.unified_network import load_unified
+from metassay.metrics.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, Place
-from metassay.metrics.base import SharedWork
 from metassay.metrics.neural.base import Case, Made, NeuralMetric, Vectors, once
 from metassay.metrics.neural.checkpoints import (
     content_hash,
@@ -26,6 +25,7 @@ from metassay.metrics.neural.checkpoints import (
 )
 from metassay.metrics.neural.encoder import Batches, load_encoder
 from metassay.metrics.neural.token_batches import TokenBatch, Tokenizer
+from metassay.metrics.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from metassay.errors import InputError, Place, UnknownName
-from metassay.metrics.base import SharedWork
 from metassay.metrics.neural.base import Case, Made, NeuralMetric, each, once
 from metassay.metrics.neural.checkpoints import (
     content_hash,
@@ -24,6 +23,7 @@ from metassay.metrics.neural.checkpoints import (
 from metassay.metrics.neural.encoder import Batches, fill, torch_dtype, without_drawing
 from metassay.metrics.neural.published_models import known
 from metassay.metrics.neural.token_batches import TokenBatch, Tokenizer, Tokens
+from metassay.metrics.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.metrics.base import Batch, SharedWork
+from metassay.metrics.base import Batch
 from metassay.metrics.neural.base import Case, Made, NeuralMetric, each, once
 from metassay.metrics.neural.checkpoints import require_torch
 from metassay.metrics.neural.comet_network import UNIFIED, XCOMET, CometFiles, CometNetwork, find_comet_files
 from metassay.metrics.neural.token_batches import TokenBatch, Tokens
+from metassay.metrics.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,0 +1,160 @@
+"""chrF (Popović, 2015) and chrF++ (Popović, 2017) with sacrebleu's numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from metassay.errors import InputError
+from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_range
+from metassay.metrics.batch_tokens import get_character_tokens, get_word_tokens
+from metassay.metrics.kernels.ngrams import count_shared_ngrams
+from metassay.metrics.kernels.text_arrays import TokenSequences
+from metassay.metrics.kernels.tokenization import SPLIT_AS_CHRF
+from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
+from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_scoring_inputs
+from metassay.results.official_score import OfficialScore
+from metassay.specs import format_label
+
+_MAX_ORDER = 100
+_MAX_PLUS_SIGNS = 2
+"""chrF++ has word_order=2; higher orders have no name of their own."""
+_EPSILON = 1e-16
+"""What sacrebleu takes for a precision or recall without n-grams, with `eps_smoothing`."""
+
+
+@dataclass(frozen=True)
+class Chrf(StatisticsMetric):
+    """F-score of character n-grams, and of word n-grams where `word_order` > 0 (chrF++ has 2), in per cent.
+
+    F_β = (1 + β²)·P·R / (β²·P + R), where P and R are means over the orders for which both output and
+    reference have n-grams. Statistics, for each order: n-grams of the output, of the reference, in common.
+    Of several references the one with the highest score counts. Equals `sacrebleu.CHRF`.
+    """
+
+    char_order: int = 6
+    word_order: int = 0
+    beta: float = 2.0
+    lowercase: bool = False
+    whitespace: bool = False
+    eps_smoothing: bool = False
+
+    name: ClassVar[str] = "chrf"
+    title: ClassVar[str] = "chrF"
+    task: ClassVar[str] = "mt"
+    oracle: ClassVar[str] = "sacrebleu 2.6.0"
+    summary: ClassVar[str] = "F-score of character n-grams; chrf++ adds words (sacrebleu)"
+
+    def __post_init__(self) -> None:
+        check_range(self.name, "char_order", self.char_order, 0, _MAX_ORDER)
+        check_range(self.name, "word_order", self.word_order, 0, _MAX_ORDER)
+        check_range(self.name, "beta", self.beta, 0)
+        if self.char_order + self.word_order == 0:
+            raise InputError("chrF needs a positive char_order or word_order.")
+
+    @property
+    def label(self) -> str:
+        """`chrF`, `chrF+` or `chrF++`, by the order of words, and the other parameters."""
+        if self.word_order > _MAX_PLUS_SIGNS:
+            return super().label
+        other_parameters = {key: value for key, value in self.parameters.items() if key != "word_order"}
+        return format_label(self.title + "+" * self.word_order, other_parameters)
+
+    def statistics(self, batch: Batch) -> Scores:
+        """Counts of each output, order by order."""
+        inputs = find_scoring_inputs(batch)
+        single_inputs = inputs.split_by_reference()
+        characters = get_character_tokens(batch, lowercase=self.lowercase, keep_spaces=self.whitespace)
+        counts = [_count_ngrams(characters, single_inputs, self.char_order)]
+        if self.word_order > 0:
+            words = get_word_tokens(batch, SPLIT_AS_CHRF, lowercase=self.lowercase)
+            counts.append(_count_ngrams(words, single_inputs, self.word_order))
+        width = 3 * (self.char_order + self.word_order)
+        statistics = np.concatenate(counts, axis=1).reshape(-1, width)
+        best = single_inputs.choose_best(statistics, self.from_statistics(statistics))
+        return best[inputs.input_of_row]
+
+    def from_statistics(self, statistics: Scores) -> Scores:
+        """F-score of the counts."""
+        orders = self.char_order + self.word_order
+        counts = np.asarray(statistics, dtype=np.float64).reshape(-1, orders, 3)
+        output, reference, common = np.moveaxis(counts, 2, 0)
+        if self.eps_smoothing:
+            scores = _mean_of_f_scores(output, reference, common, self.beta)
+        else:
+            scores = _f_score_of_means(output, reference, common, self.beta)
+        return scores.reshape(np.shape(statistics)[:-1])
+
+    def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
+        """Sacrebleu's name, with β in it, and signature."""
+        from sacrebleu.metrics.chrf import CHRF
+
+        del statistics
+        signature = build_sacrebleu_signature(self, CHRF, reference_count)
+        if signature is None:
+            return None
+        return OfficialScore(name=f"chrF{self.beta:g}" + "+" * self.word_order, signature=signature)
+
+
+def _count_ngrams(tokens: TokenSequences, inputs: SingleReferenceInputs, order: int) -> Scores:
+    """Count n-grams of the output, of the reference, and in common: [inputs, order, 3]."""
+    # Each text is a set of references of its own.
+    set_offsets = np.arange(len(tokens.offsets))
+    common = count_shared_ngrams(
+        tokens.ids,
+        tokens.offsets,
+        inputs.outputs,
+        inputs.references,
+        set_offsets,
+        set_offsets[:-1].copy(),
+        order,
+    )
+    ngrams = np.maximum(np.diff(tokens.offsets)[:, None] - np.arange(order), 0)
+    output = ngrams[inputs.outputs]
+    reference = ngrams[inputs.references]
+    # Where the reference is too short for an order, sacrebleu does not count the output's n-grams either.
+    output = np.where(reference > 0, output, 0)
+    return np.stack([output, reference, common], axis=2).astype(np.float64)
+
+
+def _f_score_of_means(output: Scores, reference: Scores, common: Scores, beta: float) -> Scores:
+    """F of the mean precision and the mean recall over the orders for which both sides have n-grams.
+
+    Orders are added one by one, as in sacrebleu: another order of additions would round differently and
+    break ties.
+    """
+    has_ngrams = (output > 0) & (reference > 0)
+    precisions = np.divide(common, output, out=np.zeros_like(common), where=has_ngrams)
+    recalls = np.divide(common, reference, out=np.zeros_like(common), where=has_ngrams)
+    precision = np.zeros(len(common))
+    recall = np.zeros(len(common))
+    for n in range(common.shape[1]):
+        precision += precisions[:, n]
+        recall += recalls[:, n]
+    orders = np.maximum(has_ngrams.sum(axis=1), 1)
+    precision /= orders
+    recall /= orders
+    factor = beta * beta
+    score = (1 + factor) * precision * recall
+    denominator = (factor * precision) + recall
+    score = np.divide(score, denominator, out=np.zeros_like(score), where=denominator > 0)
+    return 100 * score
+
+
+def _mean_of_f_scores(output: Scores, reference: Scores, common: Scores, beta: float) -> Scores:
+    """Mean over all orders of F, with a small number where a side has no n-gram."""
+    factor = beta * beta
+    total = np.zeros(len(common))
+    for n in range(common.shape[1]):
+        precision = np.full(len(common), _EPSILON)
+        np.divide(common[:, n], output[:, n], out=precision, where=output[:, n] > 0)
+        recall = np.full(len(common), _EPSILON)
+        np.divide(common[:, n], reference[:, n], out=recall, where=reference[:, n] > 0)
+        denominator = factor * precision + recall
+        f_score = np.full(len(common), _EPSILON)
+        numerator = (1 + factor) * precision * recall
+        total += np.divide(numerator, denominator, out=f_score, where=denominator > 0)
+    mean: Scores = 100 * total / common.shape[1]
+    return mean

@@ -1,0 +1,127 @@
+"""An object with a `compute` method, as in Hugging Face `evaluate`, as a metric."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from metassay import plugins
+from metassay.errors import InputError
+from metassay.metrics.base import Batch, Parameters, Scores
+from metassay.metrics.external import ExternalMetric
+from metassay.metrics.user_scores import to_score_array
+
+_USUAL_KEYS = ("score", "scores", "mean_score", "f1")
+"""Under which objects with several results usually return the main one."""
+
+
+@dataclass(frozen=True)
+class ComputeMetric(ExternalMetric):
+    """An object with `compute(predictions=…, references=…)`, as in Hugging Face `evaluate`, as a metric.
+
+    Where `compute` returns a list, that has a score for each output; where it returns one number, it is
+    called for each output alone. `key` says which of several results is meant. References are passed as texts
+    where each output has one, else as lists; sources are passed where `compute` has a parameter `sources`.
+    """
+
+    computer: Any
+    key: str | None = None
+    lock: Any = field(default_factory=threading.Lock, repr=False, compare=False)
+    """Held while it computes, because such objects keep state."""
+
+    is_cacheable: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        name = getattr(self.computer, "name", None)
+        if not isinstance(name, str) or not name:
+            name = type(self.computer).__name__
+        needs = {"output", "references"}
+        if self._takes_sources():
+            needs.add("source")
+        higher_is_better = bool(getattr(self.computer, "higher_is_better", True))
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "needs", frozenset(needs))
+        object.__setattr__(self, "higher_is_better", higher_is_better)
+
+    def resolve_settings(self, language: str | None) -> Parameters:
+        """Return the hash of the object's source, the key of the result, and the direction."""
+        del language
+        return {
+            "source": plugins.hash_user_source(self.computer),
+            "key": self.key,
+            "higher_is_better": self.higher_is_better,
+        }
+
+    def score(self, batch: Batch) -> Scores:
+        """Score all outputs with one call, or each with a call of its own."""
+        if len(batch) == 0:
+            return np.empty(0)
+        columns = self._get_columns(batch)
+        with self.lock:
+            # Two equal predictions show whether the object returns a list or one number for all.
+            probe = self._compute({name: values[:1] * 2 for name, values in columns.items()})
+            if isinstance(probe, list):
+                scores = self._compute(columns)
+            else:
+                scores = []
+                for i in range(len(batch)):
+                    scores.append(self._compute({name: [values[i]] for name, values in columns.items()}))
+        array = to_score_array(scores, len(batch))
+        if array is None:
+            raise InputError(f"{self.name} did not compute a number for each of {len(batch)} outputs.")
+        return array
+
+    def _get_columns(self, batch: Batch) -> dict[str, list[Any]]:
+        """Get the arguments of `compute`, under the names that `evaluate` uses."""
+        has_single_references = all(len(references) == 1 for references in batch.references)
+        references: list[Any] = [list(output_references) for output_references in batch.references]
+        if has_single_references:
+            references = [output_references[0] for output_references in references]
+        columns = {"predictions": list(batch.output), "references": references}
+        if "source" in self.needs:
+            columns["sources"] = list(batch["source"])
+        return columns
+
+    def _takes_sources(self) -> bool:
+        for function in (getattr(self.computer, "_compute", None), self.computer.compute):
+            if callable(function) and "sources" in inspect.signature(function).parameters:
+                return True
+        return False
+
+    def _compute(self, columns: Mapping[str, Sequence[Any]]) -> Any:
+        """Compute one number, or a list of them."""
+        result = self.computer.compute(**columns)
+        if isinstance(result, Mapping):
+            result = self._choose_result(result, len(columns["predictions"]))
+        return result.tolist() if isinstance(result, np.ndarray) else result
+
+    def _choose_result(self, results: Mapping[str, Any], size: int) -> Any:
+        """Choose the result under the given key, the only one, or the one under a usual key."""
+        key = self.key
+        if key is None:
+            candidates = [name for name, value in results.items() if _is_score_list(value, size)]
+            if not candidates:
+                candidates = [name for name, value in results.items() if isinstance(value, Real)]
+            if len(candidates) == 1:
+                key = candidates[0]
+            else:
+                key = next((name for name in (self.name, *_USUAL_KEYS) if name in candidates), None)
+        if key is None or key not in results:
+            raise InputError(
+                f"{self.name} computes {', '.join(map(str, results))}; which is meant is not clear.",
+                remedy=f'Name it: ComputeMetric({self.name}, key="…") of metassay.metrics.compute_metric.',
+            )
+        return results[key]
+
+
+def _is_score_list(value: Any, size: int) -> bool:
+    """Whether a result is a list of numbers, one for each output."""
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != size:
+        return False
+    return all(isinstance(element, Real) or element is None for element in value)

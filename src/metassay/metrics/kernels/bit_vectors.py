@@ -1,0 +1,50 @@
+"""Where each token stands in a sequence, as bit vectors of 64 positions per block."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.metrics.kernels.text_arrays import TokenIds
+from metassay.stats.compilation import kernel
+
+BitVectors = NDArray[np.uint64]
+
+ZERO_BITS = np.uint64(0)
+ONE_BIT = np.uint64(1)
+ALL_BITS = ~np.uint64(0)
+LAST_BIT = np.uint64(63)
+"""The highest position in a block; also the mask that takes a position to its place in its block."""
+
+
+@kernel
+def count_blocks(length: int) -> int:
+    """Number of blocks of 64 positions that a sequence of this length needs."""
+    return (length + 63) // 64
+
+
+@kernel
+def set_position_bits(sequence: TokenIds, row_of_token: TokenIds, position_bits: BitVectors) -> None:
+    """Set bit i in the row of a token for every position i at which the token stands.
+
+    Tokens get rows from 1 on, in the order in which they occur; `row_of_token` must be 0 for all of them
+    before. Row 0 is left to tokens that do not occur.
+    """
+    blocks = count_blocks(len(sequence))
+    rows = 0
+    for i in range(len(sequence)):
+        row = row_of_token[sequence[i]]
+        if row == 0:
+            rows += 1
+            row = rows
+            row_of_token[sequence[i]] = row
+            for block in range(blocks):
+                position_bits[row, block] = ZERO_BITS
+        position_bits[row, i >> 6] |= ONE_BIT << (np.uint64(i) & LAST_BIT)
+
+
+@kernel
+def clear_rows(sequence: TokenIds, row_of_token: TokenIds) -> None:
+    """Undo the numbering of `set_position_bits`, so that another sequence can be set."""
+    for i in range(len(sequence)):
+        row_of_token[sequence[i]] = 0

@@ -1,0 +1,69 @@
+"""Labels: metrics as people write them, such as `chrF++` for `chrf(word_order=2)`."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any
+
+from metassay.errors import InputError
+from metassay.metrics.registry import find_metric
+
+LISTS = ("metrics", "top_group", "behind", "pareto")
+"""Keys of a result under which metrics are listed."""
+AS_ASKED = frozenset({"manifest", "notes", "warnings"})
+"""Keys of what people may want to type again, where specs stay."""
+LEAVES = (str, int, float, type(None))
+"""Most of a result, and no metric is in them."""
+MAPPINGS = (dict, Mapping)
+ROWS = (list, tuple)
+_NAMING = frozenset({"metric", *LISTS})
+
+
+@functools.lru_cache(maxsize=4096)
+def label_metric(spec: str) -> str:
+    """Return the label of the metric that a canonical spec names.
+
+    Any other name, such as the name of precomputed scores, is returned as it is.
+    """
+    try:
+        metric = find_metric(spec)
+    except InputError:
+        return spec
+    if metric is None or metric.spec != spec:
+        return spec
+    return metric.label
+
+
+def label_metrics(specs: Iterable[str]) -> dict[str, str]:
+    """Return the label of each metric; metrics that would share a label keep their specs."""
+    labels = {spec: label_metric(spec) for spec in specs}
+    uses = Counter(labels.values())
+    distinct = {spec: label if uses[label] == 1 else spec for spec, label in labels.items()}
+    # A spec that replaced a shared label may itself be the label of another metric.
+    is_unambiguous = len(set(distinct.values())) == len(distinct)
+    return distinct if is_unambiguous else {spec: spec for spec in labels}
+
+
+def find_metric_labels(result: Any) -> dict[str, str]:
+    """Return the label of each metric that a result (its JSON object, or a list of rows) is about."""
+    return label_metrics(sorted(_find_specs(result)))
+
+
+def _find_specs(result: Any) -> set[str]:
+    """Find every metric that rows are about."""
+    specs: set[str] = set()
+    unread = [result]
+    while unread:
+        value = unread.pop()
+        if isinstance(value, ROWS):
+            unread += [inner for inner in value if not isinstance(inner, LEAVES)]
+        elif isinstance(value, MAPPINGS):
+            unread += [v for key, v in value.items() if not isinstance(v, LEAVES) and key not in AS_ASKED]
+            if not value.keys().isdisjoint(_NAMING):
+                lists = [value[key] for key in LISTS if isinstance(value.get(key), ROWS)]
+                names = (value.get("metric"), *chain.from_iterable(lists))
+                specs.update(name for name in names if isinstance(name, str))
+    return specs

@@ -1,0 +1,36 @@
+"""Signatures as sacrebleu writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from metassay.metrics.base import Metric
+
+
+class SacrebleuMetric(Protocol):
+    """The part of sacrebleu's metrics that is used here."""
+
+    num_refs: int
+
+    def get_signature(self) -> object:
+        """Return sacrebleu's signature, which prints as text."""
+        ...
+
+
+def build_sacrebleu_signature(
+    metric: Metric, build_official: Callable[..., SacrebleuMetric], reference_count: int
+) -> str | None:
+    """Build the signature that sacrebleu gives to a corpus score.
+
+    `build_official` makes sacrebleu's own metric from the settings of ours; `reference_count` is the number
+    of references per output, −1 where it varies. Returns None where sacrebleu has no signature for what was
+    done: texts were changed first, or settings differ between languages.
+    """
+    settings_by_language = [metric.resolve_settings(language) for language in metric.languages or (None,)]
+    settings = settings_by_language[0]
+    if metric.text_changes or any(other != settings for other in settings_by_language):
+        return None
+    official = build_official(**settings)
+    official.num_refs = reference_count
+    return str(official.get_signature())

@@ -1,0 +1,44 @@
+"""Choose the metrics of a run: those the user names, defaults, sentinels; and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from metassay.data.dataset import Dataset
+from metassay.metrics.base import Metric
+from metassay.metrics.registry import MetricChoice, parse_metrics
+from metassay.metrics.sentinels import SENTINELS
+
+
+class MetricCosts(NamedTuple):
+    """The cost class of each metric, and the prices of those whose requests are paid; keys are specs."""
+
+    classes: dict[str, str]
+    prices: dict[str, tuple[float, ...]]
+
+
+def choose_metrics(dataset: Dataset, metrics: MetricChoice, *text_changes: str) -> tuple[Metric, ...]:
+    """Choose the metrics that the user names, by default those of the task, and bind them to the data.
+
+    `text_changes` say what was done to the texts (`none` is nothing): signatures name them.
+    """
+    chosen = parse_metrics(dataset.task_definition.default_metrics if metrics is None else metrics)
+    if dataset.task_definition.is_ranking:
+        return chosen
+    changes = "+".join(change for change in text_changes if change != "none")
+    return tuple(metric.bind_to_data(dataset.languages, changes) for metric in chosen)
+
+
+def choose_sentinels(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Choose the sentinels that are not among the metrics already."""
+    chosen_specs = {metric.spec for metric in metrics}
+    sentinels = [sentinel_class() for sentinel_class in SENTINELS]
+    return tuple(sentinel for sentinel in sentinels if sentinel.spec not in chosen_specs)
+
+
+def collect_costs(metrics: Sequence[Metric]) -> MetricCosts:
+    """Collect the cost classes and prices of metrics."""
+    classes = {metric.spec: metric.cost_class for metric in metrics}
+    prices = {metric.spec: tuple(metric.price) for metric in metrics if metric.price is not None}
+    return MetricCosts(classes, prices)

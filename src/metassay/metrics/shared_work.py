@@ -1,0 +1,26 @@
+"""Work on texts that the batches of one run share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+TextGroup = tuple[int, int]
+"""The first batch that has a text, and the first field (output, references, source) that has it there."""
+
+
+@dataclass(frozen=True)
+class SharedWork:
+    """Caches of what metrics compute from single texts, such as vectors of a neural encoder.
+
+    A text that several batches have is encoded once for all of them. Texts are encoded in groups, so that
+    the numbers do not depend on which batch comes first; `find_text_groups` returns the texts that several
+    batches have, with their groups.
+    """
+
+    find_text_groups: Callable[[], Mapping[str, TextGroup]] = dict
+    run_cache: dict[Hashable, Any] = field(default_factory=dict)
+    """Results for texts of several batches, kept until the run ends."""
+    batch_cache: dict[Hashable, Any] = field(default_factory=dict)
+    """Results for all other texts, kept while their batch is scored."""

@@ -1,0 +1,102 @@
+"""Translation edit rate (Snover et al., 2006) with sacrebleu's numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric
+from metassay.metrics.batch_tokens import get_texts, tokenize_words, warn_if_written_without_spaces
+from metassay.metrics.kernels.ter import count_ter_edits
+from metassay.metrics.kernels.text_arrays import TokenSequences
+from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
+from metassay.metrics.scoring_inputs import find_scoring_inputs
+from metassay.results.official_score import OfficialScore
+from metassay.text.tokenizers import primary
+
+_CHARACTER_LANGUAGES = frozenset({"zh", "yue", "ja"})
+"""Languages that sacrebleu's tokeniser for TER can split into characters."""
+
+
+@dataclass(frozen=True)
+class TranslationEditRate(StatisticsMetric):
+    """Edits, where moving a run of words is one, per reference word, in per cent.
+
+    Statistics: the fewest edits over the references, and the mean length of these. With an empty reference
+    the rate is 100 for any output that is not empty. Equals `sacrebleu.TER`.
+
+    `normalized` and `asian_support` are off unless they are set, but on for data in Chinese and Japanese,
+    which they split into characters.
+    """
+
+    normalized: bool | None = None
+    no_punct: bool = False
+    asian_support: bool | None = None
+    case_sensitive: bool = False
+
+    name: ClassVar[str] = "ter"
+    title: ClassVar[str] = "TER"
+    task: ClassVar[str] = "mt"
+    higher_is_better: ClassVar[bool] = False
+    oracle: ClassVar[str] = "sacrebleu 2.6.0"
+    summary: ClassVar[str] = "edits and shifts per reference word (sacrebleu)"
+
+    def resolve_settings(self, language: str | None) -> Parameters:
+        """Return all settings, with those for Asian text switched by language where they were left open."""
+        is_asian = primary(language) in _CHARACTER_LANGUAGES
+        settings = super().resolve_settings(language)
+        if self.normalized is None:
+            settings["normalized"] = is_asian
+        if self.asian_support is None:
+            settings["asian_support"] = is_asian
+        return settings
+
+    def statistics(self, batch: Batch) -> Scores:
+        """Edits and reference length of each output."""
+        settings = self.resolve_settings(self.settings_language(batch))
+        if not settings["asian_support"]:
+            warn_if_written_without_spaces(self, batch.language)
+        tokens = batch.compute_once(("ter tokens", *settings.values()), lambda: _tokenize(batch, settings))
+        inputs = find_scoring_inputs(batch)
+        single_inputs = inputs.split_by_reference()
+        edits = count_ter_edits(tokens.ids, tokens.offsets, single_inputs.outputs, single_inputs.references)
+        lengths = np.diff(tokens.offsets)[single_inputs.references]
+        edits_and_lengths = np.column_stack([edits, lengths]).astype(np.float64)
+        edits_and_lengths = single_inputs.restore_order(edits_and_lengths)
+        starts = single_inputs.input_offsets[:-1]
+        fewest_edits = np.minimum.reduceat(edits_and_lengths[:, 0], starts)
+        length_sums = np.add.reduceat(edits_and_lengths[:, 1], starts)
+        mean_lengths = length_sums / np.diff(single_inputs.input_offsets)
+        return np.column_stack([fewest_edits, mean_lengths])[inputs.input_of_row]
+
+    def from_statistics(self, statistics: Scores) -> Scores:
+        """Edits per reference word, in per cent."""
+        edits, length = np.moveaxis(statistics, -1, 0)
+        rate = np.where(length > 0, edits / np.where(length > 0, length, 1), edits > 0)
+        score: Scores = 100 * rate
+        return score
+
+    def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
+        """Sacrebleu's signature, and the two numbers whose ratio is the score."""
+        from sacrebleu.metrics.ter import TER
+
+        signature = build_sacrebleu_signature(self, TER, reference_count)
+        if signature is None:
+            return None
+        edits, length = statistics.tolist()
+        return OfficialScore(name="TER", signature=signature, edits=edits, reference_length=length)
+
+
+def _tokenize(batch: Batch, settings: Parameters) -> TokenSequences:
+    """Split the texts of a batch at white space, after sacrebleu's tokeniser where settings ask for it."""
+    if settings["normalized"] or settings["no_punct"]:
+        from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
+
+        tokenizer = TercomTokenizer(**{name: bool(value) for name, value in settings.items()})
+        texts = [tokenizer(text.rstrip()) for text in find_scoring_inputs(batch).texts]
+    else:
+        texts = list(get_texts(batch, lowercase=not settings["case_sensitive"]))
+    tokens, _ = tokenize_words(texts)
+    return tokens

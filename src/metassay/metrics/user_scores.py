@@ -1,0 +1,21 @@
+"""Check the scores that code of users returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from metassay.metrics.base import Scores
+
+
+def to_score_array(scores: Any, size: int) -> Scores | None:
+    """Convert scores of `size` outputs to an array, None to NaN; return None where that is not possible."""
+    if not isinstance(scores, Iterable):
+        return None
+    try:
+        array = np.asarray([np.nan if score is None else score for score in scores], dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    return array if array.shape == (size,) else None
