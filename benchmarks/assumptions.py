@@ -18,7 +18,7 @@ from metassay.meta.contexts.agreement_prediction import robust_accuracy
 from metassay.meta.dependence import deviations
 from metassay.sample import sample_path
 from metassay.stats import bootstrap, label_permutation, multiplicity, sign_flip
-from metassay.stats.sign_flip import flip_p_values, normal_error, normal_p_values
+from metassay.stats.sign_flip import estimate_normal_error, normal_p_values, sign_flip_p_values
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
@@ -60,8 +60,8 @@ def heavy_tails(limit):
     worst = 0.0
     for _ in range(60):
         scores = rng.standard_t(rng.uniform(1.2, 6), (8, int(rng.integers(20, 300))))
-        if np.abs(normal_error(scores)).mean() <= limit:
-            drawn = flip_p_values(scores, np.random.default_rng(1), 20_000)
+        if np.abs(estimate_normal_error(scores)).mean() <= limit:
+            drawn = sign_flip_p_values(scores, np.random.default_rng(1), 20_000)
             worst = max(worst, float(np.abs(drawn - normal_p_values(scores)).mean()))
     return worst
 
@@ -140,7 +140,7 @@ def constants(replicates):
             sign_flip,
             "CLOSED_FORM",
             "largest error of a p-value in SPA",
-            lambda: heavy_tails(sign_flip.CLOSED_FORM),
+            lambda: heavy_tails(sign_flip.MAX_NORMAL_ERROR),
         ),
     )
 

@@ -21,7 +21,7 @@ from sacrebleu import corpus_bleu, corpus_chrf
 from metassay.metrics.base import Batch, StatisticsMetric
 from metassay.metrics.registry import parse_metric
 from metassay.sample import sample_path
-from metassay.stats.resampling import bootstrap_counts, resampled_scores
+from metassay.stats.resampling import draw_bootstrap_counts, score_resamples
 
 ROOT = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 OFFICIAL = {"bleu": corpus_bleu, "chrf": corpus_chrf}
@@ -39,8 +39,8 @@ def load() -> tuple[list[str], list[str]]:
 def ours(metric: StatisticsMetric, outputs: list[str], references: list[str]) -> np.ndarray:
     """Statistics once, then one matrix product for all resamples."""
     statistics = metric.statistics(Batch.of(outputs, [[reference] for reference in references]))
-    counts = bootstrap_counts(len(outputs), SIZE, RESAMPLES, np.random.default_rng(0))
-    return resampled_scores(statistics[None], counts, metric.from_statistics)[0]
+    counts = draw_bootstrap_counts(len(outputs), SIZE, RESAMPLES, np.random.default_rng(0))
+    return score_resamples(statistics[None], counts, metric.from_statistics)[0]
 
 
 def main() -> None:

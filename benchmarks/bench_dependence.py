@@ -21,7 +21,7 @@ import polars as pl
 from sklearn.isotonic import IsotonicRegression
 
 from metassay.meta.dependence.deviations import system_dependence
-from metassay.stats.resampling import draw_counts
+from metassay.stats.resampling import draw_cluster_counts
 
 SYSTEMS, SEGMENTS, METRICS = 15, 1177, 43
 
@@ -43,7 +43,7 @@ def scores() -> tuple[np.ndarray, dict[str, np.ndarray]]:
 def peer(human: np.ndarray, metric: np.ndarray, bootstraps: int) -> np.ndarray:
     """The paper's procedure, written with scikit-learn."""
     total = np.zeros(len(human))
-    for count in draw_counts(human.shape[1], bootstraps, seed=0):
+    for count in draw_cluster_counts(human.shape[1], bootstraps, seed=0):
         drawn = np.repeat(np.arange(human.shape[1]), count)
         pooled = _fit(metric[:, drawn], human[:, drawn])
         for k in range(len(human)):

@@ -22,7 +22,7 @@ from scipy import stats
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics import Procedure, meta_metric
 from metassay.meta.people.significance import metric_differences
-from metassay.stats.swaps import standardised
+from metassay.stats.swaps import standardize_metrics
 
 TABLE = "wmt23/wmt23_zh-en_metrics.parquet"
 SOFT = meta_metric("spa")
@@ -84,7 +84,7 @@ def peers(judged: ScoreArrays, draws: int) -> tuple[float, float]:
     rng = np.random.default_rng(0)
     signs = np.where(rng.random((1000, segments)) < 0.5, -1.0, 1.0)
     some = 5
-    x, y = standardised(judged.metrics[:2])
+    x, y = standardize_metrics(judged.metrics[:2])
     one = timed(lambda: [plain_draw(judged.human, x, y, signs, rng) for _ in range(some)]) / some
     pairs = systems * (systems - 1) // 2
     difference = judged.human[0] - judged.human[1]

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from metassay.perturbations.base import Perturbation, View, parse_perturbation
-from metassay.stats.random import Keys, named_keys, output_keys
+from metassay.stats.random import Keys, derive_keys, hash_outputs
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SIZE = 10_000
@@ -79,12 +79,12 @@ def cpu_seconds(function: Callable[..., object], *arguments: object) -> float:
 
 
 def perturb(method: Perturbation[str], outputs: list[View[str]], keys: Keys) -> None:
-    method.apply_all(outputs, named_keys(keys, method.name))
+    method.apply_all(outputs, derive_keys(keys, method.name))
 
 
 def keyed(outputs: list[View[str]]) -> Keys:
     """The keys of outputs, which a run makes once for all methods."""
-    return output_keys(0, (v.item for v in outputs), (v.output for v in outputs))
+    return hash_outputs(0, (v.item for v in outputs), (v.output for v in outputs))
 
 
 def numpy_peer(name: str, outputs: list[View[str]]) -> None:

@@ -32,9 +32,9 @@ from metassay.meta.dependence.null_hypotheses import p_equal, p_fair
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics import Procedure, meta_metric
 from metassay.meta.people.significance import metric_differences
-from metassay.stats.bootstrap import ClusterBootstrap, cluster_interval
-from metassay.stats.multiplicity import may_be_best
-from metassay.stats.rank_correlation import row_agreements
+from metassay.stats.bootstrap import ClusterBootstrap, proportion_interval
+from metassay.stats.multiplicity import select_possible_best
+from metassay.stats.rank_correlation import correlate_rows
 
 METRICS = 20
 LEVEL = 0.05
@@ -200,7 +200,7 @@ def _held(made, truth, rng, resamples):
     found = Estimates.of(tally(made, whole(made)))
     sums = found.tally
     drawn = ClusterBootstrap(rng, resamples).ratios(sums.credit, sums.size, sums.cluster)
-    low, high = cluster_interval(found.of_context(0), drawn)
+    low, high = proportion_interval(found.of_context(0), drawn)
     return ((low <= truth) & (truth <= high)).tolist()
 
 
@@ -218,7 +218,7 @@ def best_kept(items, replicates, best=0.82, others=0.80, metrics=8, pairs=4, res
         drawn = ClusterBootstrap(rng, resamples).ratios(
             values, np.ones((1, items)), np.arange(items, dtype=np.int32)
         )
-        top, _ = may_be_best(values.mean(axis=1), drawn, items)
+        top, _ = select_possible_best(values.mean(axis=1), drawn, items)
         kept.append(top[0])
         sizes.append(top.sum())
     return np.mean(kept), np.mean(sizes)
@@ -319,7 +319,7 @@ def beside_people(rng, rule, people, items=150, per_item=8, resamples=400):
 def followed(rule, people, replicates, seed=0, items=150):
     """How often people are followed, and how often the interval of tau holds the tau of the true orders."""
     rng = np.random.default_rng(seed)
-    truth = row_agreements(np.array(rule), np.array(people), "kendall")[0]
+    truth = correlate_rows(np.array(rule), np.array(people), "kendall")[0]
     follows, held = [], []
     for _ in range(replicates):
         found = beside_people(rng, rule, people, items)["people"]
@@ -352,7 +352,7 @@ def corrected_coverage(error, replicates, read=100, items=200, pairs=4, truth=0.
         estimates = Estimates.of(tally(*_sorted(made)))
         raw = ClusterBootstrap(rng, 400)
         part = estimates.tally
-        low, high = cluster_interval(
+        low, high = proportion_interval(
             estimates.of_context(0), raw.ratios(part.credit, part.size, part.cluster)
         )
         ends = rows[0]["corrected_low"], rows[0]["corrected_high"]
@@ -424,7 +424,7 @@ def ceiling_error(metrics, items, replicates, seed=0):
 
 
 def _tau(first, second):
-    return row_agreements(np.round(first, 12)[None], np.round(second, 12)[None], "tau_ap_b")[0]
+    return correlate_rows(np.round(first, 12)[None], np.round(second, 12)[None], "tau_ap_b")[0]
 
 
 def sysdep_coverage(systems, segments, replicates, noisy=1.0, seed=0):

@@ -22,8 +22,8 @@ from metassay.meta.contexts.pair_outcomes import Contexts, Judgements, judge
 from metassay.meta.people.meta_metrics import meta_metric
 from metassay.stats import random
 from metassay.stats.bootstrap import ClusterHalves
-from metassay.stats.rank_correlation import row_agreements
-from metassay.stats.sign_flip import drawn_agreement, soft_agreement
+from metassay.stats.rank_correlation import correlate_rows
+from metassay.stats.sign_flip import estimate_soft_accuracies, resample_soft_accuracies
 from people_scores import METRICS, SETS
 
 FEWEST = 100
@@ -214,7 +214,9 @@ def people_pairs(data, kept, ties="strict"):
     )
     pairs, (one,) = sort_pairs(found, [whole(found)])
     sums = tally(pairs, one, ties=ties)
-    here, there = ClusterHalves(random.named(0, "halves"), 100).halves(sums.credit, sums.size, sums.cluster)
+    here, there = ClusterHalves(random.make_named_generator(0, "halves"), 100).halves(
+        sums.credit, sums.size, sums.cluster
+    )
     return sums.accuracy()[:, 0], half_agreement(here, there, "kendall")
 
 
@@ -226,17 +228,17 @@ def targets(data):
     values["close pairs"], ceilings["close pairs"] = people_pairs(data, close)
     human, scores = data["human"][data["grid"]], data["scores"][:, data["grid"]]
     values["acc_eq"] = meta_metric("acc_eq").values(ScoreArrays(human, scores))
-    values["spa"] = soft_agreement(human, scores)
+    values["spa"] = estimate_soft_accuracies(human, scores)
     units = data["units"][data["grid"][0]].astype(np.int32)
-    halves = ClusterHalves(random.named(0, "halves"), 100)
-    sides = [drawn_agreement(human, scores, halves, units, rest=rest) for rest in (False, True)]
+    halves = ClusterHalves(random.make_named_generator(0, "halves"), 100)
+    sides = [resample_soft_accuracies(human, scores, halves, units, rest=rest) for rest in (False, True)]
     ceilings["spa"] = half_agreement(*sides, "kendall")
     return values, ceilings
 
 
 def tau(one, other):
     """Kendall's tau-b."""
-    return float(row_agreements(np.round(one, 12), np.round(other, 12), "kendall")[0])
+    return float(correlate_rows(np.round(one, 12), np.round(other, 12), "kendall")[0])
 
 
 def interval(values):
@@ -264,7 +266,7 @@ def leave_one_out(accuracies, people):
     drawn = np.concatenate(
         [np.eye(len(shared)), np.random.default_rng(0).dirichlet(np.ones(len(shared)), DRAWS)]
     )
-    taus = {name: row_agreements(drawn @ table[name], people[name][None], "kendall") for name in table}
+    taus = {name: correlate_rows(drawn @ table[name], people[name][None], "kendall") for name in table}
     equal = {name: tau(table[name].mean(axis=0), people[name]) for name in table}
     rows = []
     for name in table:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metassay.stats.arrays import plain
+from metassay.stats.arrays import to_json_values
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def _lines(value: Any) -> str:
 
 def rounded(value: Any) -> Any:
     """Plain values, floats to six significant digits."""
-    value = plain(value)
+    value = to_json_values(value)
     if isinstance(value, Mapping):
         return {str(name): rounded(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -19,7 +19,7 @@ import numpy as np
 
 from metassay.data.dataset import Dataset
 from metassay.metrics.labels import label_metric
-from metassay.stats.rank_correlation import row_agreements
+from metassay.stats.rank_correlation import correlate_rows
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
@@ -101,11 +101,11 @@ def side_by_side(pairs: Dataset, found: dict[str, Any]) -> str:
         here = [ours[metric][method] for metric in metrics]
         orders.append((there, here))
         cells = [f"{100 * one:.0f} / {100 * other:.0f}" for one, other in zip(there, here)]
-        tau = float(row_agreements(np.array(there), np.array(here), "kendall")[0])
+        tau = float(correlate_rows(np.array(there), np.array(here), "kendall")[0])
         counts = f"{count:,} / {made['perturbations'][method]:,}"
         body.append([method, ", ".join(phenomena), counts, *cells, f"{tau:.2f}"])
     means = [np.mean(side, axis=0) for side in zip(*orders)]
-    tau = float(row_agreements(*means, "kendall")[0])
+    tau = float(correlate_rows(*means, "kendall")[0])
     body.append(["mean", "", "", *(f"{100 * a:.0f} / {100 * b:.0f}" for a, b in zip(*means)), f"{tau:.2f}"])
     header = ["ours", "DEMETR’s", "pairs", *map(label_metric, metrics), "τ"]
     return table(header, body)

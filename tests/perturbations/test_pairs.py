@@ -19,7 +19,7 @@ from metassay.perturbations.base import Perturbation, View, parse_perturbation
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.words import Removal, Swapping, goes_word_by_word, seen_by
 from metassay.sample import sample_path
-from metassay.stats.random import Stream, named_keys
+from metassay.stats.random import Stream, derive_keys
 from metassay.store.run_texts import RunTexts
 from metassay.workflows.read import read
 
@@ -364,7 +364,7 @@ def test_a_helper_makes_what_the_method_makes(spec) -> None:
     data = read(sample_path("mt"))
     method = parse_perturbation(spec)
     seen = views.make_views(data, [method], preprocess="none", seed=3, workers=1)
-    keys = named_keys(seen.keys, method.name)
+    keys = derive_keys(seen.keys, method.name)
     expected = method.apply_all(seen.views, keys)
     assert goes_word_by_word(method)
     assert any(expected)

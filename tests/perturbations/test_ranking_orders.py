@@ -23,7 +23,7 @@ from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.ranking import COPIES, RankSwapping, Reordering, Shuffle
 from metassay.perturbations.ranking_pairs import RankedPairs, gain_change
 from metassay.perturbations.views import make_views
-from metassay.stats.random import Stream, named_keys, output_keys
+from metassay.stats.random import Stream, derive_keys, hash_outputs
 from metassay.tasks import find_task
 
 METHODS = [
@@ -46,7 +46,7 @@ def views(sizes, relevant=True):
 @pytest.mark.parametrize("method", METHODS, ids=str)
 def test_compiled_orders_equal_single_ones(method: Reordering):
     chosen = views([1, 2, 3, 5, 9, 10, 11, 100, 101, 250])
-    keys = output_keys(3, [view.item for view in chosen], ["".join(view.output) for view in chosen])
+    keys = hash_outputs(3, [view.item for view in chosen], ["".join(view.output) for view in chosen])
     single = [method.apply(view, Stream(key)) for view, key in zip(chosen, keys.tolist())]
     assert method.apply_all(chosen, keys) == single
     lists = build_ranked_lists_from_mappings(
@@ -168,7 +168,7 @@ def test_pairs_by_index_equal_pairs_one_list_at_a_time(real_data):
     for method in methods:
         slow = [
             method.apply(view, Stream(int(key)))
-            for view, key in zip(views.views, named_keys(views.keys, method.name))
+            for view, key in zip(views.views, derive_keys(views.keys, method.name))
         ]
         rows = fast.frame.filter(perturbation=method.spec).select("item", "system", "worse")
         found = {(item, system): tuple(worse) for item, system, worse in rows.iter_rows()}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from metassay.errors import InputError
 from metassay.perturbations.base import View
 from metassay.perturbations.words import Insertion, Removal, RemovalShare, Swapping, WordEdit
-from metassay.stats.random import Stream, named_keys, output_keys
+from metassay.stats.random import Stream, derive_keys, hash_outputs
 
 WORDS = ["really", "that", "Käse", "наверное", "🙂x"]
 CAKE = "John said he did not like the cake she baked."
@@ -81,7 +81,7 @@ def test_removal_20_rounds_to_the_nearest_number(length: int, dropped: int) -> N
 @given(texts=st.lists(TEXTS, max_size=8), seed=st.integers(0, 99))
 def test_compiled_code_agrees_with_apply(edit: WordEdit, texts: list[str], seed: int) -> None:
     views = [view(text) for text in texts]
-    keys = named_keys(output_keys(seed, ["1"] * len(texts), texts), edit.name)
+    keys = derive_keys(hash_outputs(seed, ["1"] * len(texts), texts), edit.name)
     plain = [edit.apply(v, Stream(key)) for v, key in zip(views, keys.tolist())]
     assert edit.apply_all(views, keys) == plain
     assert all(result != text for result, text in zip(plain, texts))
@@ -103,16 +103,16 @@ def test_compiled_code_agrees_with_apply_without_spaces(
 ) -> None:
     collected = {"insertion": ["天气", "abc", "カメラ", "x天", "天x"]}
     views = [View(text, "1", language, collected=collected) for text in texts]
-    keys = named_keys(output_keys(seed, ["1"] * len(texts), texts), edit.name)
+    keys = derive_keys(hash_outputs(seed, ["1"] * len(texts), texts), edit.name)
     assert edit.apply_all(views, keys) == [edit.apply(v, Stream(k)) for v, k in zip(views, keys.tolist())]
 
 
 def test_compiled_code_agrees_with_apply_on_chinese_sources(real_data: Callable[[str], Path]) -> None:
     texts = pl.read_parquet(real_data("wmt22/wmt22_zh-en.parquet"))["src"].unique().sort().to_list()
     views = [View(text, "1", None, collected={"insertion": ["天气", "Wi-Fi"]}) for text in texts]
-    keys = output_keys(1, ["1"] * len(texts), texts)
+    keys = hash_outputs(1, ["1"] * len(texts), texts)
     for edit in EDITS:
-        own = named_keys(keys, edit.name)
+        own = derive_keys(keys, edit.name)
         assert edit.apply_all(views, own) == [edit.apply(v, Stream(k)) for v, k in zip(views, own.tolist())]
 
 
@@ -120,10 +120,10 @@ def test_compiled_code_agrees_with_apply_on_chinese_sources(real_data: Callable[
 def test_compiled_code_agrees_with_apply_on_wmt(real_data: Callable[[str], Path], language: str) -> None:
     frame = pl.read_parquet(real_data(f"wmt22/wmt22_{language}.parquet"))
     texts, items = frame["hyp"].to_list()[:4000], frame["seg_id"].cast(str).to_list()[:4000]
-    keys = output_keys(1, items, texts)
+    keys = hash_outputs(1, items, texts)
     views = [view(text) for text in texts]
     for edit in EDITS:
-        own = named_keys(keys, edit.name)
+        own = derive_keys(keys, edit.name)
         assert edit.apply_all(views, own) == [edit.apply(v, Stream(k)) for v, k in zip(views, own.tolist())]
 
 
@@ -168,7 +168,7 @@ def test_compiled_swapping_never_exchanges_equal_words_and_finds_those_of_equal_
     """Words that repeat, that differ in one letter, and that begin alike: as the plain code, for 200 keys."""
     for text in ("a a a b", "cat cat car cat", "one on one on", "x xx x xxx", "same same same"):
         views = [View(text, str(item), "en") for item in range(200)]
-        keys = named_keys(output_keys(0, map(str, range(200)), [text] * 200), "swapping")
+        keys = derive_keys(hash_outputs(0, map(str, range(200)), [text] * 200), "swapping")
         found = Swapping().compiled(views, keys, spaced=True)
         assert found == [Swapping().apply(v, Stream(k)) for v, k in zip(views, keys.tolist())]
         assert text not in found

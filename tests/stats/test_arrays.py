@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from metassay.stats import arrays
-from metassay.stats.arrays import counted_together, lowest, packed, places_of, unpacked
+from metassay.stats.arrays import (
+    count_code_pairs,
+    find_lowest,
+    find_positions,
+    pack_two_bits,
+    unpack_two_bits,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -23,29 +29,29 @@ def test_the_lowest_are_the_first_of_all_sorted(seed: int) -> None:
     by = [(np.isnan(v), 0 if np.isnan(v) else v, n) for n, v in enumerate(values)]
     expected = [n for *_, n in sorted(by)]
     for most in (1, 5, 30, 100):
-        assert lowest(values, most).tolist() == expected[:most]
+        assert find_lowest(values, most).tolist() == expected[:most]
 
 
 def test_places_and_counts_are_those_of_a_loop() -> None:
     rng = np.random.default_rng(0)
     first, second = (rng.integers(0, 4, 50).astype(np.int8) for _ in range(2))
     mask, there = rng.random(50) < 0.5, rng.integers(-1, 50, 50)
-    assert places_of(mask).tolist() == [n for n in range(50) if mask[n]]
-    assert places_of(mask[:0]).tolist() == []
+    assert find_positions(mask).tolist() == [n for n in range(50) if mask[n]]
+    assert find_positions(mask[:0]).tolist() == []
     for own, away in ((None, None), (mask, None), (None, there), (mask, there)):
         found = np.zeros((4, 4), dtype=int)
         for n in range(50):
             place = n if away is None else away[n]
             if (own is None or own[n]) and place >= 0:
                 found[first[n], second[place]] += 1
-        assert counted_together(first, second, own, away).tolist() == found.tolist()
+        assert count_code_pairs(first, second, own, away).tolist() == found.tolist()
 
 
 @pytest.mark.parametrize("count", range(10))
 def test_codes_come_out_as_they_went_in(count: int) -> None:
     codes = np.random.default_rng(count).integers(0, 4, count).astype(np.int8)
-    assert len(packed(codes)) == -(-count // 4)
-    assert unpacked(packed(codes), count).tolist() == codes.tolist()
+    assert len(pack_two_bits(codes)) == -(-count // 4)
+    assert unpack_two_bits(pack_two_bits(codes), count).tolist() == codes.tolist()
 
 
 @pytest.mark.parametrize("shape", [(1,), (7,), (5, 9), (3, 40, 15), (4, 1)])

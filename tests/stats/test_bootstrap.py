@@ -8,13 +8,13 @@ from scipy.stats import binomtest, poisson
 
 from metassay.stats.bootstrap import (
     ClusterBootstrap,
+    ClusteredProportions,
     ClusterHalves,
-    Proportions,
-    cluster_interval,
-    few_clusters_stretch,
-    percentiles,
-    widened_percentiles,
-    wilson,
+    percentile_interval,
+    proportion_interval,
+    small_sample_factor,
+    widened_percentile_interval,
+    wilson_interval,
 )
 
 
@@ -113,7 +113,7 @@ def test_halves_split_every_cluster_to_one_side():
 def found(estimate, variance, clusters, observations=10**9):
     estimate = np.atleast_1d(np.asarray(estimate, dtype=float))
     columns = (np.broadcast_to(column, estimate.shape) for column in (variance, clusters, observations))
-    return Proportions(estimate, *columns)
+    return ClusteredProportions(estimate, *columns)
 
 
 def test_wilson_equals_scipy_for_independent_observations():
@@ -121,7 +121,7 @@ def test_wilson_equals_scipy_for_independent_observations():
     for hits in (n // 50, n // 2, n - n // 50):
         share = hits / n
         expected = binomtest(hits, n).proportion_ci(method="wilson")
-        low, high = wilson(found(share, share * (1 - share) / n, n))
+        low, high = wilson_interval(found(share, share * (1 - share) / n, n))
         assert low[0] == pytest.approx(expected.low, rel=1e-6)
         assert high[0] == pytest.approx(expected.high, rel=1e-6)
 
@@ -140,13 +140,13 @@ def test_clusters_that_happen_to_agree_do_not_multiply_the_observations():
 
 
 def test_all_right_still_has_a_lower_end_below_one():
-    low, high = cluster_interval(found(1.0, 0.0, 50), np.ones((1, 100)))
+    low, high = proportion_interval(found(1.0, 0.0, 50), np.ones((1, 100)))
     assert 0.9 < low[0] < 0.95  # the rule of three gives .94
     assert high[0] == 1
 
 
 def test_a_single_cluster_has_no_interval():
-    low, high = cluster_interval(found(0.5, np.nan, 1), np.full((1, 10), 0.5))
+    low, high = proportion_interval(found(0.5, np.nan, 1), np.full((1, 10), 0.5))
     assert np.isnan(low[0])
     assert np.isnan(high[0])
 
@@ -155,7 +155,7 @@ def test_a_single_cluster_has_no_interval():
 def test_the_interval_always_holds_the_estimate(clusters):
     rng = np.random.default_rng(0)
     estimate = rng.random(50)
-    low, high = cluster_interval(found(estimate, 1e-4, clusters), rng.random((50, 30)))
+    low, high = proportion_interval(found(estimate, 1e-4, clusters), rng.random((50, 30)))
     assert (low <= estimate).all()
     assert (high >= estimate).all()
     assert (low >= 0).all()
@@ -166,23 +166,23 @@ def test_percentiles_leave_out_what_is_undefined():
     rng = np.random.default_rng(1)
     values = rng.random((20, 101))
     values[rng.random(values.shape) < 0.2] = np.nan
-    low, high = percentiles(values)
+    low, high = percentile_interval(values)
     assert low == pytest.approx(np.nanpercentile(values, 2.5, axis=1))
     assert high == pytest.approx(np.nanpercentile(values, 97.5, axis=1))
-    assert np.isnan(percentiles(np.full((1, 5), np.nan))[0][0])
+    assert np.isnan(percentile_interval(np.full((1, 5), np.nan))[0][0])
 
 
 @pytest.mark.parametrize("count", [1, 2, 40, 41, 1000])
 def test_percentiles_without_gaps_equal_numpy(count):
     values = np.random.default_rng(count).random((7, count))
-    low, high = percentiles(values)
+    low, high = percentile_interval(values)
     assert low == pytest.approx(np.percentile(values, 2.5, axis=1))
     assert high == pytest.approx(np.percentile(values, 97.5, axis=1))
-    assert percentiles(values[0])[0] == pytest.approx(low[0])
+    assert percentile_interval(values[0])[0] == pytest.approx(low[0])
 
 
 def test_few_clusters_stretch_by_student_over_normal():
-    assert few_clusters_stretch(np.array([2, 5, 30])) == pytest.approx(
+    assert small_sample_factor(np.array([2, 5, 30])) == pytest.approx(
         [12.7062 / 1.959964, 2.776445 / 1.959964, 2.04523 / 1.959964], rel=1e-5
     )  # two-sided 5 % points of t with 1, 4 and 29 degrees of freedom, from a table
 
@@ -190,9 +190,9 @@ def test_few_clusters_stretch_by_student_over_normal():
 def test_percentiles_are_widened_about_the_estimate():
     """Resamples from .40 to .60 about .50, four degrees of freedom: 1.4166 times as far on either side."""
     draws = np.linspace(0.4, 0.6, 2001)[None]
-    low, high = widened_percentiles(np.array([0.5]), draws, np.array([5]))
+    low, high = widened_percentile_interval(np.array([0.5]), draws, np.array([5]))
     assert (low[0], high[0]) == pytest.approx((0.5 - 0.095 * 1.41658, 0.5 + 0.095 * 1.41658), rel=1e-4)
-    low, high = widened_percentiles(np.array([0.55]), draws, np.array([5]))
+    low, high = widened_percentile_interval(np.array([0.55]), draws, np.array([5]))
     assert (low[0], high[0]) == pytest.approx((0.55 - 0.145 * 1.41658, 0.55 + 0.045 * 1.41658), rel=1e-4)
 
 
@@ -209,8 +209,12 @@ def test_percentiles_are_widened_about_the_estimate():
 def test_wilson_stands_in_where_clusters_or_errors_are_few(estimate, size, clusters, by_score):
     data = found(estimate, estimate * (1 - estimate) / size, clusters)
     draws = np.linspace(estimate - 0.3, estimate + 0.2, 401)[None]  # nothing like a score interval
-    ends = cluster_interval(data, draws)
-    expected = wilson(data) if by_score else widened_percentiles(data.estimate, draws, data.clusters)
+    ends = proportion_interval(data, draws)
+    expected = (
+        wilson_interval(data)
+        if by_score
+        else widened_percentile_interval(data.estimate, draws, data.clusters)
+    )
     assert [end[0] for end in ends] == pytest.approx([end[0] for end in expected])
 
 
@@ -218,5 +222,5 @@ def test_wilson_takes_student_s_quantile_for_few_clusters():
     """By hand for 5 of 10 with t = 2.776: centre .5, half √(.025 + t² / 400) · t / (1 + t² / 10)."""
     t = 2.776445
     half = t / (1 + t**2 / 10) * np.sqrt(0.025 + t**2 / 400)
-    low, high = wilson(found(0.5, 0.025, 5))
+    low, high = wilson_interval(found(0.5, 0.025, 5))
     assert (low[0], high[0]) == pytest.approx((0.5 - half, 0.5 + half), rel=1e-5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metassay.stats.correlation import correlate, neighbour_correlation, system_agreement
+from metassay.stats.correlation import correlate, correlate_systems, lag_one_autocorrelation
 
 ORACLES = {
     "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
@@ -24,15 +24,15 @@ def test_short_vectors_equal_scipy(name: str, coarse: bool) -> None:
     if coarse:
         human, metrics = np.round(human), np.round(metrics * 1.5)
     expected = [ORACLES[name](human, metric) for metric in metrics]
-    np.testing.assert_allclose(system_agreement(name, human, metrics), expected, atol=1e-12)
+    np.testing.assert_allclose(correlate_systems(name, human, metrics), expected, atol=1e-12)
     np.testing.assert_allclose([correlate(name, human, m) for m in metrics], expected, atol=1e-12)
 
 
 def test_pairwise_accuracy_counts_pairs_with_the_same_sign() -> None:
-    assert system_agreement("pa", np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])) == pytest.approx(
+    assert correlate_systems("pa", np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])) == pytest.approx(
         2 / 3
     )
-    assert system_agreement("pa", np.array([1.0, 1.0, 3.0]), np.array([2.0, 2.0, 1.0])) == pytest.approx(
+    assert correlate_systems("pa", np.array([1.0, 1.0, 3.0]), np.array([2.0, 2.0, 1.0])) == pytest.approx(
         1 / 3
     )
 
@@ -40,13 +40,13 @@ def test_pairwise_accuracy_counts_pairs_with_the_same_sign() -> None:
 @pytest.mark.parametrize("name", ORACLES)
 def test_a_vector_that_never_varies_has_no_correlation(name: str) -> None:
     constant = np.full(5, 0.1 + 0.2)
-    assert np.isnan(system_agreement(name, np.arange(5.0), constant))
+    assert np.isnan(correlate_systems(name, np.arange(5.0), constant))
     assert np.isnan(correlate(name, np.arange(5.0), constant))
 
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(ValueError, match="Did you mean pearson"):
-        system_agreement("pearsson", np.arange(3.0), np.arange(3.0))
+        correlate_systems("pearsson", np.arange(3.0), np.arange(3.0))
     with pytest.raises(ValueError, match="unknown correlation"):
         correlate("cosine", np.arange(3.0), np.arange(3.0))
 
@@ -54,18 +54,18 @@ def test_unknown_names_are_refused() -> None:
 def test_scores_as_given_tie_only_when_equal():
     """Two scores that differ in the twelfth digit of a far larger third are ordered, as scipy orders them."""
     human, metric = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1e-13, 2e-13, 1.0, 0.5])
-    exact = float(system_agreement("kendall", human, metric, exact=True))
+    exact = float(correlate_systems("kendall", human, metric, exact=True))
     assert exact == pytest.approx(stats.kendalltau(human, metric).statistic)
-    assert float(system_agreement("spearman", human, metric, exact=True)) == pytest.approx(
+    assert float(correlate_systems("spearman", human, metric, exact=True)) == pytest.approx(
         stats.spearmanr(human, metric).statistic
     )
-    assert float(system_agreement("kendall", human, metric)) != pytest.approx(exact)
+    assert float(correlate_systems("kendall", human, metric)) != pytest.approx(exact)
 
 
 def test_neighbours_of_shuffled_values_are_alike_by_chance():
     """In short series r is about -1 / n where nothing runs, and its p-value about ½."""
     rng = np.random.default_rng(0)
-    p = [neighbour_correlation(rng.random(10))[1] for _ in range(2000)]
+    p = [lag_one_autocorrelation(rng.random(10))[1] for _ in range(2000)]
     assert np.mean(p) == pytest.approx(0.5, abs=0.03)
-    r, _ = neighbour_correlation(np.array([1.0, 2.0, 3.0, 4.0]))
+    r, _ = lag_one_autocorrelation(np.array([1.0, 2.0, 3.0, 4.0]))
     assert r == pytest.approx((1.5 * 0.5 - 0.5 * 0.5 + 0.5 * 1.5) / 5)  # deviations -1.5, -.5, .5, 1.5

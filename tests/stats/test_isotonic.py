@@ -10,10 +10,10 @@ from sklearn.isotonic import IsotonicRegression
 
 from metassay.stats.isotonic import (
     fit_isotonic,
-    group_means_by_score,
-    group_means_by_value,
-    predict,
-    resampled_group_means,
+    fit_resamples_by_group,
+    fit_scores_by_group,
+    fit_values_by_group,
+    predict_isotonic,
 )
 from metassay.stats.score_order import sort_scores
 
@@ -31,7 +31,7 @@ def test_the_fit_is_scikit_learns(seed, distinct):
     weights = rng.exponential(size=300)
     scores = sort_scores(x)
     at = rng.uniform(x.min() - 1, x.max() + 1, 500)
-    ours = predict(scores, fit_isotonic(scores, y, weights), at)
+    ours = predict_isotonic(scores, fit_isotonic(scores, y, weights), at)
     np.testing.assert_allclose(ours, official(x, y, weights, at), rtol=0, atol=1e-9)
 
 
@@ -41,7 +41,7 @@ def test_values_a_resample_misses_are_interpolated_or_clipped_as_scikit_learn_do
     weights = rng.integers(0, 2, 200).astype(float)
     weights[np.argsort(x)[[0, 1, -1]]] = 0
     scores = sort_scores(x)
-    ours = predict(scores, fit_isotonic(scores, y, weights), x)
+    ours = predict_isotonic(scores, fit_isotonic(scores, y, weights), x)
     np.testing.assert_allclose(ours, official(x, y, weights, x), rtol=0, atol=1e-9)
 
 
@@ -54,7 +54,7 @@ def test_the_fit_rises_keeps_the_mean_and_leaves_a_rising_series_alone(points):
     scores = sort_scores(x)
     fitted = fit_isotonic(scores, y, weights)
     assert (np.diff(fitted) >= 0).all()
-    at_points = predict(scores, fitted, x)
+    at_points = predict_isotonic(scores, fitted, x)
     assert np.average(at_points, weights=weights) == pytest.approx(np.average(y, weights=weights), abs=1e-12)
     np.testing.assert_allclose(fit_isotonic(scores, at_points, weights), fitted, rtol=0, atol=1e-12)
 
@@ -65,7 +65,7 @@ def test_a_resample_is_the_fit_on_repeated_rows():
     x, y, weights = rng.integers(0, 40, n) / 3, rng.normal(size=n), rng.exponential(size=n)
     group, cluster = rng.integers(0, 3, n), rng.integers(0, clusters, n)
     counts = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=4).astype(np.uint32)
-    original, resampled = resampled_group_means(sort_scores(x), y, weights, group, 3, cluster, counts)
+    original, resampled = fit_resamples_by_group(sort_scores(x), y, weights, group, 3, cluster, counts)
     for b in range(4):
         rows = np.repeat(np.arange(n), counts[b, cluster])
         fit = IsotonicRegression(out_of_bounds="clip").fit(x[rows], y[rows], sample_weight=weights[rows])
@@ -79,14 +79,14 @@ def test_a_group_that_a_resample_misses_has_no_mean():
     x, y, one = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]), np.ones(3)
     group = cluster = np.array([0, 1, 2])
     counts = np.array([[2, 0, 1], [0, 0, 0]], dtype=np.uint32)
-    original, resampled = resampled_group_means(sort_scores(x), y, one, group, 3, cluster, counts)
+    original, resampled = fit_resamples_by_group(sort_scores(x), y, one, group, 3, cluster, counts)
     np.testing.assert_array_equal(original, [[1.0, 2.5, 4.0], [np.nan] * 3])
     np.testing.assert_array_equal(resampled, [[1.0, np.nan, 4.0], [np.nan] * 3])
 
 
 def test_group_means_average_the_pooled_fit():
     y = np.array([[0.0, 4.0, 2.0, 6.0], [1.0, 1.0, 1.0, 1.0]])
-    means = group_means_by_value(sort_scores([1.0, 2.0, 3.0, 4.0]), y, np.ones(4), np.array([0, 0, 1, 1]), 2)
+    means = fit_values_by_group(sort_scores([1.0, 2.0, 3.0, 4.0]), y, np.ones(4), np.array([0, 0, 1, 1]), 2)
     np.testing.assert_array_equal(means, [[1.5, 4.5], [1, 1]])
 
 
@@ -94,7 +94,7 @@ def test_fits_on_many_metrics_are_fits_on_each():
     rng = np.random.default_rng(3)
     x = np.round(rng.normal(size=(5, 80)), 1)
     y, weights, group = rng.normal(size=80), rng.exponential(size=80), rng.integers(0, 4, 80)
-    means = group_means_by_score(x, y, weights, group, 4)
+    means = fit_scores_by_group(x, y, weights, group, 4)
     for row, found in zip(x, means):
         fit = IsotonicRegression(out_of_bounds="clip").fit(row, y, sample_weight=weights).predict(row)
         expected = [np.average(fit[group == g], weights=weights[group == g]) for g in range(4)]

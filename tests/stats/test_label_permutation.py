@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import f
 
-from metassay.stats.label_permutation import _group_sums, _residuals, _statistics, permutation_p_values
+from metassay.stats.label_permutation import _group_sums, _residuals, _statistics, permute_labels_test
 
 
 def p_values(right, total, labels, starts, **options):
     arrays = [np.asarray(each, dtype=np.int32) for each in (right, total, labels)]
-    return permutation_p_values(*arrays, np.asarray(starts), rng=np.random.default_rng(0), **options)
+    return permute_labels_test(*arrays, np.asarray(starts), rng=np.random.default_rng(0), **options)
 
 
 def both_statistics(right, total, labels, starts):

@@ -12,19 +12,19 @@ from metassay.stats.random import (
     FAIR_DEPENDENCE,
     SYSTEM_SUBSETS,
     Stream,
-    beside,
-    branch,
-    from_seed,
-    hashed,
+    derive_key,
+    derive_keys,
+    draw_below,
+    hash_output,
+    hash_outputs,
+    make_branch_generator,
+    make_generator,
+    make_keyed_generator,
+    make_named_generator,
+    make_text_generator,
     mix,
-    mix_all,
-    mixed,
-    named,
-    named_key,
-    named_keys,
-    next_below,
-    output_key,
-    output_keys,
+    mix_array,
+    mix_in_kernel,
 )
 
 
@@ -46,9 +46,9 @@ def test_splitmix64_gives_the_published_sequence() -> None:
 
 def test_many_keys_equal_single_keys() -> None:
     items, texts = ["1", "2", "2"], ["a b", "", "ä 🙂"]
-    keys = output_keys(3, items, texts)
-    assert keys.tolist() == [output_key(3, item, text) for item, text in zip(items, texts)]
-    assert named_keys(keys, "removal").tolist() == [named_key(key, "removal") for key in keys.tolist()]
+    keys = hash_outputs(3, items, texts)
+    assert keys.tolist() == [hash_output(3, item, text) for item, text in zip(items, texts)]
+    assert derive_keys(keys, "removal").tolist() == [derive_key(key, "removal") for key in keys.tolist()]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_each_part_of_the_key_matters(other: tuple[int, str, str, str]) -> None:
 
 
 def test_item_and_text_do_not_run_together() -> None:
-    assert output_key(0, "1", "2a") != output_key(0, "12", "a")
+    assert hash_output(0, "1", "2a") != hash_output(0, "12", "a")
 
 
 def test_draws_are_uniform() -> None:
@@ -81,38 +81,38 @@ def test_sample_is_without_replacement_and_reaches_every_order() -> None:
 
 
 def test_lone_surrogates_are_no_reason_to_stop() -> None:
-    assert output_key(0, "1", "\ud800") != output_key(0, "1", "\udfff")
+    assert hash_output(0, "1", "\ud800") != hash_output(0, "1", "\udfff")
 
 
 @kernel
 def _next_below(state: int, limit: int) -> tuple[int, int]:
-    return next_below(state, limit)
+    return draw_below(state, limit)
 
 
 @kernel
 def _mixed(value: int) -> int:
-    return mixed(value)
+    return mix_in_kernel(value)
 
 
 def test_compiled_steps_are_those_of_the_stream() -> None:
-    key = output_key(0, "17", "a b")
+    key = hash_output(0, "17", "a b")
     stream, state = Stream(key), key
     for limit in (2, 3, 7, 1000):
         state, drawn = _next_below(np.uint64(state), limit)
         assert drawn == stream.below(limit)
     values = np.array([0, 1, 2**63, 2**64 - 1], dtype=np.uint64)
-    assert mix_all(values).tolist() == [mix(value) for value in values.tolist()]
+    assert mix_array(values).tolist() == [mix(value) for value in values.tolist()]
     assert [int(_mixed(value)) for value in values] == [mix(value) for value in values.tolist()]
 
 
 def test_streams_are_numpys_for_what_names_them() -> None:
     """Results that people have stored depend on these: they must never change."""
     expected = {
-        "seed": (from_seed(3), np.random.default_rng(3)),
-        "branch": (branch(3, SYSTEM_SUBSETS, 9), np.random.default_rng(np.random.SeedSequence(3, spawn_key=(4, 9)))),
-        "beside": (beside(3, FAIR_DEPENDENCE), np.random.default_rng([3, 2])),
-        "named": (named(3, "exchange", "topic"), np.random.default_rng([3, crc32(b"exchange"), crc32(b"topic")])),
-        "hashed": (hashed(3, "g\0p\0007"), np.random.default_rng([3, int.from_bytes(blake2b(b"g\0p\x007", digest_size=8).digest(), "little")])),
+        "seed": (make_generator(3), np.random.default_rng(3)),
+        "branch": (make_branch_generator(3, SYSTEM_SUBSETS, 9), np.random.default_rng(np.random.SeedSequence(3, spawn_key=(4, 9)))),
+        "beside": (make_keyed_generator(3, FAIR_DEPENDENCE), np.random.default_rng([3, 2])),
+        "named": (make_named_generator(3, "exchange", "topic"), np.random.default_rng([3, crc32(b"exchange"), crc32(b"topic")])),
+        "hashed": (make_text_generator(3, "g\0p\0007"), np.random.default_rng([3, int.from_bytes(blake2b(b"g\0p\x007", digest_size=8).digest(), "little")])),
     }  # fmt: skip
     for name, (own, numpys) in expected.items():
         assert own.integers(2**63) == numpys.integers(2**63), name
@@ -127,4 +127,6 @@ def test_no_two_branches_are_the_same() -> None:
         random.AGREEMENT_THRESHOLDS,
         random.PAIRWISE_DELETION,
     )
-    assert len({int(branch(0, number).integers(2**63)) for number in branches}) == len(branches)
+    assert len({int(make_branch_generator(0, number).integers(2**63)) for number in branches}) == len(
+        branches
+    )

@@ -9,9 +9,9 @@ import pytest
 
 from metassay.errors import InputError, TiedScores
 from metassay.stats.rank_correlation import (
-    agreement_matrix,
+    correlate_all_rows,
+    correlate_rows,
     kendall_tau,
-    row_agreements,
     tau_ap,
     tau_ap_a,
     tau_ap_b,
@@ -156,7 +156,7 @@ SCALAR = {"tau_ap_b": tau_ap_b, "weighted_tau": weighted_tau, "kendall": kendall
 def test_matrix_equals_the_scalar_statistic(statistic, levels):
     rng = np.random.default_rng(levels)
     rows = rng.integers(0, levels, (40, 7)).astype(float)
-    matrix = agreement_matrix(rows, statistic)
+    matrix = correlate_all_rows(rows, statistic)
     for i, left in enumerate(rows):
         for j, right in enumerate(rows):
             first, second = (left, right) if i <= j else (right, left)
@@ -168,9 +168,9 @@ def test_rows_are_compared_one_by_one(statistic):
     rng = np.random.default_rng(0)
     left, right = rng.random((20, 6)), rng.random((20, 6))
     expected = [SCALAR[statistic](a, b) for a, b in zip(left, right)]
-    assert row_agreements(left, right, statistic) == pytest.approx(expected, abs=1e-12)
+    assert correlate_rows(left, right, statistic) == pytest.approx(expected, abs=1e-12)
     against_one = [SCALAR[statistic](a, right[0]) for a in left]
-    assert row_agreements(left, right[:1], statistic) == pytest.approx(against_one, abs=1e-12)
+    assert correlate_rows(left, right[:1], statistic) == pytest.approx(against_one, abs=1e-12)
 
 
 @pytest.mark.parametrize("statistic", SCALAR)
@@ -178,14 +178,14 @@ def test_items_missing_on_either_side_are_left_out(statistic):
     x = np.array([1.0, 2.0, np.nan, 4.0, 3.0])
     y = np.array([2.0, 1.0, 9.0, np.nan, 7.0])
     expected = SCALAR[statistic](x[[0, 1, 4]], y[[0, 1, 4]])
-    assert row_agreements(x, y, statistic)[0] == pytest.approx(expected)
+    assert correlate_rows(x, y, statistic)[0] == pytest.approx(expected)
 
 
 def test_too_few_common_items_or_all_tied_is_undefined():
-    assert np.isnan(row_agreements(np.array([1.0, np.nan]), np.array([1.0, 2.0]), "kendall")[0])
-    assert np.isnan(row_agreements(np.array([1.0, 1.0]), np.array([1.0, 2.0]), "tau_ap_b")[0])
+    assert np.isnan(correlate_rows(np.array([1.0, np.nan]), np.array([1.0, 2.0]), "kendall")[0])
+    assert np.isnan(correlate_rows(np.array([1.0, 1.0]), np.array([1.0, 2.0]), "tau_ap_b")[0])
 
 
 def test_an_unknown_statistic_names_the_known():
     with pytest.raises(InputError, match="kendall, tau_ap_b, weighted_tau"):
-        agreement_matrix(np.ones((2, 2)), "spearman")
+        correlate_all_rows(np.ones((2, 2)), "spearman")

@@ -14,15 +14,15 @@ from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
 from metassay.stats.resampling import (
     approximate_randomization,
-    bootstrap_counts,
-    bootstrap_scores,
-    from_mean_statistics,
-    mean_statistics,
+    draw_bootstrap_blocks,
+    draw_bootstrap_counts,
+    draw_bootstrap_scores,
+    draw_subset_blocks,
+    draw_subset_counts,
+    make_mean_statistics,
+    mean_from_statistics,
     paired_bootstrap,
-    resampled_blocks,
-    resampled_scores,
-    subset_blocks,
-    subset_counts,
+    score_resamples,
 )
 
 
@@ -56,7 +56,7 @@ def test_scores_equal_the_official_corpus_scores_on_the_same_resamples(spec, off
     metric, statistics = statistics_of(spec, corpus)
     drawn = np.random.default_rng(4).integers(0, 60, size=(5, 1000))
     counts = np.stack([np.bincount(row, minlength=60) for row in drawn]).astype(float)
-    found = resampled_scores(statistics, counts, metric.from_statistics)
+    found = score_resamples(statistics, counts, metric.from_statistics)
     for system, own in enumerate(outputs):
         for k, row in enumerate(drawn):
             expected = official.corpus_score([own[i] for i in row], [[references[i] for i in row]]).score
@@ -65,12 +65,12 @@ def test_scores_equal_the_official_corpus_scores_on_the_same_resamples(spec, off
 
 def test_bootstrap_counts_are_the_draws_of_the_generator():
     drawn = np.random.default_rng(9).integers(0, 7, size=(4, 11))
-    counts = bootstrap_counts(7, 11, 4, np.random.default_rng(9))
+    counts = draw_bootstrap_counts(7, 11, 4, np.random.default_rng(9))
     np.testing.assert_array_equal(counts, [np.bincount(row, minlength=7) for row in drawn])
 
 
 def test_subsets_have_their_size_and_are_uniform():
-    counts = subset_counts(6, 2, 30_000, np.random.default_rng(1))
+    counts = draw_subset_counts(6, 2, 30_000, np.random.default_rng(1))
     assert set(counts.ravel()) == {0.0, 1.0}
     np.testing.assert_array_equal(counts.sum(axis=1), 2)
     pairs = [counts[:, i] @ counts[:, j] for i, j in itertools.combinations(range(6), 2)]
@@ -79,9 +79,9 @@ def test_subsets_have_their_size_and_are_uniform():
 
 def test_parts_change_nothing_but_memory(corpus, monkeypatch):
     metric, statistics = statistics_of("chrf", corpus)
-    whole = bootstrap_scores(statistics, metric.from_statistics, np.random.default_rng(0), draws=40)
+    whole = draw_bootstrap_scores(statistics, metric.from_statistics, np.random.default_rng(0), draws=40)
     monkeypatch.setattr("metassay.stats.resampling._CELLS", 60 * 16)
-    parts = bootstrap_scores(statistics, metric.from_statistics, np.random.default_rng(0), draws=40)
+    parts = draw_bootstrap_scores(statistics, metric.from_statistics, np.random.default_rng(0), draws=40)
     np.testing.assert_array_equal(whole, parts)
 
 
@@ -89,7 +89,7 @@ def test_bootstrap_agrees_with_sacrebleu(corpus):
     """The same distribution of resampled scores as sacrebleu's confidence intervals."""
     metric, statistics = statistics_of("bleu", corpus)
     _, official = _bootstrap_resample(statistics[0].astype(int).tolist(), BLEU(), n_samples=1000)
-    ours = bootstrap_scores(statistics[:1], metric.from_statistics, np.random.default_rng(12345))[0]
+    ours = draw_bootstrap_scores(statistics[:1], metric.from_statistics, np.random.default_rng(12345))[0]
     np.testing.assert_allclose(np.sort(ours), np.sort([score.score for score in official]), rtol=1e-6)
 
 
@@ -117,7 +117,7 @@ def test_randomization_converges_to_the_exact_p_value():
     signs = np.array(list(itertools.product([1, -1], repeat=8)))
     exact = np.mean(np.abs(signs @ difference) >= abs(difference.sum()) - 1e-9)
     found = approximate_randomization(
-        mean_statistics(scores), from_mean_statistics, np.random.default_rng(0), draws=40_000
+        make_mean_statistics(scores), mean_from_statistics, np.random.default_rng(0), draws=40_000
     )
     assert found.p[0, 1] == pytest.approx(exact, abs=0.01)
 
@@ -144,7 +144,7 @@ class TestBothTests:
         """400 data sets without a difference: p-values are uniform."""
         rng = np.random.default_rng(11)
         found = [
-            test(mean_statistics(rng.normal(size=(2, 80))), from_mean_statistics, rng, draws=199).p[0, 1]
+            test(make_mean_statistics(rng.normal(size=(2, 80))), mean_from_statistics, rng, draws=199).p[0, 1]
             for _ in range(400)
         ]
         assert kstest(found, "uniform").pvalue > 0.001
@@ -152,15 +152,15 @@ class TestBothTests:
 
 
 def test_a_mean_skips_what_is_undefined():
-    statistics = mean_statistics(np.array([[1.0, np.nan, 3.0], [np.nan] * 3]))
-    found = from_mean_statistics(statistics.sum(axis=1))
+    statistics = make_mean_statistics(np.array([[1.0, np.nan, 3.0], [np.nan] * 3]))
+    found = mean_from_statistics(statistics.sum(axis=1))
     assert found[0] == 2.0
     assert np.isnan(found[1])
 
 
 def test_blocks_of_draws_are_independent_and_follow_seed_and_stream():
     def blocks(seed=0, key=(1, 2)):
-        return [block.tolist() for block in resampled_blocks(7, 7, 250, seed, key)]
+        return [block.tolist() for block in draw_bootstrap_blocks(7, 7, 250, seed, key)]
 
     own = blocks()
     assert [len(block) for block in own] == [100, 100, 50]
@@ -173,6 +173,6 @@ def test_blocks_of_draws_are_independent_and_follow_seed_and_stream():
 
 
 def test_subsets_hold_as_many_units_as_asked_for():
-    for block in subset_blocks(9, 4, 120, 0, (0,)):
+    for block in draw_subset_blocks(9, 4, 120, 0, (0,)):
         np.testing.assert_array_equal(block.sum(axis=1), 4)
         assert set(np.unique(block)) == {0.0, 1.0}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from metassay.stats.score_order import nearest_in_order, sort_scores
+from metassay.stats.score_order import fit_monotone_rows, sort_scores
 
 
 @settings(deadline=None)
@@ -34,7 +34,7 @@ def test_levels_and_knots_give_the_scores_back():
 def test_every_row_is_an_isotonic_regression():
     rng = np.random.default_rng(0)
     rows, weights = rng.integers(0, 5, (200, 9)) / 4, rng.uniform(0.2, 3, 9)
-    nearest, distance = nearest_in_order(rows, weights)
+    nearest, distance = fit_monotone_rows(rows, weights)
     for row, found, far in zip(rows, nearest, distance):
         expected = isotonic_regression(row, weights=weights).x
         assert found == pytest.approx(expected, abs=1e-12)
@@ -42,6 +42,6 @@ def test_every_row_is_an_isotonic_regression():
 
 
 def test_values_in_order_are_their_own_nearest():
-    nearest, distance = nearest_in_order(np.array([0.1, 0.1, 0.7]), np.ones(3))
+    nearest, distance = fit_monotone_rows(np.array([0.1, 0.1, 0.7]), np.ones(3))
     assert nearest.tolist() == [[0.1, 0.1, 0.7]]
     assert distance.tolist() == [0.0]

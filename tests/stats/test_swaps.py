@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metassay.stats.swaps import blocks_of_swaps
+from metassay.stats.swaps import draw_swap_blocks
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_each_kind_exchanges_its_own_units(how, whole_systems, whole_segments) -
     """Whole segments, whole systems, both, or single cells: about half of all cells in any case."""
     masks = [
         swaps.mask(draw)
-        for _, swaps in blocks_of_swaps(how, draws=60, systems=6, segments=8, seed=0)
+        for _, swaps in draw_swap_blocks(how, draws=60, systems=6, segments=8, seed=0)
         for draw in range(len(swaps))
     ]
     assert all((mask == mask[:, :1]).all() for mask in masks) == whole_systems

@@ -14,7 +14,7 @@ from metassay.perturbations.base import KeptTexts, Perturbation, obstacle
 from metassay.perturbations.views import Views, identity
 from metassay.perturbations.words import applied, goes_alone, goes_word_by_word, seen_by
 from metassay.stats.arrays import LongArray
-from metassay.stats.random import Keys, named_keys
+from metassay.stats.random import Keys, derive_keys
 from metassay.text import can_copy, helpers_for, shared_out
 
 Progress = Callable[[int, int], None]
@@ -74,7 +74,7 @@ class Perturb:
 
     def named(self, positions: LongArray) -> tuple[str, Keys]:
         """What the worse outputs of some views are kept as, and the keys of their streams."""
-        keys = named_keys(self.views.keys[positions], self.method.name)
+        keys = derive_keys(self.views.keys[positions], self.method.name)
         digest = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
         return f"{identity(self.method)} {digest} {self.about}", keys
 

@@ -31,7 +31,7 @@ from metassay.perturbations.views import (
     make_views,
 )
 from metassay.stats.arrays import LongArray
-from metassay.stats.random import named_keys
+from metassay.stats.random import derive_keys
 from metassay.tasks.base import Task
 
 PER_OUTPUT = 4
@@ -230,7 +230,7 @@ def _assemble(
         output = shown[rows] if preprocess == "paper-asymmetric" else same[at]
         named = pl.Series("perturbation", [spec], dtype=pl.String).new_from_index(0, len(rows))
         frames.append(pl.DataFrame([items[rows], systems[rows], named, output, worse[at]]))
-        priorities.append(named_keys(views.keys, f"sample {spec}")[at])
+        priorities.append(derive_keys(views.keys, f"sample {spec}")[at])
         kept_as_is = int(unchanged[views.row].sum())
         counts[spec] = PerturbationCount(
             applied=len(rows), not_applicable=len(dataset) - len(rows) - kept_as_is, unchanged=kept_as_is

@@ -19,7 +19,7 @@ from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
 from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.random import Keys, Stream, next_below, next_high
+from metassay.stats.random import Keys, Stream, draw_below, draw_high_bits
 from metassay.tasks.base import OutputKind
 
 Ranking = tuple[str, ...]
@@ -155,8 +155,8 @@ Codes = NDArray[np.int32]
 def _restarted_state(state: np.uint64, copy: int) -> np.uint64:
     """The state of the stream for a further copy: the number drawn last becomes the key."""
     for _ in range(copy - 1):
-        state, high = next_high(state)
-        state, low = next_high(state)
+        state, high = draw_high_bits(state)
+        state, low = draw_high_bits(state)
         state = (high << np.uint64(32)) | low
     return state
 
@@ -167,7 +167,7 @@ def _sample(order: LongArray, size: int, count: int, state: np.uint64) -> None:
     for place in range(size):
         order[place] = place
     for place in range(count):
-        state, step = next_below(state, size - place)
+        state, step = draw_below(state, size - place)
         other = place + step
         order[place], order[other] = order[other], order[place]
 

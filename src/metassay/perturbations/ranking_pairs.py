@@ -22,7 +22,7 @@ from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking import Reordering, place_copies
 from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.random import Keys, named_keys, output_keys
+from metassay.stats.random import Keys, derive_keys, hash_outputs
 
 Grades = NDArray[np.int32]
 
@@ -52,9 +52,9 @@ def ranked_pairs(dataset: Dataset, methods: Sequence[Perturbation[Any]], *, seed
         raise InputError("rankings can be made worse only where relevance is known.", remedy="Pass --qrels.")
     outputs = dataset.outputs
     lists = build_ranked_lists(outputs["item"], outputs["output"], dataset.qrels)
-    keys = output_keys(seed, outputs["item"], outputs["output"].list.join("\0"))
+    keys = hash_outputs(seed, outputs["item"], outputs["output"].list.join("\0"))
     reorderings = sorted((m for m in methods if isinstance(m, Reordering)), key=lambda method: method.spec)
-    orders = [method.orders(lists.offsets, named_keys(keys, method.name)) for method in reorderings]
+    orders = [method.orders(lists.offsets, derive_keys(keys, method.name)) for method in reorderings]
     relevant = lists.has_relevant
     moved = np.array([relevant & _moved(lists.offsets, order) for order in orders])
     rows, which = np.nonzero(moved.T)
@@ -104,7 +104,7 @@ def _copies(
 
 
 def _priorities(keys: Keys, methods: Sequence[Reordering], rows: LongArray, which: LongArray) -> Keys:
-    table = np.array([named_keys(keys, f"sample {method.spec}") for method in methods])
+    table = np.array([derive_keys(keys, f"sample {method.spec}") for method in methods])
     return np.asarray(table[which, rows], dtype=np.uint64)
 
 

@@ -17,7 +17,7 @@ from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.perturbations.base import KeptTexts, Perturbation, View, is_ours, parse_perturbation
 from metassay.plugins import hash_user_source
-from metassay.stats.random import Keys, output_keys
+from metassay.stats.random import Keys, hash_outputs
 from metassay.text import helpers_for, shared_out
 from metassay.text.tokens import word_tokens
 
@@ -120,7 +120,7 @@ def make_views(
             )
         row[i] = position[identity]
     texts = (v.output if isinstance(v.output, str) else "\0".join(v.output) for v in views)
-    return Views(tuple(views), row, output_keys(seed, (view.item for view in views), texts))
+    return Views(tuple(views), row, hash_outputs(seed, (view.item for view in views), texts))
 
 
 def _output(value: Any, preprocess: str) -> Output:

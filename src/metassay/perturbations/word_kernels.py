@@ -24,7 +24,7 @@ from metassay.perturbations.word_arrays import (
 )
 from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.random import Keys, next_below
+from metassay.stats.random import Keys, draw_below
 
 
 def remove(
@@ -100,7 +100,7 @@ def _remove_all(
             order[i], dropped[i] = i, False
         state = keys[row]
         for i in range(drops[count]):
-            state, step = next_below(state, count - i)
+            state, step = draw_below(state, count - i)
             order[i], order[i + step] = order[i + step], order[i]
             dropped[order[i]] = True
         begin = at
@@ -171,8 +171,8 @@ def _insert_all(
             continue
         state, begin, done = keys[row], at, start
         for i in range(strength):
-            state, places[i] = next_below(state, count + open_ends[row])
-            state, drawn[i] = next_below(state, vocabulary)
+            state, places[i] = draw_below(state, count + open_ends[row])
+            state, drawn[i] = draw_below(state, vocabulary)
         for i in range(strength):  # in order of place, equal ones as they were drawn
             k = i
             while k > 0 and places[order[k - 1]] > places[i]:
@@ -231,7 +231,7 @@ def _pick_pair(
     state: np.uint64,
 ) -> tuple[np.uint64, int, int]:
     """Two free words that differ, or −1 for the second where there are none."""
-    state, pick = next_below(state, size)
+    state, pick = draw_below(state, size)
     first, found = free[pick], 0
     for k in range(size):
         i = free[k]
@@ -240,7 +240,7 @@ def _pick_pair(
             found += 1
     if found == 0:
         return state, first, -1
-    state, pick = next_below(state, found)
+    state, pick = draw_below(state, found)
     return state, first, others[pick]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from metassay.reporting.report_sections import ResultView
 from metassay.results.depend import DependContent, MetricCurves, MetricDependence
-from metassay.stats.multiplicity import holm
+from metassay.stats.multiplicity import adjust_holm
 
 SIGNIFICANT = 0.05
 
@@ -47,5 +47,5 @@ class DependView(ResultView[DependContent]):
 def find_unfair_metrics(entries: Sequence[MetricDependence]) -> list[MetricDependence]:
     """Find the metrics that favour some systems beyond shrinkage: p fair ≤ .05 after Holm's correction."""
     p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in entries]
-    adjusted = holm(p_values).tolist()
+    adjusted = adjust_holm(p_values).tolist()
     return [entry for entry, p in zip(entries, adjusted) if p <= SIGNIFICANT]

@@ -19,34 +19,34 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from metassay.stats.compilation import kernel
 
 FloatArray = NDArray[np.float64]
-SingleArray = NDArray[np.float32]
+Float32Array = NDArray[np.float32]
 IntArray = NDArray[np.int32]
 LongArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 
 @overload
-def plain(value: float) -> float | None: ...
+def to_json_values(value: float) -> float | None: ...
 @overload
-def plain(value: Any) -> Any: ...
-def plain(value: Any) -> Any:
+def to_json_values(value: Any) -> Any: ...
+def to_json_values(value: Any) -> Any:
     """The same value as JSON has it: without numpy types, and None for what is undefined (NaN), at any depth.
 
     >>> plain({"tau": np.array([0.5, np.nan]), "n": np.int64(2)})
     {'tau': [0.5, None], 'n': 2}
     """
     if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): to_json_values(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [to_json_values(each) for each in value]
     if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
+        return to_json_values(value.tolist())
     if isinstance(value, float) and math.isnan(value):
         return None
     return value
 
 
-def known_mean(parts: Sequence[FloatArray]) -> FloatArray:
+def mean_ignoring_nan(parts: Sequence[FloatArray]) -> FloatArray:
     """The mean of arrays of one shape, each value over the arrays that have it; NaN where none has.
 
     >>> known_mean([np.array([1.0, np.nan]), np.array([3.0, 5.0])]).tolist()
@@ -60,7 +60,7 @@ def known_mean(parts: Sequence[FloatArray]) -> FloatArray:
     return mean
 
 
-def code_counts(codes: IntArray, groups: int) -> LongArray:
+def count_codes(codes: IntArray, groups: int) -> LongArray:
     """How often each code from 0 on occurs; negative ones are left out.
 
     >>> code_counts(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
@@ -78,7 +78,7 @@ def _code_counts(codes: IntArray, groups: int) -> LongArray:
     return counts
 
 
-def counting_order(keys: IntArray, groups: int) -> IntArray:
+def sort_by_code(keys: IntArray, groups: int) -> IntArray:
     """Positions sorted by key, equal keys in their given order; negative keys are left out.
 
     >>> counting_order(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
@@ -87,7 +87,7 @@ def counting_order(keys: IntArray, groups: int) -> IntArray:
     return _counting_order(np.ascontiguousarray(keys, dtype=np.int32), groups)
 
 
-def run_starts(*columns: IntArray) -> LongArray:
+def find_run_starts(*columns: IntArray) -> LongArray:
     """Where a new combination of values begins in columns sorted together, and the length at the end.
 
     >>> run_starts(np.array([0, 0, 1, 1], dtype=np.int32), np.array([5, 5, 5, 6], dtype=np.int32)).tolist()
@@ -148,7 +148,7 @@ _BLOCK = 2**20
 """Values looked at together where there may be many millions: bounds memory."""
 
 
-def packed(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
+def pack_two_bits(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
     """Codes 0 to 3, four to a byte: the first quarter of them in the lowest bits."""
     size = -(-len(codes) // 4)
     found = np.zeros(size, dtype=np.uint8)
@@ -158,7 +158,7 @@ def packed(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
     return found
 
 
-def unpacked(bytes_: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
+def unpack_two_bits(bytes_: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
     """The codes that were packed.
 
     >>> unpacked(packed(np.array([3, 0, 1, 2, 2], dtype=np.int8)), 5).tolist()
@@ -168,7 +168,7 @@ def unpacked(bytes_: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
     return np.concatenate(parts)[:count].view(np.int8)
 
 
-def distinct(numbers: LongArray) -> tuple[LongArray, LongArray]:
+def find_distinct(numbers: LongArray) -> tuple[LongArray, LongArray]:
     """The distinct ones of small numbers, in order, and which of them each is: without sorting.
 
     >>> [own.tolist() for own in distinct(np.array([7, 2, 7]))]
@@ -181,7 +181,7 @@ def distinct(numbers: LongArray) -> tuple[LongArray, LongArray]:
     return found, places[numbers]
 
 
-def places_of(mask: BoolArray) -> NDArray[np.uint32]:
+def find_positions(mask: BoolArray) -> NDArray[np.uint32]:
     """Where a mask holds, ascending."""
     parts = [
         (start + np.flatnonzero(mask[start : start + _BLOCK])).astype(np.uint32)
@@ -190,7 +190,7 @@ def places_of(mask: BoolArray) -> NDArray[np.uint32]:
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint32)
 
 
-def lowest(values: NDArray[np.floating[Any]], most: int) -> LongArray:
+def find_lowest(values: NDArray[np.floating[Any]], most: int) -> LongArray:
     """The places of the `most` lowest values, in order; of equal ones the first, NaN last.
 
     >>> lowest(np.array([3.0, np.nan, 1.0, 2.0, 1.0]), 3).tolist()
@@ -206,7 +206,7 @@ def lowest(values: NDArray[np.floating[Any]], most: int) -> LongArray:
     return chosen[np.argsort(values[chosen], kind="stable")]
 
 
-def counted_together(
+def count_code_pairs(
     first: NDArray[np.int8],
     second: NDArray[np.int8],
     mask: BoolArray | None = None,
@@ -250,7 +250,7 @@ def average_ranks(values: ArrayLike) -> FloatArray:
     return ranks
 
 
-def row_starts(rows: Iterable[Sequence[Any]]) -> LongArray:
+def build_row_offsets(rows: Iterable[Sequence[Any]]) -> LongArray:
     """Where each row begins when all are laid end to end, and where the last one ends.
 
     >>> row_starts(["ab", "", "c"]).tolist()

@@ -16,7 +16,7 @@ from scipy.special import ndtri, stdtrit
 
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.random import STEP, mixed
+from metassay.stats.random import SPLITMIX_STEP, mix_in_kernel
 
 ByteArray = NDArray[np.uint8]
 
@@ -114,17 +114,17 @@ _COIN = (np.arange(2**16) % 2).astype(np.uint8)
 def _fill_weights(key: np.uint64, clusters: IntArray, table: ByteArray, weights: FloatArray) -> None:
     resamples = weights.shape[1]
     for row in range(len(clusters)):
-        state = mixed(key + np.uint64(clusters[row]) * STEP)
+        state = mix_in_kernel(key + np.uint64(clusters[row]) * SPLITMIX_STEP)
         for first in range(0, resamples, 4):  # one hash serves four resamples
-            state += STEP
-            bits = mixed(state)
+            state += SPLITMIX_STEP
+            bits = mix_in_kernel(state)
             for resample in range(first, min(first + 4, resamples)):
                 weights[row, resample] = table[bits & np.uint64(0xFFFF)]
                 bits >>= np.uint64(16)
 
 
 @dataclass(frozen=True)
-class Proportions:
+class ClusteredProportions:
     """Estimates with their variance between clusters, and how many clusters and observations they rest on."""
 
     estimate: FloatArray
@@ -143,8 +143,8 @@ class Proportions:
         return np.maximum(np.where(known, np.minimum(size, self.observations), self.clusters), 1)
 
 
-def cluster_interval(
-    found: Proportions, resamples: FloatArray, level: float = 0.95
+def proportion_interval(
+    found: ClusteredProportions, resamples: FloatArray, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
     """Low and high ends for proportions [n] with bootstrap resamples [n, resamples] over clusters.
 
@@ -153,15 +153,15 @@ def cluster_interval(
     """
     rarer = found.effective_size() * np.minimum(found.estimate, 1 - found.estimate)
     by_score = (rarer < _FEW_ERRORS) | (found.clusters < _FEW_CLUSTERS)
-    low, high = widened_percentiles(found.estimate, resamples, found.clusters, level)
-    wilson_low, wilson_high = wilson(found, level)
+    low, high = widened_percentile_interval(found.estimate, resamples, found.clusters, level)
+    wilson_low, wilson_high = wilson_interval(found, level)
     low = np.minimum(np.where(by_score, wilson_low, low), found.estimate)
     high = np.maximum(np.where(by_score, wilson_high, high), found.estimate)
     undefined = np.isnan(found.estimate) | (found.clusters < 2)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
 
-def wilson(found: Proportions, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+def wilson_interval(found: ClusteredProportions, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """Wilson's score interval with the effective sample size, and Student's t for the number of clusters."""
     estimate, size, t = found.estimate, found.effective_size(), _student(found.clusters, level)
     centre = (estimate + t**2 / (2 * size)) / (1 + t**2 / size)
@@ -169,20 +169,20 @@ def wilson(found: Proportions, level: float = 0.95) -> tuple[FloatArray, FloatAr
     return np.maximum(centre - half, 0), np.minimum(centre + half, 1)
 
 
-def widened_percentiles(
+def widened_percentile_interval(
     estimate: FloatArray, resamples: FloatArray, clusters: LongArray, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
     """Percentiles of the resamples, stretched about the estimate by Student's t over the normal quantile.
 
     A bootstrap over few clusters is too narrow by about that factor (Hesterberg, 2015).
     """
-    low, high = percentiles(resamples, level)
-    stretch = few_clusters_stretch(clusters, level)
+    low, high = percentile_interval(resamples, level)
+    stretch = small_sample_factor(clusters, level)
     low, high = estimate + (low - estimate) * stretch, estimate + (high - estimate) * stretch
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
-def percentiles(resamples: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+def percentile_interval(resamples: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """The ends of the central `level` of each row, NaN left out; NaN for a row without values."""
     ordered = np.sort(resamples, axis=-1)  # NaN last
     last = np.maximum((~np.isnan(ordered)).sum(axis=-1) - 1, 0)
@@ -194,7 +194,7 @@ def percentiles(resamples: FloatArray, level: float = 0.95) -> tuple[FloatArray,
     return ends[..., 0], ends[..., 1]
 
 
-def few_clusters_stretch(clusters: LongArray, level: float = 0.95) -> FloatArray:
+def small_sample_factor(clusters: LongArray, level: float = 0.95) -> FloatArray:
     """By how much an interval must be wider because n clusters, not unlimited ones, give its spread."""
     return np.asarray(_student(clusters, level) / ndtri((1 + level) / 2))
 

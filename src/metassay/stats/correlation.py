@@ -1,8 +1,8 @@
 """Agreement of two score vectors: Pearson, Spearman, Kendall b and c, and the share of pairs ordered alike.
 
-NaN where a statistic is undefined, as for a vector that never varies. `system_agreement` and `swapped_means`
-take one short vector per metric (a mean per system) and never leave compiled code; `correlate` takes two
-vectors of any length.
+NaN where a statistic is undefined, as for a vector that never varies. `correlate_systems` and
+`swap_system_correlations` take one short vector per metric (a mean per system); `correlate` takes two vectors
+of any length.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def correlate(statistic: str, x: FloatArray, y: FloatArray) -> float:
     return float(functions[statistic]())
 
 
-def neighbour_correlation(values: FloatArray) -> tuple[float, float]:
+def lag_one_autocorrelation(values: FloatArray) -> tuple[float, float]:
     """Correlation of each value with the next, and the one-sided p-value that it is positive by chance.
 
     r = Σ (x_i - m)(x_i+1 - m) / Σ (x_i - m)²; were all orders alike, (r + 1/n) √n would be about standard
@@ -71,7 +71,7 @@ def neighbour_correlation(values: FloatArray) -> tuple[float, float]:
     return r, float(ndtr(-(r + 1 / len(centred)) * math.sqrt(len(centred))))
 
 
-def system_agreement(
+def correlate_systems(
     statistic: str, human: FloatArray, metrics: FloatArray, *, exact: bool = False
 ) -> FloatArray:
     """The statistic of short vectors: `human` `[..., systems]` with `metrics` `[..., systems]`, broadcast.
@@ -88,7 +88,9 @@ def system_agreement(
     return out.reshape(outer)
 
 
-def swapped_means(statistic: str, human: FloatArray, scores: FloatArray, swaps: Swaps) -> NDArray[np.float32]:
+def swap_system_correlations(
+    statistic: str, human: FloatArray, scores: FloatArray, swaps: Swaps
+) -> NDArray[np.float32]:
     """The difference of the statistic between A' and B' for all pairs of metrics A < B after swaps.
 
     `human` `[systems]` means; `scores` `[metrics, systems, segments]`, standardised;

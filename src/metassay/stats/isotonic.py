@@ -41,13 +41,13 @@ def fit_isotonic(scores: SortedScores, y: ArrayLike, weights: ArrayLike | None =
     return fitted
 
 
-def predict(scores: SortedScores, fitted: FloatArray, at: ArrayLike) -> FloatArray:
+def predict_isotonic(scores: SortedScores, fitted: FloatArray, at: ArrayLike) -> FloatArray:
     """The fitted function anywhere: linear between knots, clipped outside them."""
     values: FloatArray = np.interp(np.asarray(at, dtype=np.float64), scores.knots, fitted)
     return values
 
 
-def group_means_by_value(
+def fit_values_by_group(
     scores: SortedScores, y: FloatArray, weights: FloatArray, group: LongArray, groups: int
 ) -> FloatArray:
     """Fit each row of y, and average each fit over each group: float64[rows, groups]."""
@@ -67,7 +67,7 @@ def group_means_by_value(
     return means
 
 
-def group_means_by_score(
+def fit_scores_by_group(
     x: FloatArray, y: FloatArray, weights: FloatArray, group: LongArray, groups: int
 ) -> FloatArray:
     """Fit y on each row of x, and average each fit over each group: float64[rows, groups]."""
@@ -88,7 +88,7 @@ def group_means_by_score(
     return means
 
 
-def resampled_group_means(
+def fit_resamples_by_group(
     scores: SortedScores,
     y: FloatArray,
     weights: FloatArray,

@@ -24,7 +24,7 @@ from scipy.special import chdtrc, fdtrc
 
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.random import STEP, mixed, next_below
+from metassay.stats.random import SPLITMIX_STEP, draw_below, mix_in_kernel
 
 _AT_LEAST = 1 - 1e-9  # equal statistics differ by rounding
 _TINY = 1e-9  # a spread that is rounding, as a share of the largest
@@ -33,14 +33,14 @@ _CHUNK = 37  # permutations per task
 _BORROWED = 1.0  # units' worth of the largest spread in every group's: a few equal units prove no certainty
 
 
-class Permuted(NamedTuple):
+class PermutationPValues(NamedTuple):
     """Per column the p-value, and the one adjusted for all columns; NaN where nothing can be told."""
 
     p: FloatArray
     p_family: FloatArray
 
 
-def permutation_p_values(
+def permute_labels_test(
     right: IntArray,
     total: IntArray,
     labels: IntArray,
@@ -49,7 +49,7 @@ def permutation_p_values(
     rng: np.random.Generator,
     permutations: int = 999,
     workers: int = 1,
-) -> Permuted:
+) -> PermutationPValues:
     """One p-value per column of `right` [units, columns]: the share of arrangements as uneven as ours.
 
     `total` is [units, columns], or [units, 1] where all columns share it. Units are sorted by block;
@@ -80,7 +80,7 @@ def permutation_p_values(
     largest = np.nan_to_num(null[..., tested]).max(axis=2, initial=0, keepdims=True)
     reached = [(each >= observed * _AT_LEAST).sum(axis=1).max(axis=0) for each in (null, largest)]
     p, family = (np.where(tested, (1 + extreme) / (1 + permutations), np.nan) for extreme in reached)
-    return Permuted(p, family)
+    return PermutationPValues(p, family)
 
 
 @kernel
@@ -169,12 +169,12 @@ def _group_sums(
     Of residuals, of their squares, of totals, and the number of units that have any.
     """
     arranged = labels.copy()
-    state = mixed(key + np.uint64(permutation) * STEP)
+    state = mix_in_kernel(key + np.uint64(permutation) * SPLITMIX_STEP)
     if shuffled:
         for block in range(len(block_starts) - 1):
             first = block_starts[block]
             for last in range(block_starts[block + 1] - 1, first, -1):  # Fisher–Yates
-                state, step = next_below(state, last - first + 1)
+                state, step = draw_below(state, last - first + 1)
                 other = first + step
                 arranged[last], arranged[other] = arranged[other], arranged[last]
     columns, totals = residual.shape[1], total.shape[1]
@@ -203,7 +203,7 @@ class TableTest:
     cramers_v: float = float("nan")
 
 
-def chi_square(right: FloatArray, total: FloatArray) -> TableTest:
+def chi_square_test(right: FloatArray, total: FloatArray) -> TableTest:
     """Pearson's test that the share of right ones is the same in all groups.
 
     `right` of `total` per group; empty groups are left out. All right or all wrong: statistic 0, p 1, V NaN.
@@ -231,7 +231,7 @@ def chi_square_statistic(right: FloatArray, total: FloatArray) -> FloatArray:
     return np.asarray(np.divide(squares, scale, out=np.zeros_like(squares), where=scale > 0).sum(axis=-1))
 
 
-def cochran_mantel_haenszel(right: FloatArray, total: FloatArray) -> TableTest:
+def cochran_mantel_haenszel_test(right: FloatArray, total: FloatArray) -> TableTest:
     """Whether the share of right ones differs between groups, within strata: [strata, groups] each.
 
     The generalised statistic g' V⁻ g (Landis, Heyman and Koch, 1978), g the sum over strata of observed less

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metassay.stats.arrays import FloatArray
-from metassay.stats.bootstrap import few_clusters_stretch
+from metassay.stats.bootstrap import small_sample_factor
 from metassay.stats.compilation import kernel
 
 _FLOOR = 0.5  # observations' worth of difference that the spread of two means is never below
 
 
-def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+def adjust_holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Holm's step-down adjustment (1979): the family-wise error rate under any dependence.
 
     The i-th smallest of n is multiplied by n - i + 1; the result never falls along that order and is at
@@ -30,7 +30,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
-def benjamini_yekutieli(p_values: ArrayLike) -> NDArray[np.float64]:
+def adjust_benjamini_yekutieli(p_values: ArrayLike) -> NDArray[np.float64]:
     """Benjamini and Yekutieli's step-up adjustment (2001): the false discovery rate under any dependence.
 
     The i-th smallest of n is multiplied by (1 + 1/2 + … + 1/n) n / i; the result never falls along that order
@@ -49,7 +49,7 @@ def benjamini_yekutieli(p_values: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
-def may_be_best(
+def select_possible_best(
     estimate: FloatArray, resamples: FloatArray, clusters: int, level: float = 0.95
 ) -> tuple[NDArray[np.bool_], FloatArray]:
     """Whether each of n estimates [n] may be the largest, and the p-value of the test that it is.
@@ -68,7 +68,7 @@ def may_be_best(
         return known, p
     draws = resamples[known]
     draws = np.ascontiguousarray(draws[:, ~np.isnan(draws).any(axis=0)] - estimate[known, None])
-    stretch = float(few_clusters_stretch(np.array(clusters), level))
+    stretch = float(small_sample_factor(np.array(clusters), level))
     draws *= stretch
     p[known] = _leads_exceeded(estimate[known], draws, _spreads(draws, _FLOOR / clusters))
     return known & (p > 1 - level), p

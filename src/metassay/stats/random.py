@@ -1,13 +1,14 @@
 """Every random number that metassay draws: which stream it comes from, and how it is made.
 
 Statistics draw from NumPy generators. A seed alone would give every analysis the same numbers, so each names
-its stream: by a branch of the seed (`branch`), by a number or a name beside it (`beside`, `named`), or by a
-text (`hashed`). Blocks of work get branches of their own, so that threads may share them out in any way.
+its stream: by a branch of the seed (`make_branch_generator`), by a number or a name (`make_keyed_generator`,
+`make_named_generator`), or by a text (`make_text_generator`). Blocks of work get branches of their own, so
+that the result does not depend on the number of threads.
 
 Perturbations draw from `Stream`: its numbers depend on what is perturbed, not on when. A NumPy generator per
 output costs more than the edit it serves; here one hash per output gives a 64-bit key, the name of the
-perturbation is mixed in, and a draw is one step of SplitMix64 (Steele, Lea and Flood, 2014). `mixed`,
-`next_high` and `next_below` are the same steps in compiled code.
+perturbation is mixed in, and a draw is one step of SplitMix64 (Steele, Lea and Flood, 2014). `mix_in_kernel`,
+`draw_high_bits` and `draw_below` are the same steps in compiled code.
 """
 
 from __future__ import annotations
@@ -58,40 +59,42 @@ NUMBERS_OF_SYSTEMS = 2
 """Beside the seed: subsets of the systems, to see how dependence changes with their number."""
 
 
-def from_seed(seed: int) -> np.random.Generator:
+def make_generator(seed: int) -> np.random.Generator:
     """The numbers of a seed and nothing else; what shares them is drawn jointly."""
     return np.random.default_rng(seed)
 
 
-def branch(seed: int, *key: int) -> np.random.Generator:
+def make_branch_generator(seed: int, *key: int) -> np.random.Generator:
     """The numbers of one branch of a seed; branches of branches are independent of each other."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def beside(seed: int, *numbers: int) -> np.random.Generator:
+def make_keyed_generator(seed: int, *numbers: int) -> np.random.Generator:
     """The numbers of a seed with others beside it."""
     return np.random.default_rng([seed, *numbers])
 
 
-def named(seed: int, *purpose: str) -> np.random.Generator:
+def make_named_generator(seed: int, *purpose: str) -> np.random.Generator:
     """Numbers of their own for every purpose: a further one changes no other."""
-    return beside(seed, *(name_number(word) for word in purpose))
+    return make_keyed_generator(seed, *(hash_name(word) for word in purpose))
 
 
-def hashed(seed: int, text: str) -> np.random.Generator:
+def make_text_generator(seed: int, text: str) -> np.random.Generator:
     """Numbers that depend on the seed and this text."""
-    return beside(seed, int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))
+    return make_keyed_generator(
+        seed, int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+    )
 
 
-def name_number(name: str) -> int:
-    """A number below 2³² that stands for a name, for `branch` and `beside`."""
+def hash_name(name: str) -> int:
+    """A number below 2³² that stands for a name, for `make_branch_generator` and `make_keyed_generator`."""
     return crc32(name.encode())
 
 
 _MASK = (1 << 64) - 1
 INCREMENT = 0x9E3779B97F4A7C15
 MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-STEP = np.uint64(INCREMENT)
+SPLITMIX_STEP = np.uint64(INCREMENT)
 """How far the state moves from one number to the next."""
 _FIRST, _SECOND = np.uint64(MULTIPLIERS[0]), np.uint64(MULTIPLIERS[1])
 
@@ -103,7 +106,7 @@ def mix(value: int) -> int:
     return value ^ (value >> 31)
 
 
-def mix_all(values: Keys) -> Keys:
+def mix_array(values: Keys) -> Keys:
     """`mix` of every value of an array."""
     values = (values ^ (values >> np.uint64(30))) * _FIRST
     values = (values ^ (values >> np.uint64(27))) * _SECOND
@@ -111,7 +114,7 @@ def mix_all(values: Keys) -> Keys:
 
 
 @kernel
-def mixed(value: np.uint64) -> np.uint64:
+def mix_in_kernel(value: np.uint64) -> np.uint64:
     """`mix` in compiled code."""
     value = (value ^ (value >> np.uint64(30))) * _FIRST
     value = (value ^ (value >> np.uint64(27))) * _SECOND
@@ -119,28 +122,28 @@ def mixed(value: np.uint64) -> np.uint64:
 
 
 @kernel
-def next_high(state: np.uint64) -> tuple[np.uint64, np.uint64]:
+def draw_high_bits(state: np.uint64) -> tuple[np.uint64, np.uint64]:
     """The next state, and the upper half of its number."""
-    state = state + STEP
-    return state, mixed(state) >> np.uint64(32)
+    state = state + SPLITMIX_STEP
+    return state, mix_in_kernel(state) >> np.uint64(32)
 
 
 @kernel
-def next_below(state: np.uint64, limit: int | np.int64) -> tuple[np.uint64, np.int64]:
+def draw_below(state: np.uint64, limit: int | np.int64) -> tuple[np.uint64, np.int64]:
     """One step of `Stream.below`: the next state and a number below `limit`."""
-    state, high = next_high(state)
+    state, high = draw_high_bits(state)
     return state, np.int64((high * np.uint64(limit)) >> np.uint64(32))
 
 
-def output_key(seed: int, item: str, text: str) -> int:
+def hash_output(seed: int, item: str, text: str) -> int:
     """The key of one output: equal texts for the same item have equal keys, whoever wrote them."""
     content = f"{seed} {len(item)} {item}{text}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(content, digest_size=8).digest(), "little")
 
 
-def output_keys(seed: int, items: Iterable[str], texts: Iterable[str]) -> Keys:
-    """`output_key` of many outputs."""
-    return np.fromiter((output_key(seed, item, text) for item, text in zip(items, texts)), np.uint64)
+def hash_outputs(seed: int, items: Iterable[str], texts: Iterable[str]) -> Keys:
+    """`hash_output` of many outputs."""
+    return np.fromiter((hash_output(seed, item, text) for item, text in zip(items, texts)), np.uint64)
 
 
 @functools.cache
@@ -148,14 +151,14 @@ def _name_key(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
-def named_key(key: int, name: str) -> int:
+def derive_key(key: int, name: str) -> int:
     """The key that an output has for one purpose, such as one perturbation."""
     return mix(key ^ _name_key(name))
 
 
-def named_keys(keys: Keys, name: str) -> Keys:
-    """`named_key` of many outputs."""
-    return mix_all(keys ^ np.uint64(_name_key(name)))
+def derive_keys(keys: Keys, name: str) -> Keys:
+    """`derive_key` of many outputs."""
+    return mix_array(keys ^ np.uint64(_name_key(name)))
 
 
 class Stream:
@@ -173,7 +176,7 @@ class Stream:
     @classmethod
     def of(cls, seed: int, item: str, text: str, name: str) -> Stream:
         """The stream of a perturbation `name` on the output `text` of `item`."""
-        return cls(named_key(output_key(seed, item, text), name))
+        return cls(derive_key(hash_output(seed, item, text), name))
 
     def below(self, limit: int) -> int:
         """A whole number from 0 to `limit` − 1, all equally likely (to within limit / 2³²)."""

@@ -3,7 +3,7 @@
 The functions of two vectors take `(reference, estimate)`, one score per item in the same order. What is not
 defined, such as the agreement of two vectors one of which is all tied, is NaN.
 
-`row_agreements` and `agreement_matrix` give the same values for many vectors at once. There a score that is
+`correlate_rows` and `correlate_all_rows` give the same values for many vectors at once. There a score that is
 NaN is left out of a comparison together with its partner, and fewer than two common items give NaN.
 
 Hierarchical clustering from a matrix of agreements: a readable order, and a division into groups.
@@ -147,13 +147,13 @@ def _below_top_group(truth: FloatArray, guess: FloatArray) -> float:
 STATISTICS = {"tau_ap_b": 0, "weighted_tau": 1, "kendall": 2}
 
 
-def row_agreements(left: FloatArray, right: FloatArray, statistic: str) -> FloatArray:
+def correlate_rows(left: FloatArray, right: FloatArray, statistic: str) -> FloatArray:
     """Agreement of row i of `left` with row i of `right`, [rows, items] each; one row is repeated."""
     left, right = np.broadcast_arrays(np.atleast_2d(left), np.atleast_2d(right))
     return _row_agreements(np.ascontiguousarray(left), np.ascontiguousarray(right), _code(statistic))
 
 
-def agreement_matrix(rows: FloatArray, statistic: str) -> FloatArray:
+def correlate_all_rows(rows: FloatArray, statistic: str) -> FloatArray:
     """Agreement of every two rows of [rows, items]; 1 on the diagonal wherever it is defined."""
     return _agreement_matrix(np.ascontiguousarray(rows, dtype=np.float64), _code(statistic))
 
@@ -264,7 +264,7 @@ def _pair_agreement(x: FloatArray, y: FloatArray, weights: FloatArray) -> float:
 _MOST_GROUPS = 10
 
 
-def cluster_order(agreement: FloatArray) -> tuple[LongArray, LongArray]:
+def cluster_rows(agreement: FloatArray) -> tuple[LongArray, LongArray]:
     """Leaf order and group number (from 0, in leaf order) of each row of a symmetric agreement matrix.
 
     Average linkage on the distance 1 - agreement, leaves in the order that minimises the distance of

@@ -17,9 +17,15 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError
 from metassay.stats.arrays import FloatArray, LongArray, map_blocks
-from metassay.stats.bootstrap import few_clusters_stretch
-from metassay.stats.isotonic import Counts, fit_isotonic, group_means_by_value, predict, resampled_group_means
-from metassay.stats.random import RESAMPLED_UNITS, branch, from_seed
+from metassay.stats.bootstrap import small_sample_factor
+from metassay.stats.isotonic import (
+    Counts,
+    fit_isotonic,
+    fit_resamples_by_group,
+    fit_values_by_group,
+    predict_isotonic,
+)
+from metassay.stats.random import RESAMPLED_UNITS, make_branch_generator, make_generator
 from metassay.stats.score_order import SortedScores, sort_scores
 
 FromStatistics = Callable[[FloatArray], FloatArray]
@@ -32,14 +38,14 @@ _CELLS = 4_000_000
 _TOLERANCE = 1e-12
 
 
-class Comparisons(NamedTuple):
+class SystemComparisons(NamedTuple):
     """All pairs of systems: `differences[i, j]` is the score of i less that of j; p-values are two-sided."""
 
     differences: FloatArray
     p: FloatArray
 
 
-def bootstrap_counts(segments: int, size: int, draws: int, rng: np.random.Generator) -> FloatArray:
+def draw_bootstrap_counts(segments: int, size: int, draws: int, rng: np.random.Generator) -> FloatArray:
     """How often each segment is drawn when `size` are drawn with replacement: [draws, segments]."""
     drawn = rng.integers(0, segments, size=(draws, size))
     drawn += segments * np.arange(draws)[:, None]
@@ -47,7 +53,7 @@ def bootstrap_counts(segments: int, size: int, draws: int, rng: np.random.Genera
     return counts.reshape(draws, segments).astype(np.float64)
 
 
-def subset_counts(segments: int, size: int, draws: int, rng: np.random.Generator) -> FloatArray:
+def draw_subset_counts(segments: int, size: int, draws: int, rng: np.random.Generator) -> FloatArray:
     """1 for the segments of a random subset of this size, else 0: [draws, segments]."""
     counts = np.zeros((draws, segments))
     chosen = np.argpartition(rng.random((draws, segments)), size - 1, axis=1)[:, :size]
@@ -55,18 +61,18 @@ def subset_counts(segments: int, size: int, draws: int, rng: np.random.Generator
     return counts
 
 
-def draw_counts(clusters: int, bootstraps: int, seed: int) -> NDArray[np.uint32]:
+def draw_cluster_counts(clusters: int, bootstraps: int, seed: int) -> NDArray[np.uint32]:
     """How often each of `bootstraps` resamples holds each cluster: uint32[bootstraps, clusters]."""
     if bootstraps < 0:
         raise InputError(f"bootstraps must be 0 or more, not {bootstraps}.")
-    rng = from_seed(seed)
+    rng = make_generator(seed)
     counts = np.empty((bootstraps, clusters), dtype=np.uint32)
     for row in counts:
         row[:] = np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)
     return counts
 
 
-def bootstrap(
+def map_bootstrap(
     function: Callable[[FloatArray], FloatArray],
     units: int,
     *,
@@ -77,11 +83,11 @@ def bootstrap(
     workers: int | None = None,
 ) -> FloatArray:
     """`function` of the weights of each resample, `[..., draws]`; as many units as there are, or `size`."""
-    blocks = resampled_blocks(units, size or units, draws, seed, (stream, RESAMPLED_UNITS))
+    blocks = draw_bootstrap_blocks(units, size or units, draws, seed, (stream, RESAMPLED_UNITS))
     return np.concatenate(map_blocks(function, blocks, workers), axis=1)
 
 
-def resampled_blocks(
+def draw_bootstrap_blocks(
     units: int, size: int, draws: int, seed: int, key: tuple[int, ...]
 ) -> Iterator[FloatArray]:
     """Resamples of `size` units with replacement, as weights `[block, units]`, a block at a time."""
@@ -90,7 +96,9 @@ def resampled_blocks(
         yield rng.multinomial(size, share, size=count).astype(np.float64)
 
 
-def subset_blocks(units: int, size: int, draws: int, seed: int, key: tuple[int, ...]) -> Iterator[FloatArray]:
+def draw_subset_blocks(
+    units: int, size: int, draws: int, seed: int, key: tuple[int, ...]
+) -> Iterator[FloatArray]:
     """Random subsets of `size` units, as weights `[block, units]`, a block at a time."""
     for rng, count in _streams(draws, seed, key):
         order = np.argsort(rng.random((count, units)), axis=1)
@@ -99,24 +107,24 @@ def subset_blocks(units: int, size: int, draws: int, seed: int, key: tuple[int, 
 
 def _streams(draws: int, seed: int, key: tuple[int, ...]) -> Iterator[tuple[np.random.Generator, int]]:
     for block, start in enumerate(range(0, draws, BLOCK)):
-        yield branch(seed, *key, block), min(BLOCK, draws - start)
+        yield make_branch_generator(seed, *key, block), min(BLOCK, draws - start)
 
 
-def resampled_sums(statistics: FloatArray, counts: FloatArray) -> FloatArray:
+def sum_resamples(statistics: FloatArray, counts: FloatArray) -> FloatArray:
     """Sums over each resample: [systems, segments, s] and [draws, segments] to [systems, draws, s]."""
     systems, segments, width = statistics.shape
     flat = np.ascontiguousarray(statistics.transpose(1, 0, 2)).reshape(segments, systems * width)
     return (counts @ flat).reshape(len(counts), systems, width).transpose(1, 0, 2)
 
 
-def resampled_scores(
+def score_resamples(
     statistics: FloatArray, counts: FloatArray, from_statistics: FromStatistics
 ) -> FloatArray:
     """The score of each system on each resample: [systems, draws]."""
-    return from_statistics(np.ascontiguousarray(resampled_sums(statistics, counts)))
+    return from_statistics(np.ascontiguousarray(sum_resamples(statistics, counts)))
 
 
-def bootstrap_scores(
+def draw_bootstrap_scores(
     statistics: FloatArray,
     from_statistics: FromStatistics,
     rng: np.random.Generator,
@@ -132,9 +140,9 @@ def bootstrap_scores(
     part = max(1, _CELLS // segments)
     return np.concatenate(
         [
-            resampled_scores(
+            score_resamples(
                 statistics,
-                bootstrap_counts(segments, size or segments, min(part, draws - start), rng),
+                draw_bootstrap_counts(segments, size or segments, min(part, draws - start), rng),
                 from_statistics,
             )
             for start in range(0, draws, part)
@@ -143,14 +151,14 @@ def bootstrap_scores(
     )
 
 
-def mean_statistics(scores: FloatArray) -> FloatArray:
+def make_mean_statistics(scores: FloatArray) -> FloatArray:
     """Statistics of a plain mean: [..., segments] to [..., segments, 2], with weight 0 where undefined."""
     defined = ~np.isnan(scores)
     return np.stack([np.where(defined, scores, 0.0), defined.astype(np.float64)], axis=-1)
 
 
-def from_mean_statistics(statistics: FloatArray) -> FloatArray:
-    """The mean that `mean_statistics` are of; NaN where nothing is defined."""
+def mean_from_statistics(statistics: FloatArray) -> FloatArray:
+    """The mean that `make_mean_statistics` are of; NaN where nothing is defined."""
     total, weight = np.moveaxis(statistics, -1, 0)
     return np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
 
@@ -161,7 +169,7 @@ def paired_bootstrap(
     rng: np.random.Generator,
     *,
     draws: int = 1000,
-) -> Comparisons:
+) -> SystemComparisons:
     """Paired bootstrap over segments (Koehn, 2004) between all pairs of systems.
 
     The null hypothesis is that the true difference is 0. With d the observed and d* the resampled difference,
@@ -170,7 +178,7 @@ def paired_bootstrap(
 
     so the resampled differences are shifted to where the hypothesis has them (Riezler and Maxwell, 2005).
     """
-    scores = bootstrap_scores(statistics, from_statistics, rng, draws=draws)
+    scores = draw_bootstrap_scores(statistics, from_statistics, rng, draws=draws)
     observed = from_statistics(statistics.sum(axis=1))
     differences = observed[:, None] - observed[None, :]
     p = np.ones_like(differences)
@@ -178,7 +186,7 @@ def paired_bootstrap(
         for j in range(i):
             sampled = scores[i] - scores[j]
             p[i, j] = p[j, i] = _share(np.abs(sampled - sampled.mean()), differences[i, j])
-    return Comparisons(differences, p)
+    return SystemComparisons(differences, p)
 
 
 def approximate_randomization(
@@ -187,7 +195,7 @@ def approximate_randomization(
     rng: np.random.Generator,
     *,
     draws: int = 10_000,
-) -> Comparisons:
+) -> SystemComparisons:
     """Approximate randomisation (Noreen, 1989) between all pairs of systems.
 
     The null hypothesis is that outputs of the two systems are exchangeable: each segment's outputs change
@@ -207,14 +215,14 @@ def approximate_randomization(
     for start in range(0, draws, part_size):
         size = min(part_size, draws - start)
         chosen = rng.integers(2, size=(size, segments), dtype=bool).astype(np.float64)
-        part = resampled_sums(statistics, chosen)
+        part = sum_resamples(statistics, chosen)
         rest = total - part
         for i in range(systems):
             for j in range(i):
                 mixed = from_statistics(np.stack([part[i] + rest[j], part[j] + rest[i]]))
                 extreme[i, j] += _at_least(np.abs(mixed[0] - mixed[1]), differences[i, j]).sum()
     extreme += extreme.T + draws * np.eye(systems)
-    return Comparisons(differences, (extreme + 1) / (draws + 1))
+    return SystemComparisons(differences, (extreme + 1) / (draws + 1))
 
 
 def _share(sampled: FloatArray, observed: float) -> float:
@@ -259,13 +267,13 @@ def group_fits(
 ) -> GroupFits:
     """All fits of `values` on `scores`, sorted in `order`; resample b has cluster c `counts[b, c]` times."""
     groups, clusters = int(group.max()) + 1, int(cluster.max()) + 1
-    remapped = group_means_by_value(order, values[np.newaxis], weight, group, groups)[0]
-    pooled, replicated = resampled_group_means(order, values, weight, group, groups, cluster, counts)
+    remapped = fit_values_by_group(order, values[np.newaxis], weight, group, groups)[0]
+    pooled, replicated = fit_resamples_by_group(order, values, weight, group, groups, cluster, counts)
     own = np.empty((len(counts), groups))
     drawn = np.empty_like(own)
     for k in range(groups):
         mine = np.flatnonzero(group == k)
-        original, resampled = resampled_group_means(
+        original, resampled = fit_resamples_by_group(
             sort_scores(scores[mine]),
             values[mine],
             weight[mine],
@@ -276,5 +284,5 @@ def group_fits(
         )
         own[:, k], drawn[:, k] = original[:, 0], resampled[:, 0]
     fit = fit_isotonic(order, values, weight)
-    few = float(few_clusters_stretch(np.array(clusters)))
-    return GroupFits(remapped, pooled, replicated, own, drawn, fit, predict(order, fit, scores), few)
+    few = float(small_sample_factor(np.array(clusters)))
+    return GroupFits(remapped, pooled, replicated, own, drawn, fit, predict_isotonic(order, fit, scores), few)

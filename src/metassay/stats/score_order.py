@@ -104,7 +104,7 @@ def put_levels(
     return distinct
 
 
-def nearest_in_order(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+def fit_monotone_rows(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """For each row the nearest values that never fall along it, and the distance to them.
 
     Nearest by weighted least squares; the distance is Σ weight · (value - nearest)². Pool-adjacent-violators.

@@ -22,7 +22,7 @@ from scipy.special import ndtr
 from metassay.stats.arrays import FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.compilation import kernel
-from metassay.stats.random import from_seed
+from metassay.stats.random import make_generator
 
 MTME_SEED = 4
 """The seed of mt-metrics-eval."""
@@ -30,7 +30,7 @@ MTME_SEED = 4
 BLOCK = 2048
 """Flips evaluated at once: bounds memory, and is fixed so that results never depend on it."""
 
-CLOSED_FORM = 0.003
+MAX_NORMAL_ERROR = 0.003
 """SPA is drawn where its closed form is off by more per pair of systems: twice the noise of 1,000 draws."""
 
 FLIPS = 1000
@@ -48,7 +48,7 @@ def normal_p_values(scores: FloatArray) -> FloatArray:
     >>> normal_p_values(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
     array([0.5])
     """
-    return upper_tail(*difference_sums(scores))
+    return normal_upper_tail(*sum_differences(scores))
 
 
 def weighted_p_values(scores: FloatArray, weights: FloatArray) -> FloatArray:
@@ -57,28 +57,28 @@ def weighted_p_values(scores: FloatArray, weights: FloatArray) -> FloatArray:
     found = []
     for own in scores:
         differences = own[first] - own[second]
-        found.append(upper_tail(weights @ differences.T, weights @ (differences * differences).T))
+        found.append(normal_upper_tail(weights @ differences.T, weights @ (differences * differences).T))
     return np.stack(found)
 
 
-def agreement(p_human: FloatArray, p_metric: FloatArray) -> FloatArray:
+def soft_accuracy(p_human: FloatArray, p_metric: FloatArray) -> FloatArray:
     """`mean over pairs of 1 - |p^h - p^m|`, over the last axis."""
     agreed: FloatArray = 1.0 - np.abs(p_human - p_metric).mean(axis=-1)
     return agreed
 
 
-def soft_agreement(human: FloatArray, metrics: FloatArray, seed: int = 0) -> FloatArray:
-    """`agreement` of each metric with people, `[metrics]`: in closed form, or by draws where that is poor.
+def estimate_soft_accuracies(human: FloatArray, metrics: FloatArray, seed: int = 0) -> FloatArray:
+    """`soft_accuracy` of each metric, `[metrics]`: in closed form, or by draws where that is poor.
 
     `human` is `[systems, segments]`, `metrics` `[metrics, systems, segments]`.
     """
     scores = np.concatenate([human[None], metrics])
-    poor = float(np.abs(normal_error(scores)).mean(axis=-1).max()) > CLOSED_FORM
-    p = flip_p_values(scores, from_seed(seed), FLIPS) if poor else normal_p_values(scores)
-    return agreement(p[0], p[1:])
+    poor = float(np.abs(estimate_normal_error(scores)).mean(axis=-1).max()) > MAX_NORMAL_ERROR
+    p = sign_flip_p_values(scores, make_generator(seed), FLIPS) if poor else normal_p_values(scores)
+    return soft_accuracy(p[0], p[1:])
 
 
-def drawn_agreement(
+def resample_soft_accuracies(
     human: FloatArray,
     metrics: FloatArray,
     draws: ClusterBootstrap,
@@ -86,7 +86,7 @@ def drawn_agreement(
     *,
     rest: bool = False,
 ) -> FloatArray:
-    """`agreement` of each metric under each draw's weights of clusters, `[metrics, draws]`, in closed form.
+    """`soft_accuracy` of each metric under each draw's weights, `[metrics, draws]`, in closed form.
 
     With `rest` under what the weights leave of 1: of random halves the other half.
     """
@@ -97,13 +97,13 @@ def drawn_agreement(
         columns = np.concatenate([differences, differences**2])
         sums = draws.sums(columns, cluster)
         sums = columns.sum(axis=1, keepdims=True) - sums if rest else sums
-        return upper_tail(sums[: len(first)].T, np.maximum(sums[len(first) :].T, 0))
+        return normal_upper_tail(sums[: len(first)].T, np.maximum(sums[len(first) :].T, 0))
 
     people = p_values(human)  # a metric at a time keeps memory at pairs of systems by draws
-    return np.array([agreement(people, p_values(scores)) for scores in metrics])
+    return np.array([soft_accuracy(people, p_values(scores)) for scores in metrics])
 
 
-def normal_error(scores: FloatArray) -> FloatArray:
+def estimate_normal_error(scores: FloatArray) -> FloatArray:
     """By how much `normal_p_values` are off, `[..., pairs]`: the first term of the Edgeworth series.
 
     Signs are symmetric, so it is that of the kurtosis, phi(z) (z^3 - 3 z) / 12 * sum d^4 / (sum d^2)^2: large
@@ -123,14 +123,14 @@ def normal_error(scores: FloatArray) -> FloatArray:
     return error
 
 
-def upper_tail(sums: FloatArray, squares: FloatArray) -> FloatArray:
+def normal_upper_tail(sums: FloatArray, squares: FloatArray) -> FloatArray:
     """`1 - Phi(sum d / sqrt(sum d^2))`, .5 where there is no difference at all."""
     z = np.divide(sums, np.sqrt(squares), out=np.zeros_like(sums), where=squares > 0)
     tail: FloatArray = ndtr(-z)
     return tail
 
 
-def difference_sums(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+def sum_differences(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Sum and sum of squares of the differences of every two systems, each `[..., pairs]`."""
     *outer, systems, segments = scores.shape
     flat = np.ascontiguousarray(scores, dtype=np.float64).reshape(-1, systems, segments)
@@ -139,15 +139,15 @@ def difference_sums(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     return sums.reshape(shape), squares.reshape(shape)
 
 
-def difference_signs(scores: FloatArray) -> NDArray[np.int8]:
+def find_difference_signs(scores: FloatArray) -> NDArray[np.int8]:
     """Which system of each pair has the higher mean: 1 the first, -1 the second, 0 equal but for rounding."""
-    sums, squares = difference_sums(scores)
+    sums, squares = sum_differences(scores)
     possible = np.sqrt(scores.shape[-1] * squares)  # at least the sum of |d|, by Cauchy and Schwarz
     signs: NDArray[np.int8] = np.where(np.abs(sums) <= TIE * possible, 0, np.sign(sums)).astype(np.int8)
     return signs
 
 
-def flip_p_values(scores: FloatArray, rng: np.random.Generator, flips: int) -> FloatArray:
+def sign_flip_p_values(scores: FloatArray, rng: np.random.Generator, flips: int) -> FloatArray:
     """p-values from random flips, the same ones for every pair; a flipped sum of zero counts half.
 
     Counting ties half makes `p_ij + p_ji = 1`, so the order of the systems does not matter.
@@ -158,7 +158,7 @@ def flip_p_values(scores: FloatArray, rng: np.random.Generator, flips: int) -> F
     tolerance = TIE * np.abs(centred).max(axis=-2, initial=0.0).sum(axis=-1).reshape(-1)
     counts = np.zeros((len(tolerance), systems * (systems - 1) // 2), dtype=np.int64)
     for start in range(0, flips, BLOCK):
-        flipped = random_flips(rng, min(BLOCK, flips - start), segments)
+        flipped = draw_flips(rng, min(BLOCK, flips - start), segments)
         sums = (rows @ flipped.T.astype(np.float64)).reshape(-1, systems, len(flipped))
         _count_halves(sums, tolerance, counts)
     return (counts / (2.0 * flips)).reshape(*outer, -1)
@@ -174,7 +174,7 @@ def corpus_p_values(
 
     `statistics` is `[systems, segments, s]`; `score` takes summed statistics `[..., s]`. Two systems exchange
     their statistics of the flipped segments and are scored again; equal differences count half. For a mean
-    of segment scores this is `flip_p_values`.
+    of segment scores this is `sign_flip_p_values`.
     """
     systems, segments, _ = statistics.shape
     total = statistics.sum(axis=1)
@@ -182,7 +182,7 @@ def corpus_p_values(
     first, second = np.triu_indices(systems, 1)
     counts = np.zeros(len(first))
     for start in range(0, flips, BLOCK):
-        flipped = random_flips(rng, min(BLOCK, flips - start), segments).astype(np.float64)
+        flipped = draw_flips(rng, min(BLOCK, flips - start), segments).astype(np.float64)
         moved = np.stack([flipped @ own for own in statistics])
         for pair, (i, j) in enumerate(zip(first, second)):
             change = moved[j] - moved[i]
@@ -192,7 +192,7 @@ def corpus_p_values(
     return counts / (2.0 * flips)
 
 
-def random_flips(rng: np.random.Generator, flips: int, segments: int) -> NDArray[np.bool_]:
+def draw_flips(rng: np.random.Generator, flips: int, segments: int) -> NDArray[np.bool_]:
     """Fair coins, `[flips, segments]`: row by row, so that blocks of rows make up the same stream."""
     return rng.random((flips, segments), dtype=np.float32) < 0.5
 
@@ -203,7 +203,7 @@ def mtme_p_values(scores: FloatArray, flips: int) -> FloatArray:
     They depend on the order of the systems: with ties, `p_ij + p_ji` exceeds 1.
     """
     *outer, systems, segments = scores.shape
-    rng = from_seed(MTME_SEED)
+    rng = make_generator(MTME_SEED)
     signs = 2 * np.rint(rng.random((flips, segments), dtype=np.float32)) - 1
     first, second = np.triu_indices(systems, 1)
     p = []
@@ -215,12 +215,12 @@ def mtme_p_values(scores: FloatArray, flips: int) -> FloatArray:
     return np.array(p).reshape(*outer, -1)
 
 
-def sign_flip_null(differences: FloatArray, rng: np.random.Generator, draws: int) -> FloatArray:
+def draw_sign_flip_sums(differences: FloatArray, rng: np.random.Generator, draws: int) -> FloatArray:
     """Sums of the rows of `differences` `[rows, units]` under random signs, `[rows, draws]`.
 
     All rows share the signs.
     """
-    flipped = random_flips(rng, draws, differences.shape[1])
+    flipped = draw_flips(rng, draws, differences.shape[1])
     null: FloatArray = differences @ (1.0 - 2.0 * flipped).T
     return null
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from metassay.stats.arrays import FloatArray, SingleArray
+from metassay.stats.arrays import Float32Array, FloatArray
 from metassay.stats.compilation import kernel
 from metassay.stats.swaps import Swaps
 
@@ -23,7 +23,7 @@ RESOLUTION = 1e-6
 """A sum of squared differences below this share of the sums of squares is rounding in float32."""
 
 
-def segment_swaps(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> SingleArray:
+def swap_segments(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> Float32Array:
     """Normal p-values, whole segments swapped.
 
     Sum and sum of squares of the differences of two systems are both linear in the mask, so a draw costs two
@@ -47,7 +47,7 @@ def segment_swaps(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> Sing
     return out
 
 
-def any_swaps(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> SingleArray:
+def swap_cells(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> Float32Array:
     """Normal p-values, any swaps.
 
     Here system i under one metric meets system j under the other, so all products between metrics are needed:
@@ -65,7 +65,9 @@ def any_swaps(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> SingleAr
     return out
 
 
-def flipped_swaps(p_human: FloatArray, scores: FloatArray, swaps: Swaps, flips: SingleArray) -> SingleArray:
+def swap_permuted_segments(
+    p_human: FloatArray, scores: FloatArray, swaps: Swaps, flips: Float32Array
+) -> Float32Array:
     """Permutation p-values, any swaps; `flips` is `[segments, permutations]`, 1 where the sign changes.
 
     The flipped sums of A' are those of A less its swapped cells plus those of B, so a draw costs one product
@@ -85,20 +87,20 @@ def flipped_swaps(p_human: FloatArray, scores: FloatArray, swaps: Swaps, flips: 
     return out
 
 
-def _flipped_sums(by_segment: SingleArray, flips: SingleArray, swaps: Swaps, draw: int) -> SingleArray:
+def _flipped_sums(by_segment: Float32Array, flips: Float32Array, swaps: Swaps, draw: int) -> Float32Array:
     """Flipped sums over the swapped cells; for swaps of segments only those segments are multiplied."""
     if swaps.cells is not None:
         repeats = by_segment.shape[1] // swaps.cells.shape[1]
-        inside: SingleArray = (by_segment * np.tile(swaps.cells[draw].T, repeats)).T @ flips
+        inside: Float32Array = (by_segment * np.tile(swaps.cells[draw].T, repeats)).T @ flips
         return inside
     chosen = swaps.columns[draw]
-    sums: SingleArray = by_segment[chosen].T @ flips[chosen]
+    sums: Float32Array = by_segment[chosen].T @ flips[chosen]
     return sums
 
 
 def _products_of_kept_and_swapped(
-    by_segment: SingleArray, total: SingleArray, swaps: Swaps, draw: int
-) -> tuple[SingleArray, SingleArray, SingleArray]:
+    by_segment: Float32Array, total: Float32Array, swaps: Swaps, draw: int
+) -> tuple[Float32Array, Float32Array, Float32Array]:
     """Products of rows (metric, system), split by what is kept and what is swapped.
 
     Kept x kept and swapped x swapped are needed within a metric alone, `[metrics, systems, systems]`; kept x
@@ -118,8 +120,8 @@ def _products_of_kept_and_swapped(
 
 @kernel
 def _split_by_rows(
-    inside: SingleArray, total: SingleArray, swapped: NDArray[np.bool_], systems: int
-) -> tuple[SingleArray, SingleArray, SingleArray]:
+    inside: Float32Array, total: Float32Array, swapped: NDArray[np.bool_], systems: int
+) -> tuple[Float32Array, Float32Array, Float32Array]:
     """An unswapped row keeps what lies outside the chosen segments, a swapped row what lies inside."""
     size = len(inside)
     kept = np.zeros((size // systems, systems, systems), np.float32)
@@ -161,7 +163,7 @@ def _segment_swaps(
     sums: FloatArray,
     squares: FloatArray,
     table: FloatArray,
-    out: SingleArray,
+    out: Float32Array,
 ) -> None:
     draws, metrics, pairs = sums.shape
     for t in range(draws):
@@ -181,7 +183,7 @@ def _segment_swaps(
 
 @kernel
 def _mixture_products(
-    kept: SingleArray, mixed: SingleArray, exchanged: SingleArray, own: int, other: int, out: FloatArray
+    kept: Float32Array, mixed: Float32Array, exchanged: Float32Array, own: int, other: int, out: FloatArray
 ) -> None:
     """Products of all systems of the metric that keeps `own` and takes `other` where swapped."""
     systems = len(out)
@@ -200,11 +202,11 @@ def _any_swaps(
     p_human: FloatArray,
     kept_sums: FloatArray,
     swapped_sums: FloatArray,
-    kept: SingleArray,
-    mixed: SingleArray,
-    exchanged: SingleArray,
+    kept: Float32Array,
+    mixed: Float32Array,
+    exchanged: Float32Array,
     table: FloatArray,
-    out: SingleArray,
+    out: Float32Array,
 ) -> None:
     metrics, systems = kept_sums.shape
     product = np.empty((systems, systems), np.float64)
@@ -230,10 +232,10 @@ def _any_swaps(
 @kernel
 def _flipped_swaps(
     p_human: FloatArray,
-    total: SingleArray,
-    swapped: SingleArray,
+    total: Float32Array,
+    swapped: Float32Array,
     tolerance: np.float32,
-    out: SingleArray,
+    out: Float32Array,
 ) -> None:
     metrics, systems, flips = total.shape
     pairs = systems * (systems - 1) // 2
@@ -260,7 +262,7 @@ def _flipped_swaps(
 
 
 @kernel
-def _halves_below(left: SingleArray, right: SingleArray, tolerance: np.float32) -> int:
+def _halves_below(left: Float32Array, right: Float32Array, tolerance: np.float32) -> int:
     """Twice how often left is below right, a tie within the tolerance counting once."""
     count = np.int32(0)
     for k in range(len(left)):

@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import BoolArray, FloatArray, SingleArray, average_ranks, map_blocks
+from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, average_ranks, map_blocks
 from metassay.stats.compilation import kernel
-from metassay.stats.random import branch
+from metassay.stats.random import make_branch_generator
 
-SWAPS = ("perm-inputs", "perm-systems", "perm-both", "cells")
+SWAP_KINDS = ("perm-inputs", "perm-systems", "perm-both", "cells")
 
 BLOCK = 50
 """Draws made at once. Each block has a random stream of its own: threads share blocks out in any way."""
@@ -66,7 +66,7 @@ class Swaps:
         return mask if self.cells is None else np.asarray(self.cells[draw], dtype=np.bool_)
 
 
-def standardised(metrics: FloatArray) -> FloatArray:
+def standardize_metrics(metrics: FloatArray) -> FloatArray:
     """Metrics [metrics, systems, segments] with mean 0 and deviation 1 over all cells; 0 if constant.
 
     Two of them can be exchanged then.
@@ -79,12 +79,12 @@ def standardised(metrics: FloatArray) -> FloatArray:
     return scaled
 
 
-Swapped = Callable[[Swaps], SingleArray]
+SwapStatistic = Callable[[Swaps], Float32Array]
 """From a block of swaps to differences `[draws, pairs of metrics]`."""
 
 
-def swapped_draws(
-    draw: Swapped,
+def draw_swapped_differences(
+    draw: SwapStatistic,
     scheme: str,
     *,
     draws: int,
@@ -94,13 +94,13 @@ def swapped_draws(
     seed: int,
     stream: int = 0,
     workers: int | None = None,
-) -> SingleArray:
+) -> Float32Array:
     """Differences `[pairs, draws]` after random swaps; blocks are shared out over threads, BLAS stays on one.
 
     Hence bytes never depend on the number of threads.
     """
     drawn = np.empty((draws, pairs), dtype=np.float32)
-    blocks = blocks_of_swaps(
+    blocks = draw_swap_blocks(
         scheme, draws=draws, systems=systems, segments=segments, seed=seed, stream=stream
     )
 
@@ -112,14 +112,14 @@ def swapped_draws(
     return np.ascontiguousarray(drawn.T)
 
 
-def blocks_of_swaps(
+def draw_swap_blocks(
     how: str, *, draws: int, systems: int, segments: int, seed: int, stream: int = 0
 ) -> Iterator[tuple[int, Swaps]]:
     """All draws in blocks, each with the index of its first draw; streams are independent of each other."""
-    if how not in SWAPS:
-        raise UnknownName("kind of swap", how, SWAPS)
+    if how not in SWAP_KINDS:
+        raise UnknownName("kind of swap", how, SWAP_KINDS)
     for block, start in enumerate(range(0, draws, BLOCK)):
-        rng = branch(seed, stream, block)
+        rng = make_branch_generator(seed, stream, block)
         yield start, _draw(how, rng, min(BLOCK, draws - start), systems, segments)
 
 
@@ -136,7 +136,7 @@ def _draw(how: str, rng: np.random.Generator, draws: int, systems: int, segments
     return Swaps(rows, columns)
 
 
-def swapped_correlations(
+def make_correlation_swapper(
     human: FloatArray,
     scores: FloatArray,
     per_unit: Callable[[FloatArray], FloatArray],
@@ -203,7 +203,7 @@ STEPS = 256
 """Epsilons tried: 0 and quantiles of the differences of all metrics."""
 
 
-def right_pairs(human: FloatArray, scores: FloatArray) -> SingleArray:
+def count_right_pairs(human: FloatArray, scores: FloatArray) -> Float32Array:
     """Right pairs of systems per metric, segment and epsilon, `[metrics, segments, epsilons]`.
 
     `human` is `[systems, segments]`, `scores` `[metrics, systems, segments]` on one scale.
@@ -225,7 +225,7 @@ def right_pairs(human: FloatArray, scores: FloatArray) -> SingleArray:
     return counts
 
 
-def calibrated_differences(right: SingleArray, pairs: float) -> FloatArray:
+def compare_calibrated_accuracies(right: Float32Array, pairs: float) -> FloatArray:
     """Best share of right pairs of A less that of B, for all metrics A < B, out of `pairs` system pairs."""
     best = right.sum(axis=1, dtype=np.float64).max(axis=1)
     first, second = np.triu_indices(len(right), 1)
@@ -233,7 +233,7 @@ def calibrated_differences(right: SingleArray, pairs: float) -> FloatArray:
     return difference
 
 
-def swapped_ties(right: SingleArray, pairs: float, swaps: Swaps) -> SingleArray:
+def swap_calibrated_accuracies(right: Float32Array, pairs: float, swaps: Swaps) -> Float32Array:
     """The same after swaps of whole segments, `[draws, pairs of metrics]`."""
     mask = swaps.columns.astype(np.float32)
     swapped = np.stack([mask @ metric for metric in right], axis=1)
@@ -252,7 +252,7 @@ def _grid(scores: FloatArray, first: NDArray[np.int64], second: NDArray[np.int64
 
 
 @kernel
-def _swapped_ties(total: SingleArray, swapped: SingleArray, share: np.float32, out: SingleArray) -> None:
+def _swapped_ties(total: Float32Array, swapped: Float32Array, share: np.float32, out: Float32Array) -> None:
     draws, metrics, steps = swapped.shape
     for t in range(draws):
         column = 0

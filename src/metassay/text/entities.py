@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import LongArray, SingleArray, distinct, map_blocks, row_starts
+from metassay.stats.arrays import Float32Array, LongArray, build_row_offsets, find_distinct, map_blocks
 from metassay.stats.compilation import kernel
 from metassay.text.segmentation import code_points, coded_runs, hashed_with, slot_of, with_room
 from metassay.text.tokens import LEANS, kind_of_piece, razdel_words
@@ -40,7 +40,7 @@ _ROWS = 256
 
 def slovnet_entities(texts: Sequence[str]) -> list[list[Entity]]:
     """Names in Russian texts, by the news model that natasha carries."""
-    edges = np.flatnonzero(np.diff(row_starts(texts)[:-1] // AT_ONCE, prepend=-1, append=-1)).tolist()
+    edges = np.flatnonzero(np.diff(build_row_offsets(texts)[:-1] // AT_ONCE, prepend=-1, append=-1)).tolist()
     blocks = [texts[start:end] for start, end in itertools.pairwise(edges)]
     return [found for block in map_blocks(_finder().find, blocks, workers=1) for found in block]
 
@@ -102,7 +102,7 @@ class _Words:
         opens[runs.starts] = True
         before = np.where(opens[:-1] | (first[number] < LEANS), 0, np.roll(last[number], 1) % LEANS)
         after = np.where(opens[1:] | (last[number] < LEANS), 0, np.roll(first[number], -1) % LEANS)
-        keys, which = distinct(((number * LEANS + before) * LEANS + after)[near])
+        keys, which = find_distinct(((number * LEANS + before) * LEANS + after)[near])
         rows = np.array([self._row(runs.vocabulary, key) for key in keys.tolist()], np.int64)[which]
         begins = np.array(self._begins)
         sizes = np.diff(begins)[rows]
@@ -160,16 +160,16 @@ class _Slovnet:
         transitions, letters = self._model.head.crf.transitions.array, "".join(tag[0] for tag in self._tags)
         tags = _best_tags(weights, number, rows, transitions, letters.index("O"))
         text, first, last = _named(tags, rows, code_points(letters)).T
-        starts, ends = (words[own, 1:3] - row_starts(texts)[text, np.newaxis] for own in (first, last))
+        starts, ends = (words[own, 1:3] - build_row_offsets(texts)[text, np.newaxis] for own in (first, last))
         spans = (text.tolist(), starts[:, 0].tolist(), ends[:, 1].tolist(), tags[first].tolist())
         for row, start, end, tag in zip(*spans):
             found[row].append((start, end, self._tags[tag][2:]))
         return found
 
-    def _weights(self, words: LongArray, rows: LongArray, far: LongArray) -> tuple[SingleArray, LongArray]:
+    def _weights(self, words: LongArray, rows: LongArray, far: LongArray) -> tuple[Float32Array, LongArray]:
         """The weights of the tags of each distinct window, and each word's; −1: far from capitals."""
         reach = REACH + len(self._layers)
-        used, number = distinct(words)
+        used, number = find_distinct(words)
         vectors = self._embedded(*self._words.pairs(used))
         for taps, bias, norm in self._layers:
             reach -= 1
@@ -179,7 +179,7 @@ class _Slovnet:
         proj = self._model.head.proj
         return _product(vectors, np.arange(len(vectors)), proj.weight.array) + proj.bias.array, number
 
-    def _embedded(self, words: LongArray, shapes: LongArray) -> SingleArray:
+    def _embedded(self, words: LongArray, shapes: LongArray) -> Float32Array:
         """The vectors of words, put together from pieces that many share, and behind them their shapes'."""
         emb = self._model.emb
         pieces, kinds, size = emb.word.codes.array.shape
@@ -188,7 +188,7 @@ class _Slovnet:
         return np.hstack([parts.reshape(len(words), -1), emb.shape.weight.array[shapes]])
 
 
-def _laid_out(layer: Any) -> tuple[SingleArray, SingleArray, SingleArray]:
+def _laid_out(layer: Any) -> tuple[Float32Array, Float32Array, Float32Array]:
     """What each place of a window adds to each filter; the bias; factor and shift of the norm."""
     taps = np.ascontiguousarray(layer.conv.weight.array.transpose(2, 1, 0))
     factor = layer.norm.weight.array / layer.norm.std.array
@@ -196,15 +196,15 @@ def _laid_out(layer: Any) -> tuple[SingleArray, SingleArray, SingleArray]:
     return taps, layer.conv.bias.array, norm
 
 
-def _summand(vectors: SingleArray, numbers: LongArray, taps: SingleArray) -> tuple[SingleArray, LongArray]:
+def _summand(vectors: Float32Array, numbers: LongArray, taps: Float32Array) -> tuple[Float32Array, LongArray]:
     """What the vectors with these numbers add from one place, each distinct one once, and which is whose."""
-    used, which = distinct(numbers + 1)
+    used, which = find_distinct(numbers + 1)
     found = _product(vectors, np.maximum(used - 1, 0), taps)
     found[: len(used)][used == 0] = 0  # beyond an end
     return found, which
 
 
-def _product(vectors: SingleArray, numbers: LongArray, columns: SingleArray) -> SingleArray:
+def _product(vectors: Float32Array, numbers: LongArray, columns: Float32Array) -> Float32Array:
     """A matrix product of the vectors with these numbers, so many at a time; then rows of no meaning."""
     numbers = np.append(numbers, np.zeros(-len(numbers) % _ROWS, np.int64))
     product = np.empty((len(numbers), columns.shape[1]), np.float32)
@@ -257,8 +257,8 @@ def _windows(numbers: LongArray, rows: LongArray, wanted: NDArray[np.bool_]) -> 
 
 @kernel
 def _convolved(
-    sums: tuple[SingleArray, ...], which: tuple[LongArray, ...], bias: SingleArray, norm: SingleArray
-) -> SingleArray:
+    sums: tuple[Float32Array, ...], which: tuple[LongArray, ...], bias: Float32Array, norm: Float32Array
+) -> Float32Array:
     """For each window what its three places add, kept where positive, and normalised."""
     size, factor, shift = len(bias), norm[0], norm[1]
     found = np.empty((len(which[0]), size), np.float32)
@@ -271,7 +271,7 @@ def _convolved(
 
 @kernel
 def _best_tags(
-    weights: SingleArray, numbers: LongArray, rows: LongArray, transitions: SingleArray, outside: int
+    weights: Float32Array, numbers: LongArray, rows: LongArray, transitions: Float32Array, outside: int
 ) -> NDArray[np.uint8]:
     """The best row of tags of each text, whose words have the weights that their numbers say; −1: outside."""
     size = len(transitions)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import FloatArray, LongArray, row_starts
+from metassay.stats.arrays import FloatArray, LongArray, build_row_offsets
 from metassay.stats.compilation import kernel
 from metassay.text.segmentation import code_points, hashed_with, number_of, text_table
 
@@ -70,7 +70,7 @@ def _laid_out(rows: Sequence[Sequence[tuple[int, int, float]]]) -> _Order:
     """What can follow each state: the state after it, the class and its log p."""
     flat = [step for row in rows for step in row]
     targets, tags = (np.array([step[i] for step in flat], np.int64) for i in (0, 1))
-    return row_starts(rows), targets, tags, np.array([step[2] for step in flat])
+    return build_row_offsets(rows), targets, tags, np.array([step[2] for step in flat])
 
 
 @kernel

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import LongArray, row_starts
+from metassay.stats.arrays import LongArray, build_row_offsets
 from metassay.stats.compilation import kernel
 from metassay.text.resources import has_package
 from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless, word_list
@@ -176,7 +176,7 @@ def code_points(text: str) -> NDArray[np.uint32]:
 
 def text_table(texts: Sequence[str]) -> tuple[NDArray[np.uint64], LongArray]:
     """A hash table from distinct texts to their numbers, for `number_of`."""
-    return _filled(code_points("".join(texts)), row_starts(texts))
+    return _filled(code_points("".join(texts)), build_row_offsets(texts))
 
 
 class CodedWords(NamedTuple):
@@ -221,7 +221,7 @@ def coded_runs(texts: Sequence[str], belongs: Callable[[str], bool]) -> CodedWor
     inside[codes] = True
     for code in np.flatnonzero(inside).tolist():
         inside[code] = belongs(chr(code))
-    starts, numbers, places, spans = _numbered(codes, row_starts(texts), inside)
+    starts, numbers, places, spans = _numbered(codes, build_row_offsets(texts), inside)
     vocabulary = [together[start:end] for start, end in zip(*spans.T.tolist())]
     return CodedWords(vocabulary, starts, numbers.copy(), places.copy())
 

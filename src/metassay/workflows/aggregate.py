@@ -31,12 +31,12 @@ from metassay.options import accept_options
 from metassay.reporting.pages import Page
 from metassay.reporting.score_pages import aggregation_files, aggregation_page
 from metassay.stats.arrays import FloatArray, map_blocks
-from metassay.stats.multiplicity import holm
+from metassay.stats.multiplicity import adjust_holm
 from metassay.stats.resampling import (
     FromStatistics,
     approximate_randomization,
-    from_mean_statistics,
-    mean_statistics,
+    make_mean_statistics,
+    mean_from_statistics,
     paired_bootstrap,
 )
 from metassay.store.run_folder import RunFolder
@@ -148,7 +148,7 @@ def _between_systems(
     compare = paired_bootstrap if test == "bootstrap" else approximate_randomization
     found = compare(statistics[:, common], from_statistics, rng, draws=draws)
     pairs = [(i, j) for i in range(len(cube.systems)) for j in range(i + 1, len(cube.systems))]
-    adjusted = holm([found.p[pair] for pair in pairs])
+    adjusted = adjust_holm([found.p[pair] for pair in pairs])
     return [
         {
             "metric": metric.spec,
@@ -174,9 +174,9 @@ def score_statistics(
     if isinstance(metric, StatisticsMetric) and not means:
         return cube.statistics[metric.spec], metric.from_statistics
     scores = cube.metric_scores[metric.spec]
-    statistics = mean_statistics(scores)
+    statistics = make_mean_statistics(scores)
     statistics[np.isnan(scores)] = np.nan
-    return statistics, from_mean_statistics
+    return statistics, mean_from_statistics
 
 
 def _plain(value: float) -> float | None:

@@ -34,8 +34,8 @@ from metassay.perturbations.pairs import Pairs
 from metassay.reporting.html import assay_page
 from metassay.reporting.pages import Page
 from metassay.reporting.reasons import worded
-from metassay.stats.arrays import code_counts, plain
-from metassay.stats.correlation import neighbour_correlation
+from metassay.stats.arrays import count_codes, to_json_values
+from metassay.stats.correlation import lag_one_autocorrelation
 from metassay.store.run_folder import RunFolder
 from metassay.store.versions import collect_versions
 from metassay.workflows.options import AssaySettings
@@ -164,7 +164,7 @@ class AssayResult(Result):
         )
         contextual = worded(self.contextual.to_dict(), self.contextual)
         for m, row in enumerate(contextual["global"]):
-            row.update(dict.fromkeys(CORRECTED) if corrected is None else plain(corrected[m]))
+            row.update(dict.fromkeys(CORRECTED) if corrected is None else to_json_values(corrected[m]))
         return {
             "schema_version": SCHEMA_VERSION,
             "task": self.dataset.task,
@@ -205,7 +205,7 @@ class AssayResult(Result):
         place = {language: n for n, language in enumerate(languages)}
         spoken = np.fromiter((place[language] for language in self.dataset.languages), np.int32)
         code = judgements.method * np.int32(len(languages)) + spoken[judgements.output]
-        held = code_counts(code, len(languages) * len(judgements.methods)) > 0
+        held = count_codes(code, len(languages) * len(judgements.methods)) > 0
         found = np.flatnonzero(held)
         keys = [(judgements.methods[n // len(languages)], languages[n % len(languages)]) for n in found]
         read = [error for key in keys if (error := self._found.labels.get(key)) is not None]
@@ -245,12 +245,12 @@ class AssayResult(Result):
             return []
         outcome, items = self.judged.judgements.outcome[: len(self.metrics)], self.judged.judgements.item
         order = sort_items_naturally(self.dataset)
-        counts, sums = code_counts(items, len(order)), np.zeros(len(order))
+        counts, sums = count_codes(items, len(order)), np.zeros(len(order))
         for start in range(0, len(items), _AT_ONCE):
             some = slice(start, start + _AT_ONCE)
             sums += np.bincount(items[some], (outcome[:, some] == RIGHT).mean(axis=0), minlength=len(order))
         order = order[counts[order] > 0]
-        r, p = neighbour_correlation(sums[order] / counts[order])
+        r, p = lag_one_autocorrelation(sums[order] / counts[order])
         if not p <= _RUNS:
             return []
         alike = f"Items come in runs: neighbours are alike (correlation {r:.2f}), like parts of a document."

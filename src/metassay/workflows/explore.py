@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import counted_together, lowest, places_of
+from metassay.stats.arrays import count_code_pairs, find_lowest, find_positions
 from metassay.workflows.pair_table import SAID, STRETCH, PairTable, readable
 
 PER_PAGE = 20
@@ -172,7 +172,7 @@ class Explorer:
             rows = self._holding(question)
             rows = rows if mask is None else rows[mask[rows]]
         elif mask is not None:
-            rows = places_of(mask)
+            rows = find_positions(mask)
         if other is not None and there is not None:
             every = np.arange(self.table.total, dtype=np.uint32)
             rows = _judged_there(every if rows is None else rows, question, other, there)
@@ -243,7 +243,7 @@ class Explorer:
                 own = np.arange(start, stop, dtype=np.uint32) if fitting.rows is None else fitting.rows
                 own = own[slice(*np.searchsorted(own, (start, stop)))]
                 both = np.concatenate([best, own]), np.concatenate([values, sign * margins[own - start]])
-                chosen = lowest(both[1], LISTED)
+                chosen = find_lowest(both[1], LISTED)
                 best, values = both[0][chosen], both[1][chosen]
             _remember(self.ordered, key, best)
         return self.ordered[key]
@@ -264,7 +264,7 @@ class Explorer:
                 mask = holding if mask is None else mask & holding
             mine = self.table.said(question.metric)
             theirs = (other or self.table).said(question.metric2)
-            counts = counted_together(mine + 2, theirs + 2, mask, there)
+            counts = count_code_pairs(mine + 2, theirs + 2, mask, there)
             said = {(a, b): int(counts[i + 2, j + 2]) for a, i in _CODES.items() for b, j in _CODES.items()}
             _remember(self.crossed, key, said)
         return self.crossed[key]

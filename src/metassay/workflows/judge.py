@@ -32,9 +32,9 @@ from metassay.meta.judges.judge_measures import (
 from metassay.reporting.judge_page import judge_page, judge_sentences
 from metassay.reporting.pages import Page, render_page
 from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.multiplicity import holm
-from metassay.stats.random import from_seed
-from metassay.stats.resampling import bootstrap_counts
+from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.random import make_generator
+from metassay.stats.resampling import draw_bootstrap_counts
 from metassay.store.run_folder import RunFolder
 from metassay.store.versions import collect_versions
 from metassay.workflows.judge_asking import ask_judge, chosen_judge, money
@@ -134,7 +134,7 @@ def judge(
     table = parse_verdicts(frame, columns=columns, human=human, people=people, family=family, file=file)
     docket = Docket(table)
     chosen = docket.usual_contexts() if context is None else tuple(context)
-    bootstrap = ClusterBootstrap(from_seed(seed), RESAMPLES)
+    bootstrap = ClusterBootstrap(make_generator(seed), RESAMPLES)
     measured = {name: _measures(docket, docket.rows(name), bootstrap, ties) for name in docket.judges}
     found: dict[str, Any] = {
         "kind": table.kind,
@@ -238,7 +238,7 @@ def _self_preference(docket: Docket, seed: int) -> list[dict[str, Any]]:
         return []
     scores = np.stack([docket.matrix(name) for name in docket.judges])
     items = len(docket.items)
-    counts = bootstrap_counts(items, items, RESAMPLES, from_seed(seed)).astype(np.uint32)
+    counts = draw_bootstrap_counts(items, items, RESAMPLES, make_generator(seed)).astype(np.uint32)
     family = np.array([families.get(system, "") for system in docket.systems])
     rows: list[tuple[str, str, Preference]] = []
     for position, name in enumerate(docket.judges):
@@ -248,7 +248,7 @@ def _self_preference(docket: Docket, seed: int) -> list[dict[str, Any]]:
             else against_panel(scores, position, counts)
         )
         rows += [(name, each, preference(deviations, family == each)) for each in names]
-    adjusted = holm([found.p for _, _, found in rows])
+    adjusted = adjust_holm([found.p for _, _, found in rows])
     return [
         {
             "judge": name,

@@ -25,7 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, MetassayError, Place
-from metassay.stats.arrays import packed, unpacked
+from metassay.stats.arrays import pack_two_bits, unpack_two_bits
 from metassay.store.run_folder import RunFolder, read_manifest
 
 if TYPE_CHECKING:
@@ -162,11 +162,11 @@ class PairTable:
         """What a metric said of every pair, −2 for nothing; kept in memory, four to a byte."""
         if metric not in self._held:
             column = self.index.select(pl.col(f"said/{metric}").fill_null(-2)).collect().to_series()
-            self._held[metric] = packed(column.to_numpy() + 2)
+            self._held[metric] = pack_two_bits(column.to_numpy() + 2)
         self._held.move_to_end(metric)
         while len(self._held) > 1 and sum(own.nbytes for own in self._held.values()) > HELD:
             self._held.popitem(last=False)
-        return unpacked(self._held[metric], self.total) - np.int8(2)
+        return unpack_two_bits(self._held[metric], self.total) - np.int8(2)
 
     def where(self, column: str, value: str) -> NDArray[np.bool_]:
         """At which rows a name stands in a column."""

@@ -33,9 +33,9 @@ from metassay.meta.people.ranking_data import RankingData
 from metassay.meta.people.significance import shared_name
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import parse_metrics
-from metassay.stats.arrays import FloatArray, plain
-from metassay.stats.correlation import system_agreement
-from metassay.stats.random import name_number
+from metassay.stats.arrays import FloatArray, to_json_values
+from metassay.stats.correlation import correlate_systems
+from metassay.stats.random import hash_name
 from metassay.workflows.read import Paths, build_scoring_rows, read
 
 DEFAULT = ("bleu", "chrf")
@@ -83,7 +83,7 @@ def _row(
         "segments": int(complete.sum()),
         "spa_corpus": corpus_soft_pairwise_accuracy(human, known, score, **permutations),
         "spa_segment": soft_pairwise_accuracy(human, segments, method="permutation", **permutations),
-        "pa_corpus": float(system_agreement("pa", human.mean(axis=1), corpus)),
+        "pa_corpus": float(correlate_systems("pa", human.mean(axis=1), corpus)),
         "pa_segment": pairwise_accuracy(human, segments),
     }
 
@@ -198,9 +198,9 @@ def _thresholds(question: Question) -> Rows:
                 {
                     "metric": name,
                     "agreement": threshold.agreement,
-                    "difference": plain(threshold.difference),
-                    "low": plain(threshold.low),
-                    "high": plain(threshold.high),
+                    "difference": to_json_values(threshold.difference),
+                    "low": to_json_values(threshold.low),
+                    "high": to_json_values(threshold.high),
                 }
             )
     return rows
@@ -250,7 +250,7 @@ def _finite(value: float) -> float | None:
 
 
 def _own(procedure: Procedure, data: RankingData) -> Procedure:
-    return replace(procedure, stream=name_number(data.cube.dataset))
+    return replace(procedure, stream=hash_name(data.cube.dataset))
 
 
 ANALYSES: dict[str, Callable[[Question], Rows]] = {

@@ -8,14 +8,16 @@ import pytest
 import metassay
 from metassay.cli import run
 from metassay.meta.aggregation.system_scores import Resampling, score_intervals
-from metassay.stats.resampling import from_mean_statistics, mean_statistics
+from metassay.stats.resampling import make_mean_statistics, mean_from_statistics
 
 
 @pytest.mark.parametrize("segments", [3, 5, 10, 30])
 def test_intervals_of_few_segments_hold_the_truth(segments) -> None:
     """Means of normal numbers around 0; without the stretch 76, 83, 90 and 94 of 100 hold it."""
     scores = np.random.default_rng(segments).normal(0, 1, (1000, segments))
-    low, high = score_intervals(mean_statistics(scores), from_mean_statistics, "x", Resampling(resamples=500))
+    low, high = score_intervals(
+        make_mean_statistics(scores), mean_from_statistics, "x", Resampling(resamples=500)
+    )
     assert 0.925 < np.mean((low <= 0) & (high >= 0)) < 0.975
 
 

@@ -14,7 +14,7 @@ from metassay.meta.contexts.perturbation_validity import corrected_accuracy
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.reporting.reasons import worded
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
-from metassay.stats.sign_flip import agreement, drawn_agreement, normal_p_values
+from metassay.stats.sign_flip import normal_p_values, resample_soft_accuracies, soft_accuracy
 
 METRICS = ("a", "b", "c", "d")
 
@@ -170,14 +170,14 @@ def test_agreement_under_draws_is_that_of_the_segments_drawn_as_often() -> None:
     def directly(weights):
         repeated = np.repeat(np.concatenate([rated.human[None], rated.metrics]), weights[units], axis=2)
         p = normal_p_values(repeated)
-        return agreement(p[0], p[1:])
+        return soft_accuracy(p[0], p[1:])
 
     for draws, rest in (
         (ClusterBootstrap(rng, 6), False),
         (ClusterHalves(rng, 6), False),
         (ClusterHalves(rng, 6), True),
     ):
-        drawn = drawn_agreement(rated.human, rated.metrics, draws, units, rest=rest)
+        drawn = resample_soft_accuracies(rated.human, rated.metrics, draws, units, rest=rest)
         weights = draws.weights(np.arange(10, dtype=np.int32)).astype(int)
         for draw in range(6):
             own = 1 - weights[:, draw] if rest else weights[:, draw]

@@ -8,7 +8,7 @@ from metassay.meta.contexts.assay import assay_pairs
 from metassay.meta.contexts.column_analysis import Estimates, Whole
 from metassay.meta.contexts.confounding import Confounding
 from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
-from metassay.stats.multiplicity import may_be_best
+from metassay.stats.multiplicity import select_possible_best
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +230,9 @@ def test_a_top_group_rests_on_documents_not_on_items():
         contexts = [Contexts("side", ("l", "r"), item % 2)]
         made = assay_pairs(judgements, contexts, resamples=400, permutations=9)
         accuracy, draws = right.mean(axis=1), made.whole.resamples
-        top, plain = (may_be_best(accuracy, draws, n)[0].tolist() for n in (len(np.unique(cluster)), 10**9))
+        top, plain = (
+            select_possible_best(accuracy, draws, n)[0].tolist() for n in (len(np.unique(cluster)), 10**9)
+        )
         assert made.whole.finding.top.tolist() == top
         found[name] = top, plain
     assert found["documents"] == ([True, True], [True, False])

@@ -9,7 +9,7 @@ from metassay.errors import InputError
 from metassay.meta.dependence.comparison import compare_dependence, compare_metrics
 from metassay.meta.dependence.deviations import SystemDependence, system_dependence
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
-from metassay.stats.resampling import draw_counts
+from metassay.stats.resampling import draw_cluster_counts
 
 
 def simulate_scores(rng, segments=100):
@@ -20,7 +20,7 @@ def simulate_scores(rng, segments=100):
 
 def test_difference_equals_that_of_two_separate_measurements():
     human, a, b = simulate_scores(np.random.default_rng(0))
-    result = compare_metrics(build_scored_outputs(human, a), b.ravel(), draw_counts(100, 50, 3))
+    result = compare_metrics(build_scored_outputs(human, a), b.ravel(), draw_cluster_counts(100, 50, 3))
     expected = system_dependence(human, a, bootstraps=50, seed=3).sysdep
     expected -= system_dependence(human, b, bootstraps=50, seed=3).sysdep
     assert result.difference == expected
@@ -29,20 +29,24 @@ def test_difference_equals_that_of_two_separate_measurements():
 
 def test_metric_does_not_differ_from_its_monotone_transform():
     human, a, _ = simulate_scores(np.random.default_rng(1))
-    result = compare_metrics(build_scored_outputs(human, a), np.exp(a).ravel(), draw_counts(100, 50, 0))
+    result = compare_metrics(
+        build_scored_outputs(human, a), np.exp(a).ravel(), draw_cluster_counts(100, 50, 0)
+    )
     assert result.difference == pytest.approx(0, abs=0.02)
     assert result.p == 1
 
 
 def test_constant_metric_depends_more():
     human, a, _ = simulate_scores(np.random.default_rng(2), segments=300)
-    result = compare_metrics(build_scored_outputs(human, a), np.zeros(human.size), draw_counts(300, 99, 0))
+    result = compare_metrics(
+        build_scored_outputs(human, a), np.zeros(human.size), draw_cluster_counts(300, 99, 0)
+    )
     assert result.high < 0
     assert result.p == 0.01
 
 
 def test_two_equally_noisy_metrics_differ_in_about_five_percent():
-    counts = draw_counts(100, 79, 0)
+    counts = draw_cluster_counts(100, 79, 0)
     p = []
     for seed in range(150):
         human, a, b = simulate_scores(np.random.default_rng([seed, 9]))
@@ -53,7 +57,7 @@ def test_two_equally_noisy_metrics_differ_in_about_five_percent():
 def test_comparison_without_bootstrap_is_an_error():
     human, a, b = simulate_scores(np.random.default_rng(0))
     with pytest.raises(InputError, match="only be compared with a bootstrap"):
-        compare_metrics(build_scored_outputs(human, a), b.ravel(), draw_counts(100, 0, 0))
+        compare_metrics(build_scored_outputs(human, a), b.ravel(), draw_cluster_counts(100, 0, 0))
 
 
 def test_interval_of_a_difference_contains_95_percent_of_its_errors():

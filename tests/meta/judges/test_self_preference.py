@@ -8,11 +8,11 @@ from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 
 from metassay.meta.judges.judge_measures import Deviations, against_panel, against_people, preference
-from metassay.stats.resampling import bootstrap_counts
+from metassay.stats.resampling import draw_bootstrap_counts
 
 
 def counts(items, draws=200, seed=0):
-    return bootstrap_counts(items, items, draws, np.random.default_rng(seed)).astype(np.uint32)
+    return draw_bootstrap_counts(items, items, draws, np.random.default_rng(seed)).astype(np.uint32)
 
 
 def test_deviations_equal_scikit_learns_isotonic_regression():

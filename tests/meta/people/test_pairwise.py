@@ -17,7 +17,8 @@ from scipy.stats import kendalltau
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
 from metassay.meta.people.meta_metrics import meta_metric
-from metassay.meta.people.meta_metrics.spa import agreement, corpus_soft_pairwise_accuracy, preferences
+from metassay.meta.people.meta_metrics.spa import corpus_soft_pairwise_accuracy, preferences
+from metassay.stats.sign_flip import soft_accuracy
 
 PAIRS = ("en-de", "he-en", "zh-en")
 
@@ -88,7 +89,7 @@ def test_the_normal_limit_stays_within_two_thousandths_of_many_permutations(wmt2
     normal = preferences(scores)
     drawn = preferences(scores, method="permutation", permutations=200_000)
     assert len(metrics) == 43
-    assert np.abs(agreement(normal[0], normal[1:]) - agreement(drawn[0], drawn[1:])).max() < 0.002
+    assert np.abs(soft_accuracy(normal[0], normal[1:]) - soft_accuracy(drawn[0], drawn[1:])).max() < 0.002
 
 
 @pytest.mark.parametrize("method", ["normal", "permutation"])
@@ -201,7 +202,7 @@ def test_a_corpus_score_is_permuted_by_its_statistics() -> None:
         observed = ratio(statistics[i].sum(axis=0)) - ratio(statistics[j].sum(axis=0))
         p.append((ratio(x) - ratio(y) >= observed).mean())
     p_human = preferences(human, method="permutation", permutations=20_000, seed=1)
-    assert found == pytest.approx(agreement(p_human, np.array(p)), abs=0.01)
+    assert found == pytest.approx(soft_accuracy(p_human, np.array(p)), abs=0.01)
     with pytest.raises(ValueError, match="do not fit"):
         corpus_soft_pairwise_accuracy(human[:2], statistics, ratio)
 

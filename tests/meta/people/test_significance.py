@@ -23,7 +23,7 @@ from metassay.meta.people.significance import (
     ranks_of,
     williams_p_values,
 )
-from metassay.stats.swaps import SWAPS, blocks_of_swaps, standardised
+from metassay.stats.swaps import SWAP_KINDS, draw_swap_blocks, standardize_metrics
 
 SYSTEMS, SEGMENTS, METRICS = 6, 40, 4
 
@@ -43,7 +43,7 @@ def judged() -> ScoreArrays:
 def transcribed(meta: MetaMetric, judged: ScoreArrays, test: str, draws: int) -> np.ndarray:
     """Swap the scores themselves and recompute the meta-metric of both: differences `[pairs, draws]`."""
     units = judged.human.shape[1] if judged.clusters is None else judged.clusters.max() + 1
-    scores = standardised(judged.metrics)
+    scores = standardize_metrics(judged.metrics)
     if meta.name == "spearman":  # ranks are given before the swaps
         width = SEGMENTS if meta.level == "per_system" else SYSTEMS * SEGMENTS
         human, scores = (
@@ -53,7 +53,7 @@ def transcribed(meta: MetaMetric, judged: ScoreArrays, test: str, draws: int) ->
         meta = meta_metric(f"pearson:{meta.level}")
         judged = ScoreArrays(human, judged.metrics, judged.clusters)
     found = []
-    for _, swaps in blocks_of_swaps(test, draws=draws, systems=len(judged.human), segments=units, seed=0):
+    for _, swaps in draw_swap_blocks(test, draws=draws, systems=len(judged.human), segments=units, seed=0):
         for draw in range(len(swaps)):
             mask = swaps.mask(draw)
             mask = mask if judged.clusters is None else mask[:, judged.clusters]
@@ -66,7 +66,7 @@ def transcribed(meta: MetaMetric, judged: ScoreArrays, test: str, draws: int) ->
     return np.array(found).T
 
 
-@pytest.mark.parametrize("test", SWAPS)
+@pytest.mark.parametrize("test", SWAP_KINDS)
 @pytest.mark.parametrize(
     "name",
     [
@@ -81,7 +81,7 @@ def test_every_draw_equals_recomputing_the_swapped_scores(judged: ScoreArrays, n
     np.testing.assert_allclose(found.drawn, transcribed(meta, judged, test, 60), atol=2e-5)
 
 
-@pytest.mark.parametrize("test", SWAPS)
+@pytest.mark.parametrize("test", SWAP_KINDS)
 @pytest.mark.parametrize("name", ["spa", "pearson:segment", "pearson:per_system"])
 def test_clusters_are_swapped_as_a_whole(judged: ScoreArrays, name: str, test: str) -> None:
     (meta,) = parse_meta(name)
@@ -91,7 +91,7 @@ def test_clusters_are_swapped_as_a_whole(judged: ScoreArrays, name: str, test: s
     np.testing.assert_allclose(found.drawn, transcribed(meta, documents, test, 20), atol=2e-5)
 
 
-@pytest.mark.parametrize("test", SWAPS)
+@pytest.mark.parametrize("test", SWAP_KINDS)
 def test_permutation_p_values_inside_draws_are_near_the_normal_ones(judged: ScoreArrays, test: str) -> None:
     soft = meta_metric("spa")
     flipped = metric_differences(soft, judged, Procedure(test, "permutation", draws=30, permutations=20_000))
@@ -144,14 +144,16 @@ def test_threads_and_order_of_metrics_change_nothing(judged: ScoreArrays, test: 
 
 def test_equal_metrics_never_differ(judged: ScoreArrays) -> None:
     twins = ScoreArrays(judged.human, judged.metrics[[1, 1]])
-    for test in (*SWAPS, "bootstrap"):
+    for test in (*SWAP_KINDS, "bootstrap"):
         found = metric_differences(meta_metric("spa"), twins, Procedure(test, draws=99))
         assert found is not None
         one, two = found.p_values()
         assert one[0] == two[0] == 1.0
 
 
-@pytest.mark.parametrize(("name", "test"), [*(("spa", test) for test in SWAPS), ("pearson", "perm-both")])
+@pytest.mark.parametrize(
+    ("name", "test"), [*(("spa", test) for test in SWAP_KINDS), ("pearson", "perm-both")]
+)
 def test_p_values_are_uniform_under_the_null(name: str, test: str) -> None:
     """Two metrics that are people's scores plus noise of the same size are exchangeable."""
     rng = np.random.default_rng(11)
@@ -180,7 +182,7 @@ def test_real_metrics_agree_with_a_slow_transcription(real_data: Callable[[str],
     rng = np.random.default_rng(1)
     masks = rng.random((400, human.shape[1])) < 0.5
     for column, (a, b) in itertools.islice(enumerate(itertools.combinations(range(9), 2)), 30):
-        x, y = standardised(judged.metrics)[[a, b]]
+        x, y = standardize_metrics(judged.metrics)[[a, b]]
         null = [
             soft_pairwise_accuracy(human, np.where(m, y, x))
             - soft_pairwise_accuracy(human, np.where(m, x, y))

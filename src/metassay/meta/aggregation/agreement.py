@@ -22,8 +22,13 @@ from metassay.meta.aggregation.system_scores import (
     system_scores,
 )
 from metassay.metrics.base import Scores, StatisticsMetric
-from metassay.stats.arrays import plain
-from metassay.stats.resampling import from_mean_statistics, mean_statistics, resampled_sums, subset_counts
+from metassay.stats.arrays import to_json_values
+from metassay.stats.resampling import (
+    draw_subset_counts,
+    make_mean_statistics,
+    mean_from_statistics,
+    sum_resamples,
+)
 
 MEAN = "mean"
 """The name of the row that averages over test sets."""
@@ -89,7 +94,7 @@ def _between(
     for x, y in itertools.combinations(columns, 2):
         both = sorted(columns[x].keys() & columns[y].keys())
         value = pearson([columns[x][key] for key in both], [columns[y][key] for key in both])
-        rows.append({"x": x, "y": y, "groups": len(both), "pearson": plain(value)})
+        rows.append({"x": x, "y": y, "groups": len(both), "pearson": to_json_values(value)})
     return rows
 
 
@@ -137,10 +142,10 @@ def _drawn(
     kept = there.any(axis=1)
     count = statistics.shape[1]
     rng = resampling.stream(cube.dataset, f"downsampled {size}", count)
-    counts = subset_counts(count, min(size, count), resampling.repeats, rng)
-    sums = resampled_sums(np.where(there[kept][..., None], statistics[kept], 0.0), counts)
-    means = resampled_sums(mean_statistics(cube.metric_scores[metric.spec][kept]), counts)
-    return metric.from_statistics(np.ascontiguousarray(sums)), from_mean_statistics(means)
+    counts = draw_subset_counts(count, min(size, count), resampling.repeats, rng)
+    sums = sum_resamples(np.where(there[kept][..., None], statistics[kept], 0.0), counts)
+    means = sum_resamples(make_mean_statistics(cube.metric_scores[metric.spec][kept]), counts)
+    return metric.from_statistics(np.ascontiguousarray(sums)), mean_from_statistics(means)
 
 
 def _columnwise_pearson(x: Scores, y: Scores) -> Scores:
@@ -212,7 +217,7 @@ def _human_rows(
         label: dict[str, Any] = {"human": human, "metric": metric, "aggregation": aggregation}
         for group, values in found.items():
             systems, value = values[aggregation]
-            rows.append(label | {"group": group, "systems": systems, "pearson": plain(value)})
+            rows.append(label | {"group": group, "systems": systems, "pearson": to_json_values(value)})
         defined = [v[aggregation][1] for v in found.values() if not np.isnan(v[aggregation][1])]
         if defined:
             total = sum(values[aggregation][0] for values in found.values())

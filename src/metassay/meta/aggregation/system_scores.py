@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from metassay.data.score_cube import ScoreCube
 from metassay.metrics.base import Scores, StatisticsMetric
-from metassay.stats.arrays import plain
-from metassay.stats.bootstrap import few_clusters_stretch
-from metassay.stats.random import hashed
+from metassay.stats.arrays import to_json_values
+from metassay.stats.bootstrap import small_sample_factor
+from metassay.stats.random import make_text_generator
 from metassay.stats.resampling import (
     FromStatistics,
-    bootstrap_scores,
-    from_mean_statistics,
-    mean_statistics,
+    draw_bootstrap_scores,
+    make_mean_statistics,
+    mean_from_statistics,
 )
 
 AGGREGATIONS = ("corpus", "segment", "bootstrap")
@@ -51,8 +51,8 @@ class SystemScore:
             "group": self.group,
             "system": self.system,
             "metric": self.metric,
-            **{name: plain(self.scores[name]) for name in AGGREGATIONS},
-            "standard_errors": {name: plain(self.errors[name]) for name in AGGREGATIONS},
+            **{name: to_json_values(self.scores[name]) for name in AGGREGATIONS},
+            "standard_errors": {name: to_json_values(self.errors[name]) for name in AGGREGATIONS},
         }
 
 
@@ -71,7 +71,7 @@ class Resampling:
 
         Systems and metrics with the same segments see the same resamples.
         """
-        return hashed(self.seed, f"{group}\0{purpose}\0{segments}")
+        return make_text_generator(self.seed, f"{group}\0{purpose}\0{segments}")
 
 
 def system_scores(
@@ -98,16 +98,16 @@ def _scores(
     count = segments.shape[1]
     bootstrap = _bootstrap(group, metric, statistics, resampling)
     # one matrix for both, so that their standard errors come from the same resamples
-    both = np.concatenate([statistics, mean_statistics(segments)], axis=2)
-    corpus_draws, segment_draws = bootstrap_scores(
+    both = np.concatenate([statistics, make_mean_statistics(segments)], axis=2)
+    corpus_draws, segment_draws = draw_bootstrap_scores(
         both,
-        lambda sums: np.stack([metric.from_statistics(sums[..., :-2]), from_mean_statistics(sums[..., -2:])]),
+        lambda sums: np.stack([metric.from_statistics(sums[..., :-2]), mean_from_statistics(sums[..., -2:])]),
         resampling.stream(group, "standard error", count),
         draws=resampling.resamples,
     )
     scores = {
         "corpus": metric.from_statistics(statistics.sum(axis=1)),
-        "segment": from_mean_statistics(mean_statistics(segments).sum(axis=1)),
+        "segment": mean_from_statistics(make_mean_statistics(segments).sum(axis=1)),
         "bootstrap": bootstrap.mean(axis=1),
     }
     known = 1.0 if count > 1 else np.nan  # resamples of a single segment do not vary, which tells nothing
@@ -125,7 +125,7 @@ def _scores(
 def _bootstrap(group: str, metric: StatisticsMetric, statistics: Scores, resampling: Resampling) -> Scores:
     """Corpus scores on resamples of fixed size: [systems, resamples]."""
     rng = resampling.stream(group, "bootstrap", statistics.shape[1])
-    return bootstrap_scores(
+    return draw_bootstrap_scores(
         statistics, metric.from_statistics, rng, draws=resampling.resamples, size=resampling.size
     )
 
@@ -162,9 +162,9 @@ def score_intervals(
         chosen, count = statistics[np.ix_(rows, columns)], len(columns)
         if count == 1:
             continue
-        draws = bootstrap_scores(chosen, from_statistics, rng, draws=resampling.resamples)
+        draws = draw_bootstrap_scores(chosen, from_statistics, rng, draws=resampling.resamples)
         score = from_statistics(chosen.sum(axis=1))
-        stretch = few_clusters_stretch(np.array(count)) * np.sqrt(count / (count - 1))
+        stretch = small_sample_factor(np.array(count)) * np.sqrt(count / (count - 1))
         ends[:, rows] = score + (np.quantile(draws, [0.025, 0.975], axis=1) - score) * stretch
     return ends[0], ends[1]
 

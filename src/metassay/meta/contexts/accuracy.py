@@ -23,7 +23,7 @@ from scipy.special import stdtr
 
 from metassay.errors import InputError
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
-from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, count_codes, find_run_starts, sort_by_code
 from metassay.stats.compilation import kernel
 
 _PAIRS_AT_ONCE = 2**20
@@ -130,8 +130,8 @@ def sort_pairs(judgements: Judgements, contexts: Sequence[Contexts]) -> tuple[Ju
     item_of = np.zeros(outputs, dtype=np.int32)
     item_of[judgements.output] = judgements.item
     rank = np.empty(outputs, dtype=np.int32)
-    rank[counting_order(item_of, int(item_of.max()) + 1)] = np.arange(outputs, dtype=np.int32)
-    order = counting_order(rank[judgements.output], outputs)
+    rank[sort_by_code(item_of, int(item_of.max()) + 1)] = np.arange(outputs, dtype=np.int32)
+    order = sort_by_code(rank[judgements.output], outputs)
     return judgements.take(order), [Contexts(each.name, each.values, each.codes[order]) for each in contexts]
 
 
@@ -148,7 +148,7 @@ def tally(judgements: Judgements, contexts: Contexts, *, ties: str = "strict") -
         return next(parts)
     room, metrics = 0, len(judgements.metrics)
     for _, order in ways:
-        room += len(run_starts(contexts.codes[order], judgements.item[order])) - 1
+        room += len(find_run_starts(contexts.codes[order], judgements.item[order])) - 1
     credit, cluster = np.empty((metrics, room)), np.empty(room, np.int32)  # parts beside the whole: twice it
     size = np.empty((metrics if _gaps(judgements) else 1, room))
     starts, totals, units = [np.zeros(1, np.int64)], [], 0
@@ -186,8 +186,8 @@ def stretches(contexts: Contexts) -> list[tuple[slice, IntArray | slice]]:
     """Neighbouring contexts of about `_PAIRS_AT_ONCE` pairs together, and their pairs in their order."""
     if len(contexts.values) == 1 and contexts.codes.min(initial=0) == 0:
         return [(slice(0, 1), slice(0, len(contexts.codes)))]
-    ends = np.cumsum(code_counts(contexts.codes, len(contexts.values)))
-    order = counting_order(contexts.codes, len(ends))
+    ends = np.cumsum(count_codes(contexts.codes, len(contexts.values)))
+    order = sort_by_code(contexts.codes, len(ends))
     found, first, start = list[tuple[slice, IntArray | slice]](), 0, 0
     while first < len(ends):
         enough = int(np.searchsorted(ends, start + _PAIRS_AT_ONCE)) + 1
@@ -207,7 +207,7 @@ def _tally(
     half: float,
 ) -> Tally:
     output, first, codes = judgements.output[order], some.start, contexts.codes[order]
-    cells = run_starts(codes, judgements.item[order])
+    cells = find_run_starts(codes, judgements.item[order])
     context, cluster = codes[cells[:-1]] - first, judgements.cluster[order][cells[:-1]]
     unit, first_cell = _units(context, cluster)
     weights = np.empty(0) if judgements.weights is None else judgements.weights[order]

@@ -17,7 +17,7 @@ import numpy as np
 from metassay.errors import InputError
 from metassay.meta.contexts.pair_outcomes import Contexts
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.random import beside
+from metassay.stats.random import make_keyed_generator
 
 Metadata = Mapping[str, Sequence[str | float]]
 _EXCHANGES = 499
@@ -100,7 +100,7 @@ def _chance(
     matrix: FloatArray, metadata: Metadata, pairs: tuple[LongArray, LongArray], observed: float, seed: int
 ) -> float:
     """Share of random exchanges of the contexts' metadata after which as little stays unexplained."""
-    rng = beside(seed, len(matrix))
+    rng = make_keyed_generator(seed, len(matrix))
     first, second = pairs
     target = matrix[first, second]
     alike = [_similarity(values, *np.indices(matrix.shape)) for values in metadata.values()]

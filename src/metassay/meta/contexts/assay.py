@@ -50,7 +50,7 @@ from metassay.meta.contexts.tables import (
     trend_p_entry,
 )
 from metassay.stats import random
-from metassay.stats.arrays import FloatArray, plain
+from metassay.stats.arrays import FloatArray, to_json_values
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 
 _SPLITS = 100
@@ -92,7 +92,7 @@ class ContextualResult:
         claims, first, beside = self._claims, names[self.whole.first], self.people
         recommendation = {name: choice_entries(found) for name, found in self.settled_evidence.items()}
         accurate = self._accurate
-        details: Row = plain(
+        details: Row = to_json_values(
             {
                 "confounding": confounded,
                 "answer": answer_entry(recommendation, claims, self._followed or Settled(first), accurate)
@@ -158,7 +158,7 @@ class ContextualResult:
     def _column(self, name: str, sentinels: Sequence[int]) -> Row:
         column, evidence, h1 = self.columns[name], self.evidence[name], self.columns[name].h1
         accuracies = (column.estimates, column.standardised, column.findings)
-        details: Row = plain(
+        details: Row = to_json_values(
             {
                 "h1": None if h1 is None else h1.rows(),
                 "h1_exchanges": None if h1 is None else h1.exchanges,
@@ -224,7 +224,7 @@ def assay_pairs(
         np.array([judgements.metrics[m] in uninformed for m in ranked], dtype=np.bool_),
     )
     pairs, columns = sort_pairs(judgements, [each.occupied() for each in contexts])
-    rng = random.named(seed, "combinations")
+    rng = random.make_named_generator(seed, "combinations")
     others = workers if pairs.pairs <= _AT_ONCE else 1
     with threadpool_limits(1), _meanwhile(others) as begin:  # one thread of BLAS: the same bytes anywhere
         of_systems = begin(_soft, people, method, seed)
@@ -279,9 +279,9 @@ def _competing(judgements: Judgements, sentinels: Collection[str]) -> NDArray[np
 
 
 def _resampling(seed: int, resamples: int) -> tuple[ClusterBootstrap, ClusterHalves, ClusterHalves]:
-    bootstrap = ClusterBootstrap(random.named(seed, "bootstrap"), resamples)
-    halves = ClusterHalves(random.named(seed, "halves"), _SPLITS)
-    return bootstrap, halves, ClusterHalves(random.named(seed, "signs"), resamples)
+    bootstrap = ClusterBootstrap(random.make_named_generator(seed, "bootstrap"), resamples)
+    halves = ClusterHalves(random.make_named_generator(seed, "halves"), _SPLITS)
+    return bootstrap, halves, ClusterHalves(random.make_named_generator(seed, "signs"), resamples)
 
 
 def _study(
@@ -290,7 +290,9 @@ def _study(
     """The whole, and every column."""
     overall = study_whole(pairs, whole(pairs), method)
     return overall, {
-        each.name: study_column(pairs, each, overall, method, random.named(seed, "exchange", each.name))
+        each.name: study_column(
+            pairs, each, overall, method, random.make_named_generator(seed, "exchange", each.name)
+        )
         for each in columns
     }
 

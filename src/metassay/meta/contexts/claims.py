@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr
 
 from metassay.meta.contexts.accuracy import Tally, ratio
-from metassay.stats.arrays import FloatArray, average_ranks, plain
+from metassay.stats.arrays import FloatArray, average_ranks, to_json_values
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.compilation import kernel
 from metassay.stats.correlation import correlate
-from metassay.stats.multiplicity import holm
+from metassay.stats.multiplicity import adjust_holm
 
 BoolArray = NDArray[np.bool_]
 LongArray = NDArray[np.int64]
@@ -125,7 +125,7 @@ class Family:
 
 def holm_family(kind: str, rows: Sequence[Row], p_values: Sequence[float]) -> Family:
     """A family adjusted by Holm."""
-    return Family(kind, rows, holm(np.array(p_values, dtype=np.float64)))
+    return Family(kind, rows, adjust_holm(np.array(p_values, dtype=np.float64)))
 
 
 def claims_made(families: Sequence[Family], set_aside: Mapping[str, Sequence[str]]) -> Row:
@@ -238,7 +238,7 @@ def _trend(places: FloatArray, accuracy: FloatArray) -> float | None:
     if defined.sum() < ENOUGH:
         return None
     rho = correlate("spearman", places[defined], accuracy[defined])
-    return plain(rho)
+    return to_json_values(rho)
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,14 @@ from metassay.meta.contexts.h2 import (
     split_half,
 )
 from metassay.meta.contexts.pair_outcomes import GLOBAL, Contexts, Judgements
-from metassay.stats.arrays import FloatArray, LongArray, code_counts
-from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves, Proportions, cluster_interval
-from metassay.stats.multiplicity import may_be_best
+from metassay.stats.arrays import FloatArray, LongArray, count_codes
+from metassay.stats.bootstrap import (
+    ClusterBootstrap,
+    ClusteredProportions,
+    ClusterHalves,
+    proportion_interval,
+)
+from metassay.stats.multiplicity import select_possible_best
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,9 @@ class Estimates:
         clusters = np.broadcast_to(sums.clusters(), accuracy.shape)
         return cls(sums, accuracy, sums.variance(), clusters, sums.pairs())
 
-    def of_context(self, context: int) -> Proportions:
+    def of_context(self, context: int) -> ClusteredProportions:
         """The estimates of one context, [metrics]."""
-        return Proportions(
+        return ClusteredProportions(
             estimate=self.accuracy[:, context],
             variance=self.variance[:, context],
             clusters=self.clusters[:, context],
@@ -198,7 +203,7 @@ def study_intervals(
     for context in range(len(contexts.values)):
         part = sums.part(context)
         drawn = bootstrap.ratios(sums.credit[:, part], sums.size[:, part], sums.cluster[part])
-        ends.append(cluster_interval(estimates.of_context(context), drawn))
+        ends.append(proportion_interval(estimates.of_context(context), drawn))
     low, high = (np.stack(side, axis=1) for side in zip(*ends))
     return estimates, low, high
 
@@ -209,13 +214,13 @@ def standardised(by_method: FloatArray, judgements: Judgements, contexts: int) -
     Methods that a context has no pair of are left out there and the other shares scaled up.
     """
     accuracy = by_method.reshape(len(by_method), contexts, -1)
-    shares = code_counts(judgements.method, len(judgements.methods)) / judgements.pairs
+    shares = count_codes(judgements.method, len(judgements.methods)) / judgements.pairs
     known = ~np.isnan(accuracy)
     return ratio((np.where(known, accuracy, 0) * shares).sum(axis=2), (known * shares).sum(axis=2))
 
 
 def _method_mix(crossed: Contexts, contexts: int, methods: int) -> FloatArray:
-    counts = code_counts(crossed.codes, contexts * methods)
+    counts = count_codes(crossed.codes, contexts * methods)
     table: FloatArray = counts.reshape(contexts, methods).astype(np.float64)
     return ratio(table, table.sum(axis=1, keepdims=True))
 
@@ -241,10 +246,10 @@ def _study(
     """
     ranked, whole, whole_resamples, against = method.ranked, *overall
     accuracy, clusters = estimates.accuracy[:, context], estimates.clusters[:, context]
-    low, high = cluster_interval(estimates.of_context(context), resamples)
+    low, high = proportion_interval(estimates.of_context(context), resamples)
     drawn = resamples[ranked]
     independent = int(clusters[ranked].max(initial=0))
-    top, _ = may_be_best(accuracy[ranked], drawn, independent)
+    top, _ = select_possible_best(accuracy[ranked], drawn, independent)
     agreement = compare_with_global(
         accuracy[ranked],
         drawn,

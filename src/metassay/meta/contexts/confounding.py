@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, stretches, tallies, tally
 from metassay.meta.contexts.h1 import cross_methods, depends
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, Contexts, Judgements
-from metassay.stats.arrays import FloatArray, IntArray, run_starts
-from metassay.stats.bootstrap import ClusterBootstrap, percentiles
-from metassay.stats.multiplicity import holm
+from metassay.stats.arrays import FloatArray, IntArray, find_run_starts
+from metassay.stats.bootstrap import ClusterBootstrap, percentile_interval
+from metassay.stats.multiplicity import adjust_holm
 
 _LEVEL = 0.05
 _COMBINATIONS = 10
@@ -59,7 +59,7 @@ class Confounding:
 
     def rows(self) -> list[dict[str, object]]:
         """One dictionary per metric; those are flagged that depend on the method, with p adjusted by Holm."""
-        adjusted = holm(self.p)
+        adjusted = adjust_holm(self.p)
         return [self._row(m, float(adjusted[m])) for m in range(len(self.metrics))]
 
     def _row(self, m: int, p_holm: float) -> dict[str, object]:
@@ -119,7 +119,7 @@ def confounding(
     draws = _spread(resampled)
     # sampling error adds as much to σ² as resampling adds to it again
     excess = _mean(draws, axis=1) - variance
-    low, high = percentiles(draws - _EXCESS * excess[:, None])
+    low, high = percentile_interval(draws - _EXCESS * excess[:, None])
     net = np.maximum(variance - excess, 0)
     centre = _mean(by_method, axis=1)
     possible = centre * (1 - centre)
@@ -148,7 +148,7 @@ def _unseen(judgements: Judgements) -> tuple[tuple[dict[str, object], ...], ...]
     """
     found = tally(judgements, Contexts("method", judgements.methods, judgements.method), ties="strict")
     accuracy, p = found.accuracy(), found.p_half()
-    adjusted = holm(p.ravel()).reshape(p.shape)
+    adjusted = adjust_holm(p.ravel()).reshape(p.shape)
     return tuple(
         tuple(
             {"method": judgements.methods[k], "accuracy": own[k].item(), "p_holm": adjusted[m, k].item()}
@@ -231,11 +231,11 @@ def _local_combinations(
 ) -> FloatArray:
     """Local accuracy of combinations in the contexts of these pairs, [metrics, combinations, contexts]."""
     codes = contexts.codes[order]
-    cells = run_starts(codes, judgements.item[order])
+    cells = find_run_starts(codes, judgements.item[order])
     cell = np.repeat(np.arange(len(cells) - 1), np.diff(cells))
     slot = cell * len(judgements.methods) + judgements.method[order]
     weights = np.ones(len(codes)) if judgements.weights is None else judgements.weights[order]
-    starts = run_starts(codes[cells[:-1]])[:-1]
+    starts = find_run_starts(codes[cells[:-1]])[:-1]
     size, half = (len(cells) - 1) * len(judgements.methods), TIE_CREDIT[ties]
 
     def by_cell(values: FloatArray) -> FloatArray:

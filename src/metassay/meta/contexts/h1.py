@@ -24,16 +24,16 @@ from numpy.typing import NDArray
 
 from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, Contexts, Judgements
-from metassay.stats.arrays import FloatArray, IntArray, LongArray, code_counts, counting_order, run_starts
-from metassay.stats.bootstrap import few_clusters_stretch
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, count_codes, find_run_starts, sort_by_code
+from metassay.stats.bootstrap import small_sample_factor
 from metassay.stats.compilation import kernel
 from metassay.stats.label_permutation import (
-    Permuted,
-    chi_square,
-    cochran_mantel_haenszel,
-    permutation_p_values,
+    PermutationPValues,
+    chi_square_test,
+    cochran_mantel_haenszel_test,
+    permute_labels_test,
 )
-from metassay.stats.multiplicity import holm
+from metassay.stats.multiplicity import adjust_holm
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class AccuracyChange:
             "cramers_v": self.cramers_v,
             "p_permutation": self.p_permutation,
             "p_cmh": self.p_cmh,
-            "p_holm": holm(self.p),
-            "p_permutation_holm": holm(self.p_permutation),
-            "p_cmh_holm": holm(self.p_cmh),
+            "p_holm": adjust_holm(self.p),
+            "p_permutation_holm": adjust_holm(self.p_permutation),
+            "p_cmh_holm": adjust_holm(self.p_cmh),
         }
         return [
             {"metric": metric} | {name: column[row].item() for name, column in columns.items()}
@@ -108,14 +108,14 @@ def accuracy_change(
     with contexts that are the clusters themselves, say.
     """
     right, total = _pair_counts(totals, len(contexts.values))
-    tables = [chi_square(r.sum(axis=0), n.sum(axis=0)) for r, n in zip(right, total)]
-    stratified = [cochran_mantel_haenszel(r, n) for r, n in zip(right, total)]
-    found: list[Permuted] = []
+    tables = [chi_square_test(r.sum(axis=0), n.sum(axis=0)) for r, n in zip(right, total)]
+    stratified = [cochran_mantel_haenszel_test(r, n) for r, n in zip(right, total)]
+    found: list[PermutationPValues] = []
     names, movable = [], 1.0
     for exchange in exchange_levels(
         judgements, contexts if large is None else contexts.only(large), ties=ties
     ):
-        permuted = permutation_p_values(
+        permuted = permute_labels_test(
             exchange.right,
             exchange.total,
             exchange.labels,
@@ -173,7 +173,7 @@ def exchange_levels(judgements: Judgements, contexts: Contexts, *, ties: str) ->
     if not inside.any():
         return
     judgements = judgements if inside.all() else judgements.take(inside)
-    used = code_counts(contexts.codes, len(contexts.values)) > 0
+    used = count_codes(contexts.codes, len(contexts.values)) > 0
     labels = contexts.codes if inside.all() else contexts.codes[inside]
     labels = labels if used.all() else (np.cumsum(used) - 1).astype(np.int32)[labels]
     everything = np.zeros(judgements.pairs, dtype=np.int32)
@@ -196,7 +196,7 @@ def _linked(labels: IntArray, block: IntArray) -> tuple[int, IntArray]:
     """How many groups of labels the blocks link, and for each label its group: that of its lowest label."""
     size = int(labels.max()) + 1
     lowest = _lowest_linked(labels, block, size, int(block.max()) + 1)
-    used = code_counts(labels, size) > 0
+    used = count_codes(labels, size) > 0
     groups, group = np.unique(lowest[used], return_inverse=True)
     of_label = np.full(size, -1, dtype=np.int32)
     of_label[used] = group
@@ -232,7 +232,7 @@ def _exchange(
     """Counts per unit, units sorted by block; counts are doubled, so that half a tie is a whole number."""
     order = _in_order(unit if block.max() == 0 else block)
     unit, block, labels = unit[order], block[order], labels[order]
-    starts = run_starts(unit)
+    starts = find_run_starts(unit)
     tie = round(2 * TIE_CREDIT[ties])
     metrics, first = len(judgements.metrics), starts[:-1]
     right = np.empty((len(first), metrics), dtype=np.int32)
@@ -244,14 +244,14 @@ def _exchange(
         if m < total.shape[1]:
             total[:, m] = np.add.reduceat(np.int8(2) * (here != MISSING), first, dtype=np.int32)
     total = total[:, :1].copy() if (total == total[:, :1]).all() else total
-    return Exchange(name, right, total, labels[first], run_starts(block[first]))
+    return Exchange(name, right, total, labels[first], find_run_starts(block[first]))
 
 
 def _in_order(keys: IntArray) -> IntArray | slice:
     """What puts keys in order, equal ones as they are; a slice of all where they are in order."""
     if (keys[1:] >= keys[:-1]).all():
         return slice(None)
-    return counting_order(keys, int(keys.max()) + 1)
+    return sort_by_code(keys, int(keys.max()) + 1)
 
 
 _FLOOR = 0.5  # clusters' worth of difference that the spread of an accuracy is never below
@@ -264,7 +264,7 @@ def depends(by_method: FloatArray, resampled: FloatArray, clusters: int) -> Floa
     around equal accuracies the deviations of the resamples, stretched for few clusters, show what chance
     makes of it.
     """
-    deviations = (resampled - by_method[..., None]) * few_clusters_stretch(np.array(clusters))
+    deviations = (resampled - by_method[..., None]) * small_sample_factor(np.array(clusters))
     p = np.full(len(by_method), np.nan)
     if clusters < 2:
         return p

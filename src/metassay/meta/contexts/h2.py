@@ -16,9 +16,9 @@ import numpy as np
 
 from metassay.meta.contexts.accuracy import Tally
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.bootstrap import ClusterHalves, few_clusters_stretch, percentiles
-from metassay.stats.rank_correlation import agreement_matrix, cluster_order, row_agreements
-from metassay.stats.score_order import nearest_in_order
+from metassay.stats.bootstrap import ClusterHalves, percentile_interval, small_sample_factor
+from metassay.stats.rank_correlation import cluster_rows, correlate_all_rows, correlate_rows
+from metassay.stats.score_order import fit_monotone_rows
 
 FULL_MATRIX = 300
 ALL_INTERVALS = 100
@@ -79,14 +79,14 @@ def paired_agreement(
     one: FloatArray, one_resamples: FloatArray, other: FloatArray, other_resamples: FloatArray, statistic: str
 ) -> tuple[float, float, float]:
     """Agreement of two orders of the metrics [metrics] and its interval from resamples drawn jointly."""
-    observed = float(row_agreements(_tied(one), _tied(other), statistic)[0])
-    drawn = row_agreements(_tied(one_resamples.T), _tied(other_resamples.T), statistic)
+    observed = float(correlate_rows(_tied(one), _tied(other), statistic)[0])
+    drawn = correlate_rows(_tied(one_resamples.T), _tied(other_resamples.T), statistic)
     return observed, *_interval(drawn, observed)
 
 
 def half_agreement(one: FloatArray, other: FloatArray, statistic: str) -> float:
     """The agreement at full size of what two halves say, [metrics, splits] each; NaN if never defined."""
-    values = row_agreements(_tied(one.T), _tied(other.T), statistic)
+    values = correlate_rows(_tied(one.T), _tied(other.T), statistic)
     values = values[~np.isnan(values)]
     return full_size(float(values.mean())) if len(values) else float("nan")
 
@@ -98,11 +98,11 @@ def _differs(accuracy: FloatArray, resamples: FloatArray, overall: FloatArray, c
     deviations = deviations[~np.isnan(deviations).any(axis=1)]
     if clusters < 2 or len(deviations) < 2:
         return float("nan")
-    deviations = deviations * few_clusters_stretch(np.array(clusters))
+    deviations = deviations * small_sample_factor(np.array(clusters))
     spread = deviations.var(axis=0)
     weights = 1 / np.maximum(spread, spread.max() * 1e-3 + 1e-12)  # a metric always right is not all-decisive
-    nearest, distance = nearest_in_order(accuracy[order], weights)
-    _, null = nearest_in_order(nearest + deviations, weights)
+    nearest, distance = fit_monotone_rows(accuracy[order], weights)
+    _, null = fit_monotone_rows(nearest + deviations, weights)
     return float((1 + (null >= distance[0] - _ROUNDING).sum()) / (1 + len(null)))
 
 
@@ -143,10 +143,10 @@ def order_change(
     [metrics, resamples] of every row, where there are few enough contexts for intervals of all cells.
     """
     rows, contexts = _tied(accuracy), len(accuracy) - 1
-    first_row = row_agreements(rows[:1], rows, statistic)
+    first_row = correlate_rows(rows[:1], rows, statistic)
     if contexts <= FULL_MATRIX:
-        matrix = agreement_matrix(rows, statistic)
-        order, group = cluster_order(matrix[1:, 1:])
+        matrix = correlate_all_rows(rows, statistic)
+        order, group = cluster_rows(matrix[1:, 1:])
     else:
         matrix, group = first_row[None], np.zeros(contexts, dtype=np.int64)
         order = np.argsort(-np.nan_to_num(first_row[1:], nan=-2.0), kind="stable")
@@ -173,7 +173,7 @@ def _all_intervals(
     draws = [_tied(resamples.T) for resamples in kept]
 
     def one_row(i: int) -> list[tuple[float, float]]:
-        compared = (row_agreements(draws[i], draws[j], statistic) for j in range(i, len(draws)))
+        compared = (correlate_rows(draws[i], draws[j], statistic) for j in range(i, len(draws)))
         return [_interval(values, matrix[i, i + step]) for step, values in enumerate(compared)]
 
     low, high = np.full_like(matrix, np.nan), np.full_like(matrix, np.nan)
@@ -189,7 +189,7 @@ def _interval(values: FloatArray, observed: float) -> tuple[float, float]:
     """Percentiles, stretched to hold the estimate: resampled orders are noisier than ours, so agree less."""
     if np.isnan(observed):
         return float("nan"), float("nan")
-    low, high = percentiles(values)
+    low, high = percentile_interval(values)
     return float(np.fmin(low, observed)), float(np.fmax(high, observed))
 
 

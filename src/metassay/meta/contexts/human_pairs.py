@@ -33,8 +33,8 @@ from metassay.meta.contexts.column_analysis import Column, Estimates, Method, Wh
 from metassay.meta.contexts.h2 import paired_agreement, split_half
 from metassay.meta.contexts.pair_outcomes import GLOBAL, Contexts, Judgements
 from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL, SoftAccuracy
-from metassay.stats.arrays import FloatArray, LongArray, plain
-from metassay.stats.bootstrap import cluster_interval
+from metassay.stats.arrays import FloatArray, LongArray, to_json_values
+from metassay.stats.bootstrap import proportion_interval
 
 PEOPLE = "people"
 Row = dict[str, Any]
@@ -144,7 +144,7 @@ class People:
             }
             for row, m in enumerate(ranked)
         ]
-        rows = plain(rows)
+        rows = to_json_values(rows)
         return sorted(rows, key=lambda row: row["rank"] or len(rows) + 1)
 
     def _accuracy(self) -> FloatArray:
@@ -199,7 +199,7 @@ def _beside(pairs: Judgements, contexts: Contexts, rules: Column, method: Method
         if own is None or not rules.large[c] or items[own] < method.minimum_items:
             continue
         drawn, rule_drawn = resample(estimates.tally, own, method), rules.findings[c].resamples
-        low, high = cluster_interval(estimates.of_context(own), drawn)
+        low, high = proportion_interval(estimates.of_context(own), drawn)
         by_rule, by_pairs = rules.estimates.accuracy[ranked, c], estimates.accuracy[ranked, own]
         ceiling = split_half(estimates.tally, ranked, own, method.halves, KENDALL)
         found.append(

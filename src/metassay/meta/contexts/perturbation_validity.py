@@ -25,8 +25,8 @@ from metassay.meta.contexts.human_pairs import differences_by_method
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
 from metassay.perturbations.pairs import Pairs
 from metassay.stats import random
-from metassay.stats.arrays import FloatArray, IntArray, LongArray, plain
-from metassay.stats.bootstrap import ClusterBootstrap, widened_percentiles
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, to_json_values
+from metassay.stats.bootstrap import ClusterBootstrap, widened_percentile_interval
 from metassay.stats.compilation import kernel
 
 
@@ -172,11 +172,11 @@ def difficulty(
     contexts = Contexts("difficulty", tuple(map(str, range(count))), parts.codes)
     pairs, (contexts,) = sort_pairs(judgements, [contexts])
     with threadpool_limits(1):  # the same bytes on any machine's cores
-        bootstrap = ClusterBootstrap(random.named(seed, "bootstrap"), resamples)
+        bootstrap = ClusterBootstrap(random.make_named_generator(seed, "bootstrap"), resamples)
         estimates, low, high = study_intervals(pairs, contexts, ties, bootstrap)
     values = {"accuracy": estimates.accuracy, "low": low, "high": high, "ties": estimates.tally.tie_share()}
     counted = {"items": estimates.tally.items(), "pairs": estimates.pairs}
-    found: dict[str, Any] = plain(
+    found: dict[str, Any] = to_json_values(
         {
             "measure": "edit_share",
             "median": parts.median,
@@ -241,8 +241,8 @@ def corrected_accuracy(
     wrong, right = counts[:, 1], counts[:, 0] - counts[:, 1]
     if not len(read) or (wrong >= right).any():
         return None
-    bootstrap = ClusterBootstrap(random.named(seed, "bootstrap"), resamples)
-    rng = random.named(seed, "labels")
+    bootstrap = ClusterBootstrap(random.make_named_generator(seed, "bootstrap"), resamples)
+    rng = random.make_named_generator(seed, "labels")
     drawn = np.minimum(rng.beta(wrong[:, None] + 0.5, right[:, None] + 0.5, (len(read), resamples)), 0.49)
     rate = (wrong / (wrong + right))[:, None]
     found = np.full((4, len(judgements.metrics)), np.nan)
@@ -253,7 +253,7 @@ def corrected_accuracy(
         total = sums.sum(axis=1, keepdims=True)
         estimate = _rogan_gladen(total, rate)
         spread = _rogan_gladen(bootstrap.sums(sums, clusters), drawn)
-        ends = widened_percentiles(estimate, spread[None], np.array([len(clusters)]))
+        ends = widened_percentile_interval(estimate, spread[None], np.array([len(clusters)]))
         share = total[2 * len(read) :] / total[2 * len(read) :].sum()
         found[:, m] = np.clip([estimate[0], ends[0][0], ends[1][0], (share * rate).sum()], 0, 1)
         if len(clusters) < 2:

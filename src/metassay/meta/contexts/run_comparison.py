@@ -17,9 +17,9 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from metassay.meta.contexts.pair_outcomes import GLOBAL
-from metassay.stats.arrays import plain
-from metassay.stats.multiplicity import holm
-from metassay.stats.rank_correlation import row_agreements
+from metassay.stats.arrays import to_json_values
+from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.rank_correlation import correlate_rows
 
 Row = dict[str, Any]
 Result = Mapping[str, Any]
@@ -111,7 +111,7 @@ def _adjust(moved: Sequence[Row], orders: Sequence[Row], aside: set[tuple[str, s
     kept = [row for row in orders if (row["column"], row["context"]) not in aside]
     pairs = sum(len(row["before"]) * (len(row["before"]) - 1) // 2 - len(row["swapped"]) for row in kept)
     tests = [*(p_value(row, row) for row in moved), *(p_value(*each) for each in swaps), *[1.0] * pairs]
-    adjusted = [None if np.isnan(p) else p for p in holm(tests).tolist()]
+    adjusted = [None if np.isnan(p) else p for p in adjust_holm(tests).tolist()]
     for row, p in zip(moved, adjusted):
         row["p_holm"] = p
         row["moved"] = p is not None and p <= _LEVEL
@@ -163,14 +163,14 @@ def _orders(
             continue
         first = np.array([old[context][metric]["accuracy"] for metric in metrics])
         second = np.array([new[context][metric]["accuracy"] for metric in metrics])
-        value = float(row_agreements(np.round(first, 12), np.round(second, 12), agreement)[0])
+        value = float(correlate_rows(np.round(first, 12), np.round(second, 12), agreement)[0])
         rows.append(
             {
                 "column": column,
                 "context": context,
                 "before": [metrics[m] for m in np.argsort(-first, kind="stable")],
                 "after": [metrics[m] for m in np.argsort(-second, kind="stable")],
-                "agreement": plain(value),
+                "agreement": to_json_values(value),
                 "swapped": _swapped(metrics, old[context], new[context]),
             }
         )

@@ -16,9 +16,9 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.column_analysis import Method
 from metassay.meta.contexts.h2 import half_agreement
-from metassay.stats.arrays import FloatArray, IntArray, known_mean
-from metassay.stats.bootstrap import percentiles
-from metassay.stats.sign_flip import drawn_agreement, soft_agreement
+from metassay.stats.arrays import FloatArray, IntArray, mean_ignoring_nan
+from metassay.stats.bootstrap import percentile_interval
+from metassay.stats.sign_flip import estimate_soft_accuracies, resample_soft_accuracies
 
 KENDALL = "kendall"
 
@@ -43,9 +43,9 @@ def soft_accuracy(sets: Sequence[ScoreArrays], method: Method, seed: int) -> Sof
     those of the pairs.
     """
     parts = [_soft_set(one, method, seed) for one in sets]
-    values, drawn, here, there = (known_mean([part[k] for part in parts]) for k in range(4))
+    values, drawn, here, there = (mean_ignoring_nan([part[k] for part in parts]) for k in range(4))
     clusters = len(np.unique(np.concatenate([_cluster_codes(one) for one in sets])))
-    low, high = percentiles(drawn)
+    low, high = percentile_interval(drawn)
     return SoftAccuracy(
         values=values,
         low=np.fmin(low, values) if clusters > 1 else np.full(len(values), np.nan),
@@ -67,10 +67,12 @@ def _soft_set(one: ScoreArrays, method: Method, seed: int) -> tuple[FloatArray, 
     )
     for metrics, complete in one.select_metrics(method.ranked).split_by_complete_items():
         cluster = _cluster_codes(complete)
-        values[metrics] = soft_agreement(complete.human, complete.metrics, seed)
-        drawn[metrics] = drawn_agreement(complete.human, complete.metrics, method.bootstrap, cluster)
-        here[metrics] = drawn_agreement(complete.human, complete.metrics, method.halves, cluster)
-        there[metrics] = drawn_agreement(complete.human, complete.metrics, method.halves, cluster, rest=True)
+        values[metrics] = estimate_soft_accuracies(complete.human, complete.metrics, seed)
+        drawn[metrics] = resample_soft_accuracies(complete.human, complete.metrics, method.bootstrap, cluster)
+        here[metrics] = resample_soft_accuracies(complete.human, complete.metrics, method.halves, cluster)
+        there[metrics] = resample_soft_accuracies(
+            complete.human, complete.metrics, method.halves, cluster, rest=True
+        )
     return values, drawn, here, there
 
 

@@ -26,7 +26,7 @@ from metassay.meta.contexts.human_pairs import PEOPLE, ContextBeside, People, Ta
 from metassay.meta.contexts.pair_outcomes import GLOBAL
 from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL
 from metassay.stats.arrays import FloatArray
-from metassay.stats.multiplicity import holm
+from metassay.stats.multiplicity import adjust_holm
 
 Row = dict[str, Any]
 
@@ -82,7 +82,7 @@ def h2_entry(column: Column, evidence: Evidence, predicted: AgreementPrediction 
         "high": h2.high,
         "ceiling": h2.ceiling,
         "p_global": p_global,
-        "p_global_holm": holm(np.where(np.append(True, column.large[h2.order]), p_global, np.nan)),
+        "p_global_holm": adjust_holm(np.where(np.append(True, column.large[h2.order]), p_global, np.nan)),
         "clusters": _context_clusters(column, evidence),
         "prediction": None if predicted is None else asdict(predicted),
     }

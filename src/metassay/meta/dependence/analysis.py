@@ -32,8 +32,8 @@ from metassay.results.base import to_optional_list
 from metassay.results.depend import DependenceComparison, LocalDependence, MetricCurves, MetricDependence
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts
-from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE, beside
-from metassay.stats.resampling import draw_counts
+from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE, make_keyed_generator
+from metassay.stats.resampling import draw_cluster_counts
 
 Progress = Callable[[str, int, int], None]
 
@@ -98,7 +98,7 @@ def analyze_dependence(
     is left out. `progress` is called with the number of metrics that are done.
     """
     sampling = sampling or Sampling()
-    resample_counts = draw_counts(len(outputs.cluster.names), sampling.bootstraps, sampling.seed)
+    resample_counts = draw_cluster_counts(len(outputs.cluster.names), sampling.bootstraps, sampling.seed)
     left_out: dict[str, str] = {}
     for metric in outputs.metrics:
         reason = _reason_not_measurable(outputs, metric)
@@ -209,8 +209,8 @@ def _describe_metric(
         slope=parts.slope,
         residual_range=parts.residual_range,
         # every metric gets the same random numbers, so that no metric depends on which others there are
-        p_equal=p_equal(outputs, beside(sampling.seed, EQUAL_DEPENDENCE), sampling.draws),
-        p_fair=p_fair(outputs, beside(sampling.seed, FAIR_DEPENDENCE), sampling.draws),
+        p_equal=p_equal(outputs, make_keyed_generator(sampling.seed, EQUAL_DEPENDENCE), sampling.draws),
+        p_fair=p_fair(outputs, make_keyed_generator(sampling.seed, FAIR_DEPENDENCE), sampling.draws),
         pearson=pooled_pearson(outputs),
         outputs=len(outputs.human_scores),
         deviations=_by_group(outputs, dependence.deviations),

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.isotonic import Counts, fit_isotonic, predict
-from metassay.stats.random import CORRECTION_FOLDS, branch
-from metassay.stats.resampling import draw_counts
+from metassay.stats.isotonic import Counts, fit_isotonic, predict_isotonic
+from metassay.stats.random import CORRECTION_FOLDS, make_branch_generator
+from metassay.stats.resampling import draw_cluster_counts
 from metassay.stats.score_order import sort_scores
 
 FOLDS = 5
@@ -51,7 +51,7 @@ def assign_folds(cluster_count: int, seed: int, folds: int = FOLDS) -> LongArray
             f"{cluster_count} segments or clusters are too few for {folds} folds.",
             remedy="A correction is fitted to some clusters and tested on the others.",
         )
-    order = branch(seed, CORRECTION_FOLDS).permutation(cluster_count)
+    order = make_branch_generator(seed, CORRECTION_FOLDS).permutation(cluster_count)
     fold_of_cluster = np.empty(cluster_count, dtype=np.int64)
     fold_of_cluster[order] = np.arange(cluster_count) % folds
     return fold_of_cluster
@@ -68,7 +68,7 @@ def correct_metric_scores(
     cluster_count = int(clusters.max()) + 1
     fold_of_segment = assign_folds(cluster_count, seed)[clusters]
     if bootstraps:
-        resample_counts = draw_counts(cluster_count, bootstraps, seed)
+        resample_counts = draw_cluster_counts(cluster_count, bootstraps, seed)
     else:
         resample_counts = np.ones((1, cluster_count), dtype=np.uint32)
     training = TrainingScores(human, metric, clusters)
@@ -125,5 +125,5 @@ class TrainingScores:
         fits = fits[~np.isnan(fits).any(axis=1)]  # a resample may contain no training output
         if not len(fits):
             return undefined
-        mapped = predict(sorted_scores, fits.mean(axis=0), metric_scores.ravel())
+        mapped = predict_isotonic(sorted_scores, fits.mean(axis=0), metric_scores.ravel())
         return np.where(np.isnan(metric_scores), np.nan, mapped.reshape(metric_scores.shape))

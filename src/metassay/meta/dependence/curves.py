@@ -10,7 +10,7 @@ from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.results.base import to_optional_list
 from metassay.results.depend import Curve, MetricCurves
 from metassay.stats.arrays import FloatArray
-from metassay.stats.isotonic import Counts, fit_isotonic, predict
+from metassay.stats.isotonic import Counts, fit_isotonic, predict_isotonic
 from metassay.stats.score_order import sort_scores
 
 POINTS = 60
@@ -48,7 +48,7 @@ def _fit_curve(
     curves = np.empty((len(resample_counts), len(grid)))
     for resample, counts in enumerate(resample_counts):
         fit = fit_isotonic(scores, human_scores, weights * counts[clusters])
-        curves[resample] = predict(scores, fit, grid)
+        curves[resample] = predict_isotonic(scores, fit, grid)
     curves = curves[~np.isnan(curves).any(axis=1)]  # a resample may contain none of these outputs
     tail = (1 - CONFIDENCE) / 2
     is_outside = (grid < scores.knots[0]) | (grid > scores.knots[-1])

@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 from metassay.errors import InputError
 from metassay.meta.dependence.scored_outputs import ScoredOutputs, build_scored_outputs
 from metassay.stats.arrays import FloatArray
-from metassay.stats.isotonic import Counts, group_means_by_value
-from metassay.stats.resampling import draw_counts, group_fits
+from metassay.stats.isotonic import Counts, fit_values_by_group
+from metassay.stats.resampling import draw_cluster_counts, group_fits
 
 CONFIDENCE = 0.95
 NEAR = 2.5
@@ -71,7 +71,7 @@ def system_dependence(
     (2,)
     """
     outputs = build_scored_outputs(human, metric, clusters=clusters, weights=weights)
-    return measure_dependence(outputs, draw_counts(outputs.cluster_count, bootstraps, seed))
+    return measure_dependence(outputs, draw_cluster_counts(outputs.cluster_count, bootstraps, seed))
 
 
 def measure_dependence(outputs: ScoredOutputs, resample_counts: Counts) -> SystemDependence:
@@ -145,7 +145,7 @@ def expected_deviations(outputs: ScoredOutputs) -> FloatArray:
 
 def remapped_means(outputs: ScoredOutputs) -> FloatArray:
     """Mean of f_G(m) in each group: its mean human score as predicted from the metric."""
-    means: FloatArray = group_means_by_value(
+    means: FloatArray = fit_values_by_group(
         outputs.sorted_metric_scores,
         outputs.human_scores[np.newaxis],
         outputs.weights,

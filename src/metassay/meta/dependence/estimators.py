@@ -14,7 +14,7 @@ from scipy.optimize import nnls
 
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.stats.arrays import FloatArray
-from metassay.stats.isotonic import fit_isotonic, predict
+from metassay.stats.isotonic import fit_isotonic, predict_isotonic
 
 BINS = 20
 SPLINE_KNOTS = 8
@@ -25,7 +25,7 @@ def fit_isotonic_regression(outputs: ScoredOutputs) -> FloatArray:
     """Evaluate f_G at every output, fitted by isotonic regression: the published estimator."""
     scores = outputs.sorted_metric_scores
     fit = fit_isotonic(scores, outputs.human_scores, outputs.weights)
-    return predict(scores, fit, outputs.metric_scores)
+    return predict_isotonic(scores, fit, outputs.metric_scores)
 
 
 def fit_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> FloatArray:

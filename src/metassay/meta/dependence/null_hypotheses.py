@@ -23,7 +23,7 @@ from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.meta.dependence.shrinkage import split_deviations
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.isotonic import fit_isotonic, group_means_by_score, group_means_by_value, predict
+from metassay.stats.isotonic import fit_isotonic, fit_scores_by_group, fit_values_by_group, predict_isotonic
 
 DRAWS = 999
 BATCH_SIZE = 16
@@ -63,7 +63,7 @@ def simulate_equal_mappings(
     again. Where every item belongs to one group (domains, speakers), whole clusters exchange groups instead.
     """
     fit = fit_isotonic(outputs.sorted_metric_scores, outputs.human_scores, outputs.weights)
-    fitted = predict(outputs.sorted_metric_scores, fit, outputs.metric_scores)
+    fitted = predict_isotonic(outputs.sorted_metric_scores, fit, outputs.metric_scores)
     residuals = (outputs.human_scores - fitted) * error_inflation(fit, len(fitted))
     for units in (outputs.clusters, outputs.items):
         if _has_one_group_per_unit(units, outputs.groups):
@@ -86,7 +86,7 @@ def simulate_fair_metrics(outputs: ScoredOutputs, rng: np.random.Generator, draw
     residual_ranges: list[float] = []
     for batch_size in _split_into_batches(draws):
         metric_scores = signal + noise_sd * rng.standard_normal((batch_size, len(signal)))
-        means = group_means_by_score(
+        means = fit_scores_by_group(
             metric_scores, outputs.human_scores, outputs.weights, outputs.groups, outputs.group_count
         )
         residual_ranges += [
@@ -160,7 +160,7 @@ def _permute_residuals_between_systems(
             human_scores[draw] = fitted + _permute_residuals_within_items(
                 output_positions, item_clusters, uniforms, residuals
             )
-        predicted_means = group_means_by_value(
+        predicted_means = fit_values_by_group(
             outputs.sorted_metric_scores, human_scores, outputs.weights, outputs.groups, outputs.group_count
         )
         human_means = np.stack([outputs.average_by_group(scores) for scores in human_scores])

@@ -15,8 +15,8 @@ from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.meta.dependence.shrinkage import constant_metric_sysdep, split_deviations
 from metassay.results.depend import Sensitivity
 from metassay.stats.arrays import FloatArray
-from metassay.stats.random import NUMBERS_OF_SYSTEMS, SAMPLE_SIZES, beside
-from metassay.stats.resampling import draw_counts
+from metassay.stats.random import NUMBERS_OF_SYSTEMS, SAMPLE_SIZES, make_keyed_generator
+from metassay.stats.resampling import draw_cluster_counts
 
 BOOTSTRAPS = (50, 100, 200, 500)
 SHARES = (0.1, 0.25, 0.5, 1.0)
@@ -29,8 +29,8 @@ def measure_sensitivity(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensit
     """Measure SysDep with other numbers of resamples, sample sizes, numbers and qualities of systems."""
     return [
         *vary_bootstraps(outputs, seed=seed),
-        *vary_sample_size(outputs, beside(seed, SAMPLE_SIZES)),
-        *vary_number_of_systems(outputs, beside(seed, NUMBERS_OF_SYSTEMS)),
+        *vary_sample_size(outputs, make_keyed_generator(seed, SAMPLE_SIZES)),
+        *vary_number_of_systems(outputs, make_keyed_generator(seed, NUMBERS_OF_SYSTEMS)),
         *vary_quality_of_systems(outputs),
     ]
 
@@ -42,7 +42,7 @@ def vary_bootstraps(
 
     def measure_with_each_seed(count: int) -> Iterator[OutputsWithDeviations]:
         for offset in range(seeds):
-            resample_counts = draw_counts(outputs.cluster_count, count, seed + offset)
+            resample_counts = draw_cluster_counts(outputs.cluster_count, count, seed + offset)
             yield outputs, measure_dependence(outputs, resample_counts).deviations
 
     return [_summarize("bootstraps", str(count), measure_with_each_seed(count)) for count in bootstraps]

@@ -20,10 +20,10 @@ from metassay.errors import InputError
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import (
     ClusterBootstrap,
-    Proportions,
-    cluster_interval,
-    few_clusters_stretch,
-    percentiles,
+    ClusteredProportions,
+    percentile_interval,
+    proportion_interval,
+    small_sample_factor,
 )
 
 IntArray = NDArray[np.int32]
@@ -132,14 +132,14 @@ def mean_over_items(values: FloatArray, item: IntArray, bootstrap: ClusterBootst
     estimate = means.mean()
     if len(means) < 2:
         return Estimate(float(estimate), np.nan, np.nan, pairs)
-    found = Proportions(
+    found = ClusteredProportions(
         np.array([estimate]),
         np.array([means.var(ddof=1) / len(means)]),
         np.array([len(means)]),
         np.array([len(means)]),
     )
     resamples = bootstrap.ratios(means[None], np.ones((1, len(means))), items)
-    low, high = cluster_interval(found, resamples)
+    low, high = proportion_interval(found, resamples)
     return Estimate(float(estimate), float(low[0]), float(high[0]), pairs)
 
 
@@ -156,8 +156,8 @@ def difference_over_items(
     if few < 2:
         return Estimate(estimate, np.nan, np.nan, pairs)
     drawn = [bootstrap.ratios(means[None], np.ones((1, len(means))), items) for means, items in sides]
-    low, high = percentiles(drawn[0] - drawn[1])
-    stretch = few_clusters_stretch(np.array([few]))[0]
+    low, high = percentile_interval(drawn[0] - drawn[1])
+    stretch = small_sample_factor(np.array([few]))[0]
     return Estimate(
         estimate,
         estimate + float(low[0] - estimate) * stretch,

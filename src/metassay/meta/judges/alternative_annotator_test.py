@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from metassay.stats.arrays import FloatArray
-from metassay.stats.bootstrap import ClusterBootstrap, percentiles
-from metassay.stats.multiplicity import benjamini_yekutieli
+from metassay.stats.bootstrap import ClusterBootstrap, percentile_interval
+from metassay.stats.multiplicity import adjust_benjamini_yekutieli
 
 FEWEST_ITEMS = 30
 """Annotators with fewer items that others rated too do not take part."""
@@ -81,7 +81,7 @@ def alternative_annotator_test(
         theirs = _closeness(people[j, shared], others, categories=categories)
         advantages[j] = (ours >= theirs).mean()
         p[j] = _p_not_worse((theirs >= ours).astype(np.float64) - (ours >= theirs), epsilon)
-    p_fdr = benjamini_yekutieli(p)
+    p_fdr = adjust_benjamini_yekutieli(p)
     taking_part = ~np.isnan(p)
     if not taking_part.any():
         return AlternativeTest(np.nan, np.nan, epsilon, advantages, p, p_fdr, items)
@@ -160,7 +160,7 @@ def corrected_share(
         return Corrected(np.nan, np.nan, np.nan, share, sensitivity, specificity, labelled)
     value = float(rogan_gladen(whole[0], whole[1], whole[2]))
     drawn = rogan_gladen(*bootstrap.ratios(top, bottom, cluster))
-    low, high = percentiles(drawn[None])
+    low, high = percentile_interval(drawn[None])
     if np.isnan(drawn).mean() > 0.05:
         low = high = np.array([np.nan])
     return Corrected(value, float(low[0]), float(high[0]), share, sensitivity, specificity, labelled)

@@ -42,7 +42,7 @@ from metassay.meta.judges.agreement import (
 from metassay.meta.judges.alternative_annotator_test import Corrected, corrected_share
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.isotonic import Counts, group_means_by_value, resampled_group_means
+from metassay.stats.isotonic import Counts, fit_resamples_by_group, fit_values_by_group
 from metassay.stats.score_order import sort_scores
 
 NOTHING = Estimate(np.nan, np.nan, np.nan, 0)
@@ -217,8 +217,8 @@ def against_people(score: FloatArray, human: FloatArray, counts: Counts) -> Devi
     if not len(m):
         return Deviations(np.full(systems, np.nan), empty, 0)
     order, weight = sort_scores(m), np.ones(len(m))
-    means = group_means_by_value(order, h[None], weight, group, systems)[0]
-    _, resampled = resampled_group_means(order, h, weight, group, systems, item, counts)
+    means = fit_values_by_group(order, h[None], weight, group, systems)[0]
+    _, resampled = fit_resamples_by_group(order, h, weight, group, systems, item, counts)
     both = np.where(np.isnan(score) | np.isnan(human), np.nan, human)
     ones = np.ones((1, items), dtype=np.uint32)
     return Deviations(

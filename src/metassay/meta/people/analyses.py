@@ -40,12 +40,12 @@ from metassay.meta.people.meta_metrics import MetaMetric, Procedure
 from metassay.meta.people.meta_metrics.base import pair_differences
 from metassay.meta.people.ranking_data import RankingData
 from metassay.meta.people.significance import ALPHA, best_first, cluster_ranks, metric_differences
-from metassay.stats.arrays import FloatArray, plain
-from metassay.stats.correlation import system_agreement
+from metassay.stats.arrays import FloatArray, to_json_values
+from metassay.stats.correlation import correlate_systems
 from metassay.stats.isotonic import fit_isotonic
-from metassay.stats.random import AGREEMENT_THRESHOLDS, SYSTEM_SUBSETS, branch
+from metassay.stats.random import AGREEMENT_THRESHOLDS, SYSTEM_SUBSETS, make_branch_generator
 from metassay.stats.score_order import sort_scores
-from metassay.stats.sign_flip import difference_sums
+from metassay.stats.sign_flip import sum_differences
 
 AGREEMENTS = (0.8, 0.9, 0.95)
 
@@ -73,11 +73,11 @@ def human_ceiling(
         }
         if both.any():
             judged = ScoreArrays(mean[:, both], scores[None][:, :, both])
-            row["value"] = plain(meta.values(judged)[0])
+            row["value"] = to_json_values(meta.values(judged)[0])
             drawn = bootstrap_values(meta, judged, draws=draws, seed=seed)
             if drawn is not None:
                 low, high = percentile_interval(drawn)
-                row |= {"low": plain(low[0]), "high": plain(high[0])}
+                row |= {"low": to_json_values(low[0]), "high": to_json_values(high[0])}
         rows.append(row)
     return rows
 
@@ -101,7 +101,7 @@ def agreement_thresholds(
     so an upper end of infinity (NaN here) means that the data cannot exclude it.
     """
     means = [(j.human.mean(axis=1), j.metrics[m].mean(axis=1)) for j, m in zip(data, metric)]
-    rng = branch(seed, AGREEMENT_THRESHOLDS)
+    rng = make_branch_generator(seed, AGREEMENT_THRESHOLDS)
     found = _thresholds(means)
     drawn = np.full((resamples, len(AGREEMENTS)), np.inf)
     for resample in range(resamples):
@@ -173,7 +173,7 @@ def segments_to_separate_systems(
 ) -> FloatArray:
     """Segments needed for every pair of systems, `[..., pairs]`; infinite where their means are equal."""
     segments = scores.shape[-1]
-    sums, squares = difference_sums(scores)
+    sums, squares = sum_differences(scores)
     mean = sums / segments
     variance = np.maximum(squares / segments - mean**2, 0.0)
     return _needed(variance, mean, alpha, power)
@@ -214,12 +214,12 @@ def stability_over_systems(
     full = meta.values(judged)
     rows = []
     for kept in range(3, systems):
-        rng = branch(seed, SYSTEM_SUBSETS, kept)
+        rng = make_branch_generator(seed, SYSTEM_SUBSETS, kept)
         chosen = np.argsort(rng.random((trials, systems)), axis=1)[:, :kept]
         values = meta.on_subsets(judged, chosen)
         if values is None:
             return []
-        r = system_agreement("pearson", full, values.T)
+        r = correlate_systems("pearson", full, values.T)
         defined = r[~np.isnan(r)]
         mean = float(defined.mean()) if len(defined) else None
         rows.append({"systems": kept, "correlation": mean, "trials": len(defined)})

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics import MetaMetric, Procedure, meta_metric
 from metassay.meta.people.ranking_data import RankingData
-from metassay.stats.arrays import FloatArray, LongArray, map_blocks, plain
-from metassay.stats.random import CORRECTION_DRAWS, PAIRWISE_DELETION, SEGMENT_SUBSETS, branch
-from metassay.stats.resampling import bootstrap, subset_blocks
-from metassay.stats.sign_flip import CLOSED_FORM
+from metassay.stats.arrays import FloatArray, LongArray, map_blocks, to_json_values
+from metassay.stats.random import CORRECTION_DRAWS, PAIRWISE_DELETION, SEGMENT_SUBSETS, make_branch_generator
+from metassay.stats.resampling import draw_subset_blocks, map_bootstrap
+from metassay.stats.sign_flip import MAX_NORMAL_ERROR
 
 SUBSAMPLES = 200
 """Random subsets over which a context's value is averaged when contexts differ in size."""
@@ -43,7 +43,7 @@ def drawn_if_poor(
             error = meta.closed_form_error(scores)
             if error is not None:
                 worst = max(worst or 0.0, error)
-    if worst is None or worst <= CLOSED_FORM or procedure.method != "normal":
+    if worst is None or worst <= MAX_NORMAL_ERROR or procedure.method != "normal":
         return procedure, data, worst is not None
     note = (
         f"{data.cube.dataset}: a few segments carry most differences, so the closed form of "
@@ -78,7 +78,7 @@ def values_with_intervals(
             values[metrics] = values[metrics] if subsets is None else subsets.mean(axis=1)
         if under_weights is not None:
             alike = size if judged.clusters is None else None
-            resampled = bootstrap(under_weights, units, draws=procedure.draws, size=alike, **stream)
+            resampled = map_bootstrap(under_weights, units, draws=procedure.draws, size=alike, **stream)
             low[metrics], high[metrics] = percentile_interval(resampled)
     return values, low, high
 
@@ -100,7 +100,7 @@ def bootstrap_values(
     function = meta.resampled(judged)
     if function is None:
         return None
-    return bootstrap(
+    return map_bootstrap(
         function, judged.cluster_count, draws=draws, seed=seed, stream=stream, size=size, workers=workers
     )
 
@@ -117,7 +117,7 @@ def subsampled_values(
 ) -> FloatArray | None:
     """The meta-metric of each metric on random subsets of the segments, `[metrics, draws]`."""
     alone = ScoreArrays(judged.human, judged.metrics)
-    blocks = subset_blocks(judged.human.shape[1], segments, draws, seed, (stream, SEGMENT_SUBSETS))
+    blocks = draw_subset_blocks(judged.human.shape[1], segments, draws, seed, (stream, SEGMENT_SUBSETS))
     return weighted_values(meta, alone, blocks, workers)
 
 
@@ -164,7 +164,7 @@ def pairwise_deletion(
         return Deletion(np.nan, np.nan, np.nan, 0, 0)
     differences = np.stack([np.where(both, d, 0.0)[used] for d in (people, ours)])
     segments = human.shape[1]
-    rng = branch(seed, PAIRWISE_DELETION)
+    rng = make_branch_generator(seed, PAIRWISE_DELETION)
     weights = rng.multinomial(segments, np.full(segments, 1 / segments), size=draws).astype(np.float64)
     low, high = np.quantile(meta.with_gaps(differences, weights), [0.025, 0.975])
     value = meta.with_gaps(differences, np.ones((1, segments)))[0]
@@ -200,7 +200,7 @@ class Trial:
 
     def __init__(self, human: FloatArray, clusters: LongArray, *, draws: int, seed: int) -> None:
         units = int(clusters.max()) + 1
-        rng = branch(seed, CORRECTION_DRAWS)
+        rng = make_branch_generator(seed, CORRECTION_DRAWS)
         weights = rng.multinomial(units, np.full(units, 1 / units), size=draws)
         self.human = human
         self.weights = np.concatenate([np.ones((1, len(clusters))), weights[:, clusters]])
@@ -268,15 +268,15 @@ def _gains(agreement: Mapping[str, Mapping[str, FloatArray]], name: str) -> dict
     for meta, values in agreement.items():
         more = values[name] - values[RAW]
         low, high = percentile_interval(more[1:])
-        found[meta] = plain(float(values[name][0]))
+        found[meta] = to_json_values(float(values[name][0]))
         for part, value in (("gain", more[0]), ("low", low), ("high", high)):
-            found[f"{meta}_{part}"] = None if name == RAW else plain(float(value))
+            found[f"{meta}_{part}"] = None if name == RAW else to_json_values(float(value))
     return found
 
 
 def _within_segments(human: FloatArray, scores: Mapping[str, FloatArray]) -> dict[str, float | None]:
     values = meta_metric("kendall:item").values(ScoreArrays(human, np.stack(list(scores.values()))))
-    return {name: plain(float(value)) for name, value in zip(scores, values)}
+    return {name: to_json_values(float(value)) for name, value in zip(scores, values)}
 
 
 def _tied(raw: FloatArray, mapped: FloatArray) -> float | None:

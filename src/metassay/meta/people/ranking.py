@@ -25,7 +25,7 @@ from metassay.meta.people.significance import (
     ranks_of,
 )
 from metassay.stats.arrays import FloatArray
-from metassay.stats.random import name_number
+from metassay.stats.random import hash_name
 
 FEW_SEGMENTS = 20
 """Contexts with fewer segments are set aside, by name."""
@@ -159,7 +159,7 @@ def compare_metrics(
     found: list[Ranking] = []
     done, total = 0, len(datasets) * len(metas)
     for dataset in datasets:
-        own = replace(procedure, stream=name_number(dataset.cube.dataset))
+        own = replace(procedure, stream=hash_name(dataset.cube.dataset))
         data = dataset.add_notes(*_aside_notes(dataset.cube, contexts, minimum_segments))
         for one in metas:
             found.append(rank_data(data, one, own, holm=holm))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import ScoreCube
 from metassay.stats.arrays import LongArray
-from metassay.stats.random import NOISE_METRIC, branch
+from metassay.stats.random import NOISE_METRIC, make_branch_generator
 
 GLOBAL = "global"
 """The context of all items."""
@@ -95,6 +95,6 @@ def prepare_ranking_data(
     rated = cube.select_metrics(metrics).restrict_to_rated(human, every_system=not pairwise)
     scores = rated.to_arrays(human, tuple(rated.metric_scores), cluster)
     constant = np.zeros(scores.human.shape)
-    noise = branch(seed, NOISE_METRIC).normal(size=scores.human.shape)
+    noise = make_branch_generator(seed, NOISE_METRIC).normal(size=scores.human.shape)
     with_baselines = ScoreArrays(scores.human, np.stack([*scores.metrics, constant, noise]), scores.clusters)
     return RankingData(rated, human, with_baselines, len(cube.items) - len(rated.items), pairwise)

@@ -32,7 +32,7 @@ from metassay.meta.people.meta_metrics.base import SYSTEM, pair_differences
 from metassay.meta.people.ranking_data import RankingData
 from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate, williams_test
-from metassay.stats.multiplicity import holm as holm_adjusted
+from metassay.stats.multiplicity import adjust_holm
 
 ALPHA = 0.05
 MANY_SYSTEMS = 8
@@ -113,7 +113,7 @@ def ranks_of(
     tested = np.array([one_sided[pair] for pair in pairs])
     if pairs and np.isnan(tested).all():
         return {}
-    for (a, b), adjusted in zip(pairs, holm_adjusted(tested) if holm else tested):
+    for (a, b), adjusted in zip(pairs, adjust_holm(tested) if holm else tested):
         p[a, b] = p[b, a] = adjusted
     return cluster_ranks(defined, np.nan_to_num(p, nan=1.0) <= ALPHA)
 
@@ -135,7 +135,7 @@ def comparison_rows(
         for a, b in pairs
     ]
     if holm and rows:
-        for row, adjusted in zip(rows, holm_adjusted([row["p"] for row in rows])):
+        for row, adjusted in zip(rows, adjust_holm([row["p"] for row in rows])):
             row["p_holm"] = float(adjusted)
     return rows
 

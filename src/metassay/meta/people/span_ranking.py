@@ -24,7 +24,7 @@ from metassay.meta.people.ranking_data import GLOBAL
 from metassay.meta.people.significance import ANSWERS_FOR, best_first, comparison_rows, plain, ranks_of
 from metassay.meta.people.spans import Spans, from_totals, mean_over_segments, segment_totals
 from metassay.stats.arrays import FloatArray
-from metassay.stats.random import RESAMPLED_UNITS, SPAN_SWAPS, branch, name_number
+from metassay.stats.random import RESAMPLED_UNITS, SPAN_SWAPS, hash_name, make_branch_generator
 
 SPANS = "spans"
 """The name among meta-metrics."""
@@ -259,7 +259,7 @@ def _ranked(
 
 def _weights(data: SpanRatings, procedure: Procedure, units: int) -> FloatArray:
     """How often each resample holds each unit."""
-    rng = branch(procedure.seed, name_number(data.dataset), RESAMPLED_UNITS)
+    rng = make_branch_generator(procedure.seed, hash_name(data.dataset), RESAMPLED_UNITS)
     return rng.multinomial(units, np.full(units, 1 / units), size=procedure.draws).astype(np.float64)
 
 
@@ -274,7 +274,7 @@ def _differences(data: SpanRatings, procedure: Procedure, cluster: str | None) -
     if resampled:
         drawing = _weights(data, procedure, size)
     else:
-        rng = branch(procedure.seed, name_number(data.dataset), SPAN_SWAPS)
+        rng = make_branch_generator(procedure.seed, hash_name(data.dataset), SPAN_SWAPS)
         drawing = (rng.random((procedure.draws, size)) < 0.5).astype(np.float64)
     pairs = list(itertools.combinations(range(len(data.metrics) - len(data.baselines)), 2))
     observed, drawn = np.empty(len(pairs)), np.empty((len(pairs), procedure.draws), dtype=np.float32)

@@ -30,13 +30,13 @@ from metassay.meta.people.meta_metrics.base import (
 )
 from metassay.meta.people.meta_metrics.spa import complete_segments
 from metassay.stats.arrays import FloatArray
-from metassay.stats.random import from_seed
+from metassay.stats.random import make_generator
 from metassay.stats.swaps import (
-    calibrated_differences,
-    right_pairs,
-    standardised,
-    swapped_draws,
-    swapped_ties,
+    compare_calibrated_accuracies,
+    count_right_pairs,
+    draw_swapped_differences,
+    standardize_metrics,
+    swap_calibrated_accuracies,
 )
 
 
@@ -67,14 +67,14 @@ class CalibratedAccuracy(MetaMetric):
     def differences(self, judged: ScoreArrays, procedure: Procedure) -> Differences:
         """Whole segments swapped, whatever the kind of swap."""
         systems, segments = judged.human.shape
-        counts = right_pairs(judged.human, standardised(judged.metrics))
+        counts = count_right_pairs(judged.human, standardize_metrics(judged.metrics))
         if judged.clusters is not None:
             by_step = counts.swapaxes(1, 2).astype(np.float64)
             counts = judged.sum_over_clusters(by_step).swapaxes(1, 2).astype(np.float32)
         pairs = segments * systems * (systems - 1) / 2
-        observed = calibrated_differences(counts, pairs)
-        drawn = swapped_draws(
-            partial(swapped_ties, counts, pairs),
+        observed = compare_calibrated_accuracies(counts, pairs)
+        drawn = draw_swapped_differences(
+            partial(swap_calibrated_accuracies, counts, pairs),
             "perm-inputs",
             draws=procedure.draws,
             systems=systems,
@@ -112,7 +112,7 @@ def tie_calibrated_accuracy(
     """
     pairs = _Pairs.of(*complete_segments(human, metric))
     if epsilon is None and cross_fit is not None:
-        by_item, epsilon = _cross_fitted(pairs, from_seed(cross_fit))
+        by_item, epsilon = _cross_fitted(pairs, make_generator(cross_fit))
     else:
         epsilon = calibrate(pairs) if epsilon is None else epsilon
         by_item = pairs.accuracy_by_item(epsilon)

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
 from metassay.stats.arrays import FloatArray
-from metassay.stats.swaps import SWAPS, Swapped, swapped_draws
+from metassay.stats.swaps import SWAP_KINDS, SwapStatistic, draw_swapped_differences
 
 SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
-TESTS = (*SWAPS, "bootstrap", "williams", "none")
+TESTS = (*SWAP_KINDS, "bootstrap", "williams", "none")
 TOLERANCE = 1e-6
 """Draws are kept in float32: a draw this close to the observed difference is equal to it."""
 
@@ -131,7 +131,7 @@ class MetaMetric(ABC):
         """The values under weights of the units; None where that takes too long."""
 
     @abstractmethod
-    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> Swapped | None:
+    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> SwapStatistic | None:
         """The differences between metrics after swaps; None where there is no such test."""
 
     def differences(self, judged: ScoreArrays, procedure: Procedure) -> Differences | None:
@@ -140,7 +140,7 @@ class MetaMetric(ABC):
         draw = self.swapped(judged, procedure)
         if draw is None:
             return None
-        drawn = swapped_draws(
+        drawn = draw_swapped_differences(
             draw,
             procedure.test,
             draws=procedure.draws,

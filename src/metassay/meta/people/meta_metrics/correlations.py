@@ -31,10 +31,10 @@ from metassay.meta.people.meta_metrics.base import (
     resampled_items,
 )
 from metassay.stats.arrays import FloatArray
-from metassay.stats.correlation import correlate, swapped_means, system_agreement
-from metassay.stats.random import branch
-from metassay.stats.sign_flip import sign_flip_null
-from metassay.stats.swaps import Swapped, standardised, swapped_correlations
+from metassay.stats.correlation import correlate, correlate_systems, swap_system_correlations
+from metassay.stats.random import make_branch_generator
+from metassay.stats.sign_flip import draw_sign_flip_sums
+from metassay.stats.swaps import SwapStatistic, make_correlation_swapper, standardize_metrics
 
 PEARSON, SPEARMAN = "pearson", "spearman"
 CORRELATIONS = (PEARSON, SPEARMAN, "kendall", "kendall_c")
@@ -48,15 +48,18 @@ class OfSystemMeans(MetaMetric):
     def resampled(self, judged: ScoreArrays) -> Resampled:
         """Weighted sums stand for the means."""
         human, metrics = judged.sum_over_clusters(judged.human), judged.sum_over_clusters(judged.metrics)
-        return lambda weights: system_agreement(
+        return lambda weights: correlate_systems(
             self.name, weights @ human.T, weights @ metrics.swapaxes(1, 2)
         )
 
-    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> Swapped:
+    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> SwapStatistic:
         """The statistic of means of swapped scores."""
         del procedure
-        scores, human = judged.sum_over_clusters(standardised(judged.metrics)), judged.human.mean(axis=-1)
-        return lambda swaps: swapped_means(self.name, human, scores, swaps)
+        scores, human = (
+            judged.sum_over_clusters(standardize_metrics(judged.metrics)),
+            judged.human.mean(axis=-1),
+        )
+        return lambda swaps: swap_system_correlations(self.name, human, scores, swaps)
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,12 @@ class SystemCorrelation(OfSystemMeans):
     def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
         """The correlation of system means."""
         del procedure
-        return system_agreement(self.name, judged.human.mean(axis=-1), judged.metrics.mean(axis=-1))
+        return correlate_systems(self.name, judged.human.mean(axis=-1), judged.metrics.mean(axis=-1))
 
     def on_subsets(self, judged: ScoreArrays, chosen: NDArray[np.int64]) -> FloatArray:
         """The correlation over fewer systems."""
         human, metrics = judged.human.mean(axis=-1), judged.metrics.mean(axis=-1)
-        return system_agreement(self.name, human[chosen], metrics[:, chosen])
+        return correlate_systems(self.name, human[chosen], metrics[:, chosen])
 
 
 @dataclass(frozen=True)
@@ -104,19 +107,19 @@ class SegmentCorrelation(MetaMetric):
         if self.name != PEARSON:
             return None
         per_system = self.level == PER_SYSTEM
-        standardised_metrics = standardised(judged.metrics)
+        standardised_metrics = standardize_metrics(judged.metrics)
         return lambda weights: _cell_correlations(
             judged, standardised_metrics, weights, per_system=per_system
         )
 
-    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> Swapped | None:
+    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> SwapStatistic | None:
         """Pearson's r and Spearman's rho of swapped cells."""
         del procedure
         if self.name not in {PEARSON, SPEARMAN}:
             return None
-        return swapped_correlations(
+        return make_correlation_swapper(
             judged.human,
-            standardised(judged.metrics),
+            standardize_metrics(judged.metrics),
             judged.sum_over_clusters,
             by_rank=self.name == SPEARMAN,
             per_system=self.level == PER_SYSTEM,
@@ -132,7 +135,7 @@ class PerSystemCorrelation(SegmentCorrelation):
     def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
         """The mean of the systems' own correlations."""
         del procedure
-        return mean_where_defined(system_agreement(self.name, judged.human, judged.metrics, exact=True))
+        return mean_where_defined(correlate_systems(self.name, judged.human, judged.metrics, exact=True))
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,7 @@ class ItemCorrelation(MetaMetric):
 
     def by_item(self, judged: ScoreArrays) -> FloatArray:
         """The correlation within each segment."""
-        return system_agreement(self.name, judged.human.T, judged.metrics.swapaxes(-1, -2), exact=True)
+        return correlate_systems(self.name, judged.human.T, judged.metrics.swapaxes(-1, -2), exact=True)
 
     def resampled(self, judged: ScoreArrays) -> Resampled:
         """Means over the items drawn."""
@@ -166,8 +169,8 @@ class ItemCorrelation(MetaMetric):
         defined = ~np.isnan(between)
         count = np.maximum(defined.sum(axis=1), 1)
         per_unit = judged.sum_over_clusters(np.where(defined, between, 0.0))
-        rng = branch(procedure.seed, procedure.stream)
-        null = sign_flip_null(per_unit, rng, procedure.draws)
+        rng = make_branch_generator(procedure.seed, procedure.stream)
+        null = draw_sign_flip_sums(per_unit, rng, procedure.draws)
         drawn: NDArray[np.float32] = (null / count[:, None]).astype(np.float32)
         return Differences(pair_differences(mean_where_defined(by_item)), drawn)
 

@@ -33,22 +33,22 @@ from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.base import MetaMetric, Procedure, Resampled
 from metassay.meta.people.meta_metrics.correlations import OfSystemMeans
 from metassay.stats.arrays import FloatArray
-from metassay.stats.random import from_seed
+from metassay.stats.random import make_generator
 from metassay.stats.sign_flip import (
     TIE,
-    agreement,
     corpus_p_values,
-    difference_signs,
-    flip_p_values,
+    draw_flips,
+    estimate_normal_error,
+    find_difference_signs,
     mtme_p_values,
-    normal_error,
     normal_p_values,
-    random_flips,
-    upper_tail,
+    normal_upper_tail,
+    sign_flip_p_values,
+    soft_accuracy,
     weighted_p_values,
 )
-from metassay.stats.swapped_preferences import any_swaps, flipped_swaps, segment_swaps
-from metassay.stats.swaps import Swapped, standardised
+from metassay.stats.swapped_preferences import swap_cells, swap_permuted_segments, swap_segments
+from metassay.stats.swaps import SwapStatistic, standardize_metrics
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def pairwise_accuracy(human: ArrayLike, metric: ArrayLike) -> float:
     1.0
     """
     both = np.stack(complete_segments(human, metric))
-    by_people, by_metric = difference_signs(both)
+    by_people, by_metric = find_difference_signs(both)
     return float((by_people == by_metric).mean())
 
 
@@ -123,7 +123,7 @@ def complete_segments(human: ArrayLike, metric: ArrayLike) -> tuple[FloatArray, 
 
 def _same_order(judged: ScoreArrays) -> NDArray[np.bool_]:
     """Whether each metric orders each pair of systems as people do, `[metrics, pairs]`."""
-    signs = difference_signs(np.concatenate([judged.human[None], judged.metrics]))
+    signs = find_difference_signs(np.concatenate([judged.human[None], judged.metrics]))
     return np.asarray(signs[1:] == signs[0])
 
 
@@ -144,7 +144,7 @@ class SoftPairwiseAccuracy(MetaMetric):
     def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
         """SPA of each metric."""
         p = self.pair_preferences(judged, procedure or Procedure())
-        return agreement(p[0], p[1:])
+        return soft_accuracy(p[0], p[1:])
 
     def pair_preferences(self, judged: ScoreArrays, procedure: Procedure) -> FloatArray:
         """The p-values of which SPA is the agreement."""
@@ -160,33 +160,35 @@ class SoftPairwiseAccuracy(MetaMetric):
 
         def values(weights: FloatArray) -> FloatArray:
             p = weighted_p_values(scores, weights)
-            return agreement(p[0], p[1:])
+            return soft_accuracy(p[0], p[1:])
 
         return values
 
     def closed_form_error(self, judged: ScoreArrays) -> float:
         """The Edgeworth correction of the normal p-values, averaged over pairs of systems."""
         error = np.abs(
-            normal_error(judged.sum_over_clusters(np.concatenate([judged.human[None], judged.metrics])))
+            estimate_normal_error(
+                judged.sum_over_clusters(np.concatenate([judged.human[None], judged.metrics]))
+            )
         )
         return float(error.mean(axis=-1).max())
 
-    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> Swapped:
+    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> SwapStatistic:
         """p-values of the swapped scores; normal ones, or by one set of flips for all draws."""
         scores, people = (
-            judged.sum_over_clusters(standardised(judged.metrics)),
+            judged.sum_over_clusters(standardize_metrics(judged.metrics)),
             judged.sum_over_clusters(judged.human),
         )
         if procedure.method == "normal":
             p_human = preferences(people)
-            function = segment_swaps if procedure.test == "perm-inputs" else any_swaps
+            function = swap_segments if procedure.test == "perm-inputs" else swap_cells
             return partial(function, p_human, scores)
         p_human = preferences(
             people, method="permutation", permutations=procedure.permutations, seed=procedure.seed
         )
-        flips = random_flips(from_seed(procedure.seed), procedure.permutations, people.shape[1])
+        flips = draw_flips(make_generator(procedure.seed), procedure.permutations, people.shape[1])
         as_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
-        return partial(flipped_swaps, p_human, scores, flips=as_numbers)
+        return partial(swap_permuted_segments, p_human, scores, flips=as_numbers)
 
     def on_subsets(self, judged: ScoreArrays, chosen: NDArray[np.int64]) -> FloatArray:
         """Dropping systems changes no p-value: means over fewer pairs."""
@@ -195,8 +197,8 @@ class SoftPairwiseAccuracy(MetaMetric):
 
     def with_gaps(self, differences: FloatArray, weights: FloatArray) -> FloatArray:
         """Each pair of systems on the segments that both have."""
-        p_human, p_metric = (upper_tail(weights @ d.T, weights @ (d * d).T) for d in differences)
-        return agreement(p_human, p_metric)
+        p_human, p_metric = (normal_upper_tail(weights @ d.T, weights @ (d * d).T) for d in differences)
+        return soft_accuracy(p_human, p_metric)
 
 
 def soft_pairwise_accuracy(
@@ -213,7 +215,7 @@ def soft_pairwise_accuracy(
     human, metric = complete_segments(human, metric)
     both = np.stack([human, metric])
     p_human, p_metric = preferences(both, method=method, permutations=permutations, seed=seed)
-    return float(agreement(p_human, p_metric))
+    return float(soft_accuracy(p_human, p_metric))
 
 
 def corpus_soft_pairwise_accuracy(
@@ -232,8 +234,8 @@ def corpus_soft_pairwise_accuracy(
     if human.shape != statistics.shape[:2]:
         raise InputError(f"statistics {statistics.shape} do not fit human scores {human.shape}.")
     p_human = preferences(human, method="permutation", permutations=permutations, seed=seed)
-    p_metric = corpus_p_values(statistics, score, from_seed(seed), permutations)
-    return float(agreement(p_human, p_metric))
+    p_metric = corpus_p_values(statistics, score, make_generator(seed), permutations)
+    return float(soft_accuracy(p_human, p_metric))
 
 
 def preferences(
@@ -247,7 +249,7 @@ def preferences(
             f"{permutations} permutations are too few.", remedy="Ask for at least 1; 1000 is usual."
         )
     if method == "permutation":
-        return flip_p_values(scores, from_seed(seed), permutations)
+        return sign_flip_p_values(scores, make_generator(seed), permutations)
     if method == "mtme":
         return mtme_p_values(scores, permutations)
     raise UnknownName("method", method, METHODS)
