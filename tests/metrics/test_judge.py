@@ -99,10 +99,10 @@ def test_pairs_are_asked_in_both_orders_and_a_flip_is_a_tie(server, tmp_path):
         Batch.of(["longer one", "x", "fickle1", "same"]),
         Batch.of(["short", "yyy", "fickle2", "some"]),
     )
-    found = judge.prefer(first, second)
+    found = judge.compare_outputs(first, second)
     assert found.verdict.tolist() == [1, 0, 0.5, 0.5]
-    assert found.asked[:, 2].tolist() == [1, 0]
-    assert found.flipped == 1
+    assert found.by_order[:, 2].tolist() == [1, 0]
+    assert found.flip_count == 1
     orders = {tuple(shown(body)) for body, _ in running.asked}
     assert orders >= {("longer one", "short"), ("short", "longer one")}
     assert "1 of 4 verdicts flip" in " ".join(judge.notes())

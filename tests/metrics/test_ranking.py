@@ -20,10 +20,11 @@ from metassay.data.ranked_lists import build_ranked_lists, build_ranked_lists_fr
 from metassay.data.readers.trec import read_judgements, read_run
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch
-from metassay.metrics.ranking import METRICS, PAPER_MEASURES
+from metassay.metrics.ranking import PAPER_MEASURES
 from metassay.metrics.ranking_metric import score_rankings
-from metassay.metrics.registry import parse_metric, parse_metrics
+from metassay.metrics.registry import load_metric_classes, parse_metric, parse_metrics
 
+RANKING_METRICS = [metric() for metric in load_metric_classes().values() if metric.task == "ranking"]
 SUITE = {
     "out.comment.test": ("results.comment.test", "qrels.comment.test", {}),
     "out.test": ("results.test", "qrels.test", {}),
@@ -142,7 +143,7 @@ def test_interpolated_precision_rounds_half_up():
     np.testing.assert_allclose(scores[0], [3 / 5, 3 / 5, 3 / 5, 0, 0])
 
 
-@pytest.mark.parametrize("metric", [*(metric() for metric in METRICS), *PAPER_MEASURES], ids=str)
+@pytest.mark.parametrize("metric", [*RANKING_METRICS, *PAPER_MEASURES], ids=str)
 def test_specs_round_trip_and_are_lower_case(metric):
     assert parse_metric(str(metric)) == metric
     assert parse_metric(str(metric).upper()) == metric
@@ -202,7 +203,7 @@ def test_a_batch_of_document_ids_scores_as_the_arrays_do():
 
 def test_an_empty_list_and_a_topic_without_relevant_documents_score_zero():
     lists = build_ranked_lists_from_mappings([[], ["a", "b"], ["a"]], [{"a": 1}, {"a": 0}, {}])
-    measures = [metric() for metric in METRICS if metric.name != "judged"]
+    measures = [metric for metric in RANKING_METRICS if metric.name != "judged"]
     assert not score_rankings(measures, lists).any()
 
 

@@ -1,9 +1,9 @@
-"""Which words were recognised, and which were substituted, deleted or inserted, as sclite aligns them.
+"""Align the words or characters of an output with those of a reference.
 
-sclite (NIST SCTK) looks for the cheapest alignment with a substitution at 4, a deletion and an insertion at 3
-each. That is almost always one with the fewest edits, which is what error rates count; where five
-substitutions stand against three deletions and three insertions it is not. Use this for showing and counting
-kinds of errors, and `error_rates` for scores. `align_with_fewest_edits` is what jiwer shows.
+Two alignments are offered. `align_words`, `align_characters` and `align_tokens` align as sclite (NIST SCTK)
+does: the cheapest alignment, where a substitution costs 4, a deletion and an insertion 3 each. That is almost
+always one with the fewest edits, but not where five substitutions stand against three deletions and three
+insertions. Use these to show errors and to count their kinds. `align_with_fewest_edits` aligns as jiwer does.
 """
 
 from __future__ import annotations
@@ -21,14 +21,21 @@ from metassay.stats.compilation import kernel
 
 Kind = Literal["hit", "substitution", "deletion", "insertion"]
 KINDS: tuple[Kind, ...] = ("hit", "substitution", "deletion", "insertion")
-_KIND: dict[str, Kind] = dict(zip(("equal", "replace", "delete", "insert"), KINDS))
 _HIT, _SUBSTITUTION, _DELETION, _INSERTION = range(4)
-_SUBSTITUTED, _DROPPED, _INSERTED = 4, 3, 3  # costs of sclite; a hit is free
+_KIND_OF_OPERATION: dict[str, Kind] = {
+    "equal": "hit",
+    "replace": "substitution",
+    "delete": "deletion",
+    "insert": "insertion",
+}
+_SUBSTITUTION_COST = 4
+_DELETION_COST = 3
+_INSERTION_COST = 3
 
 
 @dataclass(frozen=True)
 class Step:
-    """A token of the reference beside one of the output; None where the other side has none."""
+    """A token of the reference next to one of the output; None where one side has no token."""
 
     kind: Kind
     reference: str | None
@@ -37,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Alignment:
-    """The steps from the start of both sides to their end."""
+    """The steps of an alignment, from the start of both sides to their end."""
 
     steps: tuple[Step, ...]
 
@@ -49,19 +56,19 @@ class Alignment:
 
     @property
     def edits(self) -> int:
-        """Steps that are no hits."""
+        """Number of steps that are no hits."""
         return sum(step.kind != "hit" for step in self.steps)
 
     @property
     def error_rate(self) -> float | None:
-        """Substitutions, deletions and insertions per token of the reference; None where that is empty."""
+        """Edits per token of the reference; None for an empty reference."""
         counts = self.counts
-        size = counts["hit"] + counts["substitution"] + counts["deletion"]
-        return self.edits / size if size else None
+        reference_length = counts["hit"] + counts["substitution"] + counts["deletion"]
+        return self.edits / reference_length if reference_length else None
 
 
 def align_words(reference: str, output: str) -> Alignment:
-    """Alignment of the words of two texts.
+    """Align the words of two texts as sclite does.
 
     >>> [step.kind for step in align_words("a cat sat", "the cat").steps]
     ['substitution', 'hit', 'deletion']
@@ -69,75 +76,88 @@ def align_words(reference: str, output: str) -> Alignment:
     return align_tokens(reference.split(), output.split())
 
 
+def align_characters(reference: str, output: str) -> Alignment:
+    """Align the characters of two texts, spaces included, as sclite does."""
+    return align_tokens(tuple(reference), tuple(output))
+
+
+def align_tokens(reference: Sequence[str], output: Sequence[str]) -> Alignment:
+    """Align two sequences of tokens as sclite does."""
+    reference_tokens = iter(reference)
+    output_tokens = iter(output)
+    steps = []
+    for kind in find_alignment_steps(reference, output):
+        reference_token = None if kind == "insertion" else next(reference_tokens)
+        output_token = None if kind == "deletion" else next(output_tokens)
+        steps.append(Step(kind, reference_token, output_token))
+    return Alignment(tuple(steps))
+
+
 def align_with_fewest_edits(reference: Sequence[str], output: Sequence[str]) -> Alignment:
-    """Alignment of two sequences of tokens with the fewest edits; of several such, the one jiwer shows.
+    """Align two sequences of tokens with the fewest edits; of several such alignments, choose jiwer's.
 
     >>> align_with_fewest_edits("a cat sat".split(), "the cat".split()).counts["deletion"]
     1
     """
     steps = []
-    for step in Levenshtein.opcodes(reference, output):
-        sides = reference[step.src_start : step.src_end], output[step.dest_start : step.dest_end]
-        steps += [Step(_KIND[step.tag], own, other) for own, other in zip_longest(*sides)]
+    for operation in Levenshtein.opcodes(reference, output):
+        kind = _KIND_OF_OPERATION[operation.tag]
+        reference_tokens = reference[operation.src_start : operation.src_end]
+        output_tokens = output[operation.dest_start : operation.dest_end]
+        for reference_token, output_token in zip_longest(reference_tokens, output_tokens):
+            steps.append(Step(kind, reference_token, output_token))
     return Alignment(tuple(steps))
 
 
-def align_characters(reference: str, output: str) -> Alignment:
-    """Alignment of the characters of two texts, spaces included, as the character error rate counts them."""
-    return align_tokens(tuple(reference), tuple(output))
-
-
-def align_tokens(reference: Sequence[str], output: Sequence[str]) -> Alignment:
-    """Alignment of two sequences of tokens."""
-    left, right = iter(reference), iter(output)
-    return Alignment(
-        tuple(
-            Step(
-                kind,
-                None if kind == "insertion" else next(left),
-                None if kind == "deletion" else next(right),
-            )
-            for kind in find_alignment_steps(reference, output)
-        )
-    )
-
-
 def find_alignment_steps(reference: Sequence[str], output: Sequence[str]) -> list[Kind]:
-    """The kinds of the steps of `align_tokens` alone: whoever shows thousands needs no object for each.
+    """Find only the kinds of the steps of `align_tokens`, which is faster where there are thousands.
 
     >>> find_alignment_steps("a cat sat".split(), "the cat".split())
     ['substitution', 'hit', 'deletion']
     """
-    codes: dict[str, int] = {}
-    coded = [
-        np.array([codes.setdefault(token, len(codes)) for token in tokens], dtype=np.int64)
-        for tokens in (reference, output)
-    ]
-    return [KINDS[code] for code in _cheapest_steps(*coded).tolist()]
+    token_ids: dict[str, int] = {}
+    reference_ids = [token_ids.setdefault(token, len(token_ids)) for token in reference]
+    output_ids = [token_ids.setdefault(token, len(token_ids)) for token in output]
+    steps = _find_cheapest_steps(
+        np.array(reference_ids, dtype=np.int64), np.array(output_ids, dtype=np.int64)
+    )
+    return [KINDS[step] for step in steps.tolist()]
 
 
 @kernel
-def _cheapest_steps(reference: NDArray[np.int64], output: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """The steps as places in `KINDS`; among equal costs, from the end: diagonal, insertion, deletion."""
-    rows, columns = len(reference), len(output)
+def _find_cheapest_steps(reference: NDArray[np.int64], output: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Find the cheapest alignment; steps are positions in `KINDS`.
+
+    Of alignments with equal costs, the one that, from the end, prefers a hit or substitution, then an
+    insertion, then a deletion.
+    """
+    rows = len(reference)
+    columns = len(output)
     cost = np.empty((rows + 1, columns + 1), np.int32)
     for i in range(rows + 1):
-        cost[i, 0] = _DROPPED * i
+        cost[i, 0] = _DELETION_COST * i
     for j in range(columns + 1):
-        cost[0, j] = _INSERTED * j
+        cost[0, j] = _INSERTION_COST * j
     for i in range(1, rows + 1):
         for j in range(1, columns + 1):
-            diagonal = cost[i - 1, j - 1] + (0 if reference[i - 1] == output[j - 1] else _SUBSTITUTED)
-            cost[i, j] = min(diagonal, cost[i, j - 1] + _INSERTED, cost[i - 1, j] + _DROPPED)
+            substitution_cost = 0 if reference[i - 1] == output[j - 1] else _SUBSTITUTION_COST
+            cost[i, j] = min(
+                cost[i - 1, j - 1] + substitution_cost,
+                cost[i, j - 1] + _INSERTION_COST,
+                cost[i - 1, j] + _DELETION_COST,
+            )
     steps = np.empty(rows + columns, np.uint8)
-    i, j, count = rows, columns, 0
+    count = 0
+    i = rows
+    j = columns
     while i > 0 or j > 0:
-        same = i > 0 and j > 0 and reference[i - 1] == output[j - 1]
-        if i > 0 and j > 0 and cost[i, j] == cost[i - 1, j - 1] + (0 if same else _SUBSTITUTED):
-            steps[count] = _HIT if same else _SUBSTITUTION
+        is_equal = i > 0 and j > 0 and reference[i - 1] == output[j - 1]
+        substitution_cost = 0 if is_equal else _SUBSTITUTION_COST
+        if i > 0 and j > 0 and cost[i, j] == cost[i - 1, j - 1] + substitution_cost:
+            steps[count] = _HIT if is_equal else _SUBSTITUTION
             i -= 1
             j -= 1
-        elif j > 0 and cost[i, j] == cost[i, j - 1] + _INSERTED:
+        elif j > 0 and cost[i, j] == cost[i, j - 1] + _INSERTION_COST:
             steps[count] = _INSERTION
             j -= 1
         else:

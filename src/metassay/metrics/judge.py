@@ -1,4 +1,4 @@
-"""A language model as a metric: asked for a score, for criteria, for errors, or which of two it prefers.
+"""A language model as a metric: it gives scores, rates criteria, marks errors or compares two outputs.
 
 | mode | asks for | score |
 |---|---|---|
@@ -7,7 +7,8 @@
 | spans | the errors, with severity, as in MQM | −(minor + 5 · major + 10 · critical) |
 | pairwise | the better of two outputs, in both orders | which it prefers; a verdict that flips is a tie |
 
-An answer that cannot be read is asked for again, `again` times, and is then missing, never 0.
+Where an answer cannot be parsed, the model is asked up to `again` more times; then the score is missing,
+never 0.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,52 +40,66 @@ from metassay.llm.asking import HOW_TO_NAME_ONE, Asker, LlmSettings
 from metassay.metrics.base import Batch, Metric, Scores
 
 DIRECT, RUBRIC, SPANS, PAIRWISE = MODES = ("direct", "rubric", "spans", "pairwise")
-SECOND_THOUGHTS = 0.5
-"""The temperature of later askings: at 0 a model would give the same unreadable answer again."""
-Values = dict[str, str | None]
+RETRY_TEMPERATURE = 0.5
+"""The lowest temperature of repeated requests: at 0 a model would give the same unreadable answer again."""
+PromptValues = dict[str, str | None]
+"""What is filled into the fields of a prompt, by name; None where the data has no such field."""
+AnswerParser = Callable[[int, str], float | None]
+"""Parses the answer to question number i; None where it cannot be parsed."""
 
 
 @dataclass(frozen=True)
 class Preferences:
-    """What a pairwise judge said of n pairs: 1 the first output, 0 the second, ½ neither, NaN unreadable.
+    """What a pairwise judge prefers in n pairs: 1 the first output, 0 the second, ½ neither, NaN unreadable.
 
-    `asked` is [2, n]: shown in the order given, and swapped. `verdict` is what both say; else a tie.
+    `by_order` is [2, n]: with the outputs shown in the order given, and swapped.
     """
 
-    asked: NDArray[np.float64]
+    by_order: NDArray[np.float64]
 
     @property
     def verdict(self) -> NDArray[np.float64]:
-        """What both orders name; ½ where they differ, NaN where one could not be read."""
-        first, second = self.asked
-        return np.where(np.isnan(first + second), np.nan, np.where(first == second, first, 0.5))
+        """The output preferred in both orders; ½ where they differ, NaN where an answer is unreadable."""
+        in_given_order, swapped = self.by_order
+        is_unreadable = np.isnan(in_given_order + swapped)
+        agreed = np.where(in_given_order == swapped, in_given_order, 0.5)
+        return np.where(is_unreadable, np.nan, agreed)
 
     @property
-    def flipped(self) -> int:
-        """Pairs of which both orders could be read, and name different outputs."""
-        return int((np.abs(self.asked[0] - self.asked[1]) > 0).sum())
+    def flip_count(self) -> int:
+        """Number of pairs in which the preferred output changes with the order."""
+        return int((np.abs(self.by_order[0] - self.by_order[1]) > 0).sum())
 
 
-class Session:
-    """One model being asked by one judge: who asks, and what could not be read."""
+class JudgeSession:
+    """The model that a judge asks, and counts of its answers. Safe to use from several threads."""
 
     def __init__(self, asker: Asker) -> None:
         self.asker = asker
+        self.questions = 0
+        self.unreadable = 0
+        self.pairs = 0
+        self.flipped_pairs = 0
         self._lock = threading.Lock()
-        self.questions = self.unreadable = self.flipped = self.pairs = 0
 
-    def count(self, **counts: int) -> None:
-        """Raises some of the counts; safe from several threads."""
+    def add_answers(self, *, questions: int, unreadable: int) -> None:
+        """Count questions, and those without a readable answer."""
         with self._lock:
-            for name, count in counts.items():
-                setattr(self, name, getattr(self, name) + count)
+            self.questions += questions
+            self.unreadable += unreadable
+
+    def add_pairs(self, *, pairs: int, flipped_pairs: int) -> None:
+        """Count compared pairs, and those whose verdict changes with the order."""
+        with self._lock:
+            self.pairs += pairs
+            self.flipped_pairs += flipped_pairs
 
 
 @dataclass(frozen=True)
 class Judge(Metric):
-    """A language model asked to assess outputs; `connect` to a model it can score.
+    """A language model that assesses outputs. It can score once it is connected to a model (`connect`).
 
-    `prompt` is a file with a prompt of one's own (fields {source}, {reference}, {output}, {language},
+    `prompt` is a file with a prompt of the user's (fields {source}, {reference}, {output}, {language},
     {criteria}; pairwise {output_a} and {output_b}); `criteria` are separated by semicolons.
     """
 
@@ -105,6 +120,8 @@ class Judge(Metric):
     can_be_timed: ClassVar[bool] = False
     can_share_cache: ClassVar[bool] = False
     summary: ClassVar[str] = "a language model: mode=direct, rubric, spans or pairwise (--llm-url)"
+    connection: ClassVar[JudgeSession | None] = None
+    """The model that is asked; set by `connect`."""
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -119,95 +136,108 @@ class Judge(Metric):
 
     @property
     def cost_class(self) -> str:
-        """A model on this machine needs a graphics card; any other is paid by request."""
-        session = getattr(self, "_session", None)
-        return "neural GPU" if session is not None and session.asker.settings.local else "paid requests"
+        """A model on this machine needs a GPU; requests to any other are paid."""
+        is_local = self.connection is not None and self.connection.asker.settings.local
+        return "neural GPU" if is_local else "paid requests"
 
     @property
     def price(self) -> tuple[float, float] | None:
-        """What a million tokens asked and answered cost, where the user said so."""
-        session = getattr(self, "_session", None)
-        return None if session is None else session.asker.settings.price
+        """Price of a million tokens sent and received, where the user gave it."""
+        return None if self.connection is None else self.connection.asker.settings.price
 
     @property
     def prompt_text(self) -> str:
-        """The prompt, whole: part of the signature, and shown in reports."""
+        """The complete prompt, which is part of the signature and shown in reports."""
         if not self.prompt:
             return shipped_prompt(f"judge-{self.mode}-1")
-        return read_prompt(self.prompt, ("output_a", "output_b") if self.pairwise else ("output",))
+        required_fields = ("output_a", "output_b") if self.pairwise else ("output",)
+        return read_prompt(self.prompt, required_fields)
 
     @property
     def signature(self) -> str:
-        """Every parameter, and a hash of the prompt's text instead of the place where it lies."""
-        text = blake2b(self.prompt_text.encode(), digest_size=8).hexdigest()
-        parts = [f"{f.name}:{getattr(self, f.name)}" for f in dataclasses.fields(self) if f.name != "prompt"]
-        return "|".join([self.name, *parts, f"prompt:{text}", f"implementation:{self.implementation}"])
+        """Every parameter, with a hash of the prompt's text in place of its path."""
+        prompt_hash = blake2b(self.prompt_text.encode(), digest_size=8).hexdigest()
+        names = [parameter.name for parameter in dataclasses.fields(self) if parameter.name != "prompt"]
+        settings = [f"{name}:{getattr(self, name)}" for name in names]
+        return "|".join(
+            [self.name, *settings, f"prompt:{prompt_hash}", f"implementation:{self.implementation}"]
+        )
 
     def with_model_name(self, settings: LlmSettings) -> Judge:
-        """The same judge with its model named, so that spec and signature say who judged."""
+        """Return the judge with the name of the model in the settings, unless it names one already."""
         return self if self.model else dataclasses.replace(self, model=settings.name)
 
     def connect(self, asker: Asker) -> Judge:
-        """The same judge, ready to ask."""
-        judge = dataclasses.replace(self.with_model_name(asker.settings))
-        object.__setattr__(judge, "_session", Session(asker))
+        """Return the judge connected to a model."""
+        return self.connect_session(JudgeSession(asker))
+
+    def connect_session(self, session: JudgeSession) -> Judge:
+        """Return the judge connected to the model of a session, whose counts it shares."""
+        judge = dataclasses.replace(self.with_model_name(session.asker.settings))
+        object.__setattr__(judge, "connection", session)
         return judge
 
+    @property
+    def session(self) -> JudgeSession:
+        """The connection to a model; an error where there is none."""
+        if self.connection is None:
+            raise InputError(
+                "judge needs a model to ask, and runs in assay and judge.", remedy=HOW_TO_NAME_ONE
+            )
+        return self.connection
+
     def score(self, batch: Batch) -> Scores:
-        """A score per output; NaN where no answer could be read."""
+        """Ask for a score of each output; NaN where no answer could be parsed."""
         if self.pairwise:
             raise InputError(
                 "judge(mode=pairwise) compares two outputs and scores none.",
                 remedy="Use it in assay, or with: metassay judge PAIRS --llm-url URL",
             )
-        criteria = [part.strip() for part in self.criteria.split(";") if part.strip()]
-        fields = [self._fields(batch, i) | {"output": output} for i, output in enumerate(batch.output)]
-        readers: dict[str, Callable[[int, str], float | None]] = {
-            DIRECT: lambda _, text: read_score(text),
-            RUBRIC: lambda _, text: read_rubric(text, criteria),
-            SPANS: lambda i, text: read_errors(text, batch.output[i]),
+        criteria = [criterion.strip() for criterion in self.criteria.split(";") if criterion.strip()]
+        questions = [
+            self._get_prompt_values(batch, row) | {"output": output}
+            for row, output in enumerate(batch.output)
+        ]
+        parsers: dict[str, AnswerParser] = {
+            DIRECT: lambda _, answer: read_score(answer),
+            RUBRIC: lambda _, answer: read_rubric(answer, criteria),
+            SPANS: lambda row, answer: read_errors(answer, batch.output[row]),
         }
-        return self._ask(fields, readers[self.mode])
+        return self._ask(questions, parsers[self.mode])
 
-    def prefer(self, first: Batch, second: Batch) -> Preferences:
-        """Which of two outputs it prefers, pair by pair, each asked in both orders."""
-        asked = []
-        for shown in ((first, second), (second, first)):
-            fields = [
-                self._fields(first, i) | {"output_a": shown[0].output[i], "output_b": shown[1].output[i]}
-                for i in range(len(first))
+    def compare_outputs(self, first: Batch, second: Batch) -> Preferences:
+        """Ask which of two outputs is better, pair by pair, each in both orders."""
+        preferences = []
+        for shown_first, shown_second in ((first, second), (second, first)):
+            questions = [
+                self._get_prompt_values(first, row)
+                | {"output_a": shown_first.output[row], "output_b": shown_second.output[row]}
+                for row in range(len(first))
             ]
-            asked.append(self._ask(fields, lambda _, text: read_preference(text)))
-        found = Preferences(np.stack([asked[0], 1 - asked[1]]))
-        self.session.count(pairs=len(first), flipped=found.flipped)
-        return found
+            preferences.append(self._ask(questions, lambda _, answer: read_preference(answer)))
+        in_given_order, swapped = preferences
+        result = Preferences(np.stack([in_given_order, 1 - swapped]))
+        self.session.add_pairs(pairs=len(first), flipped_pairs=result.flip_count)
+        return result
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know: failed requests, unreadable answers, verdicts that flip."""
-        session = getattr(self, "_session", None)
+        """Name failed requests, unreadable answers, and verdicts that change with the order."""
+        session = self.connection
         if session is None:
             return ()
-        said = [session.asker.note()]
+        notes = [session.asker.note()]
         if session.unreadable:
-            said.append(
+            notes.append(
                 f"{session.unreadable} of {session.questions} answers could not be had or read, asked up to"
                 f" {self.again + 1} times; they are missing."
             )
-        if session.flipped:
-            said.append(f"{session.flipped} of {session.pairs} verdicts flip with the order, and are ties.")
-        return tuple(f"{self.spec}: {note}" for note in said if note)
-
-    @property
-    def session(self) -> Session:
-        """The connection to a model; an error where there is none."""
-        session: Session | None = getattr(self, "_session", None)
-        if session is None:
-            raise InputError(
-                "judge needs a model to ask, and runs in assay and judge.", remedy=HOW_TO_NAME_ONE
+        if session.flipped_pairs:
+            notes.append(
+                f"{session.flipped_pairs} of {session.pairs} verdicts flip with the order, and are ties."
             )
-        return session
+        return tuple(f"{self.spec}: {note}" for note in notes if note)
 
-    def _fields(self, batch: Batch, row: int) -> Values:
+    def _get_prompt_values(self, batch: Batch, row: int) -> PromptValues:
         references = batch.fields["references"][row] if "references" in batch.fields else []
         return {
             "source": batch.fields["source"][row] if "source" in batch.fields else None,
@@ -216,45 +246,46 @@ class Judge(Metric):
             "criteria": self.criteria.replace(";", ", "),
         }
 
-    def _ask(self, fields: Sequence[Values], read: Callable[[int, str], float | None]) -> Scores:
-        """One number per question; those whose answer cannot be read are asked again, up to `again` times."""
-        text = self.prompt_text
-        prompts = [fill_known(text, values) for values in fields]
-        found = np.full(len(prompts), np.nan)
-        left = list(range(len(prompts)))
+    def _ask(self, questions: Sequence[PromptValues], parse_answer: AnswerParser) -> Scores:
+        """Ask all questions, and those without a readable answer again, up to `again` times."""
+        prompt_text = self.prompt_text
+        prompts = [fill_known(prompt_text, values) for values in questions]
+        scores = np.full(len(prompts), np.nan)
+        open_questions = list(range(len(prompts)))
         for attempt in range(self.again + 1):
-            requests = [self._request(prompts[i], attempt) for i in left]
+            requests = [self._build_request(prompts[i], attempt) for i in open_questions]
             answers = self.session.asker.ask_all(requests)
-            for i, answer in zip(left, answers):
-                value = _value(answer, i, read)
-                found[i] = np.nan if value is None else value
-            left = [i for i, answer in zip(left, answers) if np.isnan(found[i]) and answer is not None]
-            if not left:
+            unreadable = []
+            for i, answer in zip(open_questions, answers):
+                score = _parse_complete(answer, i, parse_answer)
+                if score is not None:
+                    scores[i] = score
+                # A failed request (None) is not repeated here: the client has repeated it already.
+                if answer is not None and np.isnan(scores[i]):
+                    unreadable.append(i)
+            open_questions = unreadable
+            if not open_questions:
                 break
-        self.session.count(questions=len(prompts), unreadable=int(np.isnan(found).sum()))
-        return found
+        self.session.add_answers(questions=len(prompts), unreadable=int(np.isnan(scores).sum()))
+        return scores
 
-    def _request(self, prompt: str, attempt: int) -> Request:
-        warmth = self.temperature if attempt == 0 else max(self.temperature, SECOND_THOUGHTS)
-        return Request(self.model, prompt, warmth, self.tokens, 1.0, self.seed + attempt)
+    def _build_request(self, prompt: str, attempt: int) -> Request:
+        temperature = self.temperature
+        if attempt > 0:
+            temperature = max(temperature, RETRY_TEMPERATURE)
+        return Request(self.model, prompt, temperature, self.tokens, 1.0, self.seed + attempt)
 
 
-def _value(answer: Answer | None, row: int, read: Callable[[int, str], float | None]) -> float | None:
-    return None if answer is None or not answer.complete else read(row, answer.text)
+def _parse_complete(answer: Answer | None, i: int, parse_answer: AnswerParser) -> float | None:
+    """Parse an answer; None where there is none, or where it was cut off."""
+    if answer is None or not answer.complete:
+        return None
+    return parse_answer(i, answer.text)
 
 
 def connect_judges(metrics: Sequence[Metric], settings: LlmSettings | None) -> tuple[Metric, ...]:
-    """The metrics, with all judges among them connected to the model that the settings name."""
+    """Return the metrics with all judges among them connected to the model that the settings name."""
     if not any(isinstance(metric, Judge) for metric in metrics):
         return tuple(metrics)
     asker = Asker.of(settings or LlmSettings())
     return tuple(metric.connect(asker) if isinstance(metric, Judge) else metric for metric in metrics)
-
-
-def name_judge_models(metrics: Sequence[Metric], settings: LlmSettings | None) -> tuple[Metric, ...]:
-    """The metrics, with all judges among them named after the model that the settings name."""
-    known: Any = settings or LlmSettings()
-    return tuple(metric.with_model_name(known) if isinstance(metric, Judge) else metric for metric in metrics)
-
-
-METRICS = (Judge,)

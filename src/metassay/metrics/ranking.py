@@ -1,9 +1,9 @@
-"""Ranking measures with the names and the semantics of trec_eval 10 (Buckley, Voorhees and others, NIST).
+"""Measures of ranked lists with the names and the semantics of trec_eval 10 (Buckley, Voorhees, NIST).
 
 A document is relevant from grade `rel` on (`-l` of trec_eval, 1 by default); `depth` cuts every list first
-(`-M`). R is the number of relevant documents of a topic, retrieved or not. Means over topics are taken
-elsewhere: judged topics that a system did not answer have an empty list there, hence 0 (`-c`).
-Rank-biased precision, ERR and the share of judged documents are beside them, as ir_measures has them.
+(`-M`). R is the number of relevant documents of a topic, retrieved or not. A judged topic that a system did
+not answer has an empty list, hence 0 (`-c`). Rank-biased precision, ERR and the share of judged documents
+follow ir_measures.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CutAveragePrecision(CutBinaryMetric):
 
 
 class RPrecision(BinaryMetric):
-    """Precision of the first R documents."""
+    """Precision of the first R documents, where R is the number of relevant ones."""
 
     name = "rprec"
     title = "Rprec"
@@ -44,7 +44,7 @@ class RPrecision(BinaryMetric):
 
 
 class ReciprocalRank(BinaryMetric):
-    """One over the rank of the first relevant document."""
+    """1 / rank of the first relevant document; 0 where none was retrieved."""
 
     name = "recip_rank"
     measure = kernels.RECIPROCAL_RANK
@@ -77,9 +77,9 @@ class InterpolatedPrecision(BinaryMetric):
 
     @property
     def suffix_text(self) -> str:
-        """Two digits as trec_eval prints them, more where they are needed."""
-        short = f"{self.level:.2f}"
-        return short if float(short) == self.level else str(self.level)
+        """The recall level with two digits, as trec_eval prints it, or with more where they are needed."""
+        two_digits = f"{self.level:.2f}"
+        return two_digits if float(two_digits) == self.level else str(self.level)
 
 
 class Precision(CutBinaryMetric):
@@ -92,7 +92,7 @@ class Precision(CutBinaryMetric):
 
 
 class RelativePrecision(CutBinaryMetric):
-    """Relevant documents among the first k, divided by the most there could be, min(k, R)."""
+    """Relevant documents among the first k, divided by the largest possible number, min(k, R)."""
 
     name = "relative_p"
     title = "relative_P"
@@ -154,7 +154,7 @@ class SetPrecision(BinaryMetric):
 
 
 class SetRelativePrecision(BinaryMetric):
-    """Relevant documents in the list, divided by the most there could be."""
+    """Relevant documents in the list, divided by the largest possible number, min(length, R)."""
 
     name = "set_relative_p"
     title = "set_relative_P"
@@ -171,7 +171,7 @@ class SetRecall(BinaryMetric):
 
 
 class SetAveragePrecision(BinaryMetric):
-    """Precision of the whole list times its recall."""
+    """Precision of the list times its recall."""
 
     name = "set_map"
     measure = kernels.SET_AVERAGE_PRECISION
@@ -180,7 +180,7 @@ class SetAveragePrecision(BinaryMetric):
 
 @dataclass(frozen=True)
 class SetF(BinaryMetric):
-    """(β + 1) P R / (R + β P) for precision P and recall R of the whole list."""
+    """(β + 1) P R / (R + β P) for precision P and recall R of the list."""
 
     name = "set_f"
     title = "set_F"
@@ -202,14 +202,14 @@ class SetF(BinaryMetric):
 class RankBiasedPrecision(BinaryMetric):
     """(1 − p) Σ p^(i − 1) over the ranks i of relevant documents (Moffat and Zobel, 2008).
 
-    `p` is the chance that a reader goes on to the next document. trec_eval 10 has 0.9 and gives graded
-    judgements a share of the gain; here a document is relevant from `rel` on, or not, as in ir_measures'
-    RBP(p, rel).
+    `p` is the probability that a reader goes on to the next document. trec_eval 10 gives graded judgements a
+    share of the gain; here a document is relevant from grade `rel` on, or not, as in RBP(p, rel) of
+    ir_measures.
     """
 
     name = "rbp"
     title = "RBP"
-    oracle = ""  # ir_measures hands it on to cwl-eval, which tests do without: they carry its figures
+    oracle = ""  # ir_measures computes it with cwl-eval, whose numbers the tests contain
     measure = kernels.RANK_BIASED_PRECISION
     summary = "rank-biased precision with persistence p"
     p: float = 0.9
@@ -246,12 +246,12 @@ class ExpectedReciprocalRank(CutMetric):
 
     @property
     def relevant_from(self) -> int:
-        """The highest grade, which stands here in its place."""
+        """The highest grade: the kernel takes it in the place of the lowest relevant grade."""
         return self.highest
 
 
 class Judged(CutMetric):
-    """Share of the first k documents that somebody judged; of a shorter list, of those there are."""
+    """Share of the first k documents that were judged; of all documents where the list is shorter."""
 
     name = "judged"
     title = "Judged"
@@ -260,28 +260,6 @@ class Judged(CutMetric):
     summary = "share of the first k that is judged"
 
 
-METRICS = (
-    AveragePrecision,
-    CutAveragePrecision,
-    RPrecision,
-    ReciprocalRank,
-    InterpolatedPrecision,
-    Precision,
-    RelativePrecision,
-    Recall,
-    Success,
-    NDCG,
-    CutNDCG,
-    BinaryPreference,
-    SetPrecision,
-    SetRelativePrecision,
-    SetRecall,
-    SetAveragePrecision,
-    SetF,
-    RankBiasedPrecision,
-    ExpectedReciprocalRank,
-    Judged,
-)
 PAPER_CUTOFFS = (5, 10, 15, 20, 30)
 PAPER_MEASURES = (
     AveragePrecision(),

@@ -1,25 +1,25 @@
-"""What ranking measures have in common: their parameters, their names, and one pass over all lists."""
+"""What measures of ranked lists share: parameters, names, and one pass over all lists."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from metassay.data.ranked_lists import RankedLists, build_ranked_lists_from_mappings
 from metassay.errors import InputError
-from metassay.metrics.base import Batch, Metric, Scores
+from metassay.metrics.base import Batch, Metric, Parameters, Scores
 from metassay.metrics.kernels import ranking as kernels
 from metassay.specs import format_label, format_spec
 
-ORACLE = "trec_eval 10.0"
-
 
 def score_rankings(metrics: Sequence[RankingMetric], lists: RankedLists) -> Scores:
-    """Every measure of every list, in one pass: float64[lists, metrics]."""
-    longest = max(np.diff(lists.offsets).max(initial=0), np.diff(lists.judgements.offsets).max(initial=0))
+    """Compute all measures of all lists in one pass: [lists, metrics]."""
+    most_retrieved = np.diff(lists.offsets).max(initial=0)
+    most_judged = np.diff(lists.judgements.offsets).max(initial=0)
+    longest = max(most_retrieved, most_judged)
     return kernels.measure_lists(
         lists.offsets,
         lists.grades,
@@ -34,33 +34,27 @@ def score_rankings(metrics: Sequence[RankingMetric], lists: RankedLists) -> Scor
     )
 
 
-def _positive(value: object) -> bool:
-    """Whether a parameter, which may come from text, is a whole number above 0 that the kernels can hold."""
-    return isinstance(value, int) and 0 < value < int(kernels.NO_CUTOFF)
-
-
 @dataclass(frozen=True)
 class RankingMetric(Metric):
-    """A measure of ranked lists."""
+    """A measure of ranked lists; `depth` cuts every list first."""
 
     task: ClassVar[str] = "ranking"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "qrels"})
-    oracle: ClassVar[str] = ORACLE
+    oracle: ClassVar[str] = "trec_eval 10.0"
     measure: ClassVar[int]
-    """Which function of the kernels computes it."""
-
+    """The code of the measure in `kernels.ranking`."""
     suffix: ClassVar[str] = ""
-    """The parameter that is written at the end of the name, as the 10 of `ndcg_cut_10`."""
+    """The parameter whose value is the end of the name, as the 10 of `ndcg_cut_10`."""
 
     depth: int | None = None
 
     def __post_init__(self) -> None:
-        if self.depth is not None and not _positive(self.depth):
+        if self.depth is not None and not _is_positive_integer(self.depth):
             raise InputError(f"the depth of {self.name} is {self.depth}; it must be a whole number above 0.")
 
     @property
     def argument(self) -> float:
-        """The cut-off, recall level or weight; without one, no cut."""
+        """The cut-off, recall level, weight or persistence of the measure; by default no cut-off."""
         return float(kernels.NO_CUTOFF)
 
     @property
@@ -70,29 +64,29 @@ class RankingMetric(Metric):
 
     @property
     def suffix_text(self) -> str:
-        """The end of the name; empty where there is none."""
+        """The value at the end of the name; empty where the name has none."""
         return str(getattr(self, self.suffix)) if self.suffix else ""
 
     @property
     def spec(self) -> str:
         """The canonical text form, such as `ndcg_cut_10` or `p_5(rel=2)`."""
-        return format_spec(self._suffixed(self.name), self._beside)
+        return format_spec(self._add_suffix(self.name), self._parameters_in_parentheses)
 
     @property
     def label(self) -> str:
-        """As trec_eval writes it: `P_5`, `ndcg_cut_10`."""
-        return format_label(self._suffixed(self.title or self.name), self._beside)
+        """The name as trec_eval writes it: `P_5`, `ndcg_cut_10`."""
+        return format_label(self._add_suffix(self.title or self.name), self._parameters_in_parentheses)
 
     @property
-    def _beside(self) -> dict[str, Any]:
+    def _parameters_in_parentheses(self) -> Parameters:
         """The parameters that differ from their defaults and are no part of the name."""
         return {key: value for key, value in self.parameters.items() if key != self.suffix}
 
-    def _suffixed(self, name: str) -> str:
-        return "_".join(filter(None, (name, self.suffix_text)))
+    def _add_suffix(self, name: str) -> str:
+        return f"{name}_{self.suffix_text}" if self.suffix_text else name
 
     def score(self, batch: Batch) -> Scores:
-        """The measure of each list, from `RankedLists` or from document ids and a mapping of grades each."""
+        """Compute the measure of each list: `RankedLists`, or document ids with mappings of grades."""
         lists = batch["output"]
         if not isinstance(lists, RankedLists):
             lists = build_ranked_lists_from_mappings(lists, batch["qrels"])
@@ -101,13 +95,13 @@ class RankingMetric(Metric):
 
 @dataclass(frozen=True)
 class BinaryMetric(RankingMetric):
-    """A measure that knows relevant documents and others."""
+    """A measure that distinguishes relevant documents, from grade `rel` on, and others."""
 
     rel: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not _positive(self.rel):
+        if not _is_positive_integer(self.rel):
             raise InputError(f"{self.name}: rel is {self.rel}; it must be a whole number above 0.")
 
     @property
@@ -118,14 +112,14 @@ class BinaryMetric(RankingMetric):
 
 @dataclass(frozen=True)
 class CutMetric(RankingMetric):
-    """A measure of the first k documents; k is part of the name, as in `p_5`."""
+    """A measure of the first k documents; k is part of the name, as in `ndcg_cut_10`."""
 
     suffix: ClassVar[str] = "k"
     k: int = 10
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not _positive(self.k):
+        if not _is_positive_integer(self.k):
             raise InputError(f"{self.name}_{self.k} must end in a whole number above 0.")
 
     @property
@@ -136,4 +130,9 @@ class CutMetric(RankingMetric):
 
 @dataclass(frozen=True)
 class CutBinaryMetric(CutMetric, BinaryMetric):
-    """A measure of relevant documents among the first k."""
+    """A measure of relevant documents among the first k, such as `p_5`."""
+
+
+def _is_positive_integer(value: object) -> bool:
+    """Whether a parameter, which may come from text, is a whole number above 0 that kernels can hold."""
+    return isinstance(value, int) and 0 < value < int(kernels.NO_CUTOFF)

@@ -1,23 +1,26 @@
-"""Metrics that know nothing about quality: any result they share with a real metric is not about quality."""
+"""Sentinels: metrics that know nothing about quality.
+
+A result that a real metric shares with a sentinel is not about quality.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from metassay.data.ranked_lists import RankedLists
 from metassay.metrics.base import Batch, Metric, Scores, check_range
 
-_LARGEST_SEED = 2**63
+_MAX_SEED = 2**63
 
 
 @dataclass(frozen=True)
-class _Sentinel(Metric):
-    """A metric for any task whose scores are not worth keeping."""
+class SentinelMetric(Metric):
+    """A metric for any task that costs less to compute than to store."""
 
     task: ClassVar[str] = "any"
     needs: ClassVar[frozenset[str]] = frozenset({"output"})
@@ -26,21 +29,22 @@ class _Sentinel(Metric):
 
 
 @dataclass(frozen=True)
-class Length(_Sentinel):
+class Length(SentinelMetric):
     """Words in the output, or documents in the ranking: longer is better."""
 
     name: ClassVar[str] = "length"
     summary: ClassVar[str] = "sentinel: words in the output"
 
     def score(self, batch: Batch) -> Scores:
-        """Number of words."""
-        if isinstance(batch["output"], RankedLists):
-            return batch["output"].lengths.astype(np.float64)
-        return np.array([_length(output) for output in batch.output], dtype=np.float64)
+        """Count the words of each output, or the documents of each list."""
+        outputs = batch["output"]
+        if isinstance(outputs, RankedLists):
+            return outputs.lengths.astype(np.float64)
+        return np.array([_count_words(output) for output in outputs], dtype=np.float64)
 
 
 @dataclass(frozen=True)
-class Random(_Sentinel):
+class Random(SentinelMetric):
     """A uniform number drawn from the text of the output: the same for equal outputs, else independent."""
 
     seed: int = 0
@@ -49,29 +53,30 @@ class Random(_Sentinel):
     summary: ClassVar[str] = "sentinel: a number drawn from the text of the output"
 
     def __post_init__(self) -> None:
-        check_range(self.name, "seed", self.seed, -_LARGEST_SEED, _LARGEST_SEED)
+        check_range(self.name, "seed", self.seed, -_MAX_SEED, _MAX_SEED)
 
     def score(self, batch: Batch) -> Scores:
-        """A number in [0, 1)."""
-        outputs = batch["output"].joined() if isinstance(batch["output"], RankedLists) else batch.output
-        return _uniform(self.seed, outputs)
+        """Draw a number in [0, 1) for each output."""
+        outputs = batch["output"]
+        texts = outputs.joined() if isinstance(outputs, RankedLists) else outputs
+        return _draw_uniform(self.seed, texts)
 
 
 @dataclass(frozen=True)
-class Constant(_Sentinel):
+class Constant(SentinelMetric):
     """The same score for everything: every comparison is a tie."""
 
     name: ClassVar[str] = "constant"
     summary: ClassVar[str] = "sentinel: the same score for everything"
 
     def score(self, batch: Batch) -> Scores:
-        """Zeros."""
+        """Score each output with 0."""
         return np.zeros(len(batch), dtype=np.float64)
 
 
 @dataclass(frozen=True)
-class RandomPerSystem(_Sentinel):
-    """A number drawn from the name of the system: it tells systems apart and knows nothing of outputs."""
+class RandomPerSystem(SentinelMetric):
+    """A number drawn from the name of the system: it separates systems without looking at outputs."""
 
     seed: int = 0
 
@@ -80,30 +85,30 @@ class RandomPerSystem(_Sentinel):
     summary: ClassVar[str] = "sentinel: a number drawn from the name of the system"
 
     def __post_init__(self) -> None:
-        check_range(self.name, "seed", self.seed, -_LARGEST_SEED, _LARGEST_SEED)
+        check_range(self.name, "seed", self.seed, -_MAX_SEED, _MAX_SEED)
 
     def score(self, batch: Batch) -> Scores:
-        """A number in [0, 1)."""
+        """Draw a number in [0, 1) for each system."""
         systems = list(dict.fromkeys(batch["system"]))
-        drawn = dict(zip(systems, _uniform(self.seed, systems).tolist()))
-        return np.array([drawn[system] for system in batch["system"]], dtype=np.float64)
-
-
-def _length(output: Any) -> int:
-    return len(output.split()) if isinstance(output, str) else len(output)
-
-
-def _uniform(seed: int, values: Iterable[Any]) -> Scores:
-    """For each value a number in [0, 1) that depends on nothing but the seed and the value."""
-    begun = hashlib.blake2b(digest_size=8, key=str(seed).encode())
-    drawn = []
-    for value in values:
-        text = value if isinstance(value, str) else "\0".join(map(str, value))
-        own = begun.copy()
-        own.update(text.encode("utf-8", "surrogatepass"))
-        drawn.append(own.digest())
-    return (np.frombuffer(b"".join(drawn), "<u8") >> 11).astype(np.float64) * 2.0**-53
+        score_of_system = dict(zip(systems, _draw_uniform(self.seed, systems).tolist()))
+        return np.array([score_of_system[system] for system in batch["system"]], dtype=np.float64)
 
 
 SENTINELS = (Length, Random, Constant, RandomPerSystem)
-METRICS = SENTINELS
+
+
+def _count_words(output: str | Sequence[str]) -> int:
+    return len(output.split()) if isinstance(output, str) else len(output)
+
+
+def _draw_uniform(seed: int, values: Iterable[str | Sequence[str]]) -> Scores:
+    """Draw a number in [0, 1) for each value, which depends on nothing but the seed and the value."""
+    keyed_hash = hashlib.blake2b(digest_size=8, key=str(seed).encode())
+    digests = []
+    for value in values:
+        text = value if isinstance(value, str) else "\0".join(map(str, value))
+        value_hash = keyed_hash.copy()  # faster than a new one for each value
+        value_hash.update(text.encode("utf-8", "surrogatepass"))
+        digests.append(value_hash.digest())
+    # The upper 53 of 64 bits: as many as a float64 holds exactly.
+    return (np.frombuffer(b"".join(digests), "<u8") >> 11).astype(np.float64) * 2.0**-53

@@ -18,7 +18,7 @@ from metassay.engine.batches import OutputRows
 from metassay.errors import InputError
 from metassay.llm.asking import Asker, cost
 from metassay.metrics.base import Batch
-from metassay.metrics.judge import PAIRWISE, Judge, Preferences
+from metassay.metrics.judge import PAIRWISE, Judge, JudgeSession, Preferences
 from metassay.metrics.registry import parse_metric
 
 SOURCES = ("source", "src", "instruction", "question", "prompt")
@@ -51,9 +51,10 @@ def ask_judge(
     """
     if repeats < 1:
         raise InputError(f"{repeats} repeats ask nothing.")
-    asking = [replace(judge, seed=judge.seed + 1000 * number).connect(asker) for number in range(repeats)]
-    for own in asking[1:]:
-        object.__setattr__(own, "_session", asking[0].session)
+    session = JudgeSession(asker)
+    asking = [
+        replace(judge, seed=judge.seed + 1000 * number).connect_session(session) for number in range(repeats)
+    ]
     two = (
         _column(frame, VERDICT_COLUMNS["output_1"]) is not None
         and _column(frame, VERDICT_COLUMNS["output_2"]) is not None
@@ -75,7 +76,7 @@ def money(asker: Asker) -> float | None:
 
 def _compared(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
     first, second = (_batch(frame, f"output_{side}", language) for side in (1, 2))
-    asked = judge.prefer(first, second).asked
+    asked = judge.compare_outputs(first, second).by_order
     return [
         frame.with_columns(pl.lit(value=swapped).alias("swapped"), _winner(verdict))
         for swapped, verdict in zip((False, True), asked)
@@ -166,5 +167,5 @@ def compared(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame) -> Preferenc
         OutputRows(rows.with_columns(pairs[side].alias("output"))) for side in ("output", "worse")
     )
     cuts = zip(firsts.split_into_batches(), seconds.split_into_batches())
-    found = [judge.prefer(one.to_batch(reads), two.to_batch(reads)).asked for one, two in cuts]
+    found = [judge.compare_outputs(one.to_batch(reads), two.to_batch(reads)).by_order for one, two in cuts]
     return Preferences(np.concatenate([np.empty((2, 0)), *found], axis=1))

@@ -184,7 +184,7 @@ def _score_texts(
             started = time.perf_counter()
             found = compared(metric, build_scoring_rows(dataset).frame[_rows(dataset, few)], few.frame)
             better[place, sampled], worse[place, sampled] = found.verdict, 1 - found.verdict
-            verdicts.append(verdicts_on_pairs(metric, few.frame, found.asked))
+            verdicts.append(verdicts_on_pairs(metric, few.frame, found.by_order))
             seconds[metric.spec] = time.perf_counter() - started
         else:
             said = (np.sign(better[place, sampled] - worse[place, sampled]) + 1) / 2
