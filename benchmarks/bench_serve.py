@@ -34,7 +34,7 @@ import psutil
 from metassay.sample import sample_path
 from metassay.store.run_folder import ROWS_PER_GROUP
 from metassay.workflows.assay import assay
-from metassay.workflows.pair_table import EXPLORER, OUTPUTS, PAIRS
+from metassay.workflows.pair_table import EXPLORER_FILE, OUTPUTS_FILE, PAIRS_FILE
 from metassay.workflows.read import read
 
 PART = 500_000
@@ -52,14 +52,14 @@ def small_run(folder: Path) -> Path:
 def multiplied(run: Path, folder: Path, pairs: int) -> Path:
     """The same run with so many pairs, every part of them with other scores and texts."""
     shutil.copytree(run, folder)
-    form = pl.read_parquet(run / EXPLORER)
+    form = pl.read_parquet(run / EXPLORER_FILE)
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory(dir=folder) as parts:
         for number, first in enumerate(range(0, pairs, PART)):
             height = min(PART, pairs - first)
             _explorer_part(form, first, height, rng).write_parquet(f"{parts}/e{number:04d}.parquet")
             _text_part(form, first, height, rng).write_parquet(f"{parts}/p{number:04d}.parquet")
-        for letter, name in (("e", EXPLORER), ("p", PAIRS)):
+        for letter, name in (("e", EXPLORER_FILE), ("p", PAIRS_FILE)):
             found = sorted(Path(parts).glob(f"{letter}*.parquet"))
             pl.scan_parquet(found).sink_parquet(
                 folder / name, row_group_size=ROWS_PER_GROUP, compression="zstd", statistics=False
@@ -80,9 +80,9 @@ def _explorer_part(form: pl.DataFrame, first: int, height: int, rng: np.random.G
         said = np.sign(better - worse).astype(np.int8)
         said[rng.random(height) < 0.1] = 0
         own |= {
-            f"said/{metric}": pl.Series(said),
+            f"outcome/{metric}": pl.Series(said),
             f"score/{metric}": pl.Series(better.astype(np.float32)),
-            f"worse/{metric}": pl.Series(worse.astype(np.float32)),
+            f"worse_score/{metric}": pl.Series(worse.astype(np.float32)),
             f"margin/{metric}": pl.Series((better - worse).astype(np.float32)),
         }
     return form[rows].with_columns(**own)
@@ -107,7 +107,7 @@ def _outputs(folder: Path, outputs: int) -> None:
     source = pl.concat_str(pl.lit("source of output"), pl.col("item"), separator=" ").alias("source")
     reference = pl.concat_str(pl.lit("reference"), pl.col("item"), separator=" ")
     frame.with_columns(source, pl.concat_list(reference).alias("references")).write_parquet(
-        folder / OUTPUTS, row_group_size=ROWS_PER_GROUP, compression="zstd", statistics=False
+        folder / OUTPUTS_FILE, row_group_size=ROWS_PER_GROUP, compression="zstd", statistics=False
     )
 
 
@@ -158,24 +158,24 @@ def one_large_run(folder: Path, pairs: int) -> None:
         pages = [{"page": int(n)} for n in rng.integers(1, pairs // 20, 30)]
         said("any page of all pairs", asked(client, path, pages))
         filters: list[dict[str, object]] = [
-            {"metric": "bleu", "said": "wrong"},
-            {"metric": "chrf", "said": "tie", "system": "apertium"},
-            {"metric": "ter", "said": "wrong", "column": "domain", "context": "news"},
-            {"metric": "bleu", "said": "wrong", "metric2": "chrf", "said2": "right"},
+            {"metric": "bleu", "outcome": "wrong"},
+            {"metric": "chrf", "outcome": "tie", "system": "apertium"},
+            {"metric": "ter", "outcome": "wrong", "column": "domain", "context": "news"},
+            {"metric": "bleu", "outcome": "wrong", "other_metric": "chrf", "other_outcome": "right"},
             {"method": "removal", "system": "jumble"},
             {"item": "17"},
         ]
         said("a filter, the first time", asked(client, path, filters))
         deep = [{**f, "page": int(n)} for f in filters[:3] for n in rng.integers(1, pairs // 2000, 10)]
         said("any page of what it found", asked(client, path, deep))
-        order = {"metric": "bleu", "said": "wrong", "order": "worst"}
+        order = {"metric": "bleu", "outcome": "wrong", "order": "worst"}
         said("most wrong first, the first time", asked(client, path, [order]))
         said("its other pages", asked(client, path, [{**order, "page": n} for n in range(2, 12)]))
         search = [{"text": text} for text in ("red birds house", "late late late")]
         said("search of one part of 524,288 pairs, the first time", asked(client, path, search))
         last = -(-pairs // 2**19)
         said("search of the last part", asked(client, path, [{"text": "cat dog", "part": last}]))
-        both = {"text": "two red", "metric": "bleu", "said": "wrong"}
+        both = {"text": "two red", "metric": "bleu", "outcome": "wrong"}
         said("search with a filter", asked(client, path, [both]))
         print(f"{'memory of the server, at most':<58} {peak(process):8.0f} MB")
 
@@ -233,7 +233,11 @@ async def _at_once(url: str, name: str, requests: int) -> list[tuple[int, float]
     async with httpx.AsyncClient(base_url=url, timeout=120, limits=limits) as client:
 
         async def one(number: int) -> tuple[int, float]:
-            paths = ("/", f"/runs/{name}/?page={number % 200 + 1}", f"/runs/{name}/?metric=bleu&said=wrong")
+            paths = (
+                "/",
+                f"/runs/{name}/?page={number % 200 + 1}",
+                f"/runs/{name}/?metric=bleu&outcome=wrong",
+            )
             started = time.perf_counter()
             try:
                 status = (await client.get(paths[number % 3])).status_code

@@ -16,7 +16,7 @@ from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "dashboard.png"
-ASKED = "runs/october/?metric=bleu&said=wrong&column=domain&order=worst"
+ASKED = "runs/october/?metric=bleu&outcome=wrong&column=domain&order=worst"
 
 
 def main() -> None:

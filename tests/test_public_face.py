@@ -15,8 +15,8 @@ import metassay
 from metassay.errors import InputError, UnknownName
 
 EXPORTED = """
-AggregateResult AlignResult AssayResult Batch CheckResult Context Dataset DependResult InputError JudgeResult
-MetassayError Metric MetricFailure MissingBackend OutputKind PerturbResult Perturbation RankResult ScoreResult
+AggregateResult AlignResult AssayResult Batch CheckResult CompareResult Context Dataset DependResult InputError JudgeResult
+MetassayError Metric MetricFailure MissingBackend OutputKind PerturbResult Perturbation RankResult RecommendResult ScoreResult
 StatisticsMetric Stream TableEvidence Task TiedScores UnknownName View
 aggregate align assay check compare demo depend judge perturb rank read recommend report score
 """

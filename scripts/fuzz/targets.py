@@ -23,15 +23,16 @@ from metassay.data.readers.registry import ReaderOptions, read_tables
 from metassay.metrics.registry import parse_metrics
 from metassay.options import get_options
 from metassay.perturbations.base import parse_perturbations
-from metassay.reporting.dashboard import render_overview
+from metassay.reporting.overview_page import render_overview
 from metassay.specs import parse_spec
 from metassay.tasks import find_task
 from metassay.workflows import options
 from metassay.workflows.assay import assay
-from metassay.workflows.overview import compare, overview
+from metassay.workflows.compare import compare
 from metassay.workflows.rank import rank
 from metassay.workflows.read import read, read_parallel_files, read_scores
 from metassay.workflows.recommend import recommend, report
+from metassay.workflows.run_collection import summarize_runs
 
 SEEDS = Path(__file__).parent / "seeds"
 Files = dict[str, bytes]
@@ -190,7 +191,7 @@ def _read_run(folder: Path, random: Random) -> Any:
         lambda: recommend(one).to_dict(),
         lambda: recommend(two, context="domain").to_dict(),
         lambda: compare(one, two).to_dict(),
-        lambda: render_overview(overview(folder).to_dict(), {}),
+        lambda: render_overview(summarize_runs(folder), {}),
     ]
     if random.random() < 0.05:
         verbs = [lambda: report(one), lambda: report(two)]

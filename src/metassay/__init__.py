@@ -1,9 +1,8 @@
 """Measures which evaluation metric can be trusted, here.
 
-The verbs `read check assay score align perturb rank depend aggregate judge recommend compare report` are
-functions of this package, and what they take and return are its types; each is imported when it is first
-used. What is not named in `__all__`, here or in `metassay.meta.pairwise`, `metassay.meta.dependence` and
-`metassay.stats.rank_correlation`, is internal and may change.
+The functions and types in `__all__` are public; each is imported when it is first used. Public are also the
+functions on arrays in `metassay.meta.pairwise`, `metassay.meta.dependence` and
+`metassay.stats.rank_correlation`. Everything else is internal and may change.
 """
 
 from __future__ import annotations
@@ -13,66 +12,63 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-VERBS = (
-    *(
-        "aggregate",
-        "align",
-        "assay",
-        "check",
-        "compare",
-        "demo",
-        "depend",
-        "judge",
-        "perturb",
-        "rank",
-        "read",
-        "recommend",
-    ),
-    *("report", "score"),
-)
-TYPES = {
-    "AggregateResult": "workflows.aggregate",
-    "AlignResult": "workflows.score",
-    "AssayResult": "workflows.assay_result",
-    "Batch": "metrics.base",
-    "CheckResult": "workflows.check",
-    "Context": "data.context",
-    "Dataset": "data.dataset",
-    "DependResult": "workflows.depend",
-    "TableEvidence": "tasks.base",
-    "InputError": "errors",
-    "JudgeResult": "workflows.judge",
-    "MetassayError": "errors",
-    "Metric": "metrics.base",
-    "MetricFailure": "errors",
-    "MissingBackend": "errors",
-    "OutputKind": "tasks.base",
-    "PerturbResult": "workflows.perturb",
-    "Perturbation": "perturbations.base",
-    "RankResult": "workflows.rank",
-    "ScoreResult": "workflows.score",
-    "StatisticsMetric": "metrics.base",
-    "Stream": "stats.random",
-    "Task": "tasks.base",
-    "TiedScores": "errors",
-    "UnknownName": "errors",
-    "View": "perturbations.base",
+VERBS = {
+    "aggregate": "metassay.workflows.aggregate",
+    "align": "metassay.workflows.score",
+    "assay": "metassay.workflows.assay",
+    "check": "metassay.workflows.check",
+    "compare": "metassay.workflows.compare",
+    "demo": "metassay.workflows.assay",
+    "depend": "metassay.workflows.depend",
+    "judge": "metassay.workflows.judge",
+    "perturb": "metassay.workflows.perturb",
+    "rank": "metassay.workflows.rank",
+    "read": "metassay.workflows.read",
+    "recommend": "metassay.workflows.recommend",
+    "report": "metassay.workflows.recommend",
+    "score": "metassay.workflows.score",
 }
-"""The public types, and the module that each is in."""
-SHARED = {
-    "align": "score",
-    "compare": "overview",
-    "demo": "assay",
-    "report": "recommend",
-}
-"""Verbs that are in another verb's module."""
+"""The public functions, and the module of each."""
 
-__all__ = [
+TYPES = {
+    "AggregateResult": "metassay.workflows.aggregate",
+    "AlignResult": "metassay.workflows.score",
+    "AssayResult": "metassay.workflows.assay_result",
+    "Batch": "metassay.metrics.base",
+    "CheckResult": "metassay.workflows.check",
+    "CompareResult": "metassay.workflows.compare",
+    "Context": "metassay.data.context",
+    "Dataset": "metassay.data.dataset",
+    "DependResult": "metassay.workflows.depend",
+    "InputError": "metassay.errors",
+    "JudgeResult": "metassay.workflows.judge",
+    "MetassayError": "metassay.errors",
+    "Metric": "metassay.metrics.base",
+    "MetricFailure": "metassay.errors",
+    "MissingBackend": "metassay.errors",
+    "OutputKind": "metassay.tasks.base",
+    "PerturbResult": "metassay.workflows.perturb",
+    "Perturbation": "metassay.perturbations.base",
+    "RankResult": "metassay.workflows.rank",
+    "RecommendResult": "metassay.workflows.recommend",
+    "ScoreResult": "metassay.workflows.score",
+    "StatisticsMetric": "metassay.metrics.base",
+    "Stream": "metassay.stats.random",
+    "TableEvidence": "metassay.tasks.base",
+    "Task": "metassay.tasks.base",
+    "TiedScores": "metassay.errors",
+    "UnknownName": "metassay.errors",
+    "View": "metassay.perturbations.base",
+}
+"""The public types, and the module of each."""
+
+__all__ = [  # a literal, because type checkers cannot read it from the tables above
     "AggregateResult",
     "AlignResult",
     "AssayResult",
     "Batch",
     "CheckResult",
+    "CompareResult",
     "Context",
     "Dataset",
     "DependResult",
@@ -86,6 +82,7 @@ __all__ = [
     "PerturbResult",
     "Perturbation",
     "RankResult",
+    "RecommendResult",
     "ScoreResult",
     "StatisticsMetric",
     "Stream",
@@ -129,24 +126,26 @@ if TYPE_CHECKING:
     from metassay.workflows.assay import assay, demo
     from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.check import CheckResult, check
+    from metassay.workflows.compare import CompareResult, compare
     from metassay.workflows.depend import DependResult, depend
     from metassay.workflows.judge import JudgeResult, judge
-    from metassay.workflows.overview import compare
     from metassay.workflows.perturb import PerturbResult, perturb
     from metassay.workflows.rank import RankResult, rank
     from metassay.workflows.read import read
-    from metassay.workflows.recommend import recommend, report
+    from metassay.workflows.recommend import RecommendResult, recommend, report
     from metassay.workflows.score import AlignResult, ScoreResult, align, score
 
 
 def __getattr__(name: str) -> Any:
-    module = TYPES.get(name) or (f"workflows.{SHARED.get(name, name)}" if name in VERBS else None)
+    """Import a public name when it is first used."""
+    module = VERBS.get(name) or TYPES.get(name)
     if module is None:
         raise AttributeError(f"module 'metassay' has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"metassay.{module}"), name)
-    globals()[name] = found
-    return found
+    value = getattr(importlib.import_module(module), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
+    """List the public names, also those that are not imported yet."""
     return sorted([*globals(), *__all__])

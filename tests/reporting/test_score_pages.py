@@ -23,7 +23,7 @@ from metassay.reporting.score_pages import (
     score_page,
 )
 from metassay.sample import sample_path
-from metassay.workflows.overview import compare
+from metassay.workflows.compare import compare
 from metassay.workflows.recommend import recommend, report
 
 ATTACK = "<script>alert(1)</script>"

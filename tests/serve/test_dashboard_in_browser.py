@@ -45,11 +45,13 @@ class Visit:
     """A browser at a server, and what happened while it was there."""
 
     def __init__(self, context: Any, url: str) -> None:
-        self.url, self.said, self.asked = url.rstrip("/"), [], []
+        self.url = url.rstrip("/")
+        self.messages: list[str] = []
+        self.requests: list[str] = []
         self.page = context.new_page()
-        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
-        self.page.on("pageerror", lambda error: self.said.append(f"pageerror: {error}"))
-        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("console", lambda message: self.messages.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.messages.append(f"pageerror: {error}"))
+        self.page.on("request", lambda request: self.requests.append(request.url))
 
     def go(self, path: str) -> Any:
         assert self.page.goto(self.url + path).status < 400
@@ -58,8 +60,8 @@ class Visit:
     def trouble(self) -> list[str]:
         """Everything that went wrong, and every request that went elsewhere."""
         self.page.wait_for_timeout(100)
-        away = [url for url in self.asked if not url.startswith((self.url, "data:", "blob:"))]
-        return [*self.said, *away, *self.page.evaluate("window.trouble")]
+        away = [url for url in self.requests if not url.startswith((self.url, "data:", "blob:"))]
+        return [*self.messages, *away, *self.page.evaluate("window.trouble")]
 
 
 @pytest.fixture
@@ -90,7 +92,7 @@ def found(page: Any) -> int:
 
 def open_filters(page: Any) -> None:
     """On a phone the filters are folded."""
-    panel = page.locator("#ask > details")
+    panel = page.locator("#filters > details")
     if panel.get_attribute("open") is None:
         panel.locator("summary").first.click()
 
@@ -98,14 +100,14 @@ def open_filters(page: Any) -> None:
 def choose(page: Any, name: str, value: str) -> None:
     open_filters(page)
     with page.expect_navigation():
-        page.locator(f"#ask select[name={name}]").select_option(value)
+        page.locator(f"#filters select[name={name}]").select_option(value)
 
 
 PAGES = (
     "/",
     "/runs/run-1/",
-    "/runs/run-1/?metric=bleu&said=wrong&order=worst&column=domain",
-    "/runs/run-1/?metric=bleu&said=wrong&run=run-2&metric2=bleu&said2=right",
+    "/runs/run-1/?metric=bleu&outcome=wrong&order=worst&column=domain",
+    "/runs/run-1/?metric=bleu&outcome=wrong&other_run=run-2&other_metric=bleu&other_outcome=right",
     "/runs/run-1/?system=nobody",
     "/runs/speech/?metric=wer",
     "/runs/rankings/",
@@ -174,20 +176,21 @@ def test_filters_narrow_down_and_back_and_forward_walk_through_them(visiting, ma
     visit = visiting(made, width)
     page = visit.go("/runs/run-1/")
     seen = [(found(page), page.url)]
-    for name, value in (("metric", "bleu"), ("said", "wrong"), ("column", "domain"), ("context", "news")):
+    for name, value in (("metric", "bleu"), ("outcome", "wrong"), ("column", "domain"), ("context", "news")):
         choose(page, name, value)
         seen.append((found(page), page.url))
     assert [count for count, _ in seen] == [judged.height] * 2 + [wrong.height] * 2 + [news.height]
     assert (
-        page.url.endswith("?metric=bleu&said=wrong&column=domain&context=news") or "context=news" in page.url
+        page.url.endswith("?metric=bleu&outcome=wrong&column=domain&context=news")
+        or "context=news" in page.url
     )
     assert page.locator(".chip").all_inner_texts() == ["BLEU wrong ×", "domain: news ×"]
     for count, url in reversed(seen[:-1]):
         page.go_back()
         assert (found(page), page.url) == (count, url)
         open_filters(page)
-        for name in ("metric", "said"):  # what the form shows is what the address asks
-            assert (page.locator(f"#ask [name={name}]").input_value() != "") == (f"{name}=" in url)
+        for name in ("metric", "outcome"):  # what the form shows is what the address asks
+            assert (page.locator(f"#filters [name={name}]").input_value() != "") == (f"{name}=" in url)
     for count, url in seen[1:]:
         page.go_forward()
         assert (found(page), page.url) == (count, url)
@@ -208,9 +211,9 @@ def test_a_text_is_searched_marked_and_paged(visiting, made, width):
     visit = visiting(made, width)
     page = visit.go("/runs/run-1/")
     open_filters(page)
-    page.locator("#ask input[name=text]").fill("THE")
+    page.locator("#filters input[name=text]").fill("THE")
     with page.expect_navigation():
-        page.locator("#ask input[name=text]").press("Enter")
+        page.locator("#filters input[name=text]").press("Enter")
     assert found(page) == wanted.height
     assert page.url.endswith("/runs/run-1/?text=THE")
     assert page.locator(".pair").count() == 20
@@ -245,7 +248,7 @@ def test_the_order_is_that_of_the_margins_and_the_scores_are_the_examples(visiti
     widest = max(examples, key=lambda row: row["judgements"]["bleu"][1] - row["judgements"]["bleu"][0])
     score, worse, said = widest["judgements"]["bleu"]
     assert said == -1
-    page = visiting(made).go("/runs/run-1/?metric=bleu&said=wrong&order=worst")
+    page = visiting(made).go("/runs/run-1/?metric=bleu&outcome=wrong&order=worst")
     texts = page.locator(".pair .judged:has(b:text-is('BLEU')) .scores").all_inner_texts()
     margins = [float(b) - float(a) for a, b in (text.split(" → ") for text in texts)]
     assert margins == sorted(margins, reverse=True)
@@ -265,7 +268,7 @@ def test_numbers_lead_to_their_pairs(visiting, made):
     assert page.locator("#contexts tbody tr").count() == stored["context"].n_unique()
     page.locator("#contexts tbody tr", has_text="news").locator("td a").first.click()
     assert "context=news" in page.url
-    assert "said=wrong" in page.url
+    assert "outcome=wrong" in page.url
     tally = page.locator(".tallies tbody tr").first.locator("td a")
     assert tally.nth(2).inner_text().startswith("100")
     page.goto(visit.url + "/runs/run-1/")
@@ -281,7 +284,7 @@ def test_numbers_lead_to_their_pairs(visiting, made):
 def test_two_runs_side_by_side(visiting, made):
     visit = visiting(made)
     page = visit.go("/runs/run-1/?metric=bleu")
-    choose(page, "run", "run-2")
+    choose(page, "other_run", "run-2")
     key = ["item", "system", "perturbation"]
     one, two = (
         pl.read_parquet(made / f"run-{n}/results/judgements.parquet").filter("sampled").select(*key, "bleu")
@@ -291,7 +294,7 @@ def test_two_runs_side_by_side(visiting, made):
     assert f"{both.height:,}".replace(",", "\u202f") in page.locator(".found").inner_text()
     page.locator(".cross tbody tr", has_text="wrong").locator("td a").first.click()
     assert found(page) == both.filter((pl.col("bleu") == -1) & (pl.col("bleu_2") == 1)).height
-    assert page.locator(".pair .there").count() == page.locator(".pair").count()
+    assert page.locator(".pair .other-run").count() == page.locator(".pair").count()
     assert visit.trouble() == []
 
 
@@ -304,7 +307,7 @@ def test_human_scores_stand_beside_the_pairs(visiting, made):
         wanted = [
             f"{scores[row['item'], row[side]]:.4g}".replace("-", "−") for side in ("system", "worse_system")
         ]
-        assert card.locator(".human").inner_text() == f"people, mqm {wanted[0]} → {wanted[1]}"
+        assert card.locator(".human").inner_text() == f"human score, mqm {wanted[0]} → {wanted[1]}"
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -331,11 +334,11 @@ def test_runs_are_found_and_sorted(visiting, made, width):
 def test_notes_are_written_and_read(visiting, made, tmp_path):
     shutil.copytree(made / "run-1", tmp_path / "runs/run-1")
     visit = visiting(tmp_path / "runs")
-    page = visit.go("/runs/run-1/?metric=bleu&said=wrong")
+    page = visit.go("/runs/run-1/?metric=bleu&outcome=wrong")
     page.locator("textarea").fill("Names are the problem.\n</textarea><b>bold</b>")
     with page.expect_navigation():
         page.locator("#notes button").click()
-    assert page.url.endswith("?metric=bleu&said=wrong")
+    assert page.url.endswith("?metric=bleu&outcome=wrong")
     assert page.locator("textarea").input_value() == "Names are the problem.\n</textarea><b>bold</b>"
     assert (tmp_path / "runs/run-1/notes.txt").read_text() == "Names are the problem.\n</textarea><b>bold</b>"
     assert visit.trouble() == []
@@ -360,7 +363,7 @@ def test_hostile_text_in_every_field_is_text(visiting, tmp_path, kind):
               perturbations="removal,insertion,swapping")  # fmt: skip
         _edit(folder, attack)
     visit = visiting(tmp_path / "runs")
-    for path in ("/", "/runs/one/", f"/runs/one/?metric=bleu&run={_quoted(name)}", f"/runs/{_quoted(name)}/",
+    for path in ("/", "/runs/one/", f"/runs/one/?metric=bleu&other_run={_quoted(name)}", f"/runs/{_quoted(name)}/",
                  f"/runs/one/?metric=bleu&column={_quoted(attack)}&context={_quoted('0 ' + attack)}",
                  f"/runs/one/?text={_quoted(attack[:20])}&item={_quoted(attack)}&system={_quoted(attack)}"):  # fmt: skip
         page = visit.go(path)
@@ -396,9 +399,9 @@ def _edit(folder: Path, attack: str) -> None:
     table = folder / "results" / "explorer.parquet"
     frame = pl.read_parquet(table)
     extra = {
-        f"in/{attack} more": pl.lit(attack),
+        f"context/{attack} more": pl.lit(attack),
         f"human/{attack}": pl.lit(1.5),
-        f"said/{attack}": pl.lit(-1, pl.Int8),
+        f"outcome/{attack}": pl.lit(-1, pl.Int8),
     }
     frame.with_columns(**extra).write_parquet(table)
     (folder / "notes.txt").write_text(attack)
@@ -410,7 +413,7 @@ def test_axe_finds_nothing_serious(visiting, made, axe, width, scheme):
     visit = visiting(made, width, color_scheme=scheme)
     for path in PAGES[:-1]:
         page = visit.go(path)
-        open_filters(page) if page.locator("#ask").count() else None
+        open_filters(page) if page.locator("#filters").count() else None
         page.evaluate(axe)
         result = page.evaluate(
             "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})"

@@ -20,13 +20,15 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from metassay.errors import InputError
-from metassay.reporting.dashboard import render_overview
+from metassay.reporting.overview_page import render_overview
+from metassay.results.overview import MetricAccuracy, OverviewContent, RunSummary
 from metassay.sample import sample_path
-from metassay.serve import server as serving
-from metassay.serve.server import Guard, RunServer
+from metassay.serve import timeouts
+from metassay.serve.host_check import HostCheck
+from metassay.serve.server import RunServer
 from metassay.workflows.assay import assay
-from metassay.workflows.overview import overview
 from metassay.workflows.read import read
+from metassay.workflows.run_collection import summarize_runs
 
 FAST = {"resamples": 60, "permutations": 39, "perturbations": "removal,swapping"}
 Ask = Callable[..., tuple[int, dict[str, str], str]]
@@ -91,7 +93,7 @@ def test_the_overview_as_data(ask: Ask, runs: Path) -> None:
     accuracies = {row["metric"]: row["accuracy"] for row in stored["global"]}
     assert {row["metric"]: row["accuracy"] for row in found["runs"][0]["metrics"]} == accuracies
     assert [entry["after"] for entry in found["comparisons"]] == ["run-2"]
-    assert overview(runs).to_frame().height == 2 * len(accuracies)
+    assert summarize_runs(runs).to_frame().height == 2 * len(accuracies)
 
 
 def test_runs_come_and_go_and_names_stay(ask: Ask, runs: Path) -> None:
@@ -133,7 +135,7 @@ def test_broken_tables_are_said_and_nothing_else_breaks(ask: Ask, runs: Path, na
     whole = file.read_bytes()
     for content in (b"", b"PAR1", whole[:-100], whole[:200] + bytes(2000) + whole[2200:], b"no table" * 100):
         file.write_bytes(content)
-        status, _, page = ask("/runs/run-1/?metric=bleu&said=wrong&order=worst&text=the")
+        status, _, page = ask("/runs/run-1/?metric=bleu&outcome=wrong&order=worst&text=the")
         assert status in {200, 500}  # a table may be broken where nobody looks
         assert "Traceback" not in page
         assert "This cannot be shown" in page or 'class="pair"' in page
@@ -210,11 +212,11 @@ def test_other_names_and_other_methods_are_refused(ask: Ask) -> None:
 
 
 def test_open_to_others_it_goes_by_addresses_but_by_no_foreign_name() -> None:
-    everywhere, here = Guard(None, "0.0.0.0"), Guard(None, "127.0.0.1")  # type: ignore[arg-type]
-    assert everywhere.is_called("192.0.2.7")
-    assert everywhere.is_called(socket.gethostname().lower())
-    assert not everywhere.is_called("evil.example")
-    assert not here.is_called("192.0.2.7")
+    everywhere, here = HostCheck(None, "0.0.0.0"), HostCheck(None, "127.0.0.1")  # type: ignore[arg-type]
+    assert everywhere.accepts("192.0.2.7")
+    assert everywhere.accepts(socket.gethostname().lower())
+    assert not everywhere.accepts("evil.example")
+    assert not here.accepts("192.0.2.7")
 
 
 def test_every_answer_has_a_policy_and_reports_are_in_a_sandbox(ask: Ask) -> None:
@@ -244,12 +246,12 @@ def test_a_page_in_the_policy_is_the_page_that_is_sent(ask: Ask) -> None:
 def test_questions_without_sense_are_said_to_be(ask: Ask) -> None:
     for query in (
         "metric=nope",
-        "said=maybe",
+        "outcome=maybe",
         "column=nope",
         "order=up",
-        "show=nope",
-        "run=nope",
-        "metric2=x",
+        "shown=nope",
+        "other_run=nope",
+        "other_metric=x",
     ):
         status, _, page = ask(f"/runs/run-1/?{query}")
         assert status in {400, 404}, query
@@ -257,7 +259,7 @@ def test_questions_without_sense_are_said_to_be(ask: Ask) -> None:
     assert ask("/runs/run-1/?page=-5&part=zero&page=99999999999")[0] == 200
     assert ask("/runs/run-1/?page=99999")[0] == 200
     assert "No pair fits" in ask("/runs/run-1/?system=nobody")[2]
-    assert ask(f"/runs/run-1/?text={'x' * 501}")[0] == 500
+    assert ask(f"/runs/run-1/?text={'x' * 501}")[0] == 400
 
 
 def test_the_errors_of_a_metric_page_by_page_are_those_of_the_judgements(ask: Ask, runs: Path) -> None:
@@ -268,35 +270,39 @@ def test_the_errors_of_a_metric_page_by_page_are_those_of_the_judgements(ask: As
     wrong = judged.filter(pl.col("bleu") == -1)
     listed: list[tuple[str, str, str]] = []
     place = re.compile(
-        r"<b>item</b> <a [^>]*>([^<]*)</a>.*?<b>system</b> <a [^>]*>([^<]*)</a>.*?<b>method</b> <a [^>]*>([^<]*)</a>"
+        r"<b>item</b> <a [^>]*>([^<]*)</a>.*?<b>system</b> <a [^>]*>([^<]*)</a>.*?<b>perturbation</b> <a [^>]*>([^<]*)</a>"
     )
     for page in range(1, wrong.height // 20 + 2):
-        listed += place.findall(ask(f"/runs/run-1/?metric=bleu&said=wrong&page={page}")[2])
+        listed += place.findall(ask(f"/runs/run-1/?metric=bleu&outcome=wrong&page={page}")[2])
     assert listed == wrong.select("item", "system", "perturbation").rows()
 
 
 def test_notes_are_kept_shown_as_text_and_never_lost(ask: Ask, runs: Path) -> None:
     page = ask("/runs/run-1/")[2]
-    token, before = (re.search(f'name="{name}" value="([^"]*)"', page)[1] for name in ("token", "before"))
+    token, version = (
+        re.search(f'name="{name}" value="([^"]*)"', page)[1] for name in ("token", "seen_version")
+    )
     text = "</textarea><script>window.hacked = 1</script> found a bug"
-    sent = {"token": token, "before": before, "text": text, "back": "/runs/run-1/?metric=bleu"}
+    sent = {"token": token, "seen_version": version, "text": text, "back": "/runs/run-1/?metric=bleu"}
     status, headers, _ = ask("/runs/run-1/notes", method="POST", body=urlencode(sent))
     assert (status, headers["location"]) == (303, "/runs/run-1/?metric=bleu")
     assert (runs / "run-1" / "notes.txt").read_text() == text
     assert "&lt;script&gt;window.hacked" in ask("/runs/run-1/")[2]
     assert "<script>window.hacked" not in ask("/runs/run-1/")[2]
     again = ask("/runs/run-1/notes", method="POST", body=urlencode(sent | {"text": "mine"}))
-    assert again[0] == 500
+    assert again[0] == 400
     assert "in the meantime" in again[2]
     assert (runs / "run-1" / "notes.txt").read_text() == text
 
 
 def test_notes_from_elsewhere_are_refused(ask: Ask, runs: Path) -> None:
     page = ask("/runs/run-1/")[2]
-    token, before = (re.search(f'name="{name}" value="([^"]*)"', page)[1] for name in ("token", "before"))
-    good = {"token": token, "before": before, "text": "x", "back": "//evil.example/"}
+    token, version = (
+        re.search(f'name="{name}" value="([^"]*)"', page)[1] for name in ("token", "seen_version")
+    )
+    good = {"token": token, "seen_version": version, "text": "x", "back": "//evil.example/"}
     for wrong in ({"token": ""}, {"token": "ü"}, {"text": "x" * 30_000}):
-        assert ask("/runs/run-1/notes", method="POST", body=urlencode(good | wrong))[0] == 500
+        assert ask("/runs/run-1/notes", method="POST", body=urlencode(good | wrong))[0] == 400
     assert ask("/runs/run-1/notes", method="POST", body="text=" + "x" * 300_000)[0] == 413
     assert not (runs / "run-1" / "notes.txt").exists()
     assert ask("/runs/run-1/notes", method="POST", body=urlencode(good))[1]["location"] == "/runs/run-1/"
@@ -322,17 +328,16 @@ def test_a_name_that_is_no_text_is_one_red_line(ask: Ask, runs: Path) -> None:
 
 
 def test_metrics_that_the_chart_has_no_room_for_are_named() -> None:
-    rows = [{"metric": f"m{n}", "accuracy": 0.5, "low": 0.4, "high": 0.6} for n in range(10)]
-    common = {"task": "mt", "state": "finished", "command": "assay", "answer": "m0.", "metrics": rows}
-    runs = [{"name": name, "folder": name, **common} for name in ("one", "two")]
-    page = render_overview({"runs": runs, "comparisons": []}, {})
+    metrics = [MetricAccuracy(f"m{n}", 0.5, 0.4, 0.6) for n in range(10)]
+    runs = [RunSummary(name=name, folder=name, task="mt", metrics=metrics) for name in ("one", "two")]
+    page = render_overview(OverviewContent(runs=runs, comparisons=[]), {})
     assert "Not drawn: m8, m9." in page
 
 
 def test_slow_clients_are_hung_up_on_and_nobody_waits_for_them(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "PATIENCE", 0.5)
+    monkeypatch.setattr(timeouts, "CLIENT_TIMEOUT", 0.5)
     slow = [socket.create_connection(address(ask)) for _ in range(50)]
     for number, client in enumerate(slow):
         client.settimeout(20)
@@ -363,7 +368,7 @@ def test_slow_clients_are_hung_up_on_and_nobody_waits_for_them(
 
 def test_a_hundred_requests_at_once_are_all_answered(ask: Ask) -> None:
     found: list[int] = []
-    pages = ("/", "/api/overview", "/runs/run-1/?metric=bleu&said=wrong", "/runs/run-2/report")
+    pages = ("/", "/api/overview", "/runs/run-1/?metric=bleu&outcome=wrong", "/runs/run-2/report")
     threads = [
         threading.Thread(target=lambda page=pages[n % 4]: found.append(ask(page)[0])) for n in range(100)
     ]

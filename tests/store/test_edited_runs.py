@@ -15,9 +15,10 @@ import pytest
 from metassay.errors import InputError
 from metassay.schemas import first_fault, schema
 from metassay.workflows.assay import assay
-from metassay.workflows.overview import compare, overview
+from metassay.workflows.compare import compare
 from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend, report
+from metassay.workflows.run_collection import summarize_runs
 
 TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
     f"{item},{system},{'news' if item % 2 else 'chat'},the cat sat {item} {system},the cat sat {item} times\n"
@@ -82,7 +83,7 @@ def test_the_place_of_a_fault_is_named(runs) -> None:
         ) as error:
             reader(runs / "one")
         assert str(error.value).startswith(str(file)[:40])
-    assert "local_accuracy[1].accuracy: 1.5 is out of bounds" in overview(runs / "one").runs[0]["error"]
+    assert "local_accuracy[1].accuracy: 1.5 is out of bounds" in summarize_runs(runs / "one").runs[0].error
 
 
 BROKEN = {
@@ -103,7 +104,7 @@ def test_files_that_somebody_wrote_over(runs, name) -> None:
                 reader(runs / "one")
             except InputError as error:
                 said.append(str(error))
-        said += [run["error"] for run in overview(runs).runs if run["error"]]
+        said += [run.error for run in summarize_runs(runs).runs if run.error]
         assert all(len(text) <= 500 and text.count("\n") <= 1 for text in said)
         assert said or name == "results/examples.json", content
 
@@ -120,7 +121,7 @@ def test_results_that_do_not_fit_together_are_said_to(runs) -> None:
 @pytest.mark.parametrize("name", ["x" * 300, "\0", ""])
 def test_names_that_no_run_can_have(name, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for reader in (report, recommend, overview, lambda run: compare(run, run)):
+    for reader in (report, recommend, summarize_runs, lambda run: compare(run, run)):
         with pytest.raises(InputError):
             reader(name)
 

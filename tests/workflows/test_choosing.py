@@ -10,7 +10,7 @@ from metassay.cli import run as command
 from metassay.errors import InputError, UnknownName
 from metassay.sample import sample_path
 from metassay.workflows.assay import assay
-from metassay.workflows.overview import compare
+from metassay.workflows.compare import compare
 from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend, report
 

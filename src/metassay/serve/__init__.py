@@ -1,1 +1,1 @@
-"""The door in the browser: runs, their pairs and reports, on this machine; only notes are written."""
+"""The web server of the dashboard: runs, their pairs and reports, on this machine. Only notes are written."""

@@ -18,7 +18,7 @@ from metassay.data.memory import map_table
 from metassay.meta.contexts.pair_outcomes import RIGHT, Judgements, OutcomeArray
 from metassay.meta.contexts.perturbation_validity import Edits, Told
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.workflows.pair_table import KEY
+from metassay.workflows.pair_table import PAIR_KEY
 
 if TYPE_CHECKING:
     from metassay.data.context import Context
@@ -50,7 +50,7 @@ def explorer_frame(
     for context in contexts:
         labels = pl.Series(context.values, dtype=pl.Enum(context.values))
         codes = pl.Series(context.codes[rows])
-        columns.append(labels.gather(codes.set(codes < 0, None)).alias(f"in/{context.name}"))
+        columns.append(labels.gather(codes.set(codes < 0, None)).alias(f"context/{context.name}"))
     for name in dataset.human:
         columns.append(outputs[name].gather(rows).cast(pl.Float64).alias(f"human/{name}"))
         if "worse_system" in frame.columns:
@@ -58,8 +58,8 @@ def explorer_frame(
     for number, metric in enumerate(judged.judgements.metrics):
         sign = next((-1.0 for m in metrics if m.spec == metric and not m.higher_is_better), 1.0)
         better, worse = judged.better[number, chosen], judged.worse[number, chosen]
-        said = pl.Series(f"said/{metric}", judged.judgements.outcome[number, chosen].astype(np.int8))
-        numbers = {"score": sign * better, "worse": sign * worse, "margin": better - worse}
+        said = pl.Series(f"outcome/{metric}", judged.judgements.outcome[number, chosen].astype(np.int8))
+        numbers = {"score": sign * better, "worse_score": sign * worse, "margin": better - worse}
         columns.append(said.set(said == -2, None))
         columns += [
             pl.Series(f"{kind}/{metric}", array.astype(np.float32)).fill_nan(None)
@@ -82,7 +82,7 @@ def judgements_frame(judged: JudgedPairs) -> pl.DataFrame:
         for metric, outcome in zip(judged.judgements.metrics, judged.judgements.outcome)
     }
     chosen = pl.Series("sampled", judged.sampled)
-    return judged.pairs.frame.select(KEY).with_columns(chosen, *outcomes.values())
+    return judged.pairs.frame.select(PAIR_KEY).with_columns(chosen, *outcomes.values())
 
 
 def _of_worse(pairs: pl.DataFrame, outputs: pl.DataFrame, name: str) -> pl.Series:

@@ -1,14 +1,14 @@
-"""The pairs of a run one by one, straight from its Parquet files: only what is asked for is read.
+"""Reads the pairs of a run from its Parquet files, only the rows and columns that are needed.
 
-`results/explorer.parquet` has one row per pair, in the order of `pairs.parquet`, which holds the texts:
+`results/explorer.parquet` has one row per pair, in the order of `pairs.parquet`, which has the texts:
 
-    item, system, perturbation      which pair it is (`worse_system` where people chose the pairs)
+    item, system, perturbation      the pair (and `worse_system` where pairs were chosen by human scores)
     output                          the row of its output in `outputs.parquet`
-    in/COLUMN                       its context
-    human/NAME, human_worse/NAME    what people scored both sides
-    said/METRIC                     1 right, 0 tie, −1 wrong, null undefined
-    score/METRIC, worse/METRIC      how the metric scored both sides
-    margin/METRIC                   how much better it found the output, whichever way its scores run
+    context/COLUMN                  its context
+    human/NAME, human_worse/NAME    human scores of the output and of the worse output
+    outcome/METRIC                  1 right, 0 tie, −1 wrong, null undefined
+    score/METRIC, worse_score/METRIC  scores of the output and of the worse output
+    margin/METRIC                   by how much the metric prefers the output (negative: the worse output)
 """
 
 from __future__ import annotations
@@ -18,45 +18,48 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, MetassayError, Place
+from metassay.results.pair_explorer import ContextAccuracy, PairScores, StoredPair
 from metassay.stats.arrays import pack_two_bits, unpack_two_bits
 from metassay.store.run_folder import RunFolder, read_manifest
 
-if TYPE_CHECKING:
-    pass
+EXPLORER_FILE = "results/explorer.parquet"
+OUTCOMES_FILE = "results/judgements.parquet"
+PAIRS_FILE = "pairs.parquet"
+OUTPUTS_FILE = "outputs.parquet"
+ACCURACIES_FILE = "results/local_accuracy.parquet"
 
-EXPLORER, JUDGED, PAIRS, OUTPUTS, ACCURACY = (
-    "results/explorer.parquet",
-    "results/judgements.parquet",
-    "pairs.parquet",
-    "outputs.parquet",
-    "results/local_accuracy.parquet",
-)
-COMPARED = 1_000_000
-"""Runs of more pairs are not compared pair by pair."""
-HELD = 30 * 2**20
-"""Bytes of what metrics said that stay in memory."""
-STRETCH = 2**20
+PAIR_KEY = ("item", "system", "perturbation")
+OUTCOME_CODES = {"right": 1, "tie": 0, "wrong": -1, "undefined": -2}
+"""Outcomes as integers in memory; in files, undefined ones are null."""
+UNDEFINED = OUTCOME_CODES["undefined"]
+
+LARGEST_COMPARED_RUN = 1_000_000
+"""Pairs. Larger runs are not compared pair by pair."""
+OUTCOME_MEMORY = 30 * 2**20
+"""Bytes of outcomes that are kept in memory."""
+ROWS_PER_READ = 2**20
 """Rows of a column that are read at a time."""
-_KINDS = ("said", "score", "worse", "margin")
-SAID = {"right": 1, "tie": 0, "wrong": -1, "undefined": None}
-KEY = ("item", "system", "perturbation")
-_AGAIN = "Run the command of this run again: it resumes from its scores."
-_NEAR = 2048
-"""Rows closer than this are read together."""
-_TOGETHER = 3
-"""So many stretches of a file are read at once: each takes a whole group of rows into memory."""
+NEARBY_ROWS = 2048
+"""Rows closer than this are read with one slice."""
+SLICES_PER_READ = 3
+"""Slices that are read at once. Each takes a whole row group of the file into memory."""
+
+_METRIC_PREFIXES = ("outcome/", "score/", "worse_score/", "margin/")
+_SHOWN_METRIC_PREFIXES = ("outcome/", "score/", "worse_score/")
+_NUMERIC_PREFIXES = ("score/", "worse_score/", "margin/", "human/", "human_worse/")
+_RUN_AGAIN = "Run the command of this run again: it continues from its scores."
 
 
 @contextmanager
-def readable(file: Path) -> Iterator[None]:
-    """For reading Parquet that somebody may have changed: what cannot be read is an error of the input."""
+def report_unreadable(file: Path) -> Iterator[None]:
+    """Raise `InputError` for whatever goes wrong while reading a Parquet file that users may have changed."""
     try:
         yield
     except MetassayError:
@@ -68,203 +71,260 @@ def readable(file: Path) -> Iterator[None]:
         ValueError,
         MemoryError,
     ) as error:
-        reason = " ".join((str(error).splitlines() or [type(error).__name__])[0].split())
+        first_line = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = " ".join(first_line.split())
         raise InputError(
-            f"this cannot be read ({reason}).", place=Place(file=str(file)), remedy=_AGAIN
+            f"this cannot be read ({reason}).", place=Place(file=str(file)), remedy=_RUN_AGAIN
         ) from None
 
 
 class PairTable:
-    """The pairs of one run, read as they are asked for."""
+    """The pairs of one run."""
 
     def __init__(self, run: RunFolder) -> None:
         self.run = run
         self._values: dict[str, list[str]] = {}
-        self._held: OrderedDict[str, NDArray[Any]] = OrderedDict()
-        pairs = run.find_file(PAIRS)
-        if pairs is None:
-            raise InputError("this run left no pairs.", place=Place(file=str(run.path)))
-        self.file = run.find_file(EXPLORER) or pairs
-        self.judged = self.file != pairs
-        """Whether the run left what metrics said; runs of other verbs and old ones did not."""
-        with readable(self.file):
-            self.texts = pl.scan_parquet(pairs, row_index_name="row", glob=False)
+        self._packed_outcomes: OrderedDict[str, NDArray[Any]] = OrderedDict()
+        pairs_file = run.find_file(PAIRS_FILE)
+        if pairs_file is None:
+            raise InputError("this run has no pairs.", place=Place(file=str(run.path)))
+        self.file = run.find_file(EXPLORER_FILE) or pairs_file
+        self.has_outcomes = self.file != pairs_file
+        """Whether the run stored outcomes; runs of `perturb`, and of earlier versions, did not."""
+        with report_unreadable(self.file):
+            self.texts = pl.scan_parquet(pairs_file, row_index_name="row", glob=False)
             self.index = pl.scan_parquet(self.file, row_index_name="row", glob=False)
             self.schema = self.index.collect_schema()
-            self.total = _height(self.index)
-            self._check()
+            self.total = _count_rows(self.index)
+            self._check_columns()
 
-    def _check(self) -> None:
-        text, own = self.texts.collect_schema(), self.schema
-        wrong = [n for n in KEY if not _is_name(own.get(n))]
-        wrong += [n for n in ("output", "worse") if not _is_text(text.get(n))]
-        wrong += [n for n in own if n.startswith("said/") and own[n] != pl.Int8]
-        wrong += [n for n in own if n.startswith("in/") and not _is_name(own[n])]
-        wrong += [n for n in own if n.startswith(_NUMBERS) and own[n] not in {pl.Float32, pl.Float64}]
-        if self.judged and own.get("output") != pl.UInt32:
+    def _check_columns(self) -> None:
+        """Raise `InputError` if the files do not have the columns that an assay writes."""
+        text_schema = self.texts.collect_schema()
+        wrong = [name for name in PAIR_KEY if not _holds_names(self.schema.get(name))]
+        wrong += [name for name in ("output", "worse") if not _holds_texts(text_schema.get(name))]
+        for name, dtype in self.schema.items():
+            is_wrong_outcome = name.startswith("outcome/") and dtype != pl.Int8
+            is_wrong_context = name.startswith("context/") and not _holds_names(dtype)
+            is_wrong_number = name.startswith(_NUMERIC_PREFIXES) and dtype not in {pl.Float32, pl.Float64}
+            if is_wrong_outcome or is_wrong_context or is_wrong_number:
+                wrong.append(name)
+        if self.has_outcomes and self.schema.get("output") != pl.UInt32:
             wrong.append("output")
         if wrong:
             place = Place(file=str(self.file), column=wrong[0])
-            raise InputError("this column is not as an assay leaves it.", place=place, remedy=_AGAIN)
-        if self.total != _height(self.texts):
+            raise InputError("this column is not as an assay writes it.", place=place, remedy=_RUN_AGAIN)
+        if self.total != _count_rows(self.texts):
             place = Place(file=str(self.file))
-            raise InputError("this has not one row per pair.", place=place, remedy=_AGAIN)
+            raise InputError("this does not have one row per pair.", place=place, remedy=_RUN_AGAIN)
 
-    def _of(self, prefix: str) -> list[str]:
+    def _list_suffixes(self, prefix: str) -> list[str]:
+        """Return what follows a prefix in the names of columns, such as the metrics after `outcome/`."""
         return [name.removeprefix(prefix) for name in self.schema if name.startswith(prefix)]
 
     @cached_property
-    def assayed(self) -> list[str]:
+    def assayed_metrics(self) -> list[str]:
         """The metrics without the sentinels."""
         named = read_manifest(self.run.path).get("metrics")
-        every = self._of("said/")
-        return [name for name in named if name in every] if isinstance(named, dict) else every
+        with_outcomes = self._list_suffixes("outcome/")
+        if not isinstance(named, dict):
+            return with_outcomes
+        return [name for name in named if name in with_outcomes]
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The metrics that were assayed, then the sentinels."""
-        return list(dict.fromkeys([*self.assayed, *self._of("said/")]))
+        """The assayed metrics, then the sentinels."""
+        return list(dict.fromkeys([*self.assayed_metrics, *self._list_suffixes("outcome/")]))
 
     @property
-    def columns(self) -> list[str]:
-        """The columns of contexts."""
-        return self._of("in/")
+    def context_columns(self) -> list[str]:
+        """The columns whose values are contexts."""
+        return self._list_suffixes("context/")
 
-    def values(self, column: str) -> list[str]:
-        """What stands in a column of names."""
-        kind = self.schema[column]
-        if isinstance(kind, pl.Enum):
-            return [str(name) for name in kind.categories]
+    def list_values(self, column: str) -> list[str]:
+        """Return the distinct names in a column."""
+        dtype = self.schema[column]
+        if isinstance(dtype, pl.Enum):
+            return [str(name) for name in dtype.categories]
         if column not in self._values:
-            with readable(self.file):
-                found = self.index.select(pl.col(column).unique()).collect().to_series()
-            self._values[column] = sorted(name for name in found if name is not None)
+            with report_unreadable(self.file):
+                names = self.index.select(pl.col(column).unique()).collect().to_series()
+            self._values[column] = sorted(name for name in names if name is not None)
         return self._values[column]
 
-    def accuracies(self, column: str) -> list[dict[str, Any]]:
-        """The local accuracies of a column as the assay has them, with intervals."""
-        file = self.run.find_file(ACCURACY)
-        wanted = {"context": pl.String, "metric": pl.String, "accuracy": pl.Float64, "low": pl.Float64}
-        wanted |= {"high": pl.Float64, "pairs": pl.Int64}
+    def read_accuracies(self, column: str) -> list[ContextAccuracy]:
+        """Read the accuracies in the contexts of a column, as the assay computed them."""
+        file = self.run.find_file(ACCURACIES_FILE)
         if file is None:
             return []
-        with readable(file):
-            kept = pl.scan_parquet(file, glob=False).filter(pl.col("column") == column)
-            return kept.select(pl.col(name).cast(kind) for name, kind in wanted.items()).collect().to_dicts()
+        names = pl.col("context", "metric").cast(pl.String)
+        numbers = pl.col("accuracy", "low", "high").cast(pl.Float64)
+        with report_unreadable(file):
+            rows = pl.scan_parquet(file, glob=False).filter(pl.col("column") == column)
+            return [ContextAccuracy(*row) for row in rows.select(names, numbers).collect().iter_rows()]
 
-    def margins(self, metric: str) -> Iterator[NDArray[Any]]:
-        """The margins of every pair, `STRETCH` rows at a time; NaN for none."""
-        for first in range(0, self.total, STRETCH):
-            part = self.index.slice(first, STRETCH).select(f"margin/{metric}").collect().to_series()
-            yield part.fill_null(float("nan")).to_numpy()
+    def read_margins(self, metric: str) -> Iterator[NDArray[Any]]:
+        """Read the margins of all pairs, `ROWS_PER_READ` at a time; NaN where undefined."""
+        for first in range(0, self.total, ROWS_PER_READ):
+            rows = self.index.slice(first, ROWS_PER_READ).select(f"margin/{metric}")
+            yield rows.collect().to_series().fill_null(float("nan")).to_numpy()
 
-    def said(self, metric: str) -> NDArray[np.int8]:
-        """What a metric said of every pair, −2 for nothing; kept in memory, four to a byte."""
-        if metric not in self._held:
-            column = self.index.select(pl.col(f"said/{metric}").fill_null(-2)).collect().to_series()
-            self._held[metric] = pack_two_bits(column.to_numpy() + 2)
-        self._held.move_to_end(metric)
-        while len(self._held) > 1 and sum(own.nbytes for own in self._held.values()) > HELD:
-            self._held.popitem(last=False)
-        return unpack_two_bits(self._held[metric], self.total) - np.int8(2)
+    def read_outcomes(self, metric: str) -> NDArray[np.int8]:
+        """Return the outcome of every pair, coded as in `OUTCOME_CODES`.
 
-    def where(self, column: str, value: str) -> NDArray[np.bool_]:
-        """At which rows a name stands in a column."""
-        kind, found = self.schema[column], np.zeros(self.total, dtype=np.bool_)
-        if not isinstance(kind, pl.Enum) or value in set(kind.categories):
-            rows = self.index.filter(pl.col(column) == value).select("row").collect()
-            found[rows.to_series().to_numpy()] = True
-        return found
+        Outcomes that were read recently stay in memory, four to a byte.
+        """
+        if metric not in self._packed_outcomes:
+            column = pl.col(f"outcome/{metric}").fill_null(UNDEFINED)
+            outcomes = self.index.select(column).collect().to_series().to_numpy()
+            self._packed_outcomes[metric] = pack_two_bits(outcomes - UNDEFINED)
+        self._packed_outcomes.move_to_end(metric)
+        while len(self._packed_outcomes) > 1 and self._count_packed_bytes() > OUTCOME_MEMORY:
+            self._packed_outcomes.popitem(last=False)
+        return unpack_two_bits(self._packed_outcomes[metric], self.total) + np.int8(UNDEFINED)
 
-    def read(self, rows: Sequence[int], metrics: Sequence[str] | None = None) -> list[dict[str, Any]]:
-        """Everything about some pairs, in the order given; of metrics only what these say."""
-        names = list(self.schema)[1:]
-        if metrics is not None:
-            of_metrics = {f"{kind}/{metric}" for kind in _KINDS for metric in self.metrics}
-            kept = {f"{kind}/{metric}" for kind in _KINDS[:3] for metric in metrics}
-            names = [name for name in names if name in kept or name not in of_metrics]
-        with readable(self.file):
-            own = _at(self.index, rows, names)
-            texts = _at(self.texts, rows, ("output", "worse"))
-            pairs = [{**one, **other} for one, other in zip(own, texts)]
-        if self.judged:
-            for pair, output in zip(pairs, self._outputs([pair_row["output"] for pair_row in own])):
-                pair.update(output)
+    def _count_packed_bytes(self) -> int:
+        return sum(array.nbytes for array in self._packed_outcomes.values())
+
+    def find_rows(self, column: str, value: str) -> NDArray[np.bool_]:
+        """Return for every pair whether it has this name in the column."""
+        dtype = self.schema[column]
+        mask = np.zeros(self.total, dtype=np.bool_)
+        if isinstance(dtype, pl.Enum) and value not in set(dtype.categories):
+            return mask  # Polars refuses to compare an Enum with a name that is none of its categories
+        rows = self.index.filter(pl.col(column) == value).select("row").collect()
+        mask[rows.to_series().to_numpy()] = True
+        return mask
+
+    def read_pairs(self, rows: Sequence[int], metrics: Sequence[str]) -> list[StoredPair | None]:
+        """Read some pairs in the order given, with the scores of these metrics; None for an absent row."""
+        wanted = {f"{prefix}{metric}" for prefix in _SHOWN_METRIC_PREFIXES for metric in metrics}
+        columns = [
+            name
+            for name in self.schema
+            if name != "row" and (name in wanted or not name.startswith(_METRIC_PREFIXES))
+        ]
+        with report_unreadable(self.file):
+            index_rows = _read_rows(self.index, rows, columns)
+            text_rows = _read_rows(self.texts, rows, ("output", "worse"))
+        output_rows = [{} for _ in rows] if not self.has_outcomes else self._read_outputs(index_rows)
+        pairs: list[StoredPair | None] = []
+        for index_row, text_row, output_row in zip(index_rows, text_rows, output_rows):
+            if index_row and text_row:
+                pairs.append(_build_pair(index_row, text_row, output_row, metrics))
+            else:
+                pairs.append(None)
         return pairs
 
-    def _outputs(self, rows: Sequence[int]) -> list[dict[str, Any]]:
-        """Source and references of outputs, as far as the run has them."""
-        file = self.run.find_file(OUTPUTS)
+    def _read_outputs(self, index_rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Read source and references of pairs, where the run has them."""
+        file = self.run.find_file(OUTPUTS_FILE)
         if file is None:
-            return [{} for _ in rows]
-        with readable(file):
-            frame = pl.scan_parquet(file, row_index_name="row", glob=False)
-            kinds = {"source": pl.String, "references": pl.List(pl.String)}
-            there = [name for name, kind in kinds.items() if frame.collect_schema().get(name) == kind]
-            found = _at(frame, rows, there) if there else [{} for _ in rows]
-        return [{name: row[name] for name in there if name in row} for row in found]
+            return [{} for _ in index_rows]
+        with report_unreadable(file):
+            outputs = pl.scan_parquet(file, row_index_name="row", glob=False)
+            schema = outputs.collect_schema()
+            dtypes = {"source": pl.String, "references": pl.List(pl.String)}
+            columns = [name for name, dtype in dtypes.items() if schema.get(name) == dtype]
+            if not columns:
+                return [{} for _ in index_rows]
+            return _read_rows(outputs, [row.get("output", -1) for row in index_rows], columns)
 
-    def matching(self, other: PairTable) -> NDArray[np.int64]:
-        """For each pair its row in the other run; −1 where that has none of this item, system and method."""
+    def match_pairs(self, other: PairTable) -> NDArray[np.int64]:
+        """Return for each pair its row in another run, −1 where the other run does not have it."""
         for table in (self, other):
-            if table.total > COMPARED:
+            if table.total > LARGEST_COMPARED_RUN:
                 raise InputError(
-                    f"runs of more than {COMPARED:,} pairs are not compared pair by pair;"
+                    f"runs of more than {LARGEST_COMPARED_RUN:,} pairs are not compared pair by pair;"
                     f" this one has {table.total:,}.",
                     place=Place(file=str(table.run.path)),
                 )
-        here, there = (_keys(table) for table in (self, other))
-        both = here.join(there, on=[*KEY, "worse_system", "nth"], how="left", maintain_order="left")
-        return both["row_right"].cast(pl.Int64).fill_null(-1).to_numpy()
+        keys = [*PAIR_KEY, "worse_system", "occurrence"]
+        matches = _read_keys(self).join(_read_keys(other), on=keys, how="left", maintain_order="left")
+        return matches["row_right"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-_NUMBERS = ("score/", "worse/", "margin/", "human/", "human_worse/")
+def _holds_names(dtype: pl.DataType | None) -> bool:
+    return isinstance(dtype, pl.String | pl.Enum)
 
 
-def _is_name(kind: pl.DataType | None) -> bool:
-    return isinstance(kind, pl.String | pl.Enum)
+def _holds_texts(dtype: pl.DataType | None) -> bool:
+    """Return whether a column holds texts, or for rankings lists of document names."""
+    if isinstance(dtype, pl.List):
+        return isinstance(dtype.inner, pl.String | pl.Categorical | pl.Enum)
+    return isinstance(dtype, pl.String)
 
 
-def _is_text(kind: pl.DataType | None) -> bool:
-    """A text, or for rankings a list of the names of documents."""
-    inner = kind.inner if isinstance(kind, pl.List) else kind
-    return isinstance(inner, pl.String) or (kind is not inner and isinstance(inner, pl.Categorical | pl.Enum))
-
-
-def _height(frame: pl.LazyFrame) -> int:
+def _count_rows(frame: pl.LazyFrame) -> int:
     return int(frame.select(pl.len()).collect().item())
 
 
-def _keys(table: PairTable) -> pl.DataFrame:
-    """What tells the pairs of a run apart; where several look alike, which of them it is."""
-    people = "worse_system" in table.schema
-    worse = pl.col("worse_system").cast(pl.String) if people else pl.lit("").alias("worse_system")
-    names = [pl.col(name).cast(pl.String) for name in KEY]
-    keys = table.index.select("row", *names, worse).collect()
-    return keys.with_columns(pl.int_range(pl.len()).over(*KEY, "worse_system").alias("nth"))
+def _read_keys(table: PairTable) -> pl.DataFrame:
+    """Read what identifies each pair of a run; `occurrence` numbers pairs that agree in everything else."""
+    names = [pl.col(name).cast(pl.String) for name in PAIR_KEY]
+    worse_system = pl.lit("").alias("worse_system")
+    if "worse_system" in table.schema:
+        worse_system = pl.col("worse_system").cast(pl.String)
+    keys = table.index.select("row", *names, worse_system).collect()
+    return keys.with_columns(pl.int_range(pl.len()).over(*PAIR_KEY, "worse_system").alias("occurrence"))
 
 
-def _at(frame: pl.LazyFrame, rows: Sequence[int], names: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Some rows of a scanned file, in the order given; a row that it has not is an empty one.
+def _build_pair(
+    index_row: dict[str, Any], text_row: dict[str, Any], output_row: dict[str, Any], metrics: Sequence[str]
+) -> StoredPair:
+    """Combine the rows of the index, of the texts and of the outputs to one pair."""
+    contexts: dict[str, str] = {}
+    human_scores: dict[str, tuple[float, float | None]] = {}
+    for name, value in index_row.items():
+        if value is None:
+            continue
+        if name.startswith("context/"):
+            contexts[name.removeprefix("context/")] = str(value)
+        elif name.startswith("human/"):
+            human = name.removeprefix("human/")
+            human_scores[human] = (value, index_row.get(f"human_worse/{human}"))
+    metric_scores = {}
+    for metric in metrics:
+        metric_scores[metric] = PairScores(
+            outcome=index_row.get(f"outcome/{metric}"),
+            output=index_row.get(f"score/{metric}"),
+            worse_output=index_row.get(f"worse_score/{metric}"),
+        )
+    return StoredPair(
+        row=index_row["row"],
+        item=index_row["item"],
+        system=index_row["system"],
+        perturbation=index_row["perturbation"],
+        output=text_row["output"],
+        worse_output=text_row["worse"],
+        worse_system=index_row.get("worse_system"),
+        source=output_row.get("source"),
+        references=tuple(output_row.get("references") or ()),
+        contexts=contexts,
+        human_scores=human_scores,
+        metric_scores=metric_scores,
+    )
 
-    Neighbours are read as one slice, others each on their own, so that few pages of the file are touched;
-    the slice comes first, since columns chosen before it keep it from being pushed down.
+
+def _read_rows(frame: pl.LazyFrame, rows: Sequence[int], columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Read some rows of a scanned file in the order given; a row that it does not have is empty.
+
+    Nearby rows are read as one slice, so that few pages of the file are touched. The slice must come before
+    the selection of columns: otherwise Polars does not push it down to the reader.
     """
-    stretches: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for row in sorted(set(rows)):
-        if stretches and row - stretches[-1][1] < _NEAR:
-            stretches[-1] = (stretches[-1][0], row)
+        if row < 0:
+            continue
+        if spans and row - spans[-1][1] < NEARBY_ROWS:
+            spans[-1] = (spans[-1][0], row)
         else:
-            stretches.append((row, row))
-    parts = [frame.slice(first, last - first + 1) for first, last in stretches]
-    if names:
-        parts = [part.select("row", *names) for part in parts]
-    wanted = pl.Series(rows, dtype=pl.UInt32)
-    together = [parts[n : n + _TOGETHER] for n in range(0, len(parts), _TOGETHER)]
-    read = [
-        part.filter(pl.col("row").is_in(wanted.implode()))
-        for some in together
-        for part in pl.collect_all(some)
-    ]
-    found = {row["row"]: row for part in read for row in part.iter_rows(named=True)}
-    return [found.get(row, {}) for row in rows]
+            spans.append((row, row))
+    slices = [frame.slice(first, last - first + 1).select("row", *columns) for first, last in spans]
+    wanted = pl.Series(sorted({row for row in rows if row >= 0}), dtype=pl.UInt32)
+    row_by_number: dict[int, dict[str, Any]] = {}
+    for first in range(0, len(slices), SLICES_PER_READ):
+        for part in pl.collect_all(slices[first : first + SLICES_PER_READ]):
+            matching = part.filter(pl.col("row").is_in(wanted.implode()))
+            row_by_number |= {row["row"]: row for row in matching.iter_rows(named=True)}
+    return [row_by_number.get(row, {}) for row in rows]

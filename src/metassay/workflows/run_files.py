@@ -35,7 +35,7 @@ from metassay.store.parts import hash_bytes
 from metassay.store.remote import local_path, open_run, open_runs
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.pair_files import explorer_frame, judgements_frame
-from metassay.workflows.pair_table import EXPLORER, JUDGED, OUTPUTS, PAIRS
+from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, OUTPUTS_FILE, PAIRS_FILE
 
 if TYPE_CHECKING:
     from metassay.meta.contexts.assay import ContextualResult
@@ -157,14 +157,14 @@ def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> 
     manifest = result.manifest()
     tables, outputs = _tables(result), result.dataset.outputs
     files: dict[str, Any] = {
-        OUTPUTS: [outputs] if is_large_table(outputs.height) else outputs,
-        PAIRS: tables[PAIRS],
-        EXPLORER: tables[EXPLORER],
+        OUTPUTS_FILE: [outputs] if is_large_table(outputs.height) else outputs,
+        PAIRS_FILE: tables[PAIRS_FILE],
+        EXPLORER_FILE: tables[EXPLORER_FILE],
         "resources.json": dict(result.pairs.resources),
         RESULT: content,
         EXAMPLES: examples,
         "results/local_accuracy.parquet": result.to_frame(),
-        JUDGED: tables[JUDGED],
+        OUTCOMES_FILE: tables[OUTCOMES_FILE],
     }
     if result.judged.verdicts is not None:
         files[VERDICTS] = result.judged.verdicts
@@ -187,9 +187,9 @@ def _tables(result: AssayResult) -> Mapping[str, pl.DataFrame | list[pl.DataFram
         return judged.aside.tables()
     about = result.pairs, judged, result.plan.contexts, result.metrics
     return {
-        PAIRS: result.pairs.frame,
-        EXPLORER: explorer_frame(result.dataset, *about),
-        JUDGED: judgements_frame(judged),
+        PAIRS_FILE: result.pairs.frame,
+        EXPLORER_FILE: explorer_frame(result.dataset, *about),
+        OUTCOMES_FILE: judgements_frame(judged),
     }
 
 

@@ -36,7 +36,7 @@ from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.store.scratch import ScratchTables
 from metassay.workflows.pair_files import Aside, Widest, explorer_frame, judgements_frame
 from metassay.workflows.pair_scoring import JudgedPairs, judge_pairs
-from metassay.workflows.pair_table import EXPLORER, JUDGED, PAIRS
+from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, PAIRS_FILE
 
 SHARD = 2**17
 """Outputs of a shard: the same on every machine, since parts are numbered shard by shard."""
@@ -87,7 +87,9 @@ class Shards:
     ) -> None:
         self.data, self.metrics, self.assayed, self.contexts = data, metrics, assayed, contexts
         self.unit, self.weights, self.how, self.also = unit, weights, how, also
-        self.files: dict[str, list[Path]] = {name: [] for name in (PAIRS, _EVERY, EXPLORER, JUDGED, _EDITS)}
+        self.files: dict[str, list[Path]] = {
+            name: [] for name in (PAIRS_FILE, _EVERY, EXPLORER_FILE, OUTCOMES_FILE, _EDITS)
+        }
         self.kept: dict[str, list[NDArray[Any]]] = {}
         """What stays in memory of the pairs of each shard."""
         self.counts: list[tuple[Mapping[str, PerturbationCount], Mapping[str, PerturbationCount]]] = []
@@ -145,11 +147,11 @@ class Shards:
         about = sample, judged, contexts, self.metrics[: self.assayed]
         self._write(_EVERY, judged.pairs.frame)
         if judged.sampled.all():
-            self.files[PAIRS].append(self.files[_EVERY][-1])
+            self.files[PAIRS_FILE].append(self.files[_EVERY][-1])
         else:
-            self._write(PAIRS, sample.frame)
-        self._write(EXPLORER, explorer_frame(part, *about, names, cut.start))
-        self._write(JUDGED, judgements_frame(judged))
+            self._write(PAIRS_FILE, sample.frame)
+        self._write(EXPLORER_FILE, explorer_frame(part, *about, names, cut.start))
+        self._write(OUTCOMES_FILE, judgements_frame(judged))
         edits = edits_of(sample.frame["output"], sample.frame["worse"], self.how.workers)
         self._write(_EDITS, pl.DataFrame({"distance": edits[0].astype(np.int32), "share": edits[1]}))
         for spec, own in differences_by_method(sample.frame, part).items():
@@ -209,7 +211,7 @@ class Shards:
             of_metrics=tuple(note for metric in self.metrics for note in metric.notes()),
             aside=aside,
         )
-        sampled_pairs = pl.concat([map_table(file) for file in self.files[PAIRS]], rechunk=False)
+        sampled_pairs = pl.concat([map_table(file) for file in self.files[PAIRS_FILE]], rechunk=False)
         release_memory()
         return replace(known, frame=sampled_pairs, counts=few), judged
 

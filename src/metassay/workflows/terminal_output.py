@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from metassay.workflows.aggregate import AggregateResult
     from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.check import CheckResult
+    from metassay.workflows.compare import CompareResult
     from metassay.workflows.depend import DependResult
     from metassay.workflows.judge import JudgeResult
     from metassay.workflows.list import CacheState, Listing, Models
     from metassay.workflows.options import ScoreSettings
-    from metassay.workflows.overview import CompareResult
     from metassay.workflows.perturb import PerturbResult
     from metassay.workflows.rank import RankResult
     from metassay.workflows.recommend import RecommendResult

@@ -24,7 +24,7 @@ def run_compare(
     json: JsonOption = False,
 ) -> None:
     """What changed between runs by more than chance: accuracies, orders of metrics, recommendations."""
-    from metassay.workflows.overview import compare
+    from metassay.workflows.compare import compare
     from metassay.workflows.terminal_output import describe_comparisons
 
     if fail_on not in (None, "change"):

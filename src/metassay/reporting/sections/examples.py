@@ -1,6 +1,6 @@
 """Pairs, ready to be read: what changed word by word, and how metrics scored both sides.
 
-Examples in a report are pairs that a metric got wrong; the dashboard shows cards of any.
+Examples in a report are pairs that a metric got wrong; the dashboard shows any pair (`reporting.pair_cards`).
 
 Words are aligned as sclite does, so for speech the counts of each kind are the ones that its reports give.
 
@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from metassay.metrics.alignment import find_alignment_steps
 from metassay.reporting.findings import Findings
-from metassay.reporting.wording import about, count, percent, plural
+from metassay.reporting.wording import about, percent, plural
 
 _SPACELESS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -28,11 +28,7 @@ Kind = Literal["same", "gone", "new", "replaced"]
 _KINDS: dict[str, Kind] = {"hit": "same", "deletion": "gone", "insertion": "new", "substitution": "replaced"}
 ALIGNED = 600
 """So many pairs of speech are shown against their reference, word by word."""
-MARKS = {1: ("right", "✓"), 0: ("tie", "="), -1: ("wrong", "✗")}
-UNDEFINED = ("undefined", "?")
-LONGEST = 3000
-"""Characters of a text that are shown."""
-DOCUMENTS = 30
+SHOWN_RANKS = 30
 """Places of a ranking that are shown."""
 
 
@@ -119,14 +115,14 @@ def _pair(row: Mapping[str, Any], metrics: Sequence[str], task: str, *, aligned:
         "method": _text(row.get("perturbation")),
         "contexts": [[str(name), _text(label)] for name, label in (row.get("contexts") or {}).items()],
         "judged": [
-            [metrics.index(name), _score(kept), _score(worse), said]
+            [metrics.index(name), format_score(kept), format_score(worse), said]
             for name, (kept, worse, said) in given.items()
         ],
         "doubtful": bool(row.get("doubtful")),
     }
     if isinstance(row.get("output"), list):
         grades = row.get("grades") or {}
-        lists = _lists(row["output"], row.get("worse") or [])
+        lists = list_ranking_moves(row["output"], row.get("worse") or [])
         return shown | {
             "lists": [
                 [
@@ -174,7 +170,8 @@ def alignment(reference: str, output: str) -> dict[str, Any]:
     return {"edits": edits, "errors": ", ".join(errors) or "no errors"}
 
 
-def _score(value: Any) -> str:
+def format_score(value: Any) -> str:
+    """Return a score with four significant digits; empty where there is none."""
     if value is None:
         return ""
     return f"{value:.4g}".replace("-", "−") if isinstance(value, (float, int)) else str(value)
@@ -188,88 +185,11 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def pair_card(
-    pair: Mapping[str, Any], view: Mapping[str, Any], shown: Sequence[str], labels: Mapping[str, str]
-) -> dict[str, Any]:
-    """What a page shows of a pair, with the judgements of the metrics in `shown`."""
-    card: dict[str, Any] = {
-        "row": count(pair["row"] + 1),
-        "place": [(name, str(pair[name])) for name in ("item", "system") if pair.get(name) is not None],
-        "method": str(pair["perturbation"]),
-        "worse_system": pair.get("worse_system"),
-        "contexts": [
-            (name.removeprefix("in/"), str(value))
-            for name, value in pair.items()
-            if name.startswith("in/") and value is not None and name != "in/system"
-        ],
-        "human": _human(pair),
-        "source": _cut(pair.get("source")),
-        "references": [_cut(text) for text in pair.get("references") or ()],
-        "scores": [_judgement(pair, name, labels[name]) for name in shown],
-        "there": _there(pair, view, labels),
-    }
-    if isinstance(pair["output"], list):
-        return card | {"lists": _lists(pair["output"], pair["worse"] or []), "cut": _cut_lists(pair)}
-    output, worse = _cut(pair["output"]), _cut(pair["worse"])
-    card["edits"] = word_edits(output["text"], worse["text"])
-    card["cut"] = [side["cut"] for side in (output, worse) if side["cut"]]
-    if card["references"] and (known := about(view["task"])) and known.shows_word_alignment:
-        first = card["references"][0]["text"]
-        card["alignments"] = [alignment(first, side["text"]) for side in (output, worse)]
-    return card
-
-
-def _human(pair: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What people scored the output, and the worse side where that is an output of its own."""
-    return [
-        {
-            "name": (own := name.removeprefix("human/")),
-            "output": _score(value),
-            "worse": _score(pair.get(f"human_worse/{own}")),
-        }
-        for name, value in pair.items()
-        if name.startswith("human/") and value is not None
-    ]
-
-
-def _judgement(pair: Mapping[str, Any], metric: str, label: str) -> dict[str, str]:
-    """Both scores of a metric, and what that says."""
-    said, mark = MARKS.get(pair.get(f"said/{metric}"), UNDEFINED)  # type: ignore[arg-type]
-    return {
-        "metric": label,
-        "said": said,
-        "mark": mark,
-        "output": _score(pair.get(f"score/{metric}")),
-        "worse": _score(pair.get(f"worse/{metric}")),
-    }
-
-
-def _there(
-    pair: Mapping[str, Any], view: Mapping[str, Any], labels: Mapping[str, str]
-) -> dict[str, Any] | None:
-    """The same pair in another run: what the second metric says there, and texts where they differ."""
-    other = pair.get("there")
-    if not other:
-        return None
-    metric = view["question"]["metric2"]
-    sides = [
-        (name, _cut(other[name])["text"])
-        for name in ("output", "worse")
-        if isinstance(other[name], str) and other[name] != pair[name]
-    ]
-    return {
-        "run": view["question"]["run"],
-        "judgement": _judgement(other, metric, labels[metric]) if metric else None,
-        "edits": word_edits(*(_cut(other[name])["text"] for name in ("output", "worse"))) if sides else None,
-        "differs": [name for name, _ in sides],
-    }
-
-
-def _lists(output: Sequence[str], worse: Sequence[str]) -> list[dict[str, Any]]:
+def list_ranking_moves(output: Sequence[str], worse: Sequence[str]) -> list[dict[str, Any]]:
     """The first places of two rankings side by side, and from where each document of the second came."""
     before = {document: place for place, document in enumerate(output)}
     rows = []
-    for place in range(min(DOCUMENTS, max(len(output), len(worse)))):
+    for place in range(min(SHOWN_RANKS, max(len(output), len(worse)))):
         document = worse[place] if place < len(worse) else ""
         came = before.get(document)
         moved = "" if came is None or came == place else f"{'↑' if came > place else '↓'}{abs(came - place)}"
@@ -278,19 +198,3 @@ def _lists(output: Sequence[str], worse: Sequence[str]) -> list[dict[str, Any]]:
             | {"moved": moved if came is not None or not document else "new"}
         )
     return rows
-
-
-def _cut_lists(pair: Mapping[str, Any]) -> list[str]:
-    longest = max(len(pair["output"]), len(pair["worse"] or ()))
-    return [f"the first {DOCUMENTS} of {count(longest)} places"] if longest > DOCUMENTS else []
-
-
-def _cut(text: Any) -> dict[str, str]:
-    """A text as far as it is shown, and a word on the rest."""
-    text = "" if text is None else str(text)
-    if len(text) <= LONGEST:
-        return {"text": text, "cut": ""}
-    return {
-        "text": text[:LONGEST],
-        "cut": f"the first {count(LONGEST)} of {count(len(text))} characters",
-    }

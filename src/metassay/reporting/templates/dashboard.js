@@ -1,38 +1,41 @@
 (() => {
-  // Filters: asked at once, and only what is asked for stands in the address.
-  const ask = document.getElementById("ask");
-  if (ask) {
-    const panel = ask.querySelector("details");
+  // Filters are applied as soon as a menu changes. The address has only those that are set.
+  const form = document.getElementById("filters");
+  if (form) {
+    const panel = form.querySelector("details");
     if (matchMedia("(max-width: 899px)").matches) panel.open = false;
-    ask.addEventListener("change", (event) => {
-      if (event.target.name === "column") for (const each of ask.querySelectorAll("[name=context]")) each.value = "";
-      if (event.target.matches("select")) ask.requestSubmit();
+    form.addEventListener("change", (event) => {
+      // A context of the former column means nothing in the new one.
+      if (event.target.name === "column") for (const menu of form.querySelectorAll("[name=context]")) menu.value = "";
+      if (event.target.matches("select")) form.requestSubmit();
     });
-    const shown = [...ask.querySelectorAll("[name=show]")];
-    ask.addEventListener("submit", () => {
-      for (const each of ask.elements) if (each.name && each.value === "") each.disabled = true;
-      const asIs = !location.search.includes("show=") && shown.every((each) => each.checked === each.defaultChecked);
-      if (asIs) for (const each of shown) each.disabled = true;
+    const checkboxes = [...form.querySelectorAll("[name=shown]")];
+    form.addEventListener("submit", () => {
+      // Disabled fields are not sent.
+      for (const field of form.elements) if (field.name && field.value === "") field.disabled = true;
+      const unchanged = !location.search.includes("shown=") && checkboxes.every((box) => box.checked === box.defaultChecked);
+      if (unchanged) for (const box of checkboxes) box.disabled = true;
     });
     addEventListener("pageshow", (event) => {
+      // The browser's back button shows the page as it was left, with disabled fields.
       if (!event.persisted) return;
-      for (const each of ask.elements) each.disabled = false;
-      ask.reset();
+      for (const field of form.elements) field.disabled = false;
+      form.reset();
     });
     addEventListener("keydown", (event) => {
       if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.matches("input, textarea, select")) return;
       event.preventDefault();
       panel.open = true;
-      ask.elements.text.focus();
+      form.elements.text.focus();
     });
   }
 
-  // The list of runs: what is looked for stands in the address.
+  // The search field of the list of runs keeps its text in the address.
   for (const field of document.querySelectorAll("[data-find]")) {
     field.value = new URL(location.href).searchParams.get("find") ?? "";
-    page.search(document.getElementById(field.dataset.find), field, (wanted) => {
+    page.search(document.getElementById(field.dataset.find), field, (text) => {
       const address = new URL(location.href);
-      if (wanted) address.searchParams.set("find", wanted);
+      if (text) address.searchParams.set("find", text);
       else address.searchParams.delete("find");
       if (address.href !== location.href) history.replaceState(null, "", address);
     });

@@ -1,0 +1,266 @@
+"""The page of `metassay serve` that shows the pairs of one run, with filters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from metassay.metrics.labels import label_metrics
+from metassay.reporting.dashboard_frame import render_dashboard_page
+from metassay.reporting.pair_cards import PairCard, build_pair_card
+from metassay.reporting.wording import count, interval, percent
+from metassay.results.pair_explorer import (
+    OUTCOMES,
+    PAIRS_PER_PAGE,
+    ContextAccuracy,
+    ExplorerView,
+    PairQuery,
+)
+
+Labels = Mapping[str, str]
+
+ORDERS = {"": "as in the run", "worst": "most wrong first", "best": "most right first"}
+LONGEST_MENU = 300
+"""A menu with more names than this is replaced by a text field."""
+
+
+class LinkBuilder(Protocol):
+    """Returns the address of the current query with some fields changed."""
+
+    def __call__(self, **changes: Any) -> str:
+        """Return the address."""
+
+
+@dataclass(frozen=True)
+class FilterChip:
+    """A filter that is set, with the address of the same query without it."""
+
+    kind: str
+    text: str
+    link_without: str
+
+
+@dataclass(frozen=True)
+class LinkedCount:
+    """A number of pairs that links to them."""
+
+    value: int
+    text: str
+    count: str
+    link: str
+
+
+@dataclass(frozen=True)
+class OutcomeRow:
+    """How often a metric is right, ties or is wrong on the matching pairs."""
+
+    metric: str
+    is_sentinel: bool
+    bars: dict[str, tuple[float, float]]
+    """Start and width of the bar of each outcome, in per cent."""
+    cells: dict[str, LinkedCount]
+
+
+@dataclass(frozen=True)
+class JointCell:
+    """How often the two metrics have a combination of outcomes."""
+
+    text: str
+    is_diagonal: bool
+    link: str
+
+
+@dataclass(frozen=True)
+class JointTable:
+    """The outcomes of one metric (rows) against those of another (columns)."""
+
+    columns: list[str]
+    rows: list[tuple[str, list[JointCell]]]
+    total: str
+
+
+@dataclass(frozen=True)
+class AccuracyCell:
+    """The accuracy of a metric in a context, which links to the pairs that it got wrong there."""
+
+    text: str
+    interval: str = ""
+    value: float | str = ""
+    link: str | None = None
+
+
+@dataclass(frozen=True)
+class ContextRow:
+    """The accuracies of all shown metrics in one context."""
+
+    context: str
+    link: str
+    cells: list[AccuracyCell]
+
+
+@dataclass(frozen=True)
+class ContextTable:
+    """Accuracies of the shown metrics in all contexts of a column."""
+
+    column: str
+    metrics: list[str]
+    rows: list[ContextRow]
+
+
+@dataclass(frozen=True)
+class SearchedPart:
+    """Which part of a large run was searched for a text."""
+
+    first: str
+    last: str
+    part: int
+    parts: int
+
+
+def render_explorer(view: ExplorerView, build_link: LinkBuilder) -> str:
+    """Render the page of the pairs of a run that match a query."""
+    labels = label_metrics([*view.metrics, *view.other_metrics])
+    query = view.page.query
+    chips = _list_chips(query, labels, build_link)
+    return render_dashboard_page(
+        "explorer.html.j2",
+        title=view.run,
+        view=view,
+        query=query,
+        build_link=build_link,
+        labels=labels,
+        outcomes=OUTCOMES,
+        orders=ORDERS,
+        longest_menu=LONGEST_MENU,
+        chips=chips,
+        span=_describe_span(view),
+        searched=_describe_searched_part(view),
+        outcome_rows=_list_outcome_rows(view, labels, build_link),
+        contexts=_build_context_table(view, labels, build_link),
+        joint_table=_build_joint_table(view, build_link),
+        pairs=_list_pair_cards(view, labels),
+        count=count,
+    )
+
+
+def _list_chips(query: PairQuery, labels: Labels, build_link: LinkBuilder) -> list[FilterChip]:
+    """Return a chip for each filter of the query."""
+    chips: list[FilterChip] = []
+    if query.metric:
+        text = f"{labels.get(query.metric, query.metric)} {query.outcome}".strip()
+        chips.append(FilterChip("", text, build_link(metric="", outcome="", order="", part=1)))
+    if query.other_metric:
+        text = f"{labels.get(query.other_metric, query.other_metric)} {query.other_outcome}".strip()
+        if query.other_run:
+            text += f" in {query.other_run}"
+        chips.append(FilterChip("", text, build_link(other_metric="", other_outcome="", part=1)))
+    if query.context and query.column:
+        chips.append(FilterChip("", f"{query.column}: {query.context}", build_link(context="", part=1)))
+    for name in ("perturbation", "system", "item"):
+        value = getattr(query, name)
+        if value:
+            chips.append(FilterChip(name, value, build_link(**{name: ""}, part=1)))
+    if query.text:
+        chips.append(FilterChip("", f"“{query.text}”", build_link(text="", part=1)))
+    if query.other_run and not query.other_metric:
+        chips.append(FilterChip("also in", query.other_run, build_link(other_run="")))
+    return chips
+
+
+def _describe_span(view: ExplorerView) -> str:
+    """Return which of the listed pairs are on this page: `21–40`."""
+    if not view.page.listed:
+        return ""
+    first = (view.page.query.page - 1) * PAIRS_PER_PAGE + 1
+    last = min(first + PAIRS_PER_PAGE - 1, view.page.listed)
+    return f"{count(first)}–{count(last)}"
+
+
+def _describe_searched_part(view: ExplorerView) -> SearchedPart | None:
+    """Return which pairs were searched for the text; None if all were."""
+    searched_rows = view.page.matching.searched_rows
+    if searched_rows is None or view.search_parts == 1:
+        return None
+    first, last = searched_rows
+    return SearchedPart(count(first + 1), count(last + 1), view.page.query.part, view.search_parts)
+
+
+def _list_outcome_rows(view: ExplorerView, labels: Labels, build_link: LinkBuilder) -> list[OutcomeRow]:
+    rows: list[OutcomeRow] = []
+    for metric in view.shown_metrics:
+        counts = view.page.matching.outcome_counts.get(metric)
+        if counts is None:
+            continue
+        total = max(1, sum(counts.values()))
+        bars: dict[str, tuple[float, float]] = {}
+        cells: dict[str, LinkedCount] = {}
+        start = 0.0
+        for outcome in OUTCOMES:
+            share = counts[outcome] / total
+            if outcome != "undefined":
+                bars[outcome] = (round(100 * start, 3), round(100 * share, 3))
+                start += share
+            cells[outcome] = LinkedCount(
+                value=counts[outcome],
+                text=percent(share, digits=1),
+                count=count(counts[outcome]),
+                link=build_link(metric=metric, outcome=outcome, part=1),
+            )
+        is_sentinel = metric not in view.assayed_metrics
+        rows.append(OutcomeRow(labels[metric], is_sentinel, bars, cells))
+    return rows
+
+
+def _build_context_table(view: ExplorerView, labels: Labels, build_link: LinkBuilder) -> ContextTable | None:
+    """Build the table of accuracies in the contexts of the chosen column."""
+    metrics_with_accuracy = {accuracy.metric for accuracy in view.accuracies}
+    metrics = [metric for metric in view.shown_metrics if metric in metrics_with_accuracy]
+    if not metrics:
+        return None
+    column = view.page.query.column
+    by_context: dict[str, dict[str, ContextAccuracy]] = {}
+    for accuracy in view.accuracies:
+        by_context.setdefault(accuracy.context, {})[accuracy.metric] = accuracy
+    rows = []
+    for context, accuracies in by_context.items():
+        cells = []
+        for metric in metrics:
+            link = build_link(column=column, context=context, metric=metric, outcome="wrong", part=1)
+            cells.append(_build_accuracy_cell(accuracies.get(metric), link))
+        rows.append(ContextRow(context, build_link(column=column, context=context, part=1), cells))
+    return ContextTable(column, [labels[metric] for metric in metrics], rows)
+
+
+def _build_accuracy_cell(accuracy: ContextAccuracy | None, link: str) -> AccuracyCell:
+    if accuracy is None or accuracy.accuracy is None:
+        return AccuracyCell("—")
+    text = percent(accuracy.accuracy)
+    return AccuracyCell(text, interval(accuracy.low, accuracy.high), accuracy.accuracy, link)
+
+
+def _build_joint_table(view: ExplorerView, build_link: LinkBuilder) -> JointTable | None:
+    """Build the table of two metrics; outcomes that neither has are left out."""
+    counts = view.page.joint_outcomes
+    if not counts:
+        return None
+    row_outcomes = [name for name in OUTCOMES if any(counts[name, other] for other in OUTCOMES)]
+    column_outcomes = [name for name in OUTCOMES if any(counts[other, name] for other in OUTCOMES)]
+    rows = []
+    for row_outcome in row_outcomes:
+        cells = []
+        for column_outcome in column_outcomes:
+            link = build_link(outcome=row_outcome, other_outcome=column_outcome, part=1)
+            text = count(counts[row_outcome, column_outcome])
+            cells.append(JointCell(text, row_outcome == column_outcome, link))
+        rows.append((row_outcome, cells))
+    return JointTable(column_outcomes, rows, count(sum(counts.values())))
+
+
+def _list_pair_cards(view: ExplorerView, labels: Labels) -> list[PairCard]:
+    page = view.page
+    cards = []
+    for number, pair in enumerate(page.pairs):
+        pair_in_other_run = page.pairs_in_other_run[number] if page.pairs_in_other_run else None
+        cards.append(build_pair_card(pair, pair_in_other_run, page.query, view.task, labels))
+    return cards

@@ -1,0 +1,170 @@
+"""Cards of the dashboard: one pair with its differing words marked, and the scores of metrics and people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from metassay.reporting.sections.examples import (
+    SHOWN_RANKS,
+    Edit,
+    alignment,
+    format_score,
+    list_ranking_moves,
+    word_edits,
+)
+from metassay.reporting.wording import about, count
+from metassay.results.pair_explorer import PairQuery, PairScores, StoredPair, Text
+
+OUTCOME_MARKS = {1: ("right", "✓"), 0: ("tie", "="), -1: ("wrong", "✗")}
+UNDEFINED_MARK = ("undefined", "?")
+LONGEST_TEXT = 3000
+"""Characters of a text that are shown."""
+
+
+@dataclass(frozen=True)
+class MetricVerdict:
+    """How a metric scored both outputs, and whether that is right."""
+
+    metric: str
+    outcome: str
+    mark: str
+    output: str
+    worse_output: str
+
+
+@dataclass(frozen=True)
+class HumanVerdict:
+    """How people scored the output, and the worse output where it is another system's."""
+
+    name: str
+    output: str
+    worse_output: str
+
+
+@dataclass(frozen=True)
+class OtherRunCard:
+    """The same pair in another run."""
+
+    run: str
+    verdict: MetricVerdict | None
+    edits: list[Edit] | None
+    """The words that differ; None if both texts are the same as in this run."""
+    differing_sides: list[str]
+    """`output`, `worse output`, or both: which text differs between the runs."""
+
+
+@dataclass(frozen=True)
+class PairCard:
+    """Everything that a page shows of one pair. Rankings have `ranking_moves` instead of `edits`."""
+
+    row: str
+    item: str
+    system: str
+    perturbation: str
+    worse_system: str | None
+    contexts: list[tuple[str, str]]
+    human_verdicts: list[HumanVerdict]
+    metric_verdicts: list[MetricVerdict]
+    source: str
+    references: list[str]
+    edits: list[Edit] | None = None
+    ranking_moves: list[dict[str, Any]] | None = None
+    alignments: list[dict[str, Any]] = field(default_factory=list)
+    """For speech: both outputs aligned with the first reference."""
+    cuts: list[str] = field(default_factory=list)
+    """What was cut: `the first 3000 of 5000 characters`."""
+    other_run: OtherRunCard | None = None
+
+
+def build_pair_card(
+    pair: StoredPair,
+    pair_in_other_run: StoredPair | None,
+    query: PairQuery,
+    task: str | None,
+    labels: Mapping[str, str],
+) -> PairCard:
+    """Build the card of a pair with the metrics that were read with it."""
+    other_run = None
+    if pair_in_other_run is not None:
+        other_run = _build_other_run_card(pair, pair_in_other_run, query, labels)
+    references = [_cut_text(reference) for reference in pair.references]
+    card: dict[str, Any] = {
+        "row": count(pair.row + 1),
+        "item": pair.item,
+        "system": pair.system,
+        "perturbation": pair.perturbation,
+        "worse_system": pair.worse_system,
+        "contexts": [(name, value) for name, value in pair.contexts.items() if name != "system"],
+        "human_verdicts": _list_human_verdicts(pair),
+        "metric_verdicts": [
+            _build_verdict(scores, labels[metric]) for metric, scores in pair.metric_scores.items()
+        ],
+        "source": _cut_text(pair.source or ""),
+        "references": references,
+        "other_run": other_run,
+    }
+    if isinstance(pair.output, list) or isinstance(pair.worse_output, list):
+        rankings = (list(pair.output), list(pair.worse_output or []))
+        moves = list_ranking_moves(*rankings)
+        return PairCard(**card, ranking_moves=moves, cuts=_describe_cut_rankings(*rankings))
+    texts = (_cut_text(pair.output), _cut_text(pair.worse_output))
+    alignments = []
+    task_definition = about(task)
+    if references and task_definition is not None and task_definition.shows_word_alignment:
+        alignments = [alignment(references[0], text) for text in texts]
+    return PairCard(
+        **card,
+        edits=word_edits(*texts),
+        alignments=alignments,
+        cuts=[cut for text in (pair.output, pair.worse_output) if (cut := _describe_cut_text(text))],
+    )
+
+
+def _list_human_verdicts(pair: StoredPair) -> list[HumanVerdict]:
+    return [
+        HumanVerdict(name, format_score(score), format_score(worse_score))
+        for name, (score, worse_score) in pair.human_scores.items()
+    ]
+
+
+def _build_verdict(scores: PairScores, label: str) -> MetricVerdict:
+    outcome, mark = UNDEFINED_MARK
+    if scores.outcome is not None:
+        outcome, mark = OUTCOME_MARKS.get(scores.outcome, UNDEFINED_MARK)
+    return MetricVerdict(label, outcome, mark, format_score(scores.output), format_score(scores.worse_output))
+
+
+def _build_other_run_card(
+    pair: StoredPair, other: StoredPair, query: PairQuery, labels: Mapping[str, str]
+) -> OtherRunCard:
+    verdict = None
+    if query.other_metric in other.metric_scores:
+        verdict = _build_verdict(other.metric_scores[query.other_metric], labels[query.other_metric])
+    differing_sides = []
+    for side, text, other_text in (
+        ("output", pair.output, other.output),
+        ("worse output", pair.worse_output, other.worse_output),
+    ):
+        if isinstance(other_text, str) and other_text != text:
+            differing_sides.append(side)
+    edits = None
+    if differing_sides:
+        edits = word_edits(_cut_text(str(other.output)), _cut_text(str(other.worse_output)))
+    return OtherRunCard(query.other_run, verdict, edits, differing_sides)
+
+
+def _cut_text(text: str) -> str:
+    return text[:LONGEST_TEXT]
+
+
+def _describe_cut_text(text: Text) -> str:
+    if len(text) <= LONGEST_TEXT:
+        return ""
+    return f"the first {count(LONGEST_TEXT)} of {count(len(text))} characters"
+
+
+def _describe_cut_rankings(output: Sequence[str], worse_output: Sequence[str]) -> list[str]:
+    longest = max(len(output), len(worse_output))
+    return [f"the first {SHOWN_RANKS} of {count(longest)} places"] if longest > SHOWN_RANKS else []

@@ -1,0 +1,60 @@
+"""Results of the dashboard's overview: one summary per run, and what changed between neighbouring runs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from metassay.results.base import ResultStruct
+
+
+class MetricAccuracy(msgspec.Struct, frozen=True):
+    """Accuracy of a metric over all contexts of a run, with its 95 % interval."""
+
+    metric: str
+    accuracy: float | None
+    low: float | None
+    high: float | None
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What the overview shows of one run. Only assays that are finished have numbers and an answer."""
+
+    name: str
+    folder: str
+    command: str = ""
+    state: str = ""
+    task: str | None = None
+    items: int | None = None
+    outputs: int | None = None
+    pairs: int | None = None
+    pairs_from: str | None = None
+    """How the pairs were made: `perturbed`, `human` or `given`."""
+    answer: str | None = None
+    metrics: list[MetricAccuracy] = []
+    has_report: bool = False
+    has_pairs: bool = False
+    error: str | None = None
+    """Why the run cannot be read."""
+
+    @property
+    def comparison_group(self) -> tuple[str, str]:
+        """Runs of one group can be compared: they have the same task and the same kind of pairs."""
+        return self.task or "", self.pairs_from or ""
+
+
+class RunChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What changed between a run and the run before it by more than chance."""
+
+    before: str
+    after: str
+    changed: bool
+    sentences: list[str]
+    error: str | None = None
+    """Why the two runs cannot be compared."""
+
+
+class OverviewContent(ResultStruct, frozen=True, kw_only=True):
+    """All runs, and each assay against the assay before it."""
+
+    runs: list[RunSummary]
+    comparisons: list[RunChange]

@@ -1,0 +1,139 @@
+"""The addresses of the dashboard.
+
+An address names a run, never a path, so that nothing but runs can be read. Every response has a content
+security policy. A report may come from somebody else: it is shown in a sandbox, from which neither the
+dashboard nor the network can be reached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import parse_qs
+
+import anyio
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from metassay.errors import MetassayError, UnknownName
+from metassay.serve.host_check import HostCheck
+from metassay.workflows.dashboard import (
+    BadRequest,
+    Dashboard,
+    PageNotFound,
+    dashboard_policy,
+    render_error_page,
+)
+
+PAGES_AT_ONCE = 2
+"""Pages that are rendered at the same time. Each uses all cores where it pays."""
+LARGEST_FORM = 2**18
+"""Bytes of a request with notes."""
+FORM_TIMEOUT = 10
+"""Seconds in which it must have arrived."""
+REPORT_POLICY = (
+    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline';"
+    " style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'"
+)
+ContentT = TypeVar("ContentT")
+
+
+def build_application(dashboard: Dashboard, host: str) -> ASGIApp:
+    """Build the application that serves a dashboard under the names of `host`."""
+    limiter = anyio.CapacityLimiter(PAGES_AT_ONCE)
+
+    async def run_in_thread(make_content: Callable[[], ContentT]) -> ContentT:
+        return await anyio.to_thread.run_sync(make_content, limiter=limiter)
+
+    async def show_overview(_: Request) -> Response:
+        return _respond_with_page(await run_in_thread(dashboard.render_overview))
+
+    async def send_overview(_: Request) -> Response:
+        return Response(await run_in_thread(dashboard.encode_overview), media_type="application/json")
+
+    async def show_explorer(request: Request) -> Response:
+        name = request.path_params["name"]
+        values: dict[str, list[str]] = {}
+        for key, value in request.query_params.multi_items():
+            values.setdefault(key, []).append(value)
+        return _respond_with_page(await run_in_thread(lambda: dashboard.render_explorer(name, values)))
+
+    async def show_report(request: Request) -> Response:
+        content = await run_in_thread(lambda: dashboard.read_report(request.path_params["name"]))
+        headers = {"Content-Security-Policy": REPORT_POLICY}
+        return Response(content, media_type="text/html", headers=headers)
+
+    async def save_notes(request: Request) -> Response:
+        name = request.path_params["name"]
+        form = await _read_form(request)
+        await run_in_thread(
+            lambda: dashboard.save_notes(
+                name,
+                form.get("text", ""),
+                token=form.get("token", ""),
+                seen_version=form.get("seen_version", ""),
+            )
+        )
+        explorer_path = request.url_for("explorer", name=name).path
+        target = form.get("back", "")
+        if not target.startswith(f"{explorer_path}?"):  # never redirect to another site
+            target = explorer_path
+        return RedirectResponse(target, status_code=303)
+
+    routes = [
+        Route("/", show_overview),
+        Route("/api/overview", send_overview),
+        Route("/runs/{name}/", show_explorer, name="explorer"),
+        Route("/runs/{name}/report", show_report),
+        Route("/runs/{name}/notes", save_notes, methods=["POST"]),
+    ]
+    handlers = {HTTPException: _respond_to_http_error, MetassayError: _respond_to_error}
+    app = Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
+    app.router.redirect_slashes = False
+    return HostCheck(app, host)
+
+
+def _respond_with_page(text: str, status: int = 200) -> Response:
+    page_policy = f"{dashboard_policy()}; frame-ancestors 'none'"
+    headers = {"Content-Security-Policy": page_policy}
+    return HTMLResponse(text.encode(errors="replace"), status, headers=headers)
+
+
+async def _respond_to_http_error(_: Request, error: HTTPException) -> Response:
+    """Respond to an address or a method that does not exist."""
+    page = render_error_page("Page not found", "There is no such page.")
+    response = _respond_with_page(page, error.status_code)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _respond_to_error(_: Request, error: MetassayError) -> Response:
+    """Respond with what is wrong."""
+    if isinstance(error, PageNotFound):
+        status = 404
+    elif isinstance(error, BadRequest | UnknownName):
+        status = 400
+    else:
+        status = 500
+    return _respond_with_page(render_error_page("This cannot be shown", str(error)), status)
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    """Read the fields of a small form that must arrive without delay."""
+    body = b""
+    try:
+        async with asyncio.timeout(FORM_TIMEOUT):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > LARGEST_FORM:
+                    raise HTTPException(413)
+    except (TimeoutError, ClientDisconnect):
+        raise HTTPException(408) from None
+    fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=10)
+    return {name: values[0] for name, values in fields.items()}

@@ -1,0 +1,87 @@
+"""Refuses requests under a host name that is not this server's, and adds security headers to every response.
+
+A page of another site could otherwise read the runs through a name that it controls (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+ALL_INTERFACES = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 -- only where --host says so
+NOTHING_ALLOWED = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+SECURITY_HEADERS = {
+    "Content-Security-Policy": NOTHING_ALLOWED,  # pages and reports have policies of their own
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_HOST_HEADER = re.compile(
+    r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?"
+)
+
+
+class HostCheck:
+    """Middleware that passes on requests to the right host and sets the security headers."""
+
+    def __init__(self, app: ASGIApp, host: str) -> None:
+        self.app = app
+        self.host = host.lower()
+
+    def accepts(self, name: str) -> bool:
+        """Return whether this server has a name: its own, and on all interfaces any address or host name."""
+        if name in LOCAL_HOSTS or name == self.host:
+            return True
+        if self.host not in ALL_INTERFACES:
+            return False
+        return name == socket.gethostname().lower() or _is_address(name)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond to one request."""
+        if scope["type"] != "http":
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        host = _parse_host(scope)
+        responder: ASGIApp
+        if host is None:
+            responder = PlainTextResponse("The name of the host is malformed.\n", 400)
+        elif not self.accepts(host):
+            responder = PlainTextResponse("This server has another name.\n", 421)
+        else:
+            responder = self.app
+        await responder(scope, receive, send_with_headers)
+
+
+def _parse_host(scope: Scope) -> str | None:
+    """Return the host that a request names, without its port; None where it is missing or malformed."""
+    host_headers = [value for name, value in scope["headers"] if name == b"host"]
+    if len(host_headers) != 1:
+        return None
+    match = _HOST_HEADER.fullmatch(host_headers[0].decode("latin-1"))
+    if match is None or (match["ipv6"] and not _is_address(match["ipv6"])):
+        return None
+    return (match["ipv6"] or match["name"]).lower()
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

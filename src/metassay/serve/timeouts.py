@@ -1,0 +1,61 @@
+"""An HTTP protocol that closes connections to clients that send or read too slowly."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+CLIENT_TIMEOUT = 10.0
+"""Seconds in which a request must have arrived, and in which a client must read some of the response."""
+
+
+class TimeoutProtocol(H11Protocol):
+    """uvicorn's protocol with timeouts for requests and responses."""
+
+    _request_timer: asyncio.TimerHandle | None = None
+    _response_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Start the timer of the first request."""
+        super().connection_made(transport)
+        self._request_timer = self.loop.call_later(CLIENT_TIMEOUT, transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        """Stop the timer when a request is complete, and start it when the next one begins."""
+        super().data_received(data)
+        is_complete = self.conn.their_state is not h11.IDLE
+        if is_complete:
+            self._stop_request_timer()
+        elif self._request_timer is None:
+            self._request_timer = self.loop.call_later(CLIENT_TIMEOUT, self.transport.abort)
+
+    def on_response_complete(self) -> None:
+        """Stop the timer: uvicorn's own keep-alive timeout counts until the next request."""
+        self._stop_request_timer()
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        """Start the timer of a client that does not read."""
+        super().pause_writing()
+        self._response_timer = self.loop.call_later(CLIENT_TIMEOUT, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Stop the timer: the client reads again."""
+        if self._response_timer is not None:
+            self._response_timer.cancel()
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop all timers."""
+        self._stop_request_timer()
+        if self._response_timer is not None:
+            self._response_timer.cancel()
+        super().connection_lost(exc)
+
+    def _stop_request_timer(self) -> None:
+        if self._request_timer is not None:
+            self._request_timer.cancel()
+            self._request_timer = None

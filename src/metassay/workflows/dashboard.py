@@ -1,0 +1,192 @@
+"""The pages of the dashboard as HTML. How they are served over HTTP is decided in `metassay.serve`."""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from metassay.errors import InputError, MetassayError
+from metassay.reporting.dashboard_frame import dashboard_policy, render_error_page
+from metassay.reporting.explorer_page import render_explorer
+from metassay.reporting.overview_page import render_overview
+from metassay.results.overview import RunSummary
+from metassay.results.pair_explorer import ExplorerView, PairPage, PairQuery, RunNotes
+from metassay.store.run_folder import RunFolder
+from metassay.workflows.pair_explorer import PairExplorer
+from metassay.workflows.pair_table import PairTable
+from metassay.workflows.run_collection import RunCollection, RunState, read_report
+from metassay.workflows.run_notes import MAXIMUM_LENGTH, compute_version, read_notes, write_notes
+
+__all__ = ["BadRequest", "Dashboard", "PageNotFound", "dashboard_policy", "render_error_page"]
+
+OPEN_RUNS = 8
+"""Runs that are kept open for queries."""
+LONGEST_VALUE = 500
+"""Characters of one value of a query."""
+
+
+class PageNotFound(MetassayError):
+    """An address that does not exist."""
+
+
+class BadRequest(InputError):
+    """A request that is refused, although the page exists."""
+
+
+class Dashboard:
+    """The pages of some runs. Methods may be called from several threads."""
+
+    def __init__(self, runs: Sequence[str | Path], *, writable: bool) -> None:
+        self.runs = RunCollection(runs)
+        self.writable = writable
+        """Whether notes may be written."""
+        self.token = secrets.token_urlsafe(24)
+        """Must be sent with notes, so that pages of other servers cannot write any."""
+        self._overview_lock = Lock()
+        self._lock = Lock()
+        self._overview_page: tuple[tuple[RunState, ...], str] | None = None
+        self._open_runs: OrderedDict[RunState, tuple[PairExplorer, Lock]] = OrderedDict()
+
+    def render_overview(self) -> str:
+        """Render the page of all runs, again if one of them changed."""
+        with self._overview_lock:
+            states = self.runs.read_states()
+            if self._overview_page is None or self._overview_page[0] != states:
+                overview = self.runs.summarize()
+                links = {run.name: _build_links(run) for run in overview.runs}
+                self._overview_page = (states, render_overview(overview, links))
+            return self._overview_page[1]
+
+    def encode_overview(self) -> str:
+        """Return the overview as JSON."""
+        with self._overview_lock:
+            return self.runs.summarize().to_json()
+
+    def read_report(self, name: str) -> bytes:
+        """Read the report of a run."""
+        content = read_report(self._open_run(name))
+        if content is None:
+            raise PageNotFound("This run has no report.")
+        return content
+
+    def render_explorer(self, name: str, values: Mapping[str, Sequence[str]]) -> str:
+        """Render the page with the pairs of a run that match a query; `values` are those of the address."""
+        for texts in values.values():
+            if any(len(text) > LONGEST_VALUE for text in texts):
+                raise BadRequest(f"a value has more than {LONGEST_VALUE} characters.")
+        run = self._open_run(name)
+        query = PairQuery.from_values(values)
+        explorer, lock = self._open_explorer(name)
+        other_table = self._open_explorer(query.other_run)[0].table if query.other_run else None
+        if other_table is not None and not query.other_metric and query.metric in other_table.metrics:
+            query = replace(query, other_metric=query.metric)
+        with lock:
+            page = explorer.read_page(query, other_table)
+        view = self._build_view(name, run, explorer, page, other_table)
+
+        def build_link(**changes: Any) -> str:
+            """Return the address of the same query with changes; a change leads to its first page."""
+            if changes:
+                changes = {"page": 1, **changes}
+            return _build_query_path(name, replace(page.query, **changes))
+
+        return render_explorer(view, build_link)
+
+    def save_notes(self, name: str, text: str, *, token: str, seen_version: str) -> None:
+        """Save the notes on a run that were sent from a page of this dashboard."""
+        if not self.writable:
+            raise BadRequest("notes can only be written where the dashboard is served to this machine only.")
+        if not secrets.compare_digest(token.encode(), self.token.encode()):
+            raise BadRequest("these notes come from a page of another server.", remedy="Load the page again.")
+        run = self._open_run(name)
+        notes = text.replace("\r\n", "\n").strip()
+        with self._lock:
+            try:
+                write_notes(run, notes, seen_version=seen_version)
+            except InputError as error:
+                raise BadRequest(error.message, place=error.place, remedy=error.remedy) from None
+
+    def _open_run(self, name: str) -> RunFolder:
+        run = self.runs.open_run(name)
+        if run is None:
+            raise PageNotFound("There is no run of this name.")
+        return run
+
+    def _open_explorer(self, name: str) -> tuple[PairExplorer, Lock]:
+        """Return the explorer of a run and its lock, opened again where files of the run changed."""
+        run = self._open_run(name)
+        with self._lock:
+            state = next(state for state in self.runs.read_states() if state[0] == run.path)
+            if state not in self._open_runs:
+                self._open_runs[state] = (PairExplorer(PairTable(run)), Lock())
+            self._open_runs.move_to_end(state)
+            while len(self._open_runs) > OPEN_RUNS:
+                self._open_runs.popitem(last=False)
+            return self._open_runs[state]
+
+    def _build_view(
+        self,
+        name: str,
+        run: RunFolder,
+        explorer: PairExplorer,
+        page: PairPage,
+        other_table: PairTable | None,
+    ) -> ExplorerView:
+        """Collect everything that the page of a run's pairs shows."""
+        table = explorer.table
+        summary = self.runs.summarize_run(name)
+        notes = read_notes(run)
+        column = page.query.column
+        return ExplorerView(
+            run=name,
+            path=_build_path(name),
+            report_path=_build_path(name, "report") if summary.has_report else None,
+            task=summary.task,
+            page=page,
+            total=table.total,
+            has_outcomes=table.has_outcomes,
+            metrics=table.metrics,
+            assayed_metrics=table.assayed_metrics,
+            shown_metrics=explorer.choose_shown_metrics(page.query),
+            context_columns=table.context_columns,
+            context_values=table.list_values(f"context/{column}") if column else [],
+            systems=table.list_values("system"),
+            perturbations=table.list_values("perturbation"),
+            accuracies=table.read_accuracies(column) if column else [],
+            search_parts=explorer.search_parts,
+            other_runs=[other for other in self.runs.list_runs_with_pairs() if other != name],
+            other_metrics=table.metrics if other_table is None else other_table.metrics,
+            notes=RunNotes(
+                text=notes,
+                version=compute_version(notes),
+                token=self.token,
+                writable=self.writable,
+                maximum_length=MAXIMUM_LENGTH,
+            ),
+        )
+
+
+def _build_path(name: str, page: str = "") -> str:
+    """Return the path of a run, or of one of its pages."""
+    return f"/runs/{quote(name, safe='')}/{page}"
+
+
+def _build_query_path(name: str, query: PairQuery) -> str:
+    values = urlencode(query.to_values())
+    return f"{_build_path(name)}?{values}" if values else _build_path(name)
+
+
+def _build_links(run: RunSummary) -> dict[str, str]:
+    """Return the paths of the pages that a run has."""
+    links = {}
+    if run.has_pairs:
+        links["explorer"] = _build_path(run.name)
+    if run.has_report:
+        links["report"] = _build_path(run.name, "report")
+    return links

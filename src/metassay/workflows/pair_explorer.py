@@ -1,0 +1,302 @@
+"""Finds the pairs of a run that match a query, counts outcomes over them, and reads one page of them."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metassay.errors import UnknownName
+from metassay.results.pair_explorer import OUTCOMES, PAIRS_PER_PAGE, MatchingPairs, PairPage, PairQuery
+from metassay.stats.arrays import count_code_pairs, find_lowest, find_positions
+from metassay.workflows.pair_table import (
+    OUTCOME_CODES,
+    ROWS_PER_READ,
+    UNDEFINED,
+    PairTable,
+    report_unreadable,
+)
+
+SEARCH_PART = 2**19
+"""Pairs that are searched for a text at a time."""
+LISTED_BY_MARGIN = 10_000
+"""Pairs that are listed when they are ordered by margin."""
+SHOWN_METRICS = 6
+"""Metrics that are shown if none were chosen."""
+ORDERS = ("", "worst", "best")
+CACHED_ROWS = 16 * 2**20
+"""Bytes of matching rows that are kept for the next page of the same query."""
+CACHED_RESULTS = 16
+"""Orders, and tables of two metrics, that are kept."""
+
+Rows = NDArray[np.uint32]
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
+
+
+@dataclass(frozen=True)
+class OtherRun:
+    """Another run whose pairs are compared with those of this run."""
+
+    table: PairTable
+    rows: NDArray[np.int64]
+    """For each pair of this run its row in the other run, −1 where it is absent."""
+
+
+class PairExplorer:
+    """Answers queries about the pairs of one run, and keeps the latest answers."""
+
+    def __init__(self, table: PairTable) -> None:
+        self.table = table
+        self._matching: OrderedDict[tuple[PairQuery, str], MatchingPairs] = OrderedDict()
+        self._orders: OrderedDict[tuple[PairQuery, str, str], Rows] = OrderedDict()
+        self._joint_outcomes: OrderedDict[tuple[PairQuery, str], dict[tuple[str, str], int]] = OrderedDict()
+        self._rows_with_text: tuple[tuple[str, int], Rows] | None = None
+        self._other_run: OtherRun | None = None
+
+    def read_page(self, query: PairQuery, other_table: PairTable | None = None) -> PairPage:
+        """Read the page that a query asks for; `other_table` is the run that it compares with."""
+        if query.text:
+            query = replace(query, part=self._find_searched_rows(query)[0] // SEARCH_PART + 1)
+        else:
+            query = replace(query, part=1)
+        _check_names(query, self.table, other_table or self.table)
+        with report_unreadable(self.table.file):
+            other_run = None if other_table is None else self._match_other_run(other_table)
+            shown_metrics = self.choose_shown_metrics(query)
+            matching = self._find_matching(query, other_run)
+            self._count_outcomes(matching, shown_metrics)
+            order = self._order_by_margin(query, matching, other_run)
+            joint_outcomes = self._count_joint_outcomes(query, other_run)
+        listed = matching.count if order is None else len(order)
+        last_page = max(1, -(-listed // PAIRS_PER_PAGE))
+        page = min(query.page, last_page)
+        first = (page - 1) * PAIRS_PER_PAGE
+        last = min(first + PAIRS_PER_PAGE, listed)
+        listed_rows = matching.rows if order is None else order
+        rows = list(range(first, last)) if listed_rows is None else listed_rows[first:last].tolist()
+        pairs = self.table.read_pairs(rows, shown_metrics)
+        pairs_in_other_run = []
+        common_pairs = None
+        if other_run is not None:
+            other_rows = [int(other_run.rows[row]) for row in rows]
+            other_metrics = [query.other_metric] if query.other_metric else []
+            pairs_in_other_run = other_run.table.read_pairs(other_rows, other_metrics)
+            common_pairs = int((other_run.rows >= 0).sum())
+        return PairPage(
+            query=replace(query, page=page),
+            matching=matching,
+            listed=listed,
+            pairs=[pair for pair in pairs if pair is not None],
+            pairs_in_other_run=[pair for pair in pairs_in_other_run if pair is not None],
+            joint_outcomes=joint_outcomes,
+            common_pairs=common_pairs,
+        )
+
+    def choose_shown_metrics(self, query: PairQuery) -> list[str]:
+        """Return the metrics that the query chooses, else its own metrics and the first of the run."""
+        if query.shown:
+            return list(query.shown)
+        named = [name for name in (query.metric, query.other_metric) if name in self.table.metrics]
+        metrics = list(dict.fromkeys([*named, *self.table.assayed_metrics]))
+        return metrics[: max(SHOWN_METRICS, len(named))]
+
+    @property
+    def search_parts(self) -> int:
+        """The number of parts in which the run is searched for a text."""
+        return max(1, -(-self.table.total // SEARCH_PART))
+
+    def _match_other_run(self, table: PairTable) -> OtherRun:
+        if self._other_run is None or self._other_run.table is not table:
+            self._other_run = OtherRun(table, self.table.match_pairs(table))
+        return self._other_run
+
+    def _find_matching(self, query: PairQuery, other_run: OtherRun | None) -> MatchingPairs:
+        """Find the pairs that match all filters of a query."""
+        key = (query.filters, _identify(other_run))
+        if key in self._matching:
+            self._matching.move_to_end(key)
+            return self._matching[key]
+        mask = self._build_mask(query, own_outcomes=True, other_outcomes=other_run is None)
+        rows: Rows | None = None
+        if query.text:
+            rows = self._find_rows_with_text(query)
+            if mask is not None:
+                rows = rows[mask[rows]]
+        elif mask is not None:
+            rows = find_positions(mask)
+        if other_run is not None:
+            all_rows = np.arange(self.table.total, dtype=np.uint32)
+            rows = _select_rows_of_other_run(all_rows if rows is None else rows, query, other_run)
+        matching = MatchingPairs(
+            count=self.table.total if rows is None else len(rows),
+            rows=rows,
+            outcome_counts={},
+            searched_rows=self._find_searched_rows(query) if query.text else None,
+        )
+        self._matching[key] = matching
+        while len(self._matching) > 1 and sum(map(_count_bytes, self._matching.values())) > CACHED_ROWS:
+            self._matching.popitem(last=False)
+        return matching
+
+    def _find_searched_rows(self, query: PairQuery) -> tuple[int, int]:
+        """Return the first and last row of the part that is searched for a text."""
+        first_of_last_part = (self.table.total - 1) // SEARCH_PART * SEARCH_PART
+        first = min((query.part - 1) * SEARCH_PART, first_of_last_part)
+        return first, min(first + SEARCH_PART, self.table.total) - 1
+
+    def _find_rows_with_text(self, query: PairQuery) -> Rows:
+        """Return the rows of the searched part whose output or worse output contains the text."""
+        first, last = self._find_searched_rows(query)
+        key = (query.text, first)
+        if self._rows_with_text is None or self._rows_with_text[0] != key:
+            contains_text = pl.any_horizontal(
+                _contains(self.table, column, query.text) for column in ("output", "worse")
+            )
+            part = self.table.texts.slice(first, last - first + 1).filter(contains_text)
+            rows = part.select("row").collect().to_series().to_numpy()
+            self._rows_with_text = (key, rows)
+        return self._rows_with_text[1]
+
+    def _build_mask(
+        self, query: PairQuery, *, own_outcomes: bool, other_outcomes: bool
+    ) -> NDArray[np.bool_] | None:
+        """Return which pairs pass the filters apart from the text; None if there is no such filter.
+
+        The outcomes that the query asks for are only used with `own_outcomes` and `other_outcomes`.
+        """
+        filters = {
+            "system": query.system,
+            "perturbation": query.perturbation,
+            f"context/{query.column}": query.context if query.column else "",
+            "item": query.item,
+        }
+        masks = [self.table.find_rows(column, name) for column, name in filters.items() if name]
+        if own_outcomes and query.metric and query.outcome:
+            masks.append(self.table.read_outcomes(query.metric) == OUTCOME_CODES[query.outcome])
+        if other_outcomes and query.other_metric and query.other_outcome:
+            masks.append(self.table.read_outcomes(query.other_metric) == OUTCOME_CODES[query.other_outcome])
+        if not masks:
+            return None
+        combined = masks[0]
+        for mask in masks[1:]:
+            combined &= mask
+        return combined
+
+    def _count_outcomes(self, matching: MatchingPairs, metrics: Sequence[str]) -> None:
+        """Count the outcomes of these metrics over the matching pairs, where they are not counted yet."""
+        for metric in metrics:
+            if metric in matching.outcome_counts:
+                continue
+            outcomes = self.table.read_outcomes(metric)
+            if matching.rows is not None:
+                outcomes = outcomes[matching.rows]
+            matching.outcome_counts[metric] = {
+                name: int(np.count_nonzero(outcomes == code)) for name, code in OUTCOME_CODES.items()
+            }
+
+    def _order_by_margin(
+        self, query: PairQuery, matching: MatchingPairs, other_run: OtherRun | None
+    ) -> Rows | None:
+        """Return the matching rows with the largest margins, in order; None if the query has no order."""
+        if not query.order or not query.metric:
+            return None
+        key = (query.filters, query.order, _identify(other_run))
+        if key not in self._orders:
+            sign = 1 if query.order == "worst" else -1
+            best_rows = np.empty(0, dtype=np.uint32)
+            best_margins = np.empty(0, dtype=np.float32)
+            for number, margins in enumerate(self.table.read_margins(query.metric)):
+                start = number * ROWS_PER_READ
+                stop = start + len(margins)
+                rows = np.arange(start, stop, dtype=np.uint32)
+                if matching.rows is not None:
+                    rows = matching.rows[slice(*np.searchsorted(matching.rows, (start, stop)))]
+                candidate_rows = np.concatenate([best_rows, rows])
+                candidate_margins = np.concatenate([best_margins, sign * margins[rows - start]])
+                chosen = find_lowest(candidate_margins, LISTED_BY_MARGIN)
+                best_rows = candidate_rows[chosen]
+                best_margins = candidate_margins[chosen]
+            _keep_latest(self._orders, key, best_rows)
+        return self._orders[key]
+
+    def _count_joint_outcomes(
+        self, query: PairQuery, other_run: OtherRun | None
+    ) -> dict[tuple[str, str], int]:
+        """Count the outcomes of both metrics together, over the pairs that pass all other filters."""
+        if not query.metric or not query.other_metric:
+            return {}
+        key = (replace(query.filters, outcome="", other_outcome=""), _identify(other_run))
+        if key not in self._joint_outcomes:
+            mask = self._build_mask(query, own_outcomes=False, other_outcomes=False)
+            if query.text:
+                has_text = np.zeros(self.table.total, dtype=np.bool_)
+                has_text[self._find_rows_with_text(query)] = True
+                mask = has_text if mask is None else mask & has_text
+            outcomes = self.table.read_outcomes(query.metric)
+            other_table = self.table if other_run is None else other_run.table
+            other_outcomes = other_table.read_outcomes(query.other_metric)
+            other_rows = None if other_run is None else other_run.rows
+            counts = count_code_pairs(outcomes - UNDEFINED, other_outcomes - UNDEFINED, mask, other_rows)
+            by_outcomes = {}
+            for name, code in OUTCOME_CODES.items():
+                for other_name, other_code in OUTCOME_CODES.items():
+                    count = counts[code - UNDEFINED, other_code - UNDEFINED]
+                    by_outcomes[name, other_name] = int(count)
+            _keep_latest(self._joint_outcomes, key, by_outcomes)
+        return self._joint_outcomes[key]
+
+
+def _identify(other_run: OtherRun | None) -> str:
+    return "" if other_run is None else str(other_run.table.file)
+
+
+def _keep_latest(cache: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
+    cache[key] = value
+    while len(cache) > CACHED_RESULTS:
+        cache.popitem(last=False)
+
+
+def _check_names(query: PairQuery, table: PairTable, other_table: PairTable) -> None:
+    """Raise `UnknownName` for a metric, column, outcome or order that does not exist."""
+    names: list[tuple[str, str, Sequence[str]]] = [
+        ("metric", query.metric, table.metrics),
+        ("metric", query.other_metric, other_table.metrics),
+        ("context column", query.column, table.context_columns),
+        ("outcome", query.outcome, OUTCOMES),
+        ("outcome", query.other_outcome, OUTCOMES),
+        ("order", query.order, ORDERS),
+        *(("metric", name, table.metrics) for name in query.shown),
+    ]
+    for kind, name, known in names:
+        if name and name not in known:
+            raise UnknownName(kind, name, known)
+
+
+def _contains(table: PairTable, column: str, text: str) -> pl.Expr:
+    """Return whether a text, or one of a list of texts, contains these characters, ignoring case."""
+    texts = pl.col(column)
+    if table.texts.collect_schema()[column] != pl.String:
+        texts = texts.cast(pl.List(pl.String)).list.join(" ")
+    return texts.str.contains(f"(?i){re.escape(text)}").fill_null(value=False)
+
+
+def _select_rows_of_other_run(rows: Rows, query: PairQuery, other_run: OtherRun) -> Rows:
+    """Return those rows that the other run has too, with the outcome that the query asks for there."""
+    common_rows = rows[other_run.rows[rows] >= 0]
+    if not query.other_metric or not query.other_outcome:
+        return common_rows
+    outcomes = other_run.table.read_outcomes(query.other_metric)[other_run.rows[common_rows]]
+    selected: Rows = common_rows[outcomes == OUTCOME_CODES[query.other_outcome]]
+    return selected
+
+
+def _count_bytes(matching: MatchingPairs) -> int:
+    """Estimate the memory of matching pairs: their rows, and about a page for the rest."""
+    return 4096 if matching.rows is None else 4096 + matching.rows.nbytes

@@ -1,0 +1,224 @@
+"""The runs that the dashboard shows: their summaries and changes, computed again only where files changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from metassay.errors import InputError, MetassayError, Place, display_path
+from metassay.meta.contexts import run_comparison
+from metassay.reporting.answer import answer
+from metassay.reporting.findings import find
+from metassay.reporting.reasons import with_sentences
+from metassay.reporting.result_display import ResultDisplay
+from metassay.results.overview import MetricAccuracy, OverviewContent, RunChange, RunSummary
+from metassay.store.layout import MANIFEST
+from metassay.store.remote import open_run, open_runs
+from metassay.store.run_folder import RunFolder, read_manifest
+from metassay.workflows.pair_table import EXPLORER_FILE, PAIRS_FILE
+from metassay.workflows.run_files import REPORT, RESULT, run_folders
+
+FileState = tuple[int, int, int] | None
+"""Inode, size and time of a file; None where it does not exist."""
+RunState = tuple[Path, tuple[FileState, ...]]
+"""A run folder, and the state of the files that its summary depends on."""
+
+
+class OverviewResult(OverviewContent, ResultDisplay, frozen=True, kw_only=True):
+    """All runs, and each assay against the assay before it of the same task and kind of pairs."""
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the accuracy over all contexts: a row per run and metric."""
+        rows = []
+        for run in self.runs:
+            rows += [{"run": run.name, **msgspec.to_builtins(metric)} for metric in run.metrics]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def summarize_runs(*runs: str | Path) -> OverviewResult:
+    """Summarise runs in the order given. A folder of runs stands for all runs in it, by name.
+
+    A run that cannot be read is included, with its `error`.
+    """
+    return RunCollection(runs).summarize()
+
+
+class RunCollection:
+    """The runs that a user named, under names that stay the same while runs are added and deleted."""
+
+    def __init__(self, runs: Sequence[str | Path]) -> None:
+        open_folder = open_runs if len(runs) == 1 else open_run
+        self._paths = tuple(open_folder(run) for run in runs)
+        for folder in self.folders().values():
+            if not (folder / MANIFEST).is_file():
+                read_manifest(folder)  # raises an error: a mistyped name is not a broken run
+        self._summaries: dict[RunState, RunSummary] = {}
+        self._changes: dict[tuple[RunState, RunState], RunChange] = {}
+        self._latest: tuple[tuple[RunState, ...], OverviewResult] | None = None
+
+    def folders(self) -> dict[str, Path]:
+        """Return the run folders by name; where two folders have the same name, the second gets a number."""
+        folder_by_name: dict[str, Path] = {}
+        for folder in run_folders(self._paths):
+            name = folder.resolve().name.encode(errors="backslashreplace").decode() or "run"
+            if name in folder_by_name:
+                same = [known for known in folder_by_name if known == name or known.startswith(f"{name}~")]
+                name = f"{name}~{len(same) + 1}"
+            folder_by_name[name] = folder
+        if not folder_by_name:
+            raise InputError("there is no run in this folder.", place=Place(file=str(self._paths[0])))
+        return folder_by_name
+
+    def open_run(self, name: str) -> RunFolder | None:
+        """Open the run of this name; None where there is none."""
+        folder = self.folders().get(name)
+        return None if folder is None else _open_run(folder)
+
+    def summarize_run(self, name: str) -> RunSummary:
+        """Summarise one run without reading the others."""
+        folder = self.folders()[name]
+        summary = self._summaries.get(_read_state(folder)) or _summarize_run(folder)
+        return msgspec.structs.replace(summary, name=name)
+
+    def list_runs_with_pairs(self) -> list[str]:
+        """Return the names of the runs whose pairs can be explored."""
+        return [name for name, folder in self.folders().items() if (folder / PAIRS_FILE).is_file()]
+
+    def read_states(self) -> tuple[RunState, ...]:
+        """Return what the summaries depend on: if it is the same, they are the same."""
+        return tuple(_read_state(folder) for folder in self.folders().values())
+
+    def summarize(self) -> OverviewResult:
+        """Summarise all runs as they are now."""
+        state_by_name = {name: _read_state(folder) for name, folder in self.folders().items()}
+        states = tuple(state_by_name.values())
+        if self._latest is not None and self._latest[0] == states:
+            return self._latest[1]
+        self._summaries = {
+            state: self._summaries.get(state) or _summarize_run(folder=state[0]) for state in states
+        }
+        summaries = [
+            msgspec.structs.replace(self._summaries[state], name=name)
+            for name, state in state_by_name.items()
+        ]
+        overview = OverviewResult(
+            runs=summaries, comparisons=self._compare_neighbours(summaries, state_by_name)
+        )
+        self._latest = (states, overview)
+        return overview
+
+    def _compare_neighbours(
+        self, summaries: Sequence[RunSummary], state_by_name: Mapping[str, RunState]
+    ) -> list[RunChange]:
+        """Compare each assay with the assay before it of the same task and kind of pairs."""
+        comparable: dict[tuple[str, str], list[RunSummary]] = {}
+        for summary in summaries:
+            if summary.task:
+                comparable.setdefault(summary.comparison_group, []).append(summary)
+        changes: dict[tuple[RunState, RunState], RunChange] = {}
+        named_changes: list[RunChange] = []
+        for _, group in sorted(comparable.items()):
+            for before, after in pairwise(group):
+                key = (state_by_name[before.name], state_by_name[after.name])
+                changes[key] = self._changes.get(key) or _compare_runs(*key)
+                named_changes.append(
+                    msgspec.structs.replace(changes[key], before=before.name, after=after.name)
+                )
+        self._changes = changes
+        return named_changes
+
+
+def read_report(run: RunFolder) -> bytes | None:
+    """Read the report of a run; None where it has none."""
+    file = run.find_file(REPORT)
+    return None if file is None else file.read_bytes()
+
+
+def _read_state(folder: Path) -> RunState:
+    """Return what the summary of a run depends on."""
+    files = [folder / name for name in (MANIFEST, RESULT, REPORT, EXPLORER_FILE, PAIRS_FILE)]
+    results_folder = _read_file_state(folder / "results", follow_links=False)
+    return folder, (results_folder, *(_read_file_state(file) for file in files))
+
+
+def _read_file_state(file: Path, *, follow_links: bool = True) -> FileState:
+    try:
+        status = file.stat(follow_symlinks=follow_links)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _open_run(folder: Path) -> RunFolder:
+    """Open a run whose manifest and result are its own files, not links to files elsewhere."""
+    for name in (MANIFEST, RESULT):
+        RunFolder(folder, {}).find_file(name)
+    return RunFolder.load(folder)
+
+
+def _summarize_run(folder: Path) -> RunSummary:
+    """Summarise a run; one that cannot be read gets an error instead of numbers."""
+    summary = RunSummary(name="", folder=display_path(folder))
+    try:
+        run = _open_run(folder)
+        configuration = run.identity.get("configuration")
+        pairs_from = configuration.get("pairs", "") if isinstance(configuration, dict) else ""
+        summary = msgspec.structs.replace(
+            summary,
+            command=str(run.identity.get("command", "")),
+            state=str(read_manifest(folder).get("state", "")),
+            pairs_from=str(pairs_from),
+        )
+        with run.explain_errors():
+            return _add_result(summary, run)
+    except (MetassayError, OSError) as error:
+        return msgspec.structs.replace(summary, error=str(error))
+
+
+def _add_result(summary: RunSummary, run: RunFolder) -> RunSummary:
+    """Add the numbers and the answer of a finished assay; runs of other verbs do not have them."""
+    summary = msgspec.structs.replace(
+        summary, has_report=run.find_file(REPORT) is not None, has_pairs=run.find_file(PAIRS_FILE) is not None
+    )
+    if run.find_file(RESULT) is None:
+        return summary
+    result = run.read_checked(RESULT, "assay")
+    sentences = answer(find(result))
+    metrics = [
+        MetricAccuracy(metric=row["metric"], accuracy=row["accuracy"], low=row["low"], high=row["high"])
+        for row in result["global"]
+    ]
+    return msgspec.structs.replace(
+        summary,
+        task=result["task"],
+        items=result["items"],
+        outputs=result["outputs"],
+        pairs=result["pairs"],
+        answer=str(sentences[0]) if sentences else None,
+        metrics=metrics,
+    )
+
+
+@lru_cache(maxsize=2)
+def _read_result(state: RunState) -> dict[str, Any]:
+    """Read the result of an assay. The cache spares the second reading: a run has two neighbours."""
+    return _open_run(state[0]).read_checked(RESULT, "assay")
+
+
+def _compare_runs(before: RunState, after: RunState) -> RunChange:
+    """Compare two runs; the change has an error where they cannot be compared."""
+    try:
+        with _open_run(after[0]).explain_errors():
+            comparison = run_comparison.compare(_read_result(before), _read_result(after))
+            described = with_sentences(comparison)
+    except (MetassayError, OSError) as error:
+        return RunChange(before="", after="", changed=False, sentences=[], error=str(error))
+    return RunChange(
+        before="", after="", changed=described["changed"], sentences=list(described["sentences"])
+    )

@@ -1,0 +1,45 @@
+"""The notes that users write on a run in the dashboard, kept as `notes.txt` in the run folder."""
+
+from __future__ import annotations
+
+import hashlib
+
+from metassay.errors import InputError, Place
+from metassay.store.remote import delete_file
+from metassay.store.run_folder import RunFolder
+
+NOTES_FILE = "notes.txt"
+MAXIMUM_LENGTH = 20_000
+"""Characters."""
+
+
+def read_notes(run: RunFolder) -> str:
+    """Read the notes on a run; empty where there are none."""
+    file = run.find_file(NOTES_FILE)
+    if file is None:
+        return ""
+    most_bytes = 4 * MAXIMUM_LENGTH  # a character takes at most four bytes in UTF-8
+    return file.read_bytes()[:most_bytes].decode(errors="replace")
+
+
+def compute_version(notes: str) -> str:
+    """Return a digest of the notes, to notice that somebody else changed them."""
+    return hashlib.blake2b(notes.encode(errors="replace"), digest_size=16).hexdigest()
+
+
+def write_notes(run: RunFolder, notes: str, *, seen_version: str) -> None:
+    """Write the notes on a run, unless they are no longer those that the user saw."""
+    place = Place(file=str(run.path / NOTES_FILE))
+    if len(notes) > MAXIMUM_LENGTH:
+        raise InputError(f"notes of more than {MAXIMUM_LENGTH:,} characters are not kept.", place=place)
+    if compute_version(read_notes(run)) != seen_version:
+        raise InputError(
+            "somebody else wrote notes in the meantime.", place=place, remedy="Read those first."
+        )
+    try:
+        if notes:
+            run.write_text(NOTES_FILE, notes)
+        else:
+            delete_file(run.path / NOTES_FILE)
+    except OSError as error:
+        raise InputError(f"notes cannot be written ({error.strerror}).", place=place) from None
