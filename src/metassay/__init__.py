@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 VERBS = {
     "aggregate": "metassay.workflows.aggregate",
-    "align": "metassay.workflows.score",
+    "align": "metassay.workflows.align",
     "assay": "metassay.workflows.assay",
     "check": "metassay.workflows.check",
     "compare": "metassay.workflows.compare",
@@ -32,7 +32,7 @@ VERBS = {
 
 TYPES = {
     "AggregateResult": "metassay.workflows.aggregate",
-    "AlignResult": "metassay.workflows.score",
+    "AlignResult": "metassay.workflows.align",
     "AssayResult": "metassay.workflows.assay_result",
     "Batch": "metassay.metrics.base",
     "CheckResult": "metassay.workflows.check",
@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     from metassay.stats.random import Stream
     from metassay.tasks.base import OutputKind, TableEvidence, Task
     from metassay.workflows.aggregate import AggregateResult, aggregate
+    from metassay.workflows.align import AlignResult, align
     from metassay.workflows.assay import assay, demo
     from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.check import CheckResult, check
@@ -133,7 +134,7 @@ if TYPE_CHECKING:
     from metassay.workflows.rank import RankResult, rank
     from metassay.workflows.read import read
     from metassay.workflows.recommend import RecommendResult, recommend, report
-    from metassay.workflows.score import AlignResult, ScoreResult, align, score
+    from metassay.workflows.score import ScoreResult, score
 
 
 def __getattr__(name: str) -> Any:

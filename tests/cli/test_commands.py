@@ -19,6 +19,7 @@ from metassay.cli.application import build_application
 from metassay.data import memory
 from metassay.results.base import json_schema
 from metassay.results.check import CheckContent
+from metassay.results.score import ScoreContent
 from metassay.sample import sample_path
 from metassay.schemas import schema
 from metassay.workflows.read import read
@@ -79,7 +80,8 @@ def as_json(capfd, *arguments: str | Path) -> dict:
 )
 def test_json_follows_its_schema(capfd, data, command, options) -> None:
     found = as_json(capfd, command, data, *options, "--language", "en")
-    expected = json_schema(CheckContent) if command == "check" else schema(command)
+    typed_results = {"check": CheckContent, "score": ScoreContent}
+    expected = json_schema(typed_results[command]) if command in typed_results else schema(command)
     jsonschema.validate(found, expected)
 
 

@@ -15,6 +15,7 @@ from metassay.cli import run as command
 from metassay.data.fingerprint import fingerprint_data
 from metassay.errors import InputError
 from metassay.reporting.joined_page import joined_page
+from metassay.results.aggregate import AggregateContent
 from metassay.results.depend import DependContent
 from metassay.sample import sample_path
 from metassay.workflows.recommend import report
@@ -49,8 +50,10 @@ def results(runs: Path) -> dict[str, dict]:
 
 
 def build_page(found):
-    dependence = msgspec.convert(found["depend"], DependContent)
-    return joined_page({verb: result for verb, result in found.items() if verb != "depend"}, dependence)
+    untyped = {verb: result for verb, result in found.items() if verb in {"assay", "rank"}}
+    dependence = msgspec.convert(found["depend"], DependContent) if "depend" in found else None
+    aggregation = msgspec.convert(found["aggregate"], AggregateContent) if "aggregate" in found else None
+    return joined_page(untyped, dependence, aggregation)
 
 
 def test_every_metric_has_one_row_with_what_each_run_found(runs):
@@ -92,7 +95,7 @@ def test_the_first_sentence_is_the_choice_of_the_assay_as_people_see_it(runs):
 
 def test_fewer_runs_make_a_page_with_fewer_columns(runs):
     found = results(runs)
-    page = joined_page({verb: found[verb] for verb in ("rank", "aggregate")})
+    page = build_page({verb: found[verb] for verb in ("rank", "aggregate")})
     (table,) = page.sections[0].grids
     assert [field.key for field in table.fields] == ["metric", "said", "spa", "cluster", "corpus", "segment"]
 

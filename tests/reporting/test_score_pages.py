@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import polars as pl
 import pytest
 
 from metassay.cli import run as command
 from metassay.errors import InputError
+from metassay.reporting.aggregate_page import build_aggregate_page
 from metassay.reporting.pages import render_page
 from metassay.reporting.ranking_page import (
     best_sentence,
@@ -16,12 +18,15 @@ from metassay.reporting.ranking_page import (
     ranking_page,
     significance_sentence,
 )
-from metassay.reporting.score_pages import (
-    aggregation_page,
-    aggregation_sentences,
-    difference_sentences,
-    score_page,
+from metassay.reporting.score_page import build_score_page
+from metassay.results.aggregate import (
+    AggregateContent,
+    AggregatedSystem,
+    AggregationPair,
+    HumanAgreement,
+    StandardErrors,
 )
+from metassay.results.score import ScoreContent, ScoredSystem, SystemComparison
 from metassay.sample import sample_path
 from metassay.workflows.compare import compare
 from metassay.workflows.recommend import recommend, report
@@ -74,49 +79,60 @@ def test_hostile_names_are_text():
     one = ranking((0.01, 0.2, 0.5), name=lambda text: f"{ATTACK}{text}")
     result = {"human": ATTACK, "results": [one], "average": [], "notes": [ATTACK]}
     page = render_page(ranking_page(result))
-    scores = {"corpus": 1.0, "segment": 2.0, "bootstrap": 1.0}
-    system = {"group": ATTACK, "system": ATTACK, "metric": ATTACK, **scores, "standard_errors": scores}
-    between = [{"x": f"{ATTACK}{n}", "y": ATTACK, "groups": 3, "pearson": 0.5} for n in range(3)]
-    human = [{"human": ATTACK, "metric": ATTACK, "aggregation": ATTACK, "group": "mean", "systems": 3}]
-    aggregated = {
-        "systems": [system],
-        "between": between,
-        "downsampled": [],
-        "human": [{**human[0], "pearson": 0.1}],
-        "notes": [ATTACK],
-    }
-    compared = scored(lambda name: f"{ATTACK}{name}")
-    pages = [page, render_page(aggregation_page(aggregated)), render_page(score_page(compared))]
+    system = AggregatedSystem(ATTACK, ATTACK, ATTACK, 1.0, 2.0, 1.0, StandardErrors(1.0, 2.0, 1.0))
+    aggregated = AggregateContent(
+        systems=[system],
+        between=[AggregationPair(f"{ATTACK}{n}", ATTACK, groups=3, pearson=0.5) for n in range(3)],
+        downsampled=[],
+        human=[HumanAgreement(ATTACK, ATTACK, "corpus", "mean", systems=3, pearson=0.1)],
+        notes=[ATTACK],
+    )
+    compared = build_scores(lambda name: f"{ATTACK}{name}")
+    pages = [page, render_page(build_aggregate_page(aggregated)), render_page(build_score_page(compared))]
     for html in pages:
         assert ATTACK not in html
         assert "&lt;script&gt;alert(1)" in html
 
 
-def scored(name=str):
-    """Three systems, of which the third differs from both others."""
+def build_scores(name=str, p_values=(0.6, 0.01, 0.01), p_holm=(0.6, 0.01, 0.01)):
+    """Scores of three systems, of which the third differs from both others."""
     systems = [
-        {
-            "system": name(s),
-            "metric": "bleu",
-            "signature": "bleu",
-            "corpus": c,
-            "segment": c,
-            "bootstrap": None,
-        }
-        for s, c in zip("abc", (30.0, 30.1, 20.0))
+        ScoredSystem(
+            system=name(system),
+            metric="bleu",
+            signature="bleu",
+            corpus=score,
+            segment=score,
+            bootstrap=None,
+            low=None,
+            high=None,
+            official=None,
+        )
+        for system, score in zip("abc", (30.0, 30.1, 20.0))
     ]
-    pairs = [("a", "b", -0.1, 0.6), ("a", "c", 10.0, 0.01), ("b", "c", 10.1, 0.01)]
-    compared = [
-        {"metric": "bleu", "a": name(a), "b": name(b), "difference": d, "p": p, "test": "bootstrap"}
-        | {"p_holm": p, "segments": 9}
-        for a, b, d, p in pairs
+    pairs = [("a", "b", -0.1), ("a", "c", 10.0), ("b", "c", 10.1)]
+    comparisons = [
+        SystemComparison(
+            metric="bleu",
+            a=name(a),
+            b=name(b),
+            difference=difference,
+            p=p,
+            test="bootstrap",
+            p_holm=holm,
+            segments=9,
+        )
+        for (a, b, difference), p, holm in zip(pairs, p_values, p_holm)
     ]
-    return {"systems": systems, "comparisons": compared, "notes": []}
+    return ScoreContent(systems=systems, comparisons=comparisons)
 
 
 def test_differences_between_systems_are_counted_and_starred():
-    said = "By BLEU 2 of 3 differences between systems are significant (p ≤ .05 by paired bootstrap, two-sided, after Holm)."
-    page = score_page(scored())
+    said = (
+        "By BLEU 2 of 3 differences between systems are significant (p ≤ .05 by paired bootstrap, two-sided,"
+        " after Holm's correction)."
+    )
+    page = build_score_page(build_scores())
     assert list(page.lead) == [said]
     (choice,) = page.sections[1].choices
     cells = {
@@ -125,22 +141,22 @@ def test_differences_between_systems_are_counted_and_starred():
     assert cells["a", "c"] == (10.0, "*")
     assert cells["c", "a"] == (-10.0, "*")
     assert cells["a", "b"] == (-0.1, "")
-    assert difference_sentences(scored() | {"comparisons": []}) == []
+    untested = msgspec.structs.replace(build_scores(), comparisons=[])
+    assert build_score_page(untested).lead == ["Scores of every system. No test was requested (--test)."]
 
 
 def test_too_few_draws_for_so_many_comparisons_are_a_doubt():
-    assert list(score_page(scored()).doubts) == []
-    few = scored()
-    for row in few["comparisons"]:
-        row |= {"p": 0.02, "p_holm": 0.06}
-    (doubt,) = score_page(few).doubts
-    assert doubt.startswith("BLEU: the smallest p, .020, is not small enough among 3 comparisons")
+    assert build_score_page(build_scores()).doubts == []
+    few_draws = build_scores(p_values=(0.02, 0.02, 0.02), p_holm=(0.06, 0.06, 0.06))
+    (doubt,) = build_score_page(few_draws).doubts
+    assert doubt.startswith("BLEU: the smallest p, .020, is not significant among 3 comparisons")
 
 
 def test_without_correlations_nothing_is_claimed():
-    empty = {"between": [{"x": "a", "y": "b", "pearson": None}], "human": []}
-    assert aggregation_sentences(empty) == [
-        "No correlation is defined: it takes at least two systems that differ."
+    pair = AggregationPair("a", "b", groups=1, pearson=None)
+    content = AggregateContent(systems=[], between=[pair], downsampled=[], human=[])
+    assert build_aggregate_page(content).lead == [
+        "No correlation is defined: at least two systems with different scores are needed."
     ]
 
 

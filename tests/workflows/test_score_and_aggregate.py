@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_limits
 import metassay
 from metassay.cli import run
 from metassay.errors import InputError
-from metassay.schemas import schema
+from metassay.results.aggregate import AggregateContent
+from metassay.results.base import json_schema
 
 
 @pytest.fixture(scope="module")
@@ -39,53 +40,52 @@ def texts(tmp_path_factory, some_words):
     return path, frame
 
 
-def own(frame, pair, system):
-    chosen = frame.filter(lp=pair, system=system).sort("seg_id")
-    return chosen["hyp"].to_list(), chosen["ref"].to_list()
+def get_texts(frame, pair, system):
+    """Outputs and references of one system, in the order of segments."""
+    rows = frame.filter(lp=pair, system=system).sort("seg_id")
+    return rows["hyp"].to_list(), rows["ref"].to_list()
 
 
-def test_system_scores_are_the_official_ones(texts):
+def test_system_scores_equal_those_of_sacrebleu(texts):
     path, frame = texts
-    found = metassay.score(path, metrics="bleu,chrf", aggregate=("corpus", "segment", "bootstrap"))
-    assert len(found.systems) == 2 * 2 * 3
-    for row in found.systems:
-        outputs, references = own(frame, row["group"].partition("/")[2], row["system"])
-        official = corpus_bleu if row["metric"] == "bleu" else corpus_chrf
-        assert row["corpus"] == pytest.approx(official(outputs, [references]).score, rel=1e-12)
-        assert row["bootstrap"] == pytest.approx(row["corpus"], rel=0.05)
-        if row["metric"] == "chrf":
+    result = metassay.score(path, metrics="bleu,chrf", aggregate=("corpus", "segment", "bootstrap"))
+    assert len(result.systems) == 2 * 2 * 3
+    for row in result.systems:
+        outputs, references = get_texts(frame, row.group.partition("/")[2], row.system)
+        official = corpus_bleu if row.metric == "bleu" else corpus_chrf
+        assert row.corpus == pytest.approx(official(outputs, [references]).score, rel=1e-12)
+        assert row.bootstrap == pytest.approx(row.corpus, rel=0.05)
+        if row.metric == "chrf":
             mean = np.mean([sentence_chrf(o, [r]).score for o, r in zip(outputs, references)])
-            assert row["segment"] == pytest.approx(mean, rel=1e-12)
+            assert row.segment == pytest.approx(mean, rel=1e-12)
 
 
-def test_only_what_was_asked_for(texts):
+def test_aggregations_that_were_not_requested_are_none(texts):
     path, _ = texts
     for row in metassay.score(path, metrics="bleu,rougel", aggregate=("segment",)).systems:
-        assert row["corpus"] is None
-        assert row["bootstrap"] is None
-        assert row["segment"] > 0
+        assert row.corpus is None
+        assert row.bootstrap is None
+        assert row.segment > 0
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "randomization"])
 def test_all_pairs_of_systems_are_compared(texts, test):
     path, _ = texts
-    found = metassay.score(path, metrics="bleu,rougel", test=test, draws=300)
+    result = metassay.score(path, metrics="bleu,rougel", test=test, draws=300)
     scores = {
-        (row["group"], row["metric"], row["system"]): row["corpus"]
-        if row["metric"] == "bleu"
-        else row["segment"]
-        for row in found.systems
+        (row.group, row.metric, row.system): row.corpus if row.metric == "bleu" else row.segment
+        for row in result.systems
     }
-    assert len(found.comparisons) == 2 * 2 * 3
-    for row in found.comparisons:
-        assert row["test"] == test
-        assert row["segments"] == (39 if row["group"].endswith("xx-en") else 40)
-        assert 1 / 301 <= row["p"] <= row["p_holm"] <= 1
-        if row["group"].endswith("yy-en"):
-            a, b = (scores[row["group"], row["metric"], row[side]] for side in "ab")
-            assert row["difference"] == pytest.approx(a - b)
-        if {row["a"], row["b"]} == {"good", "poor"}:
-            assert row["p"] == pytest.approx(1 / 301)
+    assert len(result.comparisons) == 2 * 2 * 3
+    for row in result.comparisons:
+        assert row.test == test
+        assert row.segments == (39 if row.group.endswith("xx-en") else 40)
+        assert 1 / 301 <= row.p <= row.p_holm <= 1
+        if row.group.endswith("yy-en"):
+            expected = scores[row.group, row.metric, row.a] - scores[row.group, row.metric, row.b]
+            assert row.difference == pytest.approx(expected)
+        if {row.a, row.b} == {"good", "poor"}:
+            assert row.p == pytest.approx(1 / 301)
 
 
 def test_results_depend_on_the_seed_alone(texts, tmp_path):
@@ -118,7 +118,7 @@ def test_aggregate_has_its_tables(texts):
     path, _ = texts
     result = metassay.aggregate(path, metrics="bleu,chrf,ter", resamples=30, repeats=10)
     found = result.to_dict()
-    jsonschema.validate(found, schema("aggregate"))
+    jsonschema.validate(found, json_schema(AggregateContent))
     assert {row["group"] for row in found["systems"]} == {"2024/xx-en", "2024/yy-en"}
     names = [prefix + metric for metric in ("bleu", "chrf", "ter") for prefix in ("", "m-", "x-")]
     assert {(row["x"], row["y"]) for row in found["between"]} == set(itertools.combinations(names, 2))
@@ -187,7 +187,7 @@ def test_command_lines(texts, capfd):
     assert run(["aggregate", path, *few]) == 0
     assert "m-BLEU" in capfd.readouterr().out
     assert run(["aggregate", path, *few, "--json"]) == 0
-    jsonschema.validate(json.loads(capfd.readouterr().out), schema("aggregate"))
+    jsonschema.validate(json.loads(capfd.readouterr().out), json_schema(AggregateContent))
     assert run(["aggregate", path, "--metrics", "meteor"]) == 2
     assert "no sufficient statistics" in capfd.readouterr().err
 
@@ -198,7 +198,7 @@ def test_warnings_of_metrics_become_notes(tmp_path):
     frame.write_parquet(tmp_path / "russian.parquet")
     found = metassay.score(tmp_path / "russian.parquet", metrics="rouge1,rougel")
     assert sum("uses Unicode letters" in note for note in found.notes) == 2
-    assert all(0 < row["segment"] < 1 for row in found.systems)
+    assert all(0 < row.segment < 1 for row in found.systems)
 
 
 def test_plain_text_files_as_sacrebleu_takes_them(tmp_path, capfd):

@@ -130,16 +130,16 @@ def test_tests_between_systems_follow_the_seed_and_holm(translations, test) -> N
         for seed in (0, 0, 1)
     )
     assert zero == again
-    assert [row["p"] for row in zero] != [row["p"] for row in one]
-    ordered = sorted(zero, key=lambda row: row["p"])
-    assert ordered[0]["p_holm"] == pytest.approx(3 * ordered[0]["p"])
-    assert {row["segments"] for row in zero} == {29}
+    assert [row.p for row in zero] != [row.p for row in one]
+    ordered = sorted(zero, key=lambda row: row.p)
+    assert ordered[0].p_holm == pytest.approx(3 * ordered[0].p)
+    assert {row.segments for row in zero} == {29}
 
 
 @pytest.mark.parametrize(("test", "draws"), [("bootstrap", 1000), ("randomization", 10_000)])
 def test_tests_between_systems_take_their_usual_number_of_draws(translations, test, draws) -> None:
     rows = metassay.score(translations.filter(pl.col("seg_id") < 20), metrics="rouge1", test=test).comparisons
-    smallest = min(row["p"] for row in rows)
+    smallest = min(row.p for row in rows)
     assert smallest == pytest.approx(1 / (draws + 1))
 
 
@@ -148,8 +148,8 @@ def test_bootstrap_scores_and_aggregation_follow_the_seed(translations) -> None:
         metassay.score(translations, metrics="bleu", aggregate=("corpus", "bootstrap"), seed=seed).systems
         for seed in (0, 1)
     ]
-    assert [row["corpus"] for row in found[0]] == [row["corpus"] for row in found[1]]
-    assert all(a["bootstrap"] != b["bootstrap"] != b["corpus"] for a, b in zip(*found))
+    assert [row.corpus for row in found[0]] == [row.corpus for row in found[1]]
+    assert all(a.bootstrap != b.bootstrap != b.corpus for a, b in zip(*found))
     few = {"metrics": "chrf", "resamples": 20, "repeats": 5}
     zero, again, one = (metassay.aggregate(translations, seed=seed, **few).to_dict() for seed in (0, 0, 1))
     assert zero == again

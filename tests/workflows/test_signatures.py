@@ -65,7 +65,7 @@ def test_normalised_translations_say_so() -> None:
     data = read(sample_path("mt"))
     changed = metassay.score(data, metrics="bleu", normalize="english")
     plain = metassay.score(data, metrics="bleu")
-    assert changed.systems[0]["corpus"] != plain.systems[0]["corpus"]
+    assert changed.systems[0].corpus != plain.systems[0].corpus
     assert _signatures(changed)["bleu"] == f"{_signatures(plain)['bleu']}|text:english"
 
 
@@ -103,10 +103,10 @@ def test_bleu_for_chinese_is_sacrebleu_s_for_chinese(table, how) -> None:
     data = read(table(_chinese(**more)), **({"language": "zh", "task": "mt"} if how == "language" else {}))
     found = metassay.score(data, metrics="bleu,ter,rouge1,rougel,chrf")
     for row in found.systems:
-        if row["metric"] == "bleu":
-            official = corpus_bleu(CHINESE[row["system"]], [REFERENCES], tokenize="zh").score
-            assert row["corpus"] == pytest.approx(official, rel=1e-12)
-            assert "|tokenizer:zh|" in row["signature"]
+        if row.metric == "bleu":
+            official = corpus_bleu(CHINESE[row.system], [REFERENCES], tokenize="zh").score
+            assert row.corpus == pytest.approx(official, rel=1e-12)
+            assert "|tokenizer:zh|" in row.signature
     for name in ("bleu", "ter", "rouge1", "rougel"):
         scores = found.segments.filter(pl.col("metric") == name)["score"]
         assert scores.n_unique() > len(scores) / 2
@@ -122,15 +122,15 @@ def test_languages_of_one_table_get_their_own_tokenisers(table) -> None:
     )
     data = read(table(pl.concat([_chinese(lp="en-zh"), german])))
     found = metassay.score(data, metrics="bleu")
-    assert len({row["signature"] for row in found.systems}) == 1
-    assert "|tokenizer:by-language(de=13a,zh=zh)|" in found.systems[0]["signature"]
+    assert len({row.signature for row in found.systems}) == 1
+    assert "|tokenizer:by-language(de=13a,zh=zh)|" in found.systems[0].signature
     for row in found.systems:
-        if row["group"] == "en-de":
-            own = german.filter(pl.col("system") == row["system"])
+        if row.group == "en-de":
+            own = german.filter(pl.col("system") == row.system)
             official = corpus_bleu(own["hyp"].to_list(), [[reference]]).score
         else:
-            official = corpus_bleu(CHINESE[row["system"]], [REFERENCES], tokenize="zh").score
-        assert row["corpus"] == pytest.approx(official)
+            official = corpus_bleu(CHINESE[row.system], [REFERENCES], tokenize="zh").score
+        assert row.corpus == pytest.approx(official)
 
 
 def test_chinese_of_unknown_language_is_said_to_be_split_at_spaces(table) -> None:
@@ -159,7 +159,7 @@ def characters(output, references):
 def test_a_function_from_python_is_a_metric_of_every_verb(tmp_path) -> None:
     data = read(sample_path("mt"))
     scored = metassay.score(data, metrics=[characters, "bleu"])
-    assert {row["metric"] for row in scored.systems} == {"characters", "bleu"}
+    assert {row.metric for row in scored.systems} == {"characters", "bleu"}
     result = assay(data, metrics=characters, out=tmp_path / "run", **FAST)
     assert [row["metric"] for row in result.to_dict()["global"]] == ["characters"]
     assert "characters" in (tmp_path / "run" / "report.html").read_text()

@@ -9,6 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metassay.metrics.labels import find_metric_labels
+from metassay.reporting.aggregate_page import (
+    build_aggregate_page,
+    build_view,
+    choose_average_rows,
+    describe_aggregation,
+)
 from metassay.reporting.answer import answer
 from metassay.reporting.charts.accuracy import accuracy_chart
 from metassay.reporting.charts.against_people import both_chart
@@ -19,11 +25,12 @@ from metassay.reporting.html import caveats, thinned
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section
 from metassay.reporting.ranking_page import META_NAMES, best_sentence, ranking_doubts, ranking_page
-from metassay.reporting.score_pages import aggregation_page, aggregation_sentences
+from metassay.reporting.report_sections import ResultView
 from metassay.reporting.sections.accuracy import overall_grid, thrifty_chart
 from metassay.reporting.sections.methods import methods
 from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import in_labels, listing, named, number, plural
+from metassay.results.aggregate import CORPUS, SEGMENT, AggregateContent, HumanAgreement
 from metassay.results.depend import DependContent, MetricDependence
 
 Row = Mapping[str, Any]
@@ -59,13 +66,13 @@ class _Joined:
     findings: Findings | None
     ranking: Row | None
     dependence: DependView | None
-    aggregation: Row | None
+    aggregation: ResultView[AggregateContent] | None
 
     def metrics(self) -> list[str]:
         """Every metric that a run is about, those that were assayed first; no sentinels, no baselines."""
         assayed = self.findings.metrics if self.findings else ()
         ranked = [row["metric"] for one in self.rankings() for row in one["metrics"] if not row["baseline"]]
-        known = [*self.dependent_metrics(), *(row["metric"] for row in _rows(self.aggregation))]
+        known = [*self.dependent_metrics(), *self.aggregated_metrics()]
         return list(dict.fromkeys(map(str, [*assayed, *ranked, *known])))
 
     def dependent_metrics(self) -> list[str]:
@@ -73,6 +80,12 @@ class _Joined:
         if self.dependence is None:
             return []
         return [self.dependence.labels[entry.metric] for entry in self.dependence.result.metrics]
+
+    def aggregated_metrics(self) -> list[str]:
+        """Labels of the metrics whose aggregations were compared."""
+        if self.aggregation is None:
+            return []
+        return [self.aggregation.labels[row.metric] for row in self.aggregation.result.systems]
 
     def dependence_of(self, metric: str) -> list[MetricDependence]:
         """System dependence of the metric with this label, on every data set."""
@@ -101,27 +114,20 @@ class _Joined:
         return "spa" if "spa" in known else known[0] if known else None
 
 
-def _rows(aggregation: Row | None) -> list[Row]:
-    return [] if aggregation is None else aggregation["systems"]
-
-
 def joined_page(
     results: Mapping[str, Row],
     dependence: DependContent | None = None,
+    aggregation: AggregateContent | None = None,
     curves: CurvesByDataset | None = None,
 ) -> Page:
-    """The page of several results: JSON objects by verb, and the result and curves of `depend`."""
-    labels = {
-        spec: label for result in results.values() for spec, label in find_metric_labels(result).items()
-    }
-    depend_view = None
-    if dependence is not None:
-        own_labels = MetricLabels(entry.metric for entry in dependence.metrics)
-        labels |= own_labels.single_labels
-        depend_view = DependView(dependence, own_labels, curves or {})
+    """The page of several results: of assay and rank as JSON objects, of depend and aggregate as structs."""
+    metric_labels = _label_all_metrics(results, dependence, aggregation)
+    labels = metric_labels.single_labels
+    depend_view = None if dependence is None else DependView(dependence, metric_labels, curves or {})
+    aggregate_view = None if aggregation is None else build_view(aggregation, metric_labels)
     shown = {verb: in_labels(result, labels) for verb, result in results.items() if verb != "assay"}
     findings = find(results["assay"], labels) if "assay" in results else None
-    known = _Joined(findings, shown.get("rank"), depend_view, shown.get("aggregate"))
+    known = _Joined(findings, shown.get("rank"), depend_view, aggregate_view)
     sections = [Section("Every metric, every question", charts=_both(known), grids=[_grid(known)])]
     sections += _assay_sections(findings) if findings else []
     pages: dict[str, Page] = {}
@@ -129,13 +135,25 @@ def joined_page(
         pages["rank"] = ranking_page(results["rank"], labels)
     if depend_view is not None:
         pages["depend"] = build_depend_page(depend_view.result, depend_view.curves, depend_view.labels)
-    if "aggregate" in results:
-        pages["aggregate"] = aggregation_page(results["aggregate"], labels)
+    if aggregate_view is not None:
+        pages["aggregate"] = build_aggregate_page(aggregate_view.result, aggregate_view.labels)
     for verb, page in pages.items():
         sections += [replace(part, title=f"{QUESTIONS[verb]} {part.title}") for part in page.sections]
     notes = [str(note) for result in results.values() for note in result.get("notes") or ()]
     notes += dependence.notes if dependence is not None else []
+    notes += aggregation.notes if aggregation is not None else []
     return Page("All runs of one data set", TITLE, _lead(known), sections, _doubts(known, results), notes)
+
+
+def _label_all_metrics(
+    results: Mapping[str, Row], dependence: DependContent | None, aggregation: AggregateContent | None
+) -> MetricLabels:
+    specs = {spec for result in results.values() for spec in find_metric_labels(result)}
+    if dependence is not None:
+        specs |= {entry.metric for entry in dependence.metrics}
+    if aggregation is not None:
+        specs |= {row.metric for row in aggregation.systems}
+    return MetricLabels(specs)
 
 
 def _lead(known: _Joined) -> list[str]:
@@ -146,7 +164,7 @@ def _lead(known: _Joined) -> list[str]:
     said += [best_sentence(one, known.ranking["human"]) for one in known.rankings() if known.ranking]
     if known.dependence:
         said += describe_result(known.dependence)
-    return said + (aggregation_sentences(known.aggregation) if known.aggregation else [])
+    return said + (describe_aggregation(known.aggregation) if known.aggregation else [])
 
 
 def _together(known: _Joined) -> list[str]:
@@ -214,17 +232,20 @@ def _row(known: _Joined, metric: str) -> dict[str, Any]:
     if entries:
         row["sysdep"] = entries[0].sysdep if len(entries) == 1 else None
         row["prefers"] = _fairness(known, metric).removeprefix("it ")
-    for found in _with_people(known, metric):
-        row.setdefault(found["aggregation"], found["pearson"])
+    for agreement in _find_human_agreement(known, metric):
+        row.setdefault(agreement.aggregation, agreement.pearson)
     return row | {"said": _sentence(known, metric, overall, row)}
 
 
-def _with_people(known: _Joined, metric: str) -> list[Row]:
-    """The correlations of a metric with people, by aggregation; means over test sets where there are any."""
-    rows = [r for r in (known.aggregation or {"human": ()})["human"] if r["metric"] == metric]
-    means = [row for row in rows if row["group"] == "mean"] or rows
+def _find_human_agreement(known: _Joined, metric: str) -> list[HumanAgreement]:
+    """Correlations of corpus and segment scores of a metric with human scores, averaged over test sets."""
+    if known.aggregation is None:
+        return []
+    labels = known.aggregation.labels
     return [
-        row for row in means if row["aggregation"] in {"corpus", "segment"} and row["pearson"] is not None
+        row
+        for row in choose_average_rows(known.aggregation.result)
+        if labels[row.metric] == metric and row.aggregation in {CORPUS, SEGMENT} and row.pearson is not None
     ]
 
 
@@ -310,5 +331,5 @@ def _not_everywhere(known: _Joined) -> list[str]:
     if known.dependence:
         held.append(set(known.dependent_metrics()))
     if known.aggregation:
-        held.append({str(row["metric"]) for row in _rows(known.aggregation)})
+        held.append(set(known.aggregated_metrics()))
     return [name for name in known.metrics() if not all(name in own for own in held)]

@@ -24,12 +24,14 @@ ResultT_co = TypeVar("ResultT_co", bound=ResultStruct, covariant=True)
 ViewT_contra = TypeVar("ViewT_contra", bound="ResultView[Any]", contravariant=True)
 
 BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
+    "aggregate": ("aggregate_scores:AggregateScoresSection",),
     "depend": (
         "depend_overview:DependOverviewSection",
         "depend_corrections:DependCorrectionsSection",
         "depend_single_metrics:DependSingleMetricsSection",
         "depend_method:DependMethodSection",
     ),
+    "score": ("score_systems:ScoreSystemsSection", "score_comparisons:ScoreComparisonsSection"),
 }
 """Sections of metassay by verb, as `module:class` below `metassay.reporting.sections`."""
 

@@ -13,6 +13,7 @@ from metassay.errors import InputError, Place
 
 SCHEMA_VERSION = 1
 ResultT = TypeVar("ResultT")
+ContentT = TypeVar("ContentT", bound="ResultStruct")
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 """A number from 0 to 1: an accuracy, a p-value, a share of pairs."""
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -62,6 +63,11 @@ def decode_json(content: bytes, result_type: type[ResultT], file: str) -> Result
         ) from None
     except RecursionError:
         raise InputError("this JSON is nested too deeply.", place=Place(file=file)) from None
+
+
+def select_content(result: ResultStruct, content_type: type[ContentT]) -> ContentT:
+    """Return the part of a result that is written as JSON: the fields that `content_type` has."""
+    return content_type(**{name: getattr(result, name) for name in content_type.__struct_fields__})
 
 
 def json_schema(result_type: type[msgspec.Struct]) -> dict[str, Any]:

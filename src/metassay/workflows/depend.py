@@ -31,6 +31,7 @@ from metassay.options import accept_options, split_names
 from metassay.reporting.depend_page import build_depend_page, render_depend_files
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
+from metassay.results.base import select_content
 from metassay.results.depend import Correction, DependContent, MetricCurves, MetricDependence
 from metassay.stats.arrays import FloatArray
 from metassay.store.run_folder import RunFolder
@@ -66,17 +67,11 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of `metassay depend` as plain values."""
-        return self.content.to_dict()
+        return select_content(self, DependContent).to_dict()
 
     def to_json(self) -> str:
         """Return the JSON object of `metassay depend`."""
-        return self.content.to_json()
-
-    @property
-    def content(self) -> DependContent:
-        """The part of the result that is written as JSON."""
-        fields = {name: getattr(self, name) for name in DependContent.__struct_fields__}
-        return DependContent(**fields)
+        return select_content(self, DependContent).to_json()
 
     @property
     def curves(self) -> dict[str, dict[str, MetricCurves]]:
@@ -144,7 +139,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
         analyses=analyses,
     )
     if run is not None:
-        run.finish(render_depend_files(result.content, result.to_frame(), result.curves))
+        run.finish(render_depend_files(result, result.to_frame(), result.curves))
     return result
 
 

@@ -17,6 +17,7 @@ from metassay.errors import InputError, Place, UnknownName, display_path
 from metassay.meta.contexts.choice import Evidence, stored_evidence
 from metassay.meta.contexts.pair_outcomes import GLOBAL
 from metassay.meta.contexts.tables import choice_entries
+from metassay.reporting.aggregate_page import build_aggregate_page
 from metassay.reporting.depend_page import build_depend_page
 from metassay.reporting.depend_view import CurvesByDataset
 from metassay.reporting.html import rendered_assay
@@ -25,8 +26,10 @@ from metassay.reporting.judge_page import judge_page
 from metassay.reporting.pages import Page, Rendered, paper_files, rendered
 from metassay.reporting.ranking_page import ranking_page
 from metassay.reporting.reasons import with_reasons
-from metassay.reporting.score_pages import aggregation_page, score_page
+from metassay.reporting.score_page import build_score_page
+from metassay.results.aggregate import AggregateContent
 from metassay.results.depend import DependContent, MetricCurves
+from metassay.results.score import ScoreContent
 from metassay.store.files import write_bytes
 from metassay.store.layout import TIMINGS
 from metassay.store.remote import local_path, open_run
@@ -154,13 +157,34 @@ def recommend(
         return made
 
 
-PAGES: Mapping[str, Callable[..., Page]] = {
-    "rank": ranking_page,
-    "aggregate": aggregation_page,
-    "score": score_page,
-    "judge": judge_page,
+def _build_rank_page(run: RunFolder) -> Page:
+    return ranking_page(run.read_checked("results/rank.json", "rank"))
+
+
+def _build_depend_page(run: RunFolder) -> Page:
+    return build_depend_page(read_depend_result(run), read_curves(run))
+
+
+def _build_aggregate_page(run: RunFolder) -> Page:
+    return build_aggregate_page(read_aggregate_result(run))
+
+
+def _build_score_page(run: RunFolder) -> Page:
+    return build_score_page(run.read_result("results/score.json", ScoreContent))
+
+
+def _build_judge_page(run: RunFolder) -> Page:
+    return judge_page(run.read_checked("results/judge.json", "judge"))
+
+
+PAGE_BUILDERS: Mapping[str, Callable[[RunFolder], Page]] = {
+    "rank": _build_rank_page,
+    "depend": _build_depend_page,
+    "aggregate": _build_aggregate_page,
+    "score": _build_score_page,
+    "judge": _build_judge_page,
 }
-"""The pages of verbs that are built from the JSON of a run alone."""
+"""How the page of a stored run is built, by verb; that of `assay` is built differently."""
 
 
 def report(
@@ -202,20 +226,22 @@ def _single(run: str | Path) -> Rendered:
     """The page of one run."""
     folder = RunFolder.load(run)
     command = command_of(folder)
-    if command not in {*PAGES, "depend"}:
+    if command not in PAGE_BUILDERS:
         folder = assay_run(run)
     with folder.explain_errors():
-        if command == "depend":
-            return rendered(build_depend_page(read_depend_result(folder), read_curves(folder)))
-        if command not in PAGES:
+        if command not in PAGE_BUILDERS:
             return rendered_assay(run_content(folder))
-        result = folder.read_checked(f"results/{command}.json", command)
-        return rendered(PAGES[command](result))
+        return rendered(PAGE_BUILDERS[command](folder))
 
 
 def read_depend_result(folder: RunFolder) -> DependContent:
     """Read the result of a run of `depend`."""
     return folder.read_result("results/depend.json", DependContent)
+
+
+def read_aggregate_result(folder: RunFolder) -> AggregateContent:
+    """Read the result of a run of `aggregate`."""
+    return folder.read_result("results/aggregate.json", AggregateContent)
 
 
 def read_curves(folder: RunFolder) -> CurvesByDataset:
@@ -245,12 +271,17 @@ def _joined(runs: Sequence[str | Path]) -> Rendered:
         results = {
             command: folder.read_checked(f"results/{command}.json", command)
             for command, folder in folders.items()
-            if command != "depend"
+            if command not in {"depend", "aggregate"}
         }
-        if "depend" not in folders:
-            return rendered(joined_page(results))
-        dependence = read_depend_result(folders["depend"])
-        return rendered(joined_page(results, dependence, read_curves(folders["depend"])))
+        dependence = None
+        curves: CurvesByDataset = {}
+        if "depend" in folders:
+            dependence = read_depend_result(folders["depend"])
+            curves = read_curves(folders["depend"])
+        aggregation = None
+        if "aggregate" in folders:
+            aggregation = read_aggregate_result(folders["aggregate"])
+        return rendered(joined_page(results, dependence, aggregation, curves))
 
 
 def _check_one_data_set(folders: Sequence[RunFolder]) -> None:

@@ -1,300 +1,259 @@
-"""`score`: metrics per segment and per system; `align`: outputs beside their references, word by word."""
+"""`score`: metrics per segment and per system, and tests of the differences between systems."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from metassay.data.cells import sorted_ids
 from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.data.reference_systems import find_reference_systems
 from metassay.data.score_cube import ScoreCube
-from metassay.engine.batches import OutputRows
-from metassay.engine.scoring import score_rows
-from metassay.engine.workers import Progress, count_workers
-from metassay.errors import InputError, UnknownName
+from metassay.errors import UnknownName
+from metassay.meta.aggregation.system_comparison import TESTS, compare_systems, get_score_statistics
 from metassay.meta.aggregation.system_scores import (
     Resampling,
-    bootstrap_means,
-    corpus_scores,
-    score_intervals,
+    compute_bootstrap_scores,
+    compute_corpus_scores,
+    estimate_score_intervals,
 )
-from metassay.metrics.alignment import Alignment, align_with_fewest_edits
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.metrics.selection import choose_metrics
 from metassay.options import accept_options
+from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
-from metassay.reporting.score_pages import score_files, score_page
+from metassay.reporting.result_display import ResultDisplay
+from metassay.reporting.score_page import build_score_page, render_score_files
 from metassay.reporting.tables import to_text
-from metassay.reporting.wording import in_labels
+from metassay.results.aggregate import AGGREGATIONS, BOOTSTRAP, CORPUS, SEGMENT
+from metassay.results.base import select_content, to_optional
+from metassay.results.official_score import OfficialScore
+from metassay.results.score import ScoreContent, ScoredSystem, SystemComparison
 from metassay.store.run_folder import RunFolder
-from metassay.workflows.aggregate import TESTS, comparisons, cubes_of, row_statistics, score_statistics
 from metassay.workflows.options import ScoreOptions, ScoreSettings
-from metassay.workflows.read import Source, build_scoring_rows, ensure_dataset
-from metassay.workflows.run_files import (
-    SCHEMA_VERSION,
-    Result,
-    check_target,
-    warnings_as_notes,
-    write_table,
-)
-
-AGGREGATES = ("corpus", "segment", "bootstrap")
+from metassay.workflows.output_scores import OutputScores, build_score_cubes, score_outputs
+from metassay.workflows.read import Source, ensure_dataset
+from metassay.workflows.run_files import check_target, warnings_as_notes, write_table
 
 
-@dataclass(frozen=True, repr=False)
-class ScoreResult(Result):
-    """Scores of every output (`segments`) and of every system (`systems`)."""
+class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
+    """Scores of every system by every metric, and comparisons of systems.
+
+    `segments` is the table of segment scores, with the columns `item, system, metric, score`. It is not part
+    of the JSON.
+    """
 
     segments: pl.DataFrame
-    systems: list[dict[str, Any]]
-    comparisons: list[dict[str, Any]]
-    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of `metassay score`."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "systems": self.systems,
-            "comparisons": self.comparisons,
-            "notes": list(self.notes),
-        }
+        """Return the JSON object of `metassay score` as plain values."""
+        return select_content(self, ScoreContent).to_dict()
+
+    def to_json(self) -> str:
+        """Return the JSON object of `metassay score`."""
+        return select_content(self, ScoreContent).to_json()
 
     def to_frame(self) -> pl.DataFrame:
-        """One row per system and metric."""
-        rows = [{name: value for name, value in row.items() if name != "official"} for row in self.systems]
+        """Return a table with one row per system and metric."""
+        rows = [_table_row(row) for row in self.systems]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def to_text(self, form: str) -> str:
-        """The systems, then the comparisons if there are any, as `csv`, `latex` or `markdown`.
+    def to_text(self, table_format: str) -> str:
+        """Return systems, and comparisons if there are any, as `csv`, `latex` or `markdown`.
 
         >>> rows = [{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}]
         >>> score(rows, metrics="wer").to_text("csv").splitlines()[0]
         'system,metric,signature,corpus,segment,bootstrap,low,high'
         """
-        if form == "csv":
-            systems, compared = self.to_frame().to_dicts(), self.comparisons
-        else:
-            systems, compared = in_labels([[_without_signature(r) for r in self.systems], self.comparisons])
-        return "\n".join(to_text(table, form) for table in (systems, compared) if table or table is systems)
+        systems = [_table_row(row) for row in self.systems]
+        comparisons = [_table_row(row) for row in self.comparisons]
+        if table_format != "csv":
+            labels = MetricLabels(row.metric for row in self.systems)
+            for row in (*systems, *comparisons):
+                row["metric"] = labels[row["metric"]]
+                row.pop("signature", None)  # too wide for a page
+        tables = [systems, comparisons] if comparisons else [systems]
+        return "\n".join(to_text(rows, table_format) for rows in tables)
 
     def page(self) -> Page:
-        """What a page shows of the scores and their comparisons."""
-        return score_page(self.to_dict())
+        """Build the page of the result."""
+        return build_score_page(self)
+
+
+def _table_row(entry: ScoredSystem | SystemComparison) -> dict[str, Any]:
+    """Return an entry as a row of a table, without nested fields and without an unused group."""
+    row = msgspec.structs.asdict(entry)
+    row.pop("official", None)
+    if row["group"] is None:
+        del row["group"]
+    return row
 
 
 @accept_options(ScoreOptions)
 def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     """Score every output and every system.
 
-    `aggregate` names any of corpus, segment and bootstrap; `test` (bootstrap or randomization) compares all
-    pairs of systems; `per_segment` writes the long table of segment scores. Intervals are those of the first
-    aggregation, over `resamples` resamples of segments. `out` is a folder for all of it.
+    `aggregate` names any of corpus, segment and bootstrap. Intervals are those of the first of these, from
+    `resamples` resamples of segments. `test` (bootstrap or randomization) compares all pairs of systems.
+    `per_segment` names a file for the table of segment scores, `out` a folder for the whole result.
 
     >>> rows = [{"seg_id": 1, "system": "a", "hyp": "the red fox ran off", "ref": "the red fox ran away"}]
-    >>> [row["corpus"] for row in score(rows, metrics="ter").to_dict()["systems"]]
+    >>> [system.corpus for system in score(rows, metrics="ter").systems]
     [20.0]
     """
-    for name in options.aggregate:
-        if name not in AGGREGATES:
-            raise UnknownName("aggregation", name, AGGREGATES)
-    if options.test is not None and options.test not in TESTS:
-        raise UnknownName("test", options.test, TESTS)
+    _check_options(options)
     data = prepare_dataset(
         ensure_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references
     )
     if options.per_segment is not None:
         check_target(options.per_segment, data.input_files)
-    chosen = choose_metrics(data, options.metrics, choose_normalisation(data, options.normalize))
-    run = None if options.out is None else _open(options.out, data, options, chosen, options.seed)
-    with warnings_as_notes() as notes:
-        statistics, scores = _scored(chosen, build_scoring_rows(data), options.workers, options.progress)
-    segments = _long_table(data, chosen, scores)
+    metrics = choose_metrics(data, options.metrics, choose_normalisation(data, options.normalize))
+    run = _open_run(data, metrics, options)
+    with warnings_as_notes() as metric_warnings:
+        scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
+    segments = _build_segment_table(data, metrics, scores)
     if options.per_segment is not None:
         write_table(segments, options.per_segment)
-    cubes = cubes_of(data, statistics, scores)
-    several = len(cubes) > 1
-    systems = [
-        ({"group": cube.dataset} if several else {}) | row
-        for metric in chosen
-        for cube in cubes
-        for row in _systems(cube, metric, options, options.seed, data)
-    ]
-    found = (
-        comparisons(cubes, chosen, options.test, draws=options.draws, seed=options.seed, several=several)
-        if options.test is not None
-        else []
+    cubes = build_score_cubes(data, scores)
+    result = ScoreResult(
+        systems=_score_systems(cubes, metrics, data, options),
+        comparisons=_compare_systems(cubes, metrics, options),
+        notes=[*data.notes, *_note_reference_systems(data), *metric_warnings],
+        segments=segments,
     )
-    result = ScoreResult(segments, systems, found, (*data.notes, *_doubts(data), *notes))
     if run is not None:
-        run.finish(score_files(result.to_dict(), result.to_frame(), segments))
+        run.finish(render_score_files(result, result.to_frame(), segments))
     return result
 
 
-def _open(
-    out: str | Path, data: Dataset, asked: ScoreSettings, metrics: Sequence[Metric], seed: int
-) -> RunFolder:
-    """The run folder of these settings on this data; another run's is refused."""
-    chosen = {"metrics": [metric.signature for metric in metrics], "seed": seed}
-    configuration = {
-        name: value for name, value in asked.to_dict(ScoreSettings).items() if name != "per_segment"
-    } | chosen
+def _check_options(options: ScoreOptions) -> None:
+    for aggregation in options.aggregate:
+        if aggregation not in AGGREGATIONS:
+            raise UnknownName("aggregation", aggregation, AGGREGATIONS)
+    if options.test is not None and options.test not in TESTS:
+        raise UnknownName("test", options.test, TESTS)
+
+
+def _open_run(data: Dataset, metrics: Sequence[Metric], options: ScoreOptions) -> RunFolder | None:
+    """Open the run folder, whose identity are the options and data that the result depends on."""
+    if options.out is None:
+        return None
+    configuration = options.to_dict(ScoreSettings)
+    del configuration["per_segment"]
+    configuration["metrics"] = [metric.signature for metric in metrics]
+    configuration["seed"] = options.seed
     identity = {"command": "score", "configuration": configuration, "input": data.content_hash}
-    return RunFolder.open(out, identity, data=data.fingerprint)
+    return RunFolder.open(options.out, identity, data=data.fingerprint)
 
 
-def _doubts(data: Dataset) -> list[str]:
-    """A word on systems that are the reference itself."""
-    own = find_reference_systems(data)
-    said = "Scored as systems, though their outputs are the reference itself"
-    return [f"{said}: {', '.join(own)}. Leave them out with --drop-references."] if own else []
-
-
-def _scored(
-    metrics: Sequence[Metric], rows: OutputRows, workers: int | None, progress: Progress | None
-) -> tuple[dict[str, Scores], dict[str, Scores]]:
-    """Statistics of the metrics that have them, and segment scores of all."""
-    with_statistics = [metric for metric in metrics if isinstance(metric, StatisticsMetric)]
-    others = [metric for metric in metrics if not isinstance(metric, StatisticsMetric)]
-    statistics, scores = row_statistics(with_statistics, rows, workers=workers, progress=progress)
-    if others:
-        scored = score_rows(others, rows, workers=count_workers(workers), progress=progress)
-        scores |= scored.scores
-    return statistics, scores
-
-
-def _long_table(data: Dataset, metrics: Sequence[Metric], scores: Mapping[str, Scores]) -> pl.DataFrame:
-    """One row per output and metric, null where a score is undefined."""
+def _build_segment_table(data: Dataset, metrics: Sequence[Metric], scores: OutputScores) -> pl.DataFrame:
+    """Build the long table of segment scores: a row per metric and output, null where undefined."""
     keys = data.outputs.select("item", "system")
-    return pl.concat(
-        keys.with_columns(
-            pl.lit(metric.spec).alias("metric"), pl.Series("score", scores[metric.spec]).fill_nan(None)
-        )
-        for metric in metrics
-    )
+    tables = []
+    for metric in metrics:
+        values = pl.Series("score", scores.segment_scores[metric.spec]).fill_nan(None)
+        tables.append(keys.with_columns(pl.lit(metric.spec).alias("metric"), values))
+    return pl.concat(tables)
 
 
-def _systems(
-    cube: ScoreCube, metric: Metric, asked: ScoreSettings, seed: int, data: Dataset
-) -> list[dict[str, Any]]:
-    """The scores of each system of a test set, with the interval of the first aggregation asked for."""
-    aggregate, resampling = asked.aggregate, Resampling(asked.resamples, seed=seed)
-    corpora, bootstraps = [np.nan] * len(cube.systems), [np.nan] * len(cube.systems)
-    if isinstance(metric, StatisticsMetric):
-        corpora = corpus_scores(cube, metric).tolist()
-        if "bootstrap" in aggregate:
-            bootstraps = bootstrap_means(cube, metric, Resampling(seed=seed)).tolist()
-    statistics, from_statistics = score_statistics(cube, metric, means=next(iter(aggregate), "") == "segment")
-    low, high = score_intervals(statistics, from_statistics, cube.dataset, resampling)
-    rows = []
-    for k, system in enumerate(cube.systems):
-        segment = _mean(cube.metric_scores[metric.spec][k])
-        # of rankings, the mean over judged topics is what trec_eval prints as `all`
-        corpus = segment if data.task_definition.is_ranking else _plain(corpora[k])
-        found = {"corpus": corpus, "segment": segment, "bootstrap": _plain(bootstraps[k])}
-        wanted = {name: value if name in aggregate else None for name, value in found.items()}
-        rows.append({
-            "system": system,
-            "metric": metric.spec,
-            "signature": metric.signature,
-            **wanted,
-            "low": _plain(low[k]),
-            "high": _plain(high[k]),
-            "official": _official(cube, metric, k, data),
-        })  # fmt: skip
+def _score_systems(
+    cubes: Sequence[ScoreCube], metrics: Sequence[Metric], data: Dataset, options: ScoreOptions
+) -> list[ScoredSystem]:
+    """Score the systems of every test set with every metric."""
+    rows: list[ScoredSystem] = []
+    for metric in metrics:
+        for cube in cubes:
+            group = cube.dataset if len(cubes) > 1 else None
+            rows += _score_systems_of_cube(cube, metric, data, options, group)
     return rows
 
 
-def _official(cube: ScoreCube, metric: Metric, system: int, data: Dataset) -> dict[str, Any] | None:
-    """What the official program prints beside the corpus score of a system."""
-    if not isinstance(metric, StatisticsMetric) or "references" not in data.outputs.columns:
-        return None
-    counts = data.outputs["references"].list.len().unique()
-    sums = np.nansum(cube.statistics[metric.spec][system], axis=0)
-    official = metric.describe_official_score(sums, int(counts[0]) if len(counts) == 1 else -1)
-    return None if official is None else msgspec.to_builtins(official)
+def _score_systems_of_cube(
+    cube: ScoreCube, metric: Metric, data: Dataset, options: ScoreOptions, group: str | None
+) -> list[ScoredSystem]:
+    """Score the systems of one test set, with the interval of the first requested aggregation."""
+    segment = [_average(scores) for scores in cube.metric_scores[metric.spec]]
+    corpus: list[float | None] = [None] * len(cube.systems)
+    bootstrap: list[float | None] = [None] * len(cube.systems)
+    if data.task_definition.is_ranking:
+        corpus = segment  # trec_eval prints the mean over judged topics as the score of `all`
+    elif isinstance(metric, StatisticsMetric):
+        corpus = [to_optional(value) for value in compute_corpus_scores(cube, metric)]
+    if isinstance(metric, StatisticsMetric) and BOOTSTRAP in options.aggregate:
+        bootstrap_scores = compute_bootstrap_scores(cube, metric, Resampling(seed=options.seed))
+        bootstrap = [to_optional(value) for value in bootstrap_scores]
+    low, high = _estimate_intervals(cube, metric, options)
+    return [
+        ScoredSystem(
+            group=group,
+            system=system,
+            metric=metric.spec,
+            signature=metric.signature,
+            corpus=corpus[position] if CORPUS in options.aggregate else None,
+            segment=segment[position] if SEGMENT in options.aggregate else None,
+            bootstrap=bootstrap[position],
+            low=to_optional(low[position]),
+            high=to_optional(high[position]),
+            official=_describe_official_score(cube, metric, position, data),
+        )
+        for position, system in enumerate(cube.systems)
+    ]
 
 
-def _without_signature(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Signatures are too wide for a page."""
-    return {name: value for name, value in row.items() if name not in {"signature", "official"}}
-
-
-def _mean(scores: Scores) -> float | None:
+def _average(scores: Scores) -> float | None:
     defined = scores[~np.isnan(scores)]
     return float(defined.mean()) if len(defined) else None
 
 
-def _plain(score: float) -> float | None:
-    return None if np.isnan(score) else float(score)
+def _estimate_intervals(cube: ScoreCube, metric: Metric, options: ScoreOptions) -> tuple[Scores, Scores]:
+    first_aggregation = next(iter(options.aggregate), "")
+    statistics, from_statistics = get_score_statistics(
+        cube, metric, use_segment_means=first_aggregation == SEGMENT
+    )
+    resampling = Resampling(options.resamples, seed=options.seed)
+    return estimate_score_intervals(statistics, from_statistics, cube.dataset, resampling)
 
 
-@dataclass(frozen=True, repr=False)
-class AlignResult(Result):
-    """Of each system, its items in their order, each with the words of both sides beside each other."""
-
-    systems: Mapping[str, Mapping[str, Alignment]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object of `metassay align`."""
-        return {"schema_version": SCHEMA_VERSION, "alignments": self.to_frame().to_dicts()}
-
-    def to_frame(self) -> pl.DataFrame:
-        """`system, item, kind, reference, output`, a row for each word."""
-        rows = [
-            (system, item, step.kind, step.reference, step.output)
-            for system, items in self.systems.items()
-            for item, alignment in items.items()
-            for step in alignment.steps
-        ]
-        names = ("system", "item", "kind", "reference", "output")
-        return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+def _describe_official_score(
+    cube: ScoreCube, metric: Metric, system: int, data: Dataset
+) -> OfficialScore | None:
+    """Return what the official program prints with the corpus score of a system, if it has such a score."""
+    if not isinstance(metric, StatisticsMetric) or "references" not in data.outputs.columns:
+        return None
+    reference_counts = data.outputs["references"].list.len().unique()
+    reference_count = int(reference_counts[0]) if len(reference_counts) == 1 else -1
+    sums = np.nansum(cube.statistics[metric.spec][system], axis=0)
+    return metric.describe_official_score(sums, reference_count)
 
 
-def align(
-    dataset: Dataset | Source,
-    *,
-    characters: bool = False,
-    normalize: str | None = None,
-    out: str | Path | None = None,
-) -> AlignResult:
-    """Align each output with its reference, word by word (or character by character), by the fewest edits.
-
-    Of several references the one with the fewest edits counts. `out` is a folder for the table and the JSON.
-
-    >>> rows = [{"seg_id": 1, "system": "a", "hyp": "the fox ran off", "ref": "the red fox ran away"}]
-    >>> align(rows).to_frame()["kind"].to_list()
-    ['hit', 'deletion', 'hit', 'hit', 'substitution']
-    """
-    data = prepare_dataset(ensure_dataset(dataset), normalize=normalize, keep_references=True)
-    if "references" not in data.outputs.columns or data.task_definition.is_ranking:
-        raise InputError("to align outputs takes references.")
-    asked = {"characters": characters, "normalize": normalize}
-    identity = {"command": "align", "configuration": asked, "input": data.content_hash}
-    run = None if out is None else RunFolder.open(out, identity, data=data.fingerprint)
-    found: dict[str, dict[str, Alignment]] = {system: {} for system in data.systems}
-    texts = data.outputs.select("item", "system", "output", "references")
-    place = {item: number for number, item in enumerate(sorted_ids(data.items))}
-    for item, system, output, references in sorted(texts.iter_rows(), key=lambda row: place[row[0]]):
-        sides = [_tokens(text, characters=characters) for text in (output, *references)]
-        found[system][item] = min(
-            (align_with_fewest_edits(side, sides[0]) for side in sides[1:]), key=lambda each: each.edits
-        )
-    result = AlignResult(found)
-    if run is not None:
-        run.finish(
-            {"results/align.json": result.to_dict(), "results/align.csv": result.to_frame().write_csv()}
-        )
-    return result
+def _compare_systems(
+    cubes: Sequence[ScoreCube], metrics: Sequence[Metric], options: ScoreOptions
+) -> list[SystemComparison]:
+    """Test all pairs of systems within each test set, if a test was requested."""
+    if options.test is None:
+        return []
+    comparisons: list[SystemComparison] = []
+    for metric in metrics:
+        for cube in cubes:
+            group = cube.dataset if len(cubes) > 1 else None
+            comparisons += compare_systems(
+                cube, metric, options.test, draws=options.draws, seed=options.seed, group=group
+            )
+    return comparisons
 
 
-def _tokens(text: str, *, characters: bool) -> list[str]:
-    return list(text.strip()) if characters else text.split()
+def _note_reference_systems(data: Dataset) -> list[str]:
+    """Warn about systems whose outputs are the reference itself."""
+    systems = find_reference_systems(data)
+    if not systems:
+        return []
+    note = (
+        f"Scored as systems, though their outputs are the reference itself: {', '.join(systems)}."
+        " Leave them out with --drop-references."
+    )
+    return [note]

@@ -8,6 +8,7 @@ from metassay.reporting.terminal.blocks import Block, Line, Note, Table
 
 if TYPE_CHECKING:
     from metassay.workflows.aggregate import AggregateResult
+    from metassay.workflows.align import AlignResult
     from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.check import CheckResult
     from metassay.workflows.compare import CompareResult
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from metassay.workflows.perturb import PerturbResult
     from metassay.workflows.rank import RankResult
     from metassay.workflows.recommend import RecommendResult
-    from metassay.workflows.score import AlignResult, ScoreResult
+    from metassay.workflows.score import ScoreResult
 
 __all__ = ["Block", "Line", "Note", "Table"]
 
@@ -58,8 +59,8 @@ def describe_scores(
 
     score_format = score.ScoreFormat(settings.aggregate, settings.test, settings.resamples, unit, decimals)
     if bare:
-        return score.describe_bare_scores(result.systems, result.notes, score_format)
-    return score.describe_scores(result.to_dict(), score_format, verbose=verbose)
+        return score.describe_bare_scores(result, score_format)
+    return score.describe_scores(result, score_format, verbose=verbose)
 
 
 def describe_alignments(result: AlignResult, *, by_characters: bool, include_correct: bool) -> list[Block]:
@@ -96,7 +97,7 @@ def describe_aggregation(result: AggregateResult) -> list[Block]:
     """Describe how three aggregations of segment scores differ."""
     from metassay.reporting.terminal import aggregate
 
-    return aggregate.describe_aggregation(result.to_dict())
+    return aggregate.describe_aggregate_result(result)
 
 
 def describe_judges(result: JudgeResult) -> list[Block]:

@@ -201,7 +201,7 @@ def test_judgements_in_an_array(tmp_path) -> None:
     (tmp_path / "run.txt").write_text("1 Q0 a 1 3.0 t\n1 Q0 b 2 2.0 t\n")
     (tmp_path / "qrels.json").write_text(json.dumps([{"topic": "1", "docid": "b", "grade": 1}]))
     found = metassay.read(tmp_path / "run.txt", qrels=tmp_path / "qrels.json")
-    assert metassay.score(found, metrics="recip_rank").systems[0]["corpus"] == 0.5
+    assert metassay.score(found, metrics="recip_rank").systems[0].corpus == 0.5
 
 
 @pytest.mark.parametrize("text", ["7", "null", "{}", '"rows"', "[7]"])

@@ -26,7 +26,7 @@ def run_align(
     ] = None,
 ) -> None:
     """Show outputs under their references, word by word, with errors marked and counted, as jiwer -a does."""
-    from metassay.workflows.score import align
+    from metassay.workflows.align import align
     from metassay.workflows.terminal_output import describe_alignments
 
     result = align(data.read_dataset(), characters=characters, normalize=normalize, out=out)

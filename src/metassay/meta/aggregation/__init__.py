@@ -1,1 +1,1 @@
-"""Corpus, segment and bootstrap scores, and which of them agrees with people."""
+"""Corpus, segment and bootstrap scores of systems, and how they agree with each other and with humans."""

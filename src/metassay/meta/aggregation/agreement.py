@@ -1,28 +1,31 @@
-"""What the choice of aggregation changes: agreement among them, on few segments, and with people."""
+"""How the three aggregations agree with each other, on few segments, and with human scores."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
-from metassay.meta.aggregation.system_scores import (
-    AGGREGATIONS,
-    Resampling,
-    SystemScore,
-    named,
-    oriented,
-    pearson,
-    system_scores,
-)
+from metassay.meta.aggregation.system_scores import Resampling, aggregate_systems, find_present_outputs
 from metassay.metrics.base import Scores, StatisticsMetric
-from metassay.stats.arrays import to_json_values
+from metassay.results.aggregate import (
+    AGGREGATIONS,
+    BOOTSTRAP,
+    CORPUS,
+    MEAN_GROUP,
+    SEGMENT,
+    AggregatedSystem,
+    AggregationPair,
+    DownsampledAgreement,
+    HumanAgreement,
+)
+from metassay.results.base import to_optional
 from metassay.stats.resampling import (
     draw_subset_counts,
     make_mean_statistics,
@@ -30,196 +33,241 @@ from metassay.stats.resampling import (
     sum_resamples,
 )
 
-MEAN = "mean"
-"""The name of the row that averages over test sets."""
+PREFIXES = {CORPUS: "", SEGMENT: "m-", BOOTSTRAP: "x-"}
+"""How the paper marks the aggregation in the name of a metric."""
+
+SystemsByMetric = Mapping[str, Sequence[AggregatedSystem]]
 
 
 @dataclass(frozen=True)
-class Aggregation:
-    """Everything that `metassay aggregate` reports, as rows."""
+class AggregationComparison:
+    """System scores under three aggregations, and all comparisons of them."""
 
-    systems: list[SystemScore]
-    between: list[dict[str, Any]]
-    """Pearson of any two metrics under any aggregation, over all systems of all test sets."""
-    downsampled: list[dict[str, Any]]
-    """Pearson after keeping few segments: median and 95 % range over the repeats."""
-    human: list[dict[str, Any]]
-    """Pearson of system scores with the mean human score, per test set and on average."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The four tables as plain values."""
-        return {
-            "systems": [row.to_dict() for row in self.systems],
-            "between": self.between,
-            "downsampled": self.downsampled,
-            "human": self.human,
-        }
+    systems: list[AggregatedSystem]
+    between: list[AggregationPair]
+    downsampled: list[DownsampledAgreement]
+    human: list[HumanAgreement]
 
 
-def aggregate_scores(
+def compare_aggregations(
     cubes: Sequence[ScoreCube], metrics: Sequence[StatisticsMetric], resampling: Resampling | None = None
-) -> Aggregation:
-    """All analyses on the systems of these test sets."""
+) -> AggregationComparison:
+    """Aggregate the scores of all test sets in three ways, and compare the results."""
     if not cubes or not metrics:
         raise InputError("aggregation needs at least one test set and one metric with statistics.")
     resampling = resampling or Resampling()
-    with threadpool_limits(1):  # the same bytes on any machine's cores
-        scores = {
-            metric.spec: [row for cube in cubes for row in system_scores(cube, metric, resampling)]
-            for metric in metrics
-        }
-        return Aggregation(
-            [row for rows in scores.values() for row in rows],
-            _between(metrics, scores),
-            [
-                row
-                for metric in metrics
-                for row in _downsampled(cubes, metric, scores[metric.spec], resampling)
-            ],
-            _human(cubes, metrics, scores, resampling),
-        )
+    with threadpool_limits(1):  # one BLAS thread, so that results are equal to the last bit on any machine
+        systems_by_metric: dict[str, list[AggregatedSystem]] = {}
+        downsampled: list[DownsampledAgreement] = []
+        for metric in metrics:
+            systems = [row for cube in cubes for row in aggregate_systems(cube, metric, resampling)]
+            systems_by_metric[metric.spec] = systems
+        for metric in metrics:
+            downsampled += _compare_on_few_segments(cubes, metric, systems_by_metric[metric.spec], resampling)
+        human = _compare_with_humans(cubes, metrics, systems_by_metric, resampling)
+    return AggregationComparison(
+        systems=list(itertools.chain.from_iterable(systems_by_metric.values())),
+        between=_correlate_aggregations(metrics, systems_by_metric),
+        downsampled=downsampled,
+        human=human,
+    )
 
 
-def _between(
-    metrics: Sequence[StatisticsMetric], scores: Mapping[str, Sequence[SystemScore]]
-) -> list[dict[str, Any]]:
-    columns: dict[str, dict[tuple[str, str], float]] = {
-        named(metric.spec, aggregation): {
-            (row.group, row.system): oriented(metric, row.scores[aggregation]) for row in scores[metric.spec]
-        }
-        for metric in metrics
-        for aggregation in AGGREGATIONS
-    }
-    rows = []
-    for x, y in itertools.combinations(columns, 2):
-        both = sorted(columns[x].keys() & columns[y].keys())
-        value = pearson([columns[x][key] for key in both], [columns[y][key] for key in both])
-        rows.append({"x": x, "y": y, "groups": len(both), "pearson": to_json_values(value)})
-    return rows
+def _orient_score(metric: StatisticsMetric, score: float | None) -> float:
+    """Return the score so that higher is better; NaN where it is undefined."""
+    if score is None:
+        return math.nan
+    return score if metric.higher_is_better else -score
 
 
-def _downsampled(
+def _correlate_aggregations(
+    metrics: Sequence[StatisticsMetric], systems_by_metric: SystemsByMetric
+) -> list[AggregationPair]:
+    """Correlate every two aggregated metrics over all systems of all test sets."""
+    scores_by_name: dict[str, dict[tuple[str, str], float]] = {}
+    for metric in metrics:
+        for aggregation in AGGREGATIONS:
+            scores_by_name[PREFIXES[aggregation] + metric.spec] = {
+                (row.group, row.system): _orient_score(metric, row.get_score(aggregation))
+                for row in systems_by_metric[metric.spec]
+            }
+    pairs = []
+    for x, y in itertools.combinations(scores_by_name, 2):
+        systems = sorted(scores_by_name[x].keys() & scores_by_name[y].keys())
+        x_scores = [scores_by_name[x][system] for system in systems]
+        y_scores = [scores_by_name[y][system] for system in systems]
+        correlation = pearson_correlation(x_scores, y_scores)
+        pairs.append(AggregationPair(x, y, groups=len(systems), pearson=to_optional(correlation)))
+    return pairs
+
+
+def _compare_on_few_segments(
     cubes: Sequence[ScoreCube],
     metric: StatisticsMetric,
-    scores: Sequence[SystemScore],
+    systems: Sequence[AggregatedSystem],
     resampling: Resampling,
-) -> list[dict[str, Any]]:
-    """Scores on N random segments: corpus and segment with each other and with the full bootstrap."""
-    bootstrap = {(row.group, row.system): row.scores["bootstrap"] for row in scores}
+) -> list[DownsampledAgreement]:
+    """Correlate corpus and segment scores of few segments with each other and with full bootstrap scores."""
+    bootstrap_scores = np.array([_nan_if_none(row.bootstrap) for row in systems])
     rows = []
-    for size in resampling.downsampled:
-        drawn = [_drawn(cube, metric, size, resampling) for cube in cubes]
-        corpus, segment = (np.concatenate([part[k] for part in drawn]) for k in (0, 1))
-        full = np.array(
-            [bootstrap[cube.dataset, system] for cube in cubes for system in _present(cube, metric)]
+    for sample_size in resampling.sample_sizes:
+        samples = [_score_samples(cube, metric, sample_size, resampling) for cube in cubes]
+        corpus = np.concatenate([sample.corpus for sample in samples])
+        segment = np.concatenate([sample.segment for sample in samples])
+        bootstrap = np.broadcast_to(bootstrap_scores[:, None], corpus.shape)
+        comparisons = (
+            (CORPUS, SEGMENT, corpus, segment),
+            (CORPUS, BOOTSTRAP, corpus, bootstrap),
+            (SEGMENT, BOOTSTRAP, segment, bootstrap),
         )
-        full = np.broadcast_to(full[:, None], corpus.shape)
-        comparisons = (("corpus", "segment", corpus, segment), ("corpus", "bootstrap", corpus, full))
-        for aggregation, against, x, y in (*comparisons, ("segment", "bootstrap", segment, full)):
-            values = _columnwise_pearson(x, y)
-            low, median, high = _quantiles(values)
-            rows.append(
-                {"metric": metric.spec, "aggregation": aggregation, "against": against, "segments": size}
-                | {"median": median, "low": low, "high": high}
+        for aggregation, against, x, y in comparisons:
+            correlations = [pearson_correlation(x[:, draw], y[:, draw]) for draw in range(x.shape[1])]
+            low, median, high = _quantiles(correlations)
+            row = DownsampledAgreement(
+                metric=metric.spec,
+                aggregation=aggregation,
+                against=against,
+                segments=sample_size,
+                median=median,
+                low=low,
+                high=high,
             )
+            rows.append(row)
     return rows
 
 
-def _present(cube: ScoreCube, metric: StatisticsMetric) -> list[str]:
-    there = (~np.isnan(cube.statistics[metric.spec][..., 0])).any(axis=1)
-    return [cube.systems[row] for row in np.flatnonzero(there)]
+@dataclass(frozen=True)
+class SampleScores:
+    """Scores of systems on random samples of segments, `[systems, draws]`."""
+
+    corpus: Scores
+    segment: Scores
 
 
-def _drawn(
-    cube: ScoreCube, metric: StatisticsMetric, size: int, resampling: Resampling
-) -> tuple[Scores, Scores]:
-    """Corpus and segment scores [systems, repeats] on random subsets; all systems share the subsets.
+def _score_samples(
+    cube: ScoreCube, metric: StatisticsMetric, sample_size: int, resampling: Resampling
+) -> SampleScores:
+    """Score the systems that have outputs on random samples of segments, the same for all systems.
 
-    A segment that a system lacks adds nothing to that system's sums.
+    A segment that a system lacks adds nothing to the sums of that system.
     """
     statistics = cube.statistics[metric.spec]
-    there = ~np.isnan(statistics[..., 0])
-    kept = there.any(axis=1)
-    count = statistics.shape[1]
-    rng = resampling.stream(cube.dataset, f"downsampled {size}", count)
-    counts = draw_subset_counts(count, min(size, count), resampling.repeats, rng)
-    sums = sum_resamples(np.where(there[kept][..., None], statistics[kept], 0.0), counts)
-    means = sum_resamples(make_mean_statistics(cube.metric_scores[metric.spec][kept]), counts)
-    return metric.from_statistics(np.ascontiguousarray(sums)), mean_from_statistics(means)
+    is_present = find_present_outputs(statistics)
+    has_outputs = is_present.any(axis=1)
+    segment_count = statistics.shape[1]
+    rng = resampling.create_generator(cube.dataset, f"downsampled {sample_size}", segment_count)
+    counts = draw_subset_counts(segment_count, min(sample_size, segment_count), resampling.repeats, rng)
+    statistics_or_zero = np.where(is_present[..., None], statistics, 0.0)[has_outputs]
+    sums = sum_resamples(statistics_or_zero, counts)
+    segment_scores = cube.metric_scores[metric.spec][has_outputs]
+    segment_sums = sum_resamples(make_mean_statistics(segment_scores), counts)
+    return SampleScores(
+        corpus=metric.from_statistics(np.ascontiguousarray(sums)), segment=mean_from_statistics(segment_sums)
+    )
 
 
-def _columnwise_pearson(x: Scores, y: Scores) -> Scores:
-    return np.array([pearson(x[:, k], y[:, k]) for k in range(x.shape[1])])
+def _nan_if_none(number: float | None) -> float:
+    return math.nan if number is None else number
 
 
-def _quantiles(values: Scores) -> tuple[float | None, float | None, float | None]:
-    defined = values[~np.isnan(values)]
-    if len(defined) == 0:
+def _quantiles(values: Iterable[float]) -> tuple[float | None, float | None, float | None]:
+    """Return the 2.5 %, 50 % and 97.5 % quantiles of the values that are not NaN; None if there are none."""
+    defined = [value for value in values if not math.isnan(value)]
+    if not defined:
         return None, None, None
     low, median, high = np.quantile(defined, (0.025, 0.5, 0.975))
     return float(low), float(median), float(high)
 
 
-def _human(
+def _compare_with_humans(
     cubes: Sequence[ScoreCube],
     metrics: Sequence[StatisticsMetric],
-    scores: Mapping[str, Sequence[SystemScore]],
+    systems_by_metric: SystemsByMetric,
     resampling: Resampling,
-) -> list[dict[str, Any]]:
-    """Correlations on the rated segments, per test set with at least two rated systems, then their mean."""
-    rows: list[dict[str, Any]] = []
-    for human in sorted({name for cube in cubes for name in cube.human_scores}):
-        rated = [cube for cube in cubes if human in cube.human_scores and _rated_systems(cube, human) >= 2]
+) -> list[HumanAgreement]:
+    """Correlate system scores with mean human scores, per test set with two rated systems and on average."""
+    human_names = sorted({name for cube in cubes for name in cube.human_scores})
+    rows: list[HumanAgreement] = []
+    for human in human_names:
+        rated_cubes = [cube for cube in cubes if _count_rated_systems(cube, human) >= 2]
         for metric in metrics:
-            found = {
-                cube.dataset: _correlations(cube, human, metric, scores[metric.spec], resampling)
-                for cube in rated
+            by_group = {
+                cube.dataset: _correlate_with_human(
+                    cube, human, metric, systems_by_metric[metric.spec], resampling
+                )
+                for cube in rated_cubes
             }
-            rows += _human_rows(human, metric.spec, found)
+            rows += _list_human_agreement(human, metric.spec, by_group)
     return rows
 
 
-def _rated_systems(cube: ScoreCube, human: str) -> int:
-    return int((~np.isnan(cube.human_scores[human])).any(axis=1).sum())
+def _count_rated_systems(cube: ScoreCube, human: str) -> int:
+    if human not in cube.human_scores:
+        return 0
+    is_rated = ~np.isnan(cube.human_scores[human])
+    return int(is_rated.any(axis=1).sum())
 
 
-def _correlations(
+@dataclass(frozen=True)
+class HumanCorrelations:
+    """Correlation of system scores with mean human scores by aggregation, and the number of systems."""
+
+    systems: int
+    by_aggregation: Mapping[str, float]
+
+
+def _correlate_with_human(
     cube: ScoreCube,
     human: str,
     metric: StatisticsMetric,
-    full: Sequence[SystemScore],
+    systems: Sequence[AggregatedSystem],
     resampling: Resampling,
-) -> dict[str, tuple[int, float]]:
-    """For each aggregation, the number of systems and Pearson with the mean human score."""
-    gold = cube.human_scores[human]
-    rated = ~np.isnan(gold)
-    there = ~np.isnan(cube.statistics[metric.spec][..., 0])
-    if (rated | ~there).all():  # everything that is scored is rated: the scores are known
-        rows = [row for row in full if row.group == cube.dataset]
+) -> HumanCorrelations:
+    """Correlate the scores of systems on rated segments with their mean human scores."""
+    human_scores = cube.human_scores[human]
+    is_rated = ~np.isnan(human_scores)
+    is_present = find_present_outputs(cube.statistics[metric.spec])
+    if (is_rated | ~is_present).all():  # all scored segments are rated: the scores are known already
+        rows = [row for row in systems if row.group == cube.dataset]
     else:
-        rows = system_scores(cube, metric, resampling, rated)
-    index = {system: k for k, system in enumerate(cube.systems)}
-    means = [float(np.nanmean(gold[index[row.system]])) for row in rows]
-    return {
-        aggregation: (
-            len(rows),
-            pearson([oriented(metric, row.scores[aggregation]) for row in rows], means),
-        )
-        for aggregation in AGGREGATIONS
-    }
-
-
-def _human_rows(
-    human: str, metric: str, found: Mapping[str, Mapping[str, tuple[int, float]]]
-) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+        rows = aggregate_systems(cube, metric, resampling, is_rated)
+    human_means = [float(np.nanmean(human_scores[cube.systems.index(row.system)])) for row in rows]
+    by_aggregation = {}
     for aggregation in AGGREGATIONS:
-        label: dict[str, Any] = {"human": human, "metric": metric, "aggregation": aggregation}
-        for group, values in found.items():
-            systems, value = values[aggregation]
-            rows.append(label | {"group": group, "systems": systems, "pearson": to_json_values(value)})
-        defined = [v[aggregation][1] for v in found.values() if not np.isnan(v[aggregation][1])]
+        scores = [_orient_score(metric, row.get_score(aggregation)) for row in rows]
+        by_aggregation[aggregation] = pearson_correlation(scores, human_means)
+    return HumanCorrelations(len(rows), by_aggregation)
+
+
+def _list_human_agreement(
+    human: str, metric: str, by_group: Mapping[str, HumanCorrelations]
+) -> list[HumanAgreement]:
+    """List the correlations of each aggregation by test set, then their mean over the defined ones."""
+    rows = []
+    for aggregation in AGGREGATIONS:
+        defined = []
+        for group, correlations in by_group.items():
+            correlation = correlations.by_aggregation[aggregation]
+            if not math.isnan(correlation):
+                defined.append(correlation)
+            row = HumanAgreement(
+                human, metric, aggregation, group, correlations.systems, to_optional(correlation)
+            )
+            rows.append(row)
         if defined:
-            total = sum(values[aggregation][0] for values in found.values())
-            rows.append(label | {"group": MEAN, "systems": total, "pearson": float(np.mean(defined))})
+            system_count = sum(correlations.systems for correlations in by_group.values())
+            mean = float(np.mean(defined))
+            rows.append(HumanAgreement(human, metric, aggregation, MEAN_GROUP, system_count, mean))
     return rows
+
+
+def pearson_correlation(x: Sequence[float] | Scores, y: Sequence[float] | Scores) -> float:
+    """Pearson correlation of the pairs in which both values are defined; NaN where it is undefined."""
+    x_values = np.asarray(x, dtype=np.float64)
+    y_values = np.asarray(y, dtype=np.float64)
+    is_defined = ~(np.isnan(x_values) | np.isnan(y_values))
+    x_values = x_values[is_defined]
+    y_values = y_values[is_defined]
+    if len(x_values) < 2 or np.ptp(x_values) == 0 or np.ptp(y_values) == 0:
+        return math.nan
+    return float(np.corrcoef(x_values, y_values)[0, 1])

@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from msgspec.structs import asdict
 
-from metassay.reporting.score_pages import aggregation_sentences
+from metassay.reporting.aggregate_page import (
+    build_view,
+    choose_average_rows,
+    describe_aggregation,
+    label_aggregated_metric,
+)
+from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes
-from metassay.reporting.wording import in_labels
+from metassay.results.aggregate import AGGREGATIONS, AggregateContent, AggregatedSystem, AggregationPair
 
 EXPLANATION = """\
 corpus: one score from the summed statistics. segment (m-): the mean of the segment scores. bootstrap (x-):
 the mean of corpus scores over resamples. After ±, the standard error over resampled segments."""
 
 
-def describe_aggregation(result: Mapping[str, Any]) -> list[Block]:
+def describe_aggregate_result(result: AggregateContent) -> list[Block]:
     """Describe how the three aggregations of segment scores differ."""
-    content = in_labels(result)
-    averages = [row for row in content["human"] if row["group"] == "mean"]
+    view = build_view(result)
+    labels = view.labels
+    downsampled = [{**asdict(row), "metric": labels[row.metric]} for row in result.downsampled]
+    human = [{**asdict(row), "metric": labels[row.metric]} for row in choose_average_rows(result)]
     return [
-        *lines(aggregation_sentences(content)),
-        Table([_add_standard_errors(row) for row in content["systems"]], title="System scores"),
-        Table(content["between"], title="Pearson between aggregations, over all systems"),
-        Table(content["downsampled"], title="Pearson when only some segments are used"),
+        *lines(describe_aggregation(view)),
+        Table([_build_system_row(row, labels) for row in result.systems], title="System scores"),
         Table(
-            averages or content["human"],
-            title="Pearson of system scores with human scores, mean over test sets",
+            [_build_pair_row(pair, labels) for pair in result.between],
+            title="Pearson between aggregations, over all systems",
         ),
+        Table(downsampled, title="Pearson when only some segments are used"),
+        Table(human, title="Pearson of system scores with human scores, mean over test sets"),
         Line(EXPLANATION),
-        *notes(content["notes"]),
+        *notes(result.notes),
     ]
 
 
-def _add_standard_errors(row: Row) -> Row:
+def _build_system_row(system: AggregatedSystem, labels: MetricLabels) -> Row:
     """Return a row in which each score is followed by its standard error: `32.145 ± 0.312`."""
-    columns = {name: value for name, value in row.items() if name != "standard_errors"}
-    for name, standard_error in row["standard_errors"].items():
-        if row[name] is not None and standard_error is not None:
-            columns[name] = f"{row[name]:.3f} ± {standard_error:.3f}"
-    return columns
+    row = asdict(system)
+    row["metric"] = labels[system.metric]
+    standard_errors = asdict(row.pop("standard_errors"))
+    for aggregation in AGGREGATIONS:
+        if row[aggregation] is not None and standard_errors[aggregation] is not None:
+            row[aggregation] = f"{row[aggregation]:.3f} ± {standard_errors[aggregation]:.3f}"
+    return row
+
+
+def _build_pair_row(pair: AggregationPair, labels: MetricLabels) -> Row:
+    x = label_aggregated_metric(pair.x, labels)
+    y = label_aggregated_metric(pair.y, labels)
+    return {**asdict(pair), "x": x, "y": y}

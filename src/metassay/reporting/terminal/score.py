@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from msgspec.structs import asdict
+
+from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes
-from metassay.reporting.wording import in_labels
+from metassay.results.official_score import OfficialScore
+from metassay.results.score import ScoreContent, ScoredSystem, SystemComparison
 
 P_VALUE_EXPLANATIONS = {
     "bootstrap": "p: if the true difference between the two systems were 0, a difference as large as this or "
@@ -30,45 +33,41 @@ class ScoreFormat:
     """What the items are called: segments or topics."""
     decimals: int | None = None
 
-    def choose_decimals(self, row: Row, *, default: int = 3) -> int:
+    def choose_decimals(self, system: ScoredSystem, *, default: int = 3) -> int:
         """Return the requested number of decimals, else one for scores in per cent as sacrebleu has them."""
         if self.decimals is not None:
             return self.decimals
-        return 1 if "equals:sacrebleu" in row["signature"] else default
+        return 1 if "equals:sacrebleu" in system.signature else default
 
-    def choose_aggregation(self, row: Row) -> str | None:
+    def choose_aggregation(self, system: ScoredSystem) -> str | None:
         """Return the first requested aggregation that the metric has."""
         for name in self.aggregations:
-            if row[name] is not None:
+            if getattr(system, name) is not None:
                 return name
         return None
 
-    def format_score(self, row: Row, *, decimals: int) -> str:
+    def format_score(self, system: ScoredSystem, *, decimals: int) -> str:
         """Return the score of a system as text."""
-        aggregation = self.choose_aggregation(row)
-        return MISSING if aggregation is None else f"{row[aggregation]:.{decimals}f}"
+        aggregation = self.choose_aggregation(system)
+        return MISSING if aggregation is None else f"{getattr(system, aggregation):.{decimals}f}"
 
 
-def describe_bare_scores(
-    systems: Sequence[Row], messages: Sequence[str], score_format: ScoreFormat
-) -> list[Block]:
+def describe_bare_scores(result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
     """Describe each score by its number alone, for use in scripts."""
-    numbers = [
-        score_format.format_score(row, decimals=score_format.choose_decimals(row, default=4))
-        for row in systems
-    ]
-    return [*lines(numbers), *notes(messages)]
+    numbers = []
+    for system in result.systems:
+        decimals = score_format.choose_decimals(system, default=4)
+        numbers.append(score_format.format_score(system, decimals=decimals))
+    return [*lines(numbers), *notes(result.notes)]
 
 
-def describe_scores(
-    result: Mapping[str, Any], score_format: ScoreFormat, *, verbose: bool = False
-) -> list[Block]:
+def describe_scores(result: ScoreContent, score_format: ScoreFormat, *, verbose: bool = False) -> list[Block]:
     """Describe the scores of all systems; `verbose` adds every aggregation, counts and signatures."""
-    content = in_labels({"systems": result["systems"], "comparisons": result["comparisons"]})
-    blocks = _describe_systems(content["systems"], score_format)
+    labels = MetricLabels(system.metric for system in result.systems)
+    blocks = _describe_systems(result.systems, labels, score_format)
     blocks.append(
         Table(
-            content["comparisons"],
+            [_build_row(comparison, labels) for comparison in result.comparisons],
             title="Differences between systems",
             most_important=("metric", "a", "b", "difference", "p"),
         )
@@ -76,28 +75,41 @@ def describe_scores(
     if score_format.test is not None:
         blocks.append(Line(P_VALUE_EXPLANATIONS[score_format.test]))
     if verbose:
-        blocks += _describe_details(result["systems"], score_format)
+        blocks += _describe_details(result.systems, labels, score_format)
     else:
         blocks.append(Line("Precisions, counts, signatures and other aggregations: --verbose"))
-    return [*blocks, *notes(result["notes"])]
+    return [*blocks, *notes(result.notes)]
 
 
-def _describe_systems(systems: Sequence[Row], score_format: ScoreFormat) -> list[Block]:
+def _build_row(entry: ScoredSystem | SystemComparison, labels: MetricLabels) -> Row:
+    """Return an entry as a row with the label of its metric, without an unused group."""
+    row = {**asdict(entry), "metric": labels[entry.metric]}
+    if entry.group is None:
+        del row["group"]
+    return row
+
+
+def _describe_systems(
+    systems: Sequence[ScoredSystem], labels: MetricLabels, score_format: ScoreFormat
+) -> list[Block]:
     """Return the table of systems and metrics, and lines that explain its numbers."""
     table_rows: dict[tuple[str, ...], dict[str, str]] = {}
     metrics_without_corpus_score: dict[str, None] = {}
     has_intervals = False
-    for row in systems:
-        key = {name: row[name] for name in ("group", "system") if name in row}
-        decimals = score_format.choose_decimals(row)
-        text = score_format.format_score(row, decimals=decimals)
-        if row["low"] is not None and row["high"] is not None:
+    for system in systems:
+        key = {"system": system.system}
+        if system.group is not None:
+            key = {"group": system.group, **key}
+        label = labels[system.metric]
+        decimals = score_format.choose_decimals(system)
+        text = score_format.format_score(system, decimals=decimals)
+        if system.low is not None and system.high is not None:
             has_intervals = True
-            text += f" ± {(row['high'] - row['low']) / 2:.{decimals}f}"
-        table_rows.setdefault(tuple(key.values()), key)[row["metric"]] = text
-        is_segment_mean = score_format.choose_aggregation(row) == "segment"
+            text += f" ± {(system.high - system.low) / 2:.{decimals}f}"
+        table_rows.setdefault(tuple(key.values()), key)[label] = text
+        is_segment_mean = score_format.choose_aggregation(system) == "segment"
         if is_segment_mean and score_format.aggregations[0] != "segment":
-            metrics_without_corpus_score[row["metric"]] = None
+            metrics_without_corpus_score[label] = None
     blocks: list[Block] = [Table(list(table_rows.values()))]
     unit = score_format.unit
     if has_intervals:
@@ -113,43 +125,55 @@ def _describe_systems(systems: Sequence[Row], score_format: ScoreFormat) -> list
     return blocks
 
 
-def _describe_details(systems: Sequence[Row], score_format: ScoreFormat) -> list[Block]:
+def _describe_details(
+    systems: Sequence[ScoredSystem], labels: MetricLabels, score_format: ScoreFormat
+) -> list[Block]:
     """Return every aggregation, the line that sacrebleu prints for each score, and our signatures."""
     hidden = ("signature", "official")
-    rows = [
-        {name: value for name, value in row.items() if name not in hidden} for row in in_labels(list(systems))
-    ]
+    rows = []
+    for system in systems:
+        row = _build_row(system, labels)
+        rows.append({name: value for name, value in row.items() if name not in hidden})
     blocks: list[Block] = [Table(rows, title="Every aggregation, and the interval of the first")]
-    official_rows = [row for row in systems if row["official"] is not None and row["corpus"] is not None]
-    if official_rows:
-        blocks += [Line(), Line("As sacrebleu prints it:")]
-    has_several_systems = len({row["system"] for row in official_rows}) > 1
-    for row in official_rows:
-        line = _build_sacrebleu_line(row, score_format.choose_decimals(row))
-        blocks.append(Line(f"{row['system']}: {line}" if has_several_systems else line, wrap=False))
-    for row in official_rows:
-        if "ngrams" in row["official"]:
-            blocks.append(Line(_describe_ngrams(row)))
-    signatures = dict.fromkeys(row["signature"] for row in systems)
+    blocks += _describe_official_scores(systems, score_format)
+    signatures = dict.fromkeys(system.signature for system in systems)
     signature_lines = [Line(signature, wrap=False) for signature in signatures]
     return [*blocks, Line(), Line("Signatures:"), *signature_lines]
 
 
-def _build_sacrebleu_line(row: Row, decimals: int) -> str:
+def _describe_official_scores(systems: Sequence[ScoredSystem], score_format: ScoreFormat) -> list[Block]:
+    """Return the line that sacrebleu prints for each score, then the counts of n-grams."""
+    sacrebleu_lines: list[Block] = []
+    ngram_lines: list[Block] = []
+    has_several_systems = len({system.system for system in systems}) > 1
+    for system in systems:
+        if system.official is None or system.corpus is None:
+            continue
+        decimals = score_format.choose_decimals(system)
+        line = _build_sacrebleu_line(system.corpus, system.official, decimals=decimals)
+        prefix = f"{system.system}: " if has_several_systems else ""
+        sacrebleu_lines.append(Line(prefix + line, wrap=False))
+        if system.official.ngrams is not None:
+            ngram_lines.append(Line(_describe_ngrams(system.system, system.official)))
+    if not sacrebleu_lines:
+        return []
+    return [Line(), Line("As sacrebleu prints it:"), *sacrebleu_lines, *ngram_lines]
+
+
+def _build_sacrebleu_line(corpus_score: float, official: OfficialScore, *, decimals: int) -> str:
     """Return a score as `sacrebleu --format text` prints it, for BLEU with precisions and lengths."""
-    official = row["official"]
-    line = f"{official['name']}|{official['signature']} = {row['corpus']:.{decimals}f}"
-    if "precisions" not in official:
+    line = f"{official.name}|{official.signature} = {corpus_score:.{decimals}f}"
+    if official.precisions is None:
         return line
-    precisions = "/".join(f"{precision:.{decimals}f}" for precision in official["precisions"])
+    precisions = "/".join(f"{precision:.{decimals}f}" for precision in official.precisions)
     return (
-        f"{line} {precisions} (BP = {official['brevity_penalty']:.3f} ratio = {official['length_ratio']:.3f}"
-        f" hyp_len = {official['output_length']} ref_len = {official['reference_length']})"
+        f"{line} {precisions} (BP = {official.brevity_penalty:.3f} ratio = {official.length_ratio:.3f}"
+        f" hyp_len = {official.output_length} ref_len = {official.reference_length})"
     )
 
 
-def _describe_ngrams(row: Row) -> str:
+def _describe_ngrams(system: str, official: OfficialScore) -> str:
     """Return how many n-grams of a system are in a reference, for each n."""
-    counts = zip(row["official"]["matches"], row["official"]["ngrams"])
+    counts = zip(official.matches or [], official.ngrams or [])
     shares = [f"{n}: {matches} of {total}" for n, (matches, total) in enumerate(counts, start=1)]
-    return f"{row['system']}: n-grams found in a reference, by n: {', '.join(shares)}."
+    return f"{system}: n-grams found in a reference, by n: {', '.join(shares)}."

@@ -1,0 +1,85 @@
+"""Tests of the difference between every two systems of a test set."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from metassay.data.score_cube import ScoreCube
+from metassay.errors import InputError
+from metassay.meta.aggregation.system_scores import Resampling
+from metassay.metrics.base import Metric, StatisticsMetric
+from metassay.results.base import to_optional
+from metassay.results.score import SystemComparison
+from metassay.stats.arrays import FloatArray
+from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.resampling import (
+    FromStatistics,
+    approximate_randomization,
+    make_mean_statistics,
+    mean_from_statistics,
+    paired_bootstrap,
+)
+
+TESTS = {"bootstrap": paired_bootstrap, "randomization": approximate_randomization}
+DEFAULT_DRAWS = {"bootstrap": 1000, "randomization": 10_000}
+
+
+def compare_systems(
+    cube: ScoreCube,
+    metric: Metric,
+    test: str,
+    *,
+    draws: int | None = None,
+    seed: int = 0,
+    group: str | None = None,
+) -> list[SystemComparison]:
+    """Test all pairs of systems of a test set on the segments that all systems have.
+
+    Corpus scores are compared where the metric has them, else means of segment scores. `test` is `bootstrap`
+    or `randomization`. p-values are two-sided; `p_holm` is corrected for all pairs. `group` is the name of
+    the test set in the result.
+    """
+    draws = DEFAULT_DRAWS[test] if draws is None else draws
+    if draws < 1:
+        raise InputError(f"{draws} draws are not enough for a test.")
+    statistics, from_statistics = get_score_statistics(cube, metric)
+    is_common = ~np.isnan(statistics).any(axis=(0, 2))
+    segment_count = int(is_common.sum())
+    if len(cube.systems) < 2 or segment_count == 0:
+        return []
+    rng = Resampling(seed=seed).create_generator(cube.dataset, test, segment_count)
+    result = TESTS[test](statistics[:, is_common], from_statistics, rng, draws=draws)
+    pairs = list(combinations(range(len(cube.systems)), 2))
+    adjusted = adjust_holm([result.p[pair] for pair in pairs])
+    return [
+        SystemComparison(
+            group=group,
+            metric=metric.spec,
+            a=cube.systems[a],
+            b=cube.systems[b],
+            difference=to_optional(result.differences[a, b]),
+            p=to_optional(result.p[a, b]),
+            test=test,
+            p_holm=to_optional(p_holm),
+            segments=segment_count,
+        )
+        for (a, b), p_holm in zip(pairs, adjusted)
+    ]
+
+
+def get_score_statistics(
+    cube: ScoreCube, metric: Metric, *, use_segment_means: bool = False
+) -> tuple[FloatArray, FromStatistics]:
+    """Return statistics `[systems, segments, s]`, NaN where missing, and the function from sums to scores.
+
+    The score is the corpus score. With `use_segment_means`, and for metrics without statistics, it is the
+    mean of the segment scores.
+    """
+    if isinstance(metric, StatisticsMetric) and not use_segment_means:
+        return cube.statistics[metric.spec], metric.from_statistics
+    segment_scores = cube.metric_scores[metric.spec]
+    statistics = make_mean_statistics(segment_scores)
+    statistics[np.isnan(segment_scores)] = np.nan
+    return statistics, mean_from_statistics

@@ -1,0 +1,104 @@
+"""The page of `aggregate`: corpus scores, means of segment scores and bootstrap scores compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.pages import Page, render_page
+from metassay.reporting.report_sections import ResultView, build_sections
+from metassay.reporting.wording import number, plural
+from metassay.results.aggregate import MEAN_GROUP, AggregateContent, HumanAgreement
+
+TITLE = "Corpus scores or means of segment scores?"
+AGGREGATION_PHRASES = {
+    "corpus": "the corpus score",
+    "segment": "the mean of segment scores",
+    "bootstrap": "the mean over resamples",
+}
+PREFIXES = ("m-", "x-", "")
+"""Marks of the aggregation in front of a metric: segment, bootstrap, corpus."""
+
+
+def build_aggregate_page(result: AggregateContent, labels: MetricLabels | None = None) -> Page:
+    """Build the page of an `aggregate` result."""
+    view = build_view(result, labels)
+    return Page(
+        kicker="Aggregation",
+        title=TITLE,
+        lead=describe_aggregation(view),
+        sections=build_sections("aggregate", view),
+        notes=result.notes,
+    )
+
+
+def build_view(result: AggregateContent, labels: MetricLabels | None = None) -> ResultView[AggregateContent]:
+    """Combine a result with the labels of its metrics."""
+    return ResultView(result, labels or MetricLabels(row.metric for row in result.systems))
+
+
+def label_aggregated_metric(name: str, labels: MetricLabels) -> str:
+    """Return the label of a metric with the prefix of its aggregation: `m-bleu` becomes `m-BLEU`."""
+    for prefix in PREFIXES:
+        spec = name.removeprefix(prefix)
+        if name.startswith(prefix) and labels[spec] != spec:
+            return prefix + labels[spec]
+    return name
+
+
+def describe_aggregation(view: ResultView[AggregateContent]) -> list[str]:
+    """Say which aggregations agree least, and which agrees best with humans; neither is tested."""
+    sentences = [*_describe_least_agreement(view), *_describe_human_agreement(view)]
+    return sentences or ["No correlation is defined: at least two systems with different scores are needed."]
+
+
+def _describe_least_agreement(view: ResultView[AggregateContent]) -> list[str]:
+    pairs = [(pair.pearson, pair) for pair in view.result.between if pair.pearson is not None]
+    if not pairs:
+        return []
+    pearson, least = min(pairs, key=lambda pair: pair[0])
+    x = label_aggregated_metric(least.x, view.labels)
+    y = label_aggregated_metric(least.y, view.labels)
+    return [f"Over all systems {x} and {y} agree least: Pearson {number(pearson)}."]
+
+
+def _describe_human_agreement(view: ResultView[AggregateContent]) -> list[str]:
+    rows = [(row.pearson, row) for row in choose_average_rows(view.result) if row.pearson is not None]
+    if not rows:
+        return []
+    pearson, best = max(rows, key=lambda row: row[0])
+    sentence = (
+        f"{AGGREGATION_PHRASES[best.aggregation].capitalize()} of {view.labels[best.metric]} correlates best"
+        f" with human scores ({best.human}): Pearson {number(pearson)} over"
+        f" {plural(best.systems, 'system')}. Whether the others are worse was not tested."
+    )
+    return [sentence]
+
+
+def choose_average_rows(result: AggregateContent) -> Sequence[HumanAgreement]:
+    """Return the correlations with humans averaged over test sets, or all if there are no averages."""
+    averages = [row for row in result.human if row.group == MEAN_GROUP]
+    return averages or result.human
+
+
+def render_aggregate_files(result: AggregateContent, table: pl.DataFrame) -> dict[str, Any]:
+    """Render the files of an `aggregate` run by name: JSON, tables as CSV, and the page."""
+    files: dict[str, Any] = {
+        "results/aggregate.json": result.to_dict(),
+        "results/aggregate.csv": table.write_csv(),
+    }
+    tables: dict[str, Sequence[msgspec.Struct]] = {
+        "between": result.between,
+        "downsampled": result.downsampled,
+        "human": result.human,
+    }
+    for name, rows in tables.items():
+        if rows:
+            frame = pl.DataFrame([msgspec.structs.asdict(row) for row in rows], infer_schema_length=None)
+            files[f"results/aggregate-{name}.csv"] = frame.write_csv()
+    files["report.html"] = render_page(build_aggregate_page(result))
+    return files

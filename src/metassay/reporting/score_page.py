@@ -1,0 +1,95 @@
+"""The page of `score`: which systems differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.pages import Page, render_page
+from metassay.reporting.report_sections import ResultView, build_sections
+from metassay.reporting.wording import count, plural, probability
+from metassay.results.score import ScoreContent, SystemComparison
+
+SIGNIFICANT = 0.05
+TITLE = "Which systems differ?"
+TEST_NAMES = {"bootstrap": "paired bootstrap", "randomization": "approximate randomisation"}
+
+ScoreView = ResultView[ScoreContent]
+
+
+def build_score_page(result: ScoreContent, labels: MetricLabels | None = None) -> Page:
+    """Build the page of a `score` result."""
+    view = ResultView(result, labels or MetricLabels(row.metric for row in result.systems))
+    lead = describe_differences(view) or ["Scores of every system. No test was requested (--test)."]
+    return Page(
+        kicker="Scores",
+        title=TITLE,
+        lead=lead,
+        sections=build_sections("score", view),
+        doubts=_describe_too_few_draws(view),
+        notes=result.notes,
+    )
+
+
+def group_comparisons(result: ScoreContent) -> dict[tuple[str, str | None], list[SystemComparison]]:
+    """Group the comparisons by metric and test set."""
+    groups: dict[tuple[str, str | None], list[SystemComparison]] = {}
+    for comparison in result.comparisons:
+        groups.setdefault((comparison.metric, comparison.group), []).append(comparison)
+    return groups
+
+
+def is_significant(comparison: SystemComparison) -> bool:
+    """Return whether two systems differ at the 5 % level after Holm's correction."""
+    return comparison.p_holm is not None and comparison.p_holm <= SIGNIFICANT
+
+
+def describe_differences(view: ScoreView) -> list[str]:
+    """Say for each metric how many differences between systems are significant."""
+    sentences = []
+    for (metric, group), comparisons in group_comparisons(view.result).items():
+        significant = sum(is_significant(comparison) for comparison in comparisons)
+        on_group = f" on {group}" if group else ""
+        verb = "is" if significant == 1 else "are"
+        test = TEST_NAMES.get(comparisons[0].test, comparisons[0].test)
+        sentences.append(
+            f"By {view.labels[metric]}{on_group} {count(significant)} of"
+            f" {plural(len(comparisons), 'difference')} between systems {verb} significant"
+            f" (p ≤ .05 by {test}, two-sided, after Holm's correction)."
+        )
+    return sentences
+
+
+def _describe_too_few_draws(view: ScoreView) -> list[str]:
+    """Warn where even the smallest possible p-value cannot be significant after Holm's correction."""
+    sentences = []
+    for (metric, group), comparisons in group_comparisons(view.result).items():
+        p_values = [comparison.p for comparison in comparisons if comparison.p is not None]
+        smallest = min(p_values, default=0.0)
+        if smallest <= SIGNIFICANT < smallest * len(comparisons):
+            on_group = f", {group}" if group else ""
+            sentences.append(
+                f"{view.labels[metric]}{on_group}: the smallest p, {probability(smallest)}, is not"
+                f" significant among {plural(len(comparisons), 'comparison')};"
+                " with more draws (--draws) it may be."
+            )
+    return sentences
+
+
+def render_score_files(result: ScoreContent, table: pl.DataFrame, segments: pl.DataFrame) -> dict[str, Any]:
+    """Render the files of a `score` run by name: JSON, tables, segment scores and the page."""
+    files: dict[str, Any] = {"results/score.json": result.to_dict(), "results/score.csv": table.write_csv()}
+    if result.comparisons:
+        files["results/comparisons.csv"] = _build_comparison_table(result.comparisons).write_csv()
+    files["results/segments.parquet"] = segments
+    files["report.html"] = render_page(build_score_page(result))
+    return files
+
+
+def _build_comparison_table(comparisons: Sequence[SystemComparison]) -> pl.DataFrame:
+    rows = [msgspec.to_builtins(comparison) for comparison in comparisons]
+    return pl.DataFrame(rows, infer_schema_length=None)

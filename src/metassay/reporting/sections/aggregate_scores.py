@@ -1,0 +1,90 @@
+"""Section of the `aggregate` page: system scores under each aggregation, and how these agree."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from metassay.reporting.aggregate_page import label_aggregated_metric
+from metassay.reporting.charts.heatmaps import matrix_chart
+from metassay.reporting.charts.theme import Spec
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.report_sections import ReportSection, ResultView
+from metassay.reporting.tables import Grid, rows_grid
+from metassay.results.aggregate import AggregateContent, AggregatedSystem
+
+EXPLANATION = (
+    "Each system has three scores: one from the summed statistics (corpus), the mean of the segment scores"
+    " (segment, m-), and the mean of corpus scores over resamples (bootstrap, x-)."
+)
+SCORES_CAPTION = "System scores; after ±, the standard error over resampled segments"
+BETWEEN_CAPTION = "Pearson correlation of system scores between aggregations, over all systems."
+
+AggregateView = ResultView[AggregateContent]
+
+
+class AggregateScoresSection(ReportSection[AggregateView]):
+    """Scores of every system under each aggregation, and correlations of the aggregations."""
+
+    verb: ClassVar[str] = "aggregate"
+    position: ClassVar[int] = 10
+
+    def build(self, view: AggregateView) -> Section:
+        """Build the chart of correlations, the table of systems, and tables with all correlations."""
+        system_rows = [_system_row(view, row) for row in view.result.systems]
+        return Section(
+            "Three aggregations of every system",
+            [EXPLANATION],
+            charts=_build_between_chart(view),
+            grids=[rows_grid("systems", SCORES_CAPTION, system_rows)],
+            folded=_build_correlation_tables(view),
+        )
+
+
+def _system_row(view: AggregateView, system: AggregatedSystem) -> dict[str, Any]:
+    row = msgspec.structs.asdict(system)
+    row["metric"] = view.labels[system.metric]
+    standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
+    return row | {f"± {name}": error for name, error in standard_errors.items()}
+
+
+def _build_between_chart(view: AggregateView) -> list[Chart]:
+    """Draw the correlations between aggregated metrics, if there are at least three."""
+    names: dict[str, None] = {}
+    cells: list[Spec] = []
+    for pair in view.result.between:
+        if pair.pearson is None:
+            continue
+        x = label_aggregated_metric(pair.x, view.labels)
+        y = label_aggregated_metric(pair.y, view.labels)
+        names |= {x: None, y: None}
+        value = round(pair.pearson, 4)
+        cells += [{"row": x, "column": y, "value": value}, {"row": y, "column": x, "value": value}]
+    if len(names) < 3:
+        return []
+    diagonal = [{"row": name, "column": name, "value": 1.0} for name in names]
+    spec = matrix_chart("Correlation between aggregations.", list(names), [*diagonal, *cells], ())
+    return [Chart("between aggregations", spec, BETWEEN_CAPTION)]
+
+
+def _build_correlation_tables(view: AggregateView) -> list[Grid]:
+    labels = view.labels
+    between = [
+        {
+            **msgspec.structs.asdict(pair),
+            "x": label_aggregated_metric(pair.x, labels),
+            "y": label_aggregated_metric(pair.y, labels),
+        }
+        for pair in view.result.between
+    ]
+    downsampled = [
+        {**msgspec.structs.asdict(row), "metric": labels[row.metric]} for row in view.result.downsampled
+    ]
+    human = [{**msgspec.structs.asdict(row), "metric": labels[row.metric]} for row in view.result.human]
+    tables = {
+        "Pearson between aggregations, over all systems": between,
+        "Pearson when only some segments are used": downsampled,
+        "Pearson of system scores with human scores": human,
+    }
+    return [rows_grid(caption, caption, rows) for caption, rows in tables.items() if rows]

@@ -1,0 +1,60 @@
+"""Section of the `score` page: the differences between all systems, one metric at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import msgspec
+
+from metassay.reporting.charts.heatmaps import signed_chart
+from metassay.reporting.charts.theme import Spec
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.report_sections import ReportSection, ResultView
+from metassay.reporting.score_page import group_comparisons, is_significant
+from metassay.reporting.tables import rows_grid
+from metassay.results.score import ScoreContent, SystemComparison
+
+EXPLANATION = (
+    "A difference is the score of one system minus that of the other; whether higher or lower is better"
+    " depends on the metric."
+)
+CAPTION = "The system in the row minus the one in the column; * where p ≤ .05 after Holm's correction."
+COLUMNS = ("a", "b", "difference", "p", "p_holm", "segments")
+MOST_ROWS = 2000
+
+
+class ScoreComparisonsSection(ReportSection[ResultView[ScoreContent]]):
+    """The differences between all pairs of systems, with their tests."""
+
+    verb: ClassVar[str] = "score"
+    position: ClassVar[int] = 20
+
+    def build(self, view: ResultView[ScoreContent]) -> Section | None:
+        """Build a choice for every metric and test set; None if no test was requested."""
+        choices = []
+        for (metric, group), comparisons in group_comparisons(view.result).items():
+            label = view.labels[metric]
+            title = f"{label}, {group}" if group else label
+            choices.append(_build_choice(title, comparisons))
+        if not choices:
+            return None
+        return Section("Differences between systems", [EXPLANATION], choices=choices)
+
+
+def _build_choice(title: str, comparisons: Sequence[SystemComparison]) -> Section:
+    systems: dict[str, None] = {}
+    cells: list[Spec] = []
+    for comparison in comparisons:
+        systems |= {comparison.a: None, comparison.b: None}
+        if comparison.difference is not None:
+            mark = "*" if is_significant(comparison) else ""
+            value = round(comparison.difference, 4)
+            cells.append({"row": comparison.a, "column": comparison.b, "value": value, "mark": mark})
+            cells.append({"row": comparison.b, "column": comparison.a, "value": -value, "mark": mark})
+    description = f"Differences between {len(systems)} systems by {title}."
+    names = list(systems)
+    spec = signed_chart(description, cells, names, names, ("system", "minus", "difference"))
+    rows = [msgspec.structs.asdict(comparison) for comparison in comparisons]
+    table = rows_grid(f"differences {title}", f"Differences by {title}", rows, COLUMNS, at_most=MOST_ROWS)
+    return Section(title, charts=[Chart(f"differences {title}", spec, CAPTION)], grids=[table])

@@ -1,0 +1,36 @@
+"""Section of the `score` page: the scores of every system."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from metassay.reporting.pages import Section
+from metassay.reporting.report_sections import ReportSection, ResultView
+from metassay.reporting.tables import rows_grid
+from metassay.results.score import ScoreContent
+
+COLUMNS = ("group", "system", "metric", "corpus", "segment", "bootstrap", "low", "high")
+MOST_ROWS = 2000
+
+
+class ScoreSystemsSection(ReportSection[ResultView[ScoreContent]]):
+    """The scores of every system by every metric, and the signatures of the metrics."""
+
+    verb: ClassVar[str] = "score"
+    position: ClassVar[int] = 10
+
+    def build(self, view: ResultView[ScoreContent]) -> Section:
+        """Build the table of systems and the table of signatures."""
+        rows = []
+        signatures = {}
+        for system in view.result.systems:
+            label = view.labels[system.metric]
+            row = {name: getattr(system, name) for name in COLUMNS} | {"metric": label}
+            rows.append(row)
+            signatures[label] = {"metric": label, "signature": system.signature}
+        scores = rows_grid("systems", "Scores of every system", rows, COLUMNS, at_most=MOST_ROWS)
+        return Section(
+            "System scores",
+            grids=[scores],
+            folded=[rows_grid("signatures", "Signatures", list(signatures.values()))],
+        )

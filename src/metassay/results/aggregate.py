@@ -1,0 +1,89 @@
+"""Result of `aggregate`: system scores under three aggregations, and how these agree."""
+
+from __future__ import annotations
+
+import msgspec
+
+from metassay.results.base import Count, ResultStruct
+
+CORPUS = "corpus"
+SEGMENT = "segment"
+BOOTSTRAP = "bootstrap"
+AGGREGATIONS = (CORPUS, SEGMENT, BOOTSTRAP)
+"""Names of the ways in which segment scores become a system score."""
+MEAN_GROUP = "mean"
+"""Name of the row that averages over test sets."""
+
+
+class StandardErrors(msgspec.Struct, frozen=True):
+    """Standard errors of a system's scores, from a bootstrap over segments; None for a single segment."""
+
+    corpus: float | None
+    segment: float | None
+    bootstrap: float | None
+
+
+class AggregatedSystem(msgspec.Struct, frozen=True):
+    """Scores of one system on one test set under each aggregation; None where a score is undefined."""
+
+    group: str
+    """The test set, such as `2023/en-de`."""
+    system: str
+    metric: str
+    corpus: float | None
+    """From statistics summed over segments."""
+    segment: float | None
+    """The mean of the segment scores."""
+    bootstrap: float | None
+    """The mean of corpus scores over resamples of segments."""
+    standard_errors: StandardErrors
+
+    def get_score(self, aggregation: str) -> float | None:
+        """Return the score of an aggregation by its name."""
+        return {CORPUS: self.corpus, SEGMENT: self.segment, BOOTSTRAP: self.bootstrap}[aggregation]
+
+
+class AggregationPair(msgspec.Struct, frozen=True):
+    """Correlation of two aggregated metrics over all systems of all test sets."""
+
+    x: str
+    """A metric with the prefix of an aggregation, such as `m-bleu`."""
+    y: str
+    groups: Count
+    """Number of systems, counted per test set, that have both scores."""
+    pearson: float | None
+
+
+class DownsampledAgreement(msgspec.Struct, frozen=True):
+    """Correlation of two aggregations when only some segments are used, over repeated draws."""
+
+    metric: str
+    aggregation: str
+    against: str
+    segments: Count
+    """Number of segments that were drawn."""
+    median: float | None
+    low: float | None
+    high: float | None
+
+
+class HumanAgreement(msgspec.Struct, frozen=True):
+    """Correlation of system scores with mean human scores, on one test set or averaged over all."""
+
+    human: str
+    metric: str
+    aggregation: str
+    group: str
+    """The test set, or `mean`."""
+    systems: Count
+    pearson: float | None
+
+
+class AggregateContent(ResultStruct, frozen=True, kw_only=True):
+    """System scores under three aggregations, their agreement with each other and with human scores."""
+
+    systems: list[AggregatedSystem]
+    between: list[AggregationPair]
+    downsampled: list[DownsampledAgreement]
+    human: list[HumanAgreement]
+    notes: list[str] = msgspec.field(default_factory=list)

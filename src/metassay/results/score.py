@@ -1,0 +1,54 @@
+"""Result of `score`: scores of systems, and tests of the differences between them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from metassay.results.base import Count, ResultStruct, Share
+from metassay.results.official_score import OfficialScore
+
+
+class ScoredSystem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Scores of one system by one metric, under the requested aggregations; others are None."""
+
+    group: str | None = None
+    """The test set, if the data has several."""
+    system: str
+    metric: str
+    signature: str
+    corpus: float | None
+    """From statistics summed over segments; None for a metric without statistics."""
+    segment: float | None
+    """The mean of the segment scores."""
+    bootstrap: float | None
+    """The mean of corpus scores over resamples of segments."""
+    low: float | None
+    high: float | None
+    """95 % interval of the first requested aggregation."""
+    official: OfficialScore | None
+    """What the official program prints with the corpus score, if it can compute this score."""
+
+
+class SystemComparison(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Difference between two systems by one metric, a minus b, with its test."""
+
+    group: str | None = None
+    """The test set, if the data has several."""
+    metric: str
+    a: str
+    b: str
+    difference: float | None
+    p: Share | None
+    test: str
+    """`bootstrap` or `randomization`."""
+    p_holm: Share | None
+    """p after Holm's correction over all pairs of systems."""
+    segments: Count
+
+
+class ScoreContent(ResultStruct, frozen=True, kw_only=True):
+    """Scores of every system by every metric, and comparisons of systems if a test was requested."""
+
+    systems: list[ScoredSystem]
+    comparisons: list[SystemComparison] = msgspec.field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)

@@ -1,0 +1,108 @@
+"""`align`: every output next to its reference, word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from metassay.data.cells import sorted_ids
+from metassay.data.dataset import Dataset
+from metassay.data.preparation import prepare_dataset
+from metassay.errors import InputError
+from metassay.metrics.alignment import Alignment, align_with_fewest_edits
+from metassay.reporting.result_display import ResultDisplay
+from metassay.results.align import AlignContent, AlignedWord
+from metassay.results.base import select_content
+from metassay.store.run_folder import RunFolder
+from metassay.workflows.read import Source, ensure_dataset
+
+COLUMNS = AlignedWord.__struct_fields__
+
+
+class AlignResult(ResultDisplay, AlignContent, frozen=True, kw_only=True):
+    """The outputs of each system, aligned with their references word by word.
+
+    `systems` has the alignment of each item by system. It is not part of the JSON.
+    """
+
+    systems: dict[str, dict[str, Alignment]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of `metassay align` as plain values."""
+        return select_content(self, AlignContent).to_dict()
+
+    def to_json(self) -> str:
+        """Return the JSON object of `metassay align`."""
+        return select_content(self, AlignContent).to_json()
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a table with one row per word."""
+        rows = [msgspec.structs.astuple(word) for word in self.alignments]
+        return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+
+
+def align(
+    dataset: Dataset | Source,
+    *,
+    characters: bool = False,
+    normalize: str | None = None,
+    out: str | Path | None = None,
+) -> AlignResult:
+    """Align each output with its reference with the fewest edits, word by word or by characters.
+
+    Of several references the one with the fewest edits is used. `out` is a folder for the table and the JSON.
+
+    >>> rows = [{"seg_id": 1, "system": "a", "hyp": "the fox ran off", "ref": "the red fox ran away"}]
+    >>> align(rows).to_frame()["kind"].to_list()
+    ['hit', 'deletion', 'hit', 'hit', 'substitution']
+    """
+    data = prepare_dataset(ensure_dataset(dataset), normalize=normalize, keep_references=True)
+    if "references" not in data.outputs.columns or data.task_definition.is_ranking:
+        raise InputError("outputs can only be aligned with references, and this data has none.")
+    configuration = {"characters": characters, "normalize": normalize}
+    identity = {"command": "align", "configuration": configuration, "input": data.content_hash}
+    run = None if out is None else RunFolder.open(out, identity, data=data.fingerprint)
+    systems = _align_all(data, by_characters=characters)
+    result = AlignResult(alignments=_list_words(systems), systems=systems)
+    if run is not None:
+        table = result.to_frame()
+        run.finish({"results/align.json": result.to_dict(), "results/align.csv": table.write_csv()})
+    return result
+
+
+def _align_all(data: Dataset, *, by_characters: bool) -> dict[str, dict[str, Alignment]]:
+    """Align all outputs; the result is by system, then by item in natural order."""
+    positions = {item: position for position, item in enumerate(sorted_ids(data.items))}
+    rows = data.outputs.select("item", "system", "output", "references").rows()
+    rows.sort(key=lambda row: positions[row[0]])
+    systems: dict[str, dict[str, Alignment]] = {system: {} for system in data.systems}
+    for item, system, output, references in rows:
+        systems[system][item] = _align_output(output, references, by_characters=by_characters)
+    return systems
+
+
+def _list_words(systems: Mapping[str, Mapping[str, Alignment]]) -> list[AlignedWord]:
+    words: list[AlignedWord] = []
+    for system, alignments in systems.items():
+        for item, alignment in alignments.items():
+            words += [
+                AlignedWord(system, item, step.kind, step.reference, step.output) for step in alignment.steps
+            ]
+    return words
+
+
+def _align_output(output: str, references: list[str], *, by_characters: bool) -> Alignment:
+    output_tokens = _tokenize(output, by_characters=by_characters)
+    alignments = [
+        align_with_fewest_edits(_tokenize(reference, by_characters=by_characters), output_tokens)
+        for reference in references
+    ]
+    return min(alignments, key=lambda alignment: alignment.edits)
+
+
+def _tokenize(text: str, *, by_characters: bool) -> list[str]:
+    return list(text.strip()) if by_characters else text.split()

@@ -1,0 +1,121 @@
+"""Statistics and segment scores of every output, for `score` and `aggregate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metassay.data.dataset import Dataset
+from metassay.data.score_cube import ScoreCube
+from metassay.data.score_grid import ScoreGrid
+from metassay.engine.batches import OutputRows
+from metassay.engine.row_scores import check_scores
+from metassay.engine.scoring import score_rows
+from metassay.engine.workers import Progress, count_workers
+from metassay.metrics.base import Metric, Scores, StatisticsMetric
+from metassay.stats.arrays import map_blocks
+from metassay.workflows.read import build_scoring_rows, name_test_sets
+
+BatchStatistics = list[tuple[Scores, Scores]]
+"""Statistics and segment scores of one batch, for each metric."""
+
+
+@dataclass(frozen=True)
+class OutputScores:
+    """Segment scores `[outputs]` by metric, and sufficient statistics `[outputs, s]` where they exist."""
+
+    segment_scores: Mapping[str, Scores]
+    statistics: Mapping[str, Scores]
+
+
+def score_outputs(
+    data: Dataset,
+    metrics: Sequence[Metric],
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> OutputScores:
+    """Score every output with every metric; statistics are kept, so that no text is scored twice."""
+    rows = build_scoring_rows(data)
+    with_statistics = [metric for metric in metrics if isinstance(metric, StatisticsMetric)]
+    without_statistics = [metric for metric in metrics if not isinstance(metric, StatisticsMetric)]
+    scores = _compute_statistics(with_statistics, rows, workers=workers, progress=progress)
+    if not without_statistics:
+        return scores
+    more_scores = score_rows(
+        without_statistics, rows, workers=count_workers(workers), progress=progress
+    ).scores
+    return OutputScores({**scores.segment_scores, **more_scores}, scores.statistics)
+
+
+def _compute_statistics(
+    metrics: Sequence[StatisticsMetric],
+    rows: OutputRows,
+    *,
+    workers: int | None,
+    progress: Progress | None,
+) -> OutputScores:
+    """Compute statistics and segment scores; metrics that need the same fields share a batch."""
+    for metric in metrics:
+        rows.check_fields(metric)
+    batches = list(rows.split_into_batches())
+    finished: list[int] = []
+
+    def compute_batch(batch_rows: OutputRows) -> BatchStatistics:
+        batches_by_needs = {needs: batch_rows.to_batch(needs) for needs in {m.needs for m in metrics}}
+        results = []
+        for metric in metrics:
+            statistics = metric.statistics(batches_by_needs[metric.needs])
+            segment_scores = check_scores(metric, metric.segment_scores(statistics), batch_rows.frame)
+            results.append((statistics, segment_scores))
+        finished.append(len(batch_rows))
+        if progress is not None:
+            progress("scoring", len(finished), len(batches))
+        return results
+
+    results = map_blocks(compute_batch, batches, count_workers(workers))
+    statistics: dict[str, Scores] = {}
+    segment_scores: dict[str, Scores] = {}
+    for position, metric in enumerate(metrics):
+        statistics[metric.spec] = np.concatenate([batch[position][0] for batch in results])
+        segment_scores[metric.spec] = np.concatenate([batch[position][1] for batch in results])
+    return OutputScores(segment_scores, statistics)
+
+
+def build_score_cubes(data: Dataset, scores: OutputScores) -> list[ScoreCube]:
+    """Arrange the scores of outputs as one cube per test set, sorted by name of the test set."""
+    test_sets = name_test_sets(data)
+    human_scores = {name: data.outputs[name].cast(pl.Float64).to_numpy() for name in data.human}
+    cubes = []
+    for name in sorted(set(test_sets)):
+        rows = (test_sets == name).arg_true().to_numpy()
+        cubes.append(_build_cube(data, str(name), rows, scores, human_scores))
+    return cubes
+
+
+def _build_cube(
+    data: Dataset,
+    name: str,
+    rows: NDArray[np.uint32],
+    scores: OutputScores,
+    human_scores: Mapping[str, Scores],
+) -> ScoreCube:
+    keys = data.outputs.select("system", "item")[rows]
+    grid = ScoreGrid.from_rows(keys["system"], keys["item"], sort_items=sorted)
+
+    def arrange(values_by_name: Mapping[str, Scores]) -> dict[str, Scores]:
+        return {key: grid.arrange(values[rows]) for key, values in values_by_name.items()}
+
+    rated = {key: values for key, values in human_scores.items() if not np.isnan(values[rows]).all()}
+    return ScoreCube(
+        dataset=name,
+        systems=grid.systems,
+        items=grid.items,
+        human_scores=arrange(rated),
+        metric_scores=arrange(scores.segment_scores),
+        statistics=arrange(scores.statistics),
+    )
