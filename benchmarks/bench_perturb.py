@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from metassay.perturbations.base import Perturbation, View, parse_perturbation
-from metassay.stats.random import Keys, derive_keys, hash_outputs
+from metassay.stats.streams import Keys, derive_keys, hash_outputs
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SIZE = 10_000

@@ -32,7 +32,8 @@ from metassay.meta.dependence.null_hypotheses import p_equal, p_fair
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics import Procedure, meta_metric
 from metassay.meta.people.significance import metric_differences
-from metassay.stats.bootstrap import ClusterBootstrap, proportion_interval
+from metassay.stats.bootstrap import ClusterBootstrap
+from metassay.stats.intervals import proportion_interval
 from metassay.stats.multiplicity import select_possible_best
 from metassay.stats.rank_correlation import correlate_rows
 
@@ -199,7 +200,7 @@ def document_coverage(replicates, documents=40, length=10, by_document=True, res
 def _held(made, truth, rng, resamples):
     found = Estimates.of(tally(made, whole(made)))
     sums = found.tally
-    drawn = ClusterBootstrap(rng, resamples).ratios(sums.credit, sums.size, sums.cluster)
+    drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.size, sums.cluster)
     low, high = proportion_interval(found.of_context(0), drawn)
     return ((low <= truth) & (truth <= high)).tolist()
 
@@ -215,7 +216,7 @@ def best_kept(items, replicates, best=0.82, others=0.80, metrics=8, pairs=4, res
         shared = rng.normal(0, 1, (items, 1, pairs))  # metrics err together on hard pairs
         score = rng.normal(0, 1, (items, metrics, pairs)) + shared
         values = (score < cut[:, None]).mean(axis=2).T
-        drawn = ClusterBootstrap(rng, resamples).ratios(
+        drawn = ClusterBootstrap(rng, resamples).resample_ratios(
             values, np.ones((1, items)), np.arange(items, dtype=np.int32)
         )
         top, _ = select_possible_best(values.mean(axis=1), drawn, items)
@@ -353,7 +354,7 @@ def corrected_coverage(error, replicates, read=100, items=200, pairs=4, truth=0.
         raw = ClusterBootstrap(rng, 400)
         part = estimates.tally
         low, high = proportion_interval(
-            estimates.of_context(0), raw.ratios(part.credit, part.size, part.cluster)
+            estimates.of_context(0), raw.resample_ratios(part.credit, part.size, part.cluster)
         )
         ends = rows[0]["corrected_low"], rows[0]["corrected_high"]
         held.append((ends[0] <= truth <= ends[1], low[0] <= truth <= high[0]))

@@ -214,7 +214,7 @@ def people_pairs(data, kept, ties="strict"):
     )
     pairs, (one,) = sort_pairs(found, [whole(found)])
     sums = tally(pairs, one, ties=ties)
-    here, there = ClusterHalves(random.make_named_generator(0, "halves"), 100).halves(
+    here, there = ClusterHalves(random.make_named_generator(0, "halves"), 100).split_ratios(
         sums.credit, sums.size, sums.cluster
     )
     return sums.accuracy()[:, 0], half_agreement(here, there, "kendall")

@@ -120,7 +120,7 @@ if TYPE_CHECKING:
     )
     from metassay.metrics.base import Batch, Metric, StatisticsMetric
     from metassay.perturbations.base import Perturbation, View
-    from metassay.stats.random import Stream
+    from metassay.stats.streams import Stream
     from metassay.tasks.base import OutputKind, TableEvidence, Task
     from metassay.workflows.aggregate import AggregateResult, aggregate
     from metassay.workflows.align import AlignResult, align

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from metassay.perturbations.base import View, default_perturbations, made_for, parse_perturbation
 from metassay.perturbations.facts import PERTURBATIONS
-from metassay.stats.random import Stream
+from metassay.stats.streams import Stream
 from metassay.tasks import find_task
 from metassay.text.words import WordLists
 
@@ -19,7 +19,7 @@ def all_worse(
 ) -> set[str | None]:
     perturbation = parse_perturbation(method)
     view = View(text, "1", language, source=source)
-    return {perturbation.apply(view, Stream.of(seed, "1", text, method)) for seed in range(seeds)}
+    return {perturbation.apply(view, Stream.for_output(seed, "1", text, method)) for seed in range(seeds)}
 
 
 @given(st.integers(2, 10**9), st.sampled_from(["en", "de", None]))

@@ -18,7 +18,7 @@ from metassay.errors import InputError
 from metassay.perturbations.base import View, parse_perturbation
 from metassay.perturbations.llm import Likeliest
 from metassay.perturbations.pairs import make_pairs
-from metassay.stats.random import Stream
+from metassay.stats.streams import Stream
 from real_llm import interpreter, weights
 
 WORDS = ["the", "old", "cat", "sat", "on", "a", "mat"]
@@ -41,7 +41,7 @@ def test_the_copy_is_the_likeliest_of_those_drawn(name: str) -> None:
     method, other = Likeliest(method=name, of=5, likelihoods=bigrams), parse_perturbation(name)
     for key in range(30):
         stream = Stream(key)
-        drawn = [other.apply(view(TEXTS[0]), Stream(stream.below(1 << 32))) for _ in range(5)]
+        drawn = [other.apply(view(TEXTS[0]), Stream(stream.draw_below(1 << 32))) for _ in range(5)]
         copies = [text for text in drawn if text is not None]
         chosen = method.apply(view(TEXTS[0]), Stream(key))
         assert chosen == max(copies, key=lambda text: bigrams([text])[0])

@@ -13,7 +13,7 @@ from metassay.perturbations.base import View
 from metassay.perturbations.entity import EntitySubstitution, fits, levels, mentions, take_census
 from metassay.perturbations.languages.name_finder import _listed, _names, coded, find_names, listed_names
 from metassay.perturbations.languages.russian_names import may_be_mentioned, russian_mentions
-from metassay.stats.random import Stream
+from metassay.stats.streams import Stream
 from metassay.text import entities
 from metassay.text.entities import slovnet_entities
 from metassay.text.segmentation import coded_words
@@ -30,7 +30,7 @@ def all_worse(texts: list[str], language: str, *, seeds: int = 60) -> set[str]:
     method = EntitySubstitution()
     collected = {"entity": method.collect(texts, language)}
     view = View(texts[0], "1", language, collected=collected)
-    worse = {method.apply(view, Stream.of(seed, "1", texts[0], "entity")) for seed in range(seeds)}
+    worse = {method.apply(view, Stream.for_output(seed, "1", texts[0], "entity")) for seed in range(seeds)}
     return {text for text in worse if text is not None}
 
 
@@ -197,7 +197,7 @@ def test_on_wmt_one_name_changes_for_another_of_the_data_set(
     changed = 0
     for text in texts:
         worse = method.apply(
-            View(text, "1", language, collected={"entity": census}), Stream.of(0, "1", text, "entity")
+            View(text, "1", language, collected={"entity": census}), Stream.for_output(0, "1", text, "entity")
         )
         if worse is None:
             continue

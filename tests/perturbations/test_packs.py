@@ -10,7 +10,7 @@ import pytest
 
 from metassay.perturbations.base import View, parse_perturbation
 from metassay.perturbations.replacement import lowered, rules_of
-from metassay.stats.random import Stream
+from metassay.stats.streams import Stream
 from metassay.text.words import WITHOUT_SPACES, WordLists, folders_with, terms
 
 PACKS = "metassay.perturbations.languages"
@@ -21,7 +21,7 @@ LANGUAGES = [*NEW, "en", "de", "ru"]
 def all_worse(method: str, text: str, language: str) -> set[str | None]:
     perturbation = parse_perturbation(method)
     view = View(text, "1", language)
-    return {perturbation.apply(view, Stream.of(seed, "1", text, method)) for seed in range(40)}
+    return {perturbation.apply(view, Stream.for_output(seed, "1", text, method)) for seed in range(40)}
 
 
 @pytest.mark.parametrize(

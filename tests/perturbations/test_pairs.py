@@ -19,7 +19,7 @@ from metassay.perturbations.base import Perturbation, View, parse_perturbation
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.words import Removal, Swapping, goes_word_by_word, seen_by
 from metassay.sample import sample_path
-from metassay.stats.random import Stream, derive_keys
+from metassay.stats.streams import Stream, derive_keys
 from metassay.store.run_texts import RunTexts
 from metassay.workflows.read import read
 
@@ -120,7 +120,7 @@ class Foreign(Perturbation[str]):
     name: ClassVar[str] = "foreign"
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        return " ".join(view.output.split()[:-1]) if stream.below(1) == 0 else None
+        return " ".join(view.output.split()[:-1]) if stream.draw_below(1) == 0 else None
 
 
 def test_edits_between_spaces_are_left_out_where_there_are_none_and_noted_once() -> None:
@@ -230,7 +230,7 @@ def test_every_method_draws_from_a_stream_of_its_own_name() -> None:
     pairs = make_pairs(data, perturbations=list(methods), per_output=None, seed=5)
     for row in pairs.frame.iter_rows(named=True):
         method = next(each for each in methods if each.spec == row["perturbation"])
-        stream = Stream.of(5, row["item"], row["output"], method.name)
+        stream = Stream.for_output(5, row["item"], row["output"], method.name)
         assert row["worse"] == method.apply(View(row["output"], row["item"], "en"), stream)
 
 
@@ -278,7 +278,7 @@ class Studious(Perturbation[str]):
         if len(self.applied) >= Studious.stop_after:
             raise KeyboardInterrupt
         self.applied.append(view.output)
-        return f"{view.output} {stream.below(1000)} {view.collected['studious']['longest'][:3]}"
+        return f"{view.output} {stream.draw_below(1000)} {view.collected['studious']['longest'][:3]}"
 
 
 @pytest.fixture

@@ -16,13 +16,13 @@ from rapidfuzz.distance import Levenshtein
 
 from metassay.perturbations.base import View
 from metassay.perturbations.replacement import Phonetic, respellings
-from metassay.stats.random import Stream
+from metassay.stats.streams import Stream
 
 CAKE = "John said he did not like the cake she baked."
 
 
 def worse(text: str, seed: int = 0) -> str | None:
-    return Phonetic().apply(View(text, language="en"), Stream.of(seed, "1", text, "phonetic"))
+    return Phonetic().apply(View(text, language="en"), Stream.for_output(seed, "1", text, "phonetic"))
 
 
 def test_the_papers_examples() -> None:

@@ -23,7 +23,7 @@ from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.ranking import COPIES, RankSwapping, Reordering, Shuffle
 from metassay.perturbations.ranking_pairs import RankedPairs, gain_change
 from metassay.perturbations.views import make_views
-from metassay.stats.random import Stream, derive_keys, hash_outputs
+from metassay.stats.streams import Stream, derive_keys, hash_outputs
 from metassay.tasks import find_task
 
 METHODS = [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from metassay.errors import InputError
 from metassay.perturbations.base import View
 from metassay.perturbations.words import Insertion, Removal, RemovalShare, Swapping, WordEdit
-from metassay.stats.random import Stream, derive_keys, hash_outputs
+from metassay.stats.streams import Stream, derive_keys, hash_outputs
 
 WORDS = ["really", "that", "Käse", "наверное", "🙂x"]
 CAKE = "John said he did not like the cake she baked."
@@ -27,7 +27,7 @@ def view(text: str) -> View[str]:
 
 
 def worse(edit: WordEdit, text: str, seed: int = 0) -> str | None:
-    return edit.apply(view(text), Stream.of(seed, "1", text, edit.name))
+    return edit.apply(view(text), Stream.for_output(seed, "1", text, edit.name))
 
 
 def words(text: str) -> list[str]:

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, poisson
 
-from metassay.stats.bootstrap import (
-    ClusterBootstrap,
+from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
+from metassay.stats.intervals import (
     ClusteredProportions,
-    ClusterHalves,
     percentile_interval,
     proportion_interval,
     small_sample_factor,
@@ -23,14 +22,14 @@ def made(seed=0, resamples=1000):
 
 
 def test_weights_follow_a_poisson_distribution_with_mean_one():
-    weights = made().weights(np.arange(500, dtype=np.int32))
+    weights = made().draw_weights(np.arange(500, dtype=np.int32))
     shares = np.bincount(weights.astype(int).ravel()) / weights.size
     assert shares[:5] == pytest.approx(poisson.pmf(np.arange(5), 1), abs=0.003)
     assert weights.mean() == pytest.approx(1, abs=0.005)
 
 
 def test_clusters_and_resamples_are_independent():
-    weights = made().weights(np.arange(300, dtype=np.int32))
+    weights = made().draw_weights(np.arange(300, dtype=np.int32))
     for table in (weights, weights.T):
         correlation = np.corrcoef(table[:200])[np.triu_indices(200, 1)]
         assert abs(correlation.mean()) < 0.005
@@ -39,8 +38,8 @@ def test_clusters_and_resamples_are_independent():
 
 def test_a_cluster_has_the_same_weights_wherever_it_appears():
     bootstrap = made()
-    everything = bootstrap.weights(np.arange(50, dtype=np.int32))
-    some = bootstrap.weights(np.array([7, 3, 7], dtype=np.int32))
+    everything = bootstrap.draw_weights(np.arange(50, dtype=np.int32))
+    some = bootstrap.draw_weights(np.array([7, 3, 7], dtype=np.int32))
     assert (some == everything[[7, 3, 7]]).all()
 
 
@@ -51,22 +50,24 @@ def test_weights_that_another_thread_puts_in_place_meanwhile_do_no_harm():
         looks, held = 0, np.empty((0, 5))
 
         @property
-        def _known(self):
+        def _first_weights(self):
             self.looks += 1
             return self.held if self.looks == 1 else self.held[:2]
 
-        @_known.setter
-        def _known(self, known):
+        @_first_weights.setter
+        def _first_weights(self, known):
             self.held = known
 
     clusters = np.arange(9, dtype=np.int32)
     alone, raced = (kind(np.random.default_rng(1), 5) for kind in (ClusterBootstrap, Raced))
-    assert np.array_equal(raced.weights(clusters), alone.weights(clusters))
+    assert np.array_equal(raced.draw_weights(clusters), alone.draw_weights(clusters))
 
 
 def test_more_resamples_do_not_change_the_first_ones():
     clusters = np.arange(20, dtype=np.int32)
-    assert (made(resamples=1000).weights(clusters)[:, :10] == made(resamples=10).weights(clusters)).all()
+    assert (
+        made(resamples=1000).draw_weights(clusters)[:, :10] == made(resamples=10).draw_weights(clusters)
+    ).all()
 
 
 def test_ratios_are_the_weighted_ratios():
@@ -74,18 +75,18 @@ def test_ratios_are_the_weighted_ratios():
     clusters = rng.integers(0, 900, 3000).astype(np.int32)
     numerator, denominator = rng.random((3, 3000)), rng.random((3, 3000))
     bootstrap = made(resamples=25)
-    weights = bootstrap.weights(clusters)
+    weights = bootstrap.draw_weights(clusters)
     expected = (numerator @ weights) / (denominator @ weights)
-    assert bootstrap.ratios(numerator, denominator, clusters) == pytest.approx(expected)
+    assert bootstrap.resample_ratios(numerator, denominator, clusters) == pytest.approx(expected)
     shared = (numerator @ weights) / (denominator[:1] @ weights)
-    assert bootstrap.ratios(numerator, denominator[:1], clusters) == pytest.approx(shared)
+    assert bootstrap.resample_ratios(numerator, denominator[:1], clusters) == pytest.approx(shared)
 
 
 def test_a_resample_without_weight_is_undefined():
     bootstrap = made(resamples=200)
     clusters = np.array([4], dtype=np.int32)
-    ratios = bootstrap.ratios(np.array([[0.5]]), np.array([[1.0]]), clusters)
-    empty = bootstrap.weights(clusters)[0] == 0
+    ratios = bootstrap.resample_ratios(np.array([[0.5]]), np.array([[1.0]]), clusters)
+    empty = bootstrap.draw_weights(clusters)[0] == 0
     assert np.isnan(ratios[0, empty]).all()
     assert (ratios[0, ~empty] == 0.5).all()
     assert 0.25 < empty.mean() < 0.5  # e^-1
@@ -93,7 +94,7 @@ def test_a_resample_without_weight_is_undefined():
 
 def test_spread_of_the_mean_is_the_standard_error():
     values = np.random.default_rng(2).normal(size=(1, 400))
-    draws = made(resamples=4000).ratios(values, np.ones((1, 400)), np.arange(400, dtype=np.int32))
+    draws = made(resamples=4000).resample_ratios(values, np.ones((1, 400)), np.arange(400, dtype=np.int32))
     assert draws.std() == pytest.approx(values.std() / 20, rel=0.06)
 
 
@@ -102,10 +103,10 @@ def test_halves_split_every_cluster_to_one_side():
     halves = ClusterHalves(rng, 50)
     clusters = np.repeat(np.arange(40, dtype=np.int32), 2)
     values, sizes = rng.random((2, 80)), np.ones((1, 80))
-    side = halves.weights(clusters)
+    side = halves.draw_weights(clusters)
     assert set(np.unique(side)) == {0.0, 1.0}
     assert (side[::2] == side[1::2]).all()
-    here, there = halves.halves(values, sizes, clusters)
+    here, there = halves.split_ratios(values, sizes, clusters)
     assert here == pytest.approx((values @ side) / side.sum(axis=0))
     assert there == pytest.approx((values @ (1 - side)) / (1 - side).sum(axis=0))
 

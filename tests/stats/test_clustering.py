@@ -5,7 +5,7 @@ import pytest
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import silhouette_score
 
-from metassay.stats.rank_correlation import cluster_rows, mean_silhouette
+from metassay.stats.clustering import cluster_rows, mean_silhouette
 
 
 def planted(groups, inside=0.9, outside=0.1, noise=0.02, seed=0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, chi2_contingency
 
-from metassay.stats.label_permutation import chi_square_test, cochran_mantel_haenszel_test
+from metassay.stats.contingency import chi_square_test, cochran_mantel_haenszel_test
 
 # Berkeley by department: [men, women] admitted and refused (Bickel, Hammel and O'Connell, 1975)
 ADMITTED = np.array([[512, 89], [353, 17], [120, 202], [138, 131], [53, 94], [22, 24]], dtype=float)

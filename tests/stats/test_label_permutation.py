@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import f
 
-from metassay.stats.label_permutation import _group_sums, _residuals, _statistics, permute_labels_test
+from metassay.stats.label_permutation import (
+    _compute_residuals,
+    _compute_statistics,
+    _sum_groups,
+    permute_labels_test,
+)
 
 
 def p_values(right, total, labels, starts, **options):
@@ -128,9 +133,9 @@ def test_both_statistics_are_those_written_out():
     total = rng.integers(2, 6, 12)
     right = rng.integers(0, total + 1)
     column = right[:, None], total[:, None]
-    residual, most = _residuals(*column, starts)
-    sums = _group_sums(residual, column[1], labels.astype(np.int32), starts, 3, np.uint64(0), 0, 0)
-    welch, surprise = _statistics(sums[None], most)[:, 0, 0]
+    residual, most = _compute_residuals(*column, starts)
+    sums = _sum_groups(residual, column[1], labels.astype(np.int32), starts, 3, np.uint64(0), 0, False)
+    welch, surprise = _compute_statistics(sums[None], most)[:, 0, 0]
     assert (welch, 1 - np.exp(-surprise)) == pytest.approx(
         both_statistics(right, total, labels, starts), rel=1e-5
     )

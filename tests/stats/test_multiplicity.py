@@ -37,7 +37,7 @@ def test_tests_not_made_are_not_counted():
 def resampled(values, resamples=1000, seed=0):
     bootstrap = ClusterBootstrap(np.random.default_rng(seed), resamples)
     clusters = values.shape[1]
-    return bootstrap.ratios(values, np.ones((1, clusters)), np.arange(clusters, dtype=np.int32))
+    return bootstrap.resample_ratios(values, np.ones((1, clusters)), np.arange(clusters, dtype=np.int32))
 
 
 def test_a_clear_leader_stands_alone():

@@ -14,7 +14,7 @@ from metassay.perturbations.base import KeptTexts, Perturbation, obstacle
 from metassay.perturbations.views import Views, identity
 from metassay.perturbations.words import applied, goes_alone, goes_word_by_word, seen_by
 from metassay.stats.arrays import LongArray
-from metassay.stats.random import Keys, derive_keys
+from metassay.stats.streams import Keys, derive_keys
 from metassay.text import can_copy, helpers_for, shared_out
 
 Progress = Callable[[int, int], None]

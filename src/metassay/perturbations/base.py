@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from metassay import plugins
 from metassay.errors import InputError, UnknownName
 from metassay.specs import format_spec, parse_spec, reject_duplicates, split_specs
-from metassay.stats.random import Keys, Stream
+from metassay.stats.streams import Keys, Stream
 from metassay.tasks.base import OutputKind, Task
 from metassay.text.words import WITHOUT_SPACES
 

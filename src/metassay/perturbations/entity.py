@@ -17,7 +17,7 @@ from metassay.perturbations.languages.name_finder import (
 from metassay.perturbations.languages.names import FEMALE, MALE, Mention
 from metassay.perturbations.languages.russian_names import ENDING, may_be_mentioned, russian_mentions
 from metassay.perturbations.words import WordEdit
-from metassay.stats.random import Stream
+from metassay.stats.streams import Stream
 from metassay.text import map_texts, resources
 from metassay.text.entities import slovnet_entities
 from metassay.text.resources import spacy_entities, spacy_model

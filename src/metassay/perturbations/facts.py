@@ -16,7 +16,7 @@ from metassay.perturbations.base import View
 from metassay.perturbations.languages import german
 from metassay.perturbations.replacement import pronoun_row
 from metassay.perturbations.words import WordEdit
-from metassay.stats.random import Stream
+from metassay.stats.streams import Stream
 from metassay.text.segmentation import segmented, written_without_spaces
 from metassay.text.words import (
     WITHOUT_SPACES,

@@ -14,7 +14,7 @@ from metassay.errors import InputError
 from metassay.llm.answers import NOT_KNOWN, Answer, Request, fill, language_name, read_prompt
 from metassay.llm.asking import HOW_TO_NAME_ONE, Asker, LlmSettings, LocalModel
 from metassay.perturbations.base import Perturbation, View, parse_perturbation, parse_perturbations
-from metassay.stats.random import Keys, Stream
+from metassay.stats.streams import Keys, Stream
 from metassay.tasks.base import OutputKind, Task
 
 _REFUSAL = re.compile(
@@ -57,14 +57,14 @@ class LlmRewriting(Perturbation[str]):
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The model's version of one output."""
-        request = self._request(view, self._prompt(), stream.below(1 << 31))
+        request = self._request(view, self._prompt(), stream.draw_below(1 << 31))
         return _worse(view, None if request is None else self._ready().ask(request))
 
     def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
         """The model's versions of many outputs, several requests at a time."""
         prompt = self._prompt()
         requests = [
-            self._request(v, prompt, Stream(key).below(1 << 31)) for v, key in zip(views, keys.tolist())
+            self._request(v, prompt, Stream(key).draw_below(1 << 31)) for v, key in zip(views, keys.tolist())
         ]
         return [_worse(view, answer) for view, answer in zip(views, self._ready().ask_all(requests))]
 
@@ -173,12 +173,12 @@ class Likeliest(Perturbation[str]):
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The likeliest copy of one output."""
-        return self._chosen([view], [[stream.below(1 << 32)] for _ in range(self.of)])[0]
+        return self._chosen([view], [[stream.draw_below(1 << 32)] for _ in range(self.of)])[0]
 
     def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
         """The likeliest copies of many outputs, each distinct copy read once."""
         streams = [Stream(key) for key in keys.tolist()]
-        return self._chosen(views, [[own.below(1 << 32) for own in streams] for _ in range(self.of)])
+        return self._chosen(views, [[own.draw_below(1 << 32) for own in streams] for _ in range(self.of)])
 
     def _chosen(self, views: Sequence[View[str]], turns: Sequence[Sequence[int]]) -> list[str | None]:
         if self.likelihoods is None:

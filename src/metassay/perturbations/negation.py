@@ -12,7 +12,7 @@ from metassay.perturbations.base import View
 from metassay.perturbations.languages import english, german_clauses, russian
 from metassay.perturbations.replacement import Rule, lowered, rules_of
 from metassay.perturbations.words import WordEdit
-from metassay.stats.random import Stream
+from metassay.stats.streams import Stream
 from metassay.text import resources
 from metassay.text.tagging import tagged_pairs
 from metassay.text.thesauri import known_lemma

@@ -31,7 +31,7 @@ from metassay.perturbations.views import (
     make_views,
 )
 from metassay.stats.arrays import LongArray
-from metassay.stats.random import derive_keys
+from metassay.stats.streams import derive_keys
 from metassay.tasks.base import Task
 
 PER_OUTPUT = 4

@@ -19,7 +19,7 @@ from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
 from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.random import Keys, Stream, draw_below, draw_high_bits
+from metassay.stats.streams import Keys, Stream, draw_below, draw_high_bits
 from metassay.tasks.base import OutputKind
 
 Ranking = tuple[str, ...]
@@ -141,7 +141,7 @@ class Shuffle(Reordering):
 def _restarted(stream: Stream, copy: int) -> Stream:
     """The stream for a further copy: the number drawn last is its key."""
     for _ in range(copy - 1):
-        stream = Stream((stream.below(1 << 32) << 32) | stream.below(1 << 32))
+        stream = Stream((stream.draw_below(1 << 32) << 32) | stream.draw_below(1 << 32))
     return stream
 
 

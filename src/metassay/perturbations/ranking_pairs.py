@@ -22,7 +22,7 @@ from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking import Reordering, place_copies
 from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.random import Keys, derive_keys, hash_outputs
+from metassay.stats.streams import Keys, derive_keys, hash_outputs
 
 Grades = NDArray[np.int32]
 

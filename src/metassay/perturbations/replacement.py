@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.words import WordEdit
-from metassay.stats.random import Stream
+from metassay.stats.streams import Stream
 from metassay.text.words import (
     WITHOUT_SPACES,
     Span,

@@ -11,7 +11,7 @@ from metassay.perturbations.base import View
 from metassay.perturbations.facts import Exchange, Options
 from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.words import WordEdit
-from metassay.stats.random import Stream
+from metassay.stats.streams import Stream
 from metassay.text import resources
 from metassay.text.thesauri import german_lemma
 from metassay.text.words import replace_spans, starts_sentence, terms, with_case_of, with_next

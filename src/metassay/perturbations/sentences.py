@@ -18,7 +18,7 @@ from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.facts import Exchange, Options
 from metassay.perturbations.words import words_of
-from metassay.stats.random import Stream
+from metassay.stats.streams import Stream
 from metassay.text.segmentation import pieces, written_without_spaces
 from metassay.text.tokens import token_spans
 from metassay.text.words import (
@@ -120,7 +120,7 @@ class SentenceRepetition(SentenceEdit):
 
     def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
         """The text with the sentence drawn repeated behind itself, apart as it is from its neighbour."""
-        place = stream.below(len(spans))
+        place = stream.draw_below(len(spans))
         start, end = spans[place]
         said = view.output[start:end]
         left = min(place, len(spans) - 2)

@@ -17,7 +17,7 @@ from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.perturbations.base import KeptTexts, Perturbation, View, is_ours, parse_perturbation
 from metassay.plugins import hash_user_source
-from metassay.stats.random import Keys, hash_outputs
+from metassay.stats.streams import Keys, hash_outputs
 from metassay.text import helpers_for, shared_out
 from metassay.text.tokens import word_tokens
 

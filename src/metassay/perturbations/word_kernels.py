@@ -24,7 +24,7 @@ from metassay.perturbations.word_arrays import (
 )
 from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.random import Keys, draw_below
+from metassay.stats.streams import Keys, draw_below
 
 
 def remove(

@@ -16,7 +16,7 @@ import numpy as np
 from metassay.errors import InputError
 from metassay.perturbations import word_kernels
 from metassay.perturbations.base import Perturbation, View, is_ours, parse_perturbation
-from metassay.stats.random import Keys, Stream
+from metassay.stats.streams import Keys, Stream
 from metassay.text.segmentation import (
     cut_out,
     is_cut_by_script,
@@ -154,7 +154,7 @@ class Insertion(AnyLanguageEdit):
         places = [(start, start) for start, _ in spans]
         if text[-1].isalnum():
             places.append((len(text), len(text)))
-        drawn = [(stream.below(len(places)), stream.choice(words)) for _ in range(self.strength)]
+        drawn = [(stream.draw_below(len(places)), stream.choice(words)) for _ in range(self.strength)]
         drawn.sort(key=lambda pair: pair[0])
         if not spaced:
             return replace_spans(text, [(places[i], put_in(text, places[i][0], word)) for i, word in drawn])

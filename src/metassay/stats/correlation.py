@@ -59,7 +59,7 @@ def lag_one_autocorrelation(values: FloatArray) -> tuple[float, float]:
     r = Σ (x_i - m)(x_i+1 - m) / Σ (x_i - m)²; were all orders alike, (r + 1/n) √n would be about standard
     normal (Wald and Wolfowitz, 1943). NaN for values that never vary.
 
-    >>> r, p = neighbour_correlation(np.repeat([0.0, 1.0, 0.0, 1.0], 5))
+    >>> r, p = lag_one_autocorrelation(np.repeat([0.0, 1.0, 0.0, 1.0], 5))
     >>> round(r, 2), p < 0.01
     (0.65, True)
     """

@@ -1,40 +1,38 @@
-"""Permutation test that groups do not differ in their share of right ones, when units come in blocks.
+"""Permutation test whether groups differ in their share of right outcomes, when units come in blocks.
 
-Labels are exchanged between whole units, and only inside a block: what the units of a block share (an item's
-difficulty, a document's) is then the same on both sides of every comparison. With one block that holds
-everything, whole units are exchanged freely.
+Labels are permuted between whole units, and only within a block: what the units of a block share, such as the
+difficulty of an item, is then the same on both sides of every comparison. With a single block all units are
+exchangeable.
 
-Two statistics are compared, and the larger p-value counts. Welch's (1951) weighs every group's mean by the
-spread of its own units; Brown and Forsythe's (1974) weighs all groups' spreads together. Unlike the
-chi-square of counts they keep their size where groups differ in spread but not in mean, since they are then
-distributed among permutations as among samples (Janssen, 1997; Pauly, Brunner and Konietschke, 2015): Welch's
-with one noisy group among many, Brown and Forsythe's with small noisy groups beside large ones.
-
-Do groups differ in their share of right ones? Chi-square, Cramér's V, and tests over strata.
+Two statistics are computed, and the larger p-value counts. Welch's (1951) weights the mean of each group by
+the variance of its own units; Brown and Forsythe's (1974) compares the differences with the variances of all
+groups. Unlike the chi-square statistic they keep their size when groups differ in variance but not in mean
+(Janssen, 1997; Pauly, Brunner and Konietschke, 2015): Welch's with one noisy group among many, Brown and
+Forsythe's with small noisy groups beside large ones.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, fdtrc
+from scipy.special import fdtrc
 
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.random import SPLITMIX_STEP, draw_below, mix_in_kernel
+from metassay.stats.streams import SPLITMIX_STEP, draw_below, mix_in_kernel
 
-_AT_LEAST = 1 - 1e-9  # equal statistics differ by rounding
-_TINY = 1e-9  # a spread that is rounding, as a share of the largest
-_LEAST, _SMALLEST = 1e-3, 1e-300  # where F has no degrees of freedom, and p-values no logarithm
-_CHUNK = 37  # permutations per task
-_BORROWED = 1.0  # units' worth of the largest spread in every group's: a few equal units prove no certainty
+_EQUAL_FACTOR = 1 - 1e-9  # statistics that are equal differ by rounding
+_MIN_VARIANCE_SHARE = 1e-9  # a smaller variance, as a share of the largest possible, is rounding
+_MIN_DEGREES = 1e-3  # the F distribution needs positive degrees of freedom
+_MIN_P = 1e-300  # smaller p-values have no logarithm
+_PERMUTATIONS_PER_TASK = 37
+_PRIOR_UNITS = 1.0  # units of the largest possible variance in each group: a few equal units prove nothing
 
 
 class PermutationPValues(NamedTuple):
-    """Per column the p-value, and the one adjusted for all columns; NaN where nothing can be told."""
+    """The p-value of each column, and adjusted for all columns; NaN where there is nothing to compare."""
 
     p: FloatArray
     p_family: FloatArray
@@ -50,212 +48,178 @@ def permute_labels_test(
     permutations: int = 999,
     workers: int = 1,
 ) -> PermutationPValues:
-    """One p-value per column of `right` [units, columns]: the share of arrangements as uneven as ours.
+    """Test for each column of `right` [units, columns] whether its groups differ.
 
-    `total` is [units, columns], or [units, 1] where all columns share it. Units are sorted by block;
-    block b is `block_starts[b]:block_starts[b + 1]`. With r = right - (share in the block) · total, group g
-    has the mean m_g = Σ r / Σ total and its variance v_g from the spread of r over its n_g units:
+    `total` is [units, columns], or [units, 1] if all columns share it. Units are sorted by block; block b is
+    `block_starts[b]:block_starts[b + 1]`. With r = right - (share in the block) · total, group g has the mean
+    m_g = Σ r / Σ total and its variance v_g from the spread of r over its n_g units:
 
         Welch               Σ_g (m_g - m)² / v_g,    m the mean of all m_g weighted by 1 / v_g
         Brown and Forsythe  Σ_g N_g m_g² / Σ_g (1 - N_g / N) N_g v_g,    N_g = Σ total
 
-    the latter as the p-value that the F distribution gives it, with degrees of freedom of the same
-    arrangement. A group of one unit has no spread and is passed over; with fewer than two others p is NaN.
-    p = (1 + as extreme) / (1 + permutations); `p_family` compares with the largest statistic of all columns
-    (Westfall and Young, 1993). The result does not depend on `workers`.
+    The latter is replaced by the p-value of its F distribution, with degrees of freedom from the same
+    permutation. A group of one unit has no variance and is left out; with fewer than two others p is NaN.
+
+        p = (1 + number of permutations at least as extreme) / (1 + permutations)
+
+    `p_family` compares with the largest statistic of all columns (Westfall and Young, 1993). The result does
+    not depend on `workers`.
     """
-    groups = int(labels.max()) + 1
+    group_count = int(labels.max()) + 1
     key = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
-    residual, most = _residuals(right, total, block_starts.astype(np.int64))
-    arguments = (residual, total, labels.astype(np.int32), block_starts.astype(np.int64), groups)
-    observed = _statistics(_group_sums(*arguments, key, 0, 0)[None], most)
+    block_starts = block_starts.astype(np.int64)
+    labels = labels.astype(np.int32)
+    residuals, largest_variance = _compute_residuals(right, total, block_starts)
 
-    def permuted(first: int) -> FloatArray:
-        chunk = range(first, min(first + _CHUNK, permutations))
-        return _statistics(np.stack([_group_sums(*arguments, key, each, 1) for each in chunk]), most)
+    def compute_statistics(permutation_numbers: range, *, shuffled: bool) -> FloatArray:
+        sums = [
+            _sum_groups(residuals, total, labels, block_starts, group_count, key, number, shuffled)
+            for number in permutation_numbers
+        ]
+        return _compute_statistics(np.stack(sums), largest_variance)
 
+    def compute_permuted(first: int) -> FloatArray:
+        last = min(first + _PERMUTATIONS_PER_TASK, permutations)
+        return compute_statistics(range(first, last), shuffled=True)
+
+    observed = compute_statistics(range(1), shuffled=False)
     with ThreadPoolExecutor(workers) as pool:
-        null = np.concatenate(list(pool.map(permuted, range(0, permutations, _CHUNK))), axis=1)
+        tasks = pool.map(compute_permuted, range(0, permutations, _PERMUTATIONS_PER_TASK))
+        null = np.concatenate(list(tasks), axis=1)
     tested = ~np.isnan(observed[0, 0])
     largest = np.nan_to_num(null[..., tested]).max(axis=2, initial=0, keepdims=True)
-    reached = [(each >= observed * _AT_LEAST).sum(axis=1).max(axis=0) for each in (null, largest)]
-    p, family = (np.where(tested, (1 + extreme) / (1 + permutations), np.nan) for extreme in reached)
-    return PermutationPValues(p, family)
+    p = _count_extreme(null, observed) / (1 + permutations)
+    p_family = _count_extreme(largest, observed) / (1 + permutations)
+    return PermutationPValues(np.where(tested, p, np.nan), np.where(tested, p_family, np.nan))
 
 
-@kernel
-def _residuals(right: IntArray, total: IntArray, block_starts: LongArray) -> tuple[FloatArray, FloatArray]:
-    """What units have above the share of their block, and the most it can spread.
+def _count_extreme(null: FloatArray, observed: FloatArray) -> LongArray:
+    """Count the permutations at least as extreme as the observed labels, which count too: [columns].
 
-    The most is the mean square of a residual where every unit is all right or all wrong.
+    Both are [2 statistics, permutations, columns]; the statistic with more extreme permutations decides.
     """
-    residual, most = np.empty(right.shape, np.float64), np.zeros(right.shape[1], np.float64)
-    for block in range(len(block_starts) - 1):
-        first, end = block_starts[block], block_starts[block + 1]
-        for column in range(right.shape[1]):
-            own = column if total.shape[1] > 1 else 0
-            all_right, all_total = 0, 0
-            for unit in range(first, end):
-                all_right += right[unit, column]
-                all_total += total[unit, own]
-            share = all_right / all_total if all_total > 0 else 0.0
-            for unit in range(first, end):
-                residual[unit, column] = right[unit, column] - share * total[unit, own]
-                size = float(total[unit, own])
-                most[column] += share * (1 - share) * (size * size)
-    for column in range(len(most)):
-        most[column] /= len(right)
-    return residual, most
+    extreme: LongArray = 1 + (null >= observed * _EQUAL_FACTOR).sum(axis=1).max(axis=0)
+    return extreme
 
 
-def _statistics(tables: FloatArray, most: FloatArray) -> FloatArray:
-    """Both statistics [2, tables, columns] from sums [tables, groups, …]; NaN with fewer than two groups."""
-    sums, squares, rest = np.split(tables, [len(most), 2 * len(most)], axis=-1)
-    total, units = (np.broadcast_to(each, sums.shape) for each in np.split(rest, 2, axis=-1))
+def _compute_residuals(
+    right: IntArray, total: IntArray, block_starts: LongArray
+) -> tuple[FloatArray, FloatArray]:
+    """Subtract from each unit the share of its block; also return the largest possible variance.
+
+    That is the mean square of a residual if each unit were all right or all wrong, [columns].
+    """
+    block_of_unit = np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
+    right_per_block = _sum_blocks(right, block_starts)
+    total_per_block = np.broadcast_to(_sum_blocks(total, block_starts), right_per_block.shape)
+    shares = np.divide(
+        right_per_block, total_per_block, out=np.zeros(right_per_block.shape), where=total_per_block > 0
+    )
+    share = shares[block_of_unit]
+    residuals = right - share * total
+    largest_variance = (share * (1 - share) * total.astype(np.float64) ** 2).sum(axis=0) / len(right)
+    return residuals, largest_variance
+
+
+def _sum_blocks(values: IntArray, block_starts: LongArray) -> LongArray:
+    """Sum the rows of each block: [units, columns] to [blocks, columns]."""
+    zeros = np.zeros((1, values.shape[1]), dtype=np.int64)
+    running = np.concatenate([zeros, np.cumsum(values, axis=0, dtype=np.int64)])
+    return np.diff(running[block_starts], axis=0)
+
+
+def _compute_statistics(tables: FloatArray, largest_variance: FloatArray) -> FloatArray:
+    """Compute both statistics, [2, tables, columns], from the sums of `_sum_groups` [tables, groups, …].
+
+    NaN with fewer than two groups that have more than one unit.
+    """
+    columns = len(largest_variance)
+    sums, squares, totals_and_units = np.split(tables, [columns, 2 * columns], axis=-1)
+    total, units = (np.broadcast_to(half, sums.shape) for half in np.split(totals_and_units, 2, axis=-1))
     used = units > 1
     degrees = np.where(used, units - 1, 0)
-    inside = np.where(used, np.maximum(squares - sums**2 / np.maximum(units, 1), 0), 0)
-    weight = np.where(
-        used, _quotient(total**2 * (degrees + _BORROWED), units * (inside + _BORROWED * most)), 0
-    )
-    mean = _quotient(sums, total)
-    centre = _quotient((weight * mean).sum(axis=1), weight.sum(axis=1))
+    within = np.where(used, np.maximum(squares - sums**2 / np.maximum(units, 1), 0), 0)
+    mean = _divide(sums, total)
+
+    regularised_within = within + _PRIOR_UNITS * largest_variance
+    weight = np.where(used, _divide(total**2 * (degrees + _PRIOR_UNITS), units * regularised_within), 0)
+    centre = _divide((weight * mean).sum(axis=1), weight.sum(axis=1))
     welch = (weight * (mean - centre[:, None]) ** 2).sum(axis=1)
+
     size = np.where(used, total, 0)
-    share = _quotient(size, size.sum(axis=1)[:, None])
+    share = _divide(size, size.sum(axis=1)[:, None])
     centre = (share * mean).sum(axis=1)
-    spread = _quotient(units * (inside + _TINY * degrees * most), degrees * size)
+    variance = _divide(units * (within + _MIN_VARIANCE_SHARE * degrees * largest_variance), degrees * size)
     between = (size * (mean - centre[:, None]) ** 2).sum(axis=1)
-    together = _surprise(between, spread, share, degrees)
-    return np.where(used.sum(axis=1) > 1, np.stack([welch, together]), np.nan)
+    brown_forsythe = _negative_log_p(between, variance, share, degrees)
+    return np.where(used.sum(axis=1) > 1, np.stack([welch, brown_forsythe]), np.nan)
 
 
-def _surprise(between: FloatArray, spread: FloatArray, share: FloatArray, degrees: FloatArray) -> FloatArray:
-    """How surprising the differences are, -log of Brown and Forsythe's p-value.
+def _negative_log_p(
+    between: FloatArray, variance: FloatArray, share: FloatArray, degrees: FloatArray
+) -> FloatArray:
+    """Return -log p of Brown and Forsythe's statistic, with Mehrotra's (1997) degrees of freedom.
 
-    Degrees of freedom are Mehrotra's (1997): the fewer units the spread rests on, the fewer they are, and the
-    less a large ratio says (prepivoting; Beran, 1988).
+    A p-value can be compared between permutations although the ratio cannot: the fewer units the variance
+    comes from, the less a large ratio means (prepivoting; Beran, 1988).
     """
-    expected = ((1 - share) * spread).sum(axis=1)
+    expected = ((1 - share) * variance).sum(axis=1)
     squares = (
-        (spread**2).sum(axis=1) + (share * spread).sum(axis=1) ** 2 - 2 * (share * spread**2).sum(axis=1)
+        (variance**2).sum(axis=1)
+        + (share * variance).sum(axis=1) ** 2
+        - 2 * (share * variance**2).sum(axis=1)
     )
-    above = _quotient(expected**2, squares)
-    below = _quotient(expected**2, _quotient(((1 - share) * spread) ** 2, degrees).sum(axis=1))
-    ratio = _quotient(between, expected)
-    p = fdtrc(np.maximum(above, _LEAST), np.maximum(below, _LEAST), ratio)
-    return np.asarray(-np.log(np.maximum(p, _SMALLEST)))
+    numerator_degrees = _divide(expected**2, squares)
+    within_terms = _divide(((1 - share) * variance) ** 2, degrees)
+    denominator_degrees = _divide(expected**2, within_terms.sum(axis=1))
+    p = fdtrc(
+        np.maximum(numerator_degrees, _MIN_DEGREES),
+        np.maximum(denominator_degrees, _MIN_DEGREES),
+        _divide(between, expected),
+    )
+    return np.asarray(-np.log(np.maximum(p, _MIN_P)))
 
 
-def _quotient(top: FloatArray, bottom: FloatArray) -> FloatArray:
-    """0 where the bottom is: units that are all alike differ in nothing."""
-    shape = np.broadcast_shapes(top.shape, bottom.shape)
-    return np.divide(top, bottom, where=bottom > 0, out=np.zeros(shape))
+def _divide(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Divide; 0 where the denominator is 0, since units that are all alike differ in nothing."""
+    shape = np.broadcast_shapes(numerator.shape, denominator.shape)
+    return np.divide(numerator, denominator, where=denominator > 0, out=np.zeros(shape))
 
 
 @kernel
-def _group_sums(
-    residual: FloatArray,
+def _sum_groups(
+    residuals: FloatArray,
     total: IntArray,
     labels: IntArray,
     block_starts: LongArray,
-    groups: int,
+    group_count: int,
     key: np.uint64,
     permutation: int,
-    shuffled: int,
+    shuffled: bool,
 ) -> FloatArray:
-    """Sums per group under one arrangement of the labels; as given when not shuffled.
+    """Sum residuals, their squares, totals, and units with any total, per group: [groups, …].
 
-    Of residuals, of their squares, of totals, and the number of units that have any.
+    If `shuffled`, the labels are first permuted within blocks (Fisher–Yates).
     """
-    arranged = labels.copy()
-    state = mix_in_kernel(key + np.uint64(permutation) * SPLITMIX_STEP)
+    permuted = labels.copy()
     if shuffled:
+        state = mix_in_kernel(key + np.uint64(permutation) * SPLITMIX_STEP)
         for block in range(len(block_starts) - 1):
             first = block_starts[block]
-            for last in range(block_starts[block + 1] - 1, first, -1):  # Fisher–Yates
-                state, step = draw_below(state, last - first + 1)
-                other = first + step
-                arranged[last], arranged[other] = arranged[other], arranged[last]
-    columns, totals = residual.shape[1], total.shape[1]
-    sums = np.zeros((groups, 2 * (columns + totals)), np.float64)
-    for unit in range(len(arranged)):
-        own = sums[arranged[unit]]
+            for last in range(block_starts[block + 1] - 1, first, -1):
+                state, offset = draw_below(state, last - first + 1)
+                other = first + offset
+                permuted[last], permuted[other] = permuted[other], permuted[last]
+    columns = residuals.shape[1]
+    total_columns = total.shape[1]
+    sums = np.zeros((group_count, 2 * (columns + total_columns)))
+    for unit in range(len(permuted)):
+        group_sums = sums[permuted[unit]]
         for column in range(columns):
-            own[column] += residual[unit, column]
-            own[columns + column] += residual[unit, column] * residual[unit, column]
-        for column in range(totals):
-            own[2 * columns + column] += total[unit, column]
-            own[2 * columns + totals + column] += total[unit, column] > 0
+            residual = residuals[unit, column]
+            group_sums[column] += residual
+            group_sums[columns + column] += residual * residual
+        for column in range(total_columns):
+            group_sums[2 * columns + column] += total[unit, column]
+            group_sums[2 * columns + total_columns + column] += total[unit, column] > 0
     return sums
-
-
-_ROUNDING = 1e-9  # eigenvalues of a matrix scaled to 1 that are this small are zero
-
-
-@dataclass(frozen=True)
-class TableTest:
-    """A statistic, its degrees of freedom and p-value; `cramers_v` where it has a meaning, else NaN."""
-
-    statistic: float
-    dof: int
-    p: float
-    cramers_v: float = float("nan")
-
-
-def chi_square_test(right: FloatArray, total: FloatArray) -> TableTest:
-    """Pearson's test that the share of right ones is the same in all groups.
-
-    `right` of `total` per group; empty groups are left out. All right or all wrong: statistic 0, p 1, V NaN.
-    With two columns Cramér's V is √(chi² / n).
-
-    >>> test = chi_square(np.array([10.0, 20.0]), np.array([40.0, 40.0]))
-    >>> round(test.statistic, 4), test.dof, round(test.p, 4), round(test.cramers_v, 4)
-    (5.3333, 1, 0.0209, 0.2582)
-    """
-    dof = int((total > 0).sum()) - 1
-    if dof < 1:
-        return TableTest(float("nan"), max(dof, 0), float("nan"))
-    statistic = float(chi_square_statistic(right, total))
-    share = right.sum() / total.sum()
-    v = float(np.sqrt(statistic / total.sum())) if 0 < share < 1 else float("nan")
-    return TableTest(statistic, dof, float(chdtrc(dof, statistic)), v)
-
-
-def chi_square_statistic(right: FloatArray, total: FloatArray) -> FloatArray:
-    """Sum over groups (last axis) of (right - expected)² / (expected · (1 - share)); 0 where all agree."""
-    everything = total.sum(axis=-1, keepdims=True)
-    share = right.sum(axis=-1, keepdims=True) / np.where(everything > 0, everything, 1)
-    scale = total * share * (1 - share)
-    squares = (right - total * share) ** 2
-    return np.asarray(np.divide(squares, scale, out=np.zeros_like(squares), where=scale > 0).sum(axis=-1))
-
-
-def cochran_mantel_haenszel_test(right: FloatArray, total: FloatArray) -> TableTest:
-    """Whether the share of right ones differs between groups, within strata: [strata, groups] each.
-
-    The generalised statistic g' V⁻ g (Landis, Heyman and Koch, 1978), g the sum over strata of observed less
-    expected right ones, V its hypergeometric covariance, dof the rank of V (groups - 1, unless no stratum
-    links some groups). V is diagonal less one rank per stratum, so the cost is linear in groups. Where every
-    stratum holds one group alone, nothing can be told within strata: dof 0, p NaN.
-    """
-    strata = total.sum(axis=1)
-    shares = np.divide(right.sum(axis=1), strata, out=np.zeros_like(strata), where=strata > 0)
-    spread = (
-        shares * (1 - shares) * np.divide(strata, strata - 1, out=np.zeros_like(strata), where=strata > 1)
-    )
-    gap = (right - total * shares[:, None]).sum(axis=0)
-    diagonal = (spread[:, None] * total).sum(axis=0)
-    active = diagonal > 0
-    if active.sum() < 2:
-        return TableTest(0.0, max(int((total.sum(axis=0) > 0).sum()) - 1, 0), 1.0)
-    gap, diagonal = gap[active], diagonal[active]
-    scale = np.sqrt(np.divide(spread, strata, out=np.zeros_like(strata), where=strata > 0))
-    lowering = scale[:, None] * total[:, active]  # V = diag(diagonal) - lowering' lowering
-    inner = np.eye(len(strata)) - (lowering / diagonal) @ lowering.T
-    values, vectors = np.linalg.eigh(inner)
-    kept = values > _ROUNDING
-    projected = vectors[:, kept].T @ (lowering @ (gap / diagonal))
-    statistic = float((gap**2 / diagonal).sum() + (projected**2 / values[kept]).sum())
-    dof = int(active.sum() - (~kept).sum())
-    return TableTest(statistic, dof, float(chdtrc(dof, statistic)) if dof > 0 else float("nan"))

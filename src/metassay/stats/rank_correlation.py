@@ -1,12 +1,10 @@
 """Rank agreement of score vectors, higher scores first: AP correlation, weighted and plain Kendall.
 
-The functions of two vectors take `(reference, estimate)`, one score per item in the same order. What is not
-defined, such as the agreement of two vectors one of which is all tied, is NaN.
+The functions of two vectors take `(reference, estimate)`, one score per item in the same order. They return
+NaN where the agreement is not defined, as for a vector whose scores are all tied.
 
-`correlate_rows` and `correlate_all_rows` give the same values for many vectors at once. There a score that is
-NaN is left out of a comparison together with its partner, and fewer than two common items give NaN.
-
-Hierarchical clustering from a matrix of agreements: a readable order, and a division into groups.
+`correlate_rows` and `correlate_all_rows` compute the same values for many vectors at once. There, an item
+whose score is NaN in either vector is left out, and fewer than two common items give NaN.
 """
 
 from __future__ import annotations
@@ -14,17 +12,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
-from scipy.spatial.distance import squareform
+from numpy.typing import ArrayLike
 
 from metassay.errors import InputError, TiedScores, UnknownName
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray
 from metassay.stats.compilation import kernel
 
 
 def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
-    """Rank agreement that weighs the top more (Yilmaz, Aslam and Robertson, 2008).
+    """Compute the AP correlation, which weights the top more (Yilmaz, Aslam and Robertson, 2008).
 
     With C(i) the items above rank i of `estimate` that `reference` also puts above the item at rank i:
 
@@ -37,93 +33,101 @@ def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
     >>> tau_ap([1, 2, 3], [3, 2, 1])
     -1.0
     """
-    truth, guess = _scores(reference, estimate)
-    _refuse_ties(truth, "the reference", "tau_ap_b")
-    _refuse_ties(guess, "the estimate", "tau_ap_a or tau_ap_b")
-    return tau_ap_a(truth, guess)
+    reference_scores, estimated_scores = _check_scores(reference, estimate)
+    _refuse_ties(reference_scores, "the reference", "tau_ap_b")
+    _refuse_ties(estimated_scores, "the estimate", "tau_ap_a or tau_ap_b")
+    return tau_ap_a(reference_scores, estimated_scores)
 
 
 def tau_ap_a(reference: ArrayLike, estimate: ArrayLike) -> float:
-    """AP correlation with ties in the estimate: `tau_ap` averaged over all orders of the tied items.
+    """Compute the AP correlation with ties in the estimate: the mean of `tau_ap` over all ways to break them.
 
     A tie group of t items behind q others fills the ranks q + 1 … q + t. With c the mean number of the q
-    that the reference also puts above a member, and half of the group's earlier members right on average,
-    rank q + s contributes (c + (s - 1) / 2) / (q + s - 1) (Urbano and Marrero, 2017). Ties in the reference
-    raise `TiedScores`; an estimate that is all tied is undefined.
+    items that the reference also puts above a member, and half of the group's earlier members right on
+    average, rank q + s contributes (c + (s - 1) / 2) / (q + s - 1) (Urbano and Marrero, 2017). Ties in the
+    reference raise `TiedScores`; an estimate that is all tied is undefined.
 
     >>> tau_ap_a([3, 2, 1], [2, 2, 1])
     0.5
     """
-    truth, guess = _scores(reference, estimate)
-    _refuse_ties(truth, "the reference", "tau_ap_b")
-    if _all_tied(guess):
+    reference_scores, estimated_scores = _check_scores(reference, estimate)
+    _refuse_ties(reference_scores, "the reference", "tau_ap_b")
+    if _is_all_tied(estimated_scores):
         return float("nan")
     total = 0.0
-    for score in np.unique(guess):
-        members, above = truth[guess == score], truth[guess > score]
+    for score in np.unique(estimated_scores):
+        members = reference_scores[estimated_scores == score]
+        above = reference_scores[estimated_scores > score]
         concordant = (above[:, None] > members).sum() / len(members)
-        first = 1 if len(above) == 0 else 0  # the very top rank has nobody above it
+        first = 1 if len(above) == 0 else 0  # nothing is above the very first rank
         earlier = np.arange(first, len(members))
         total += float(((concordant + earlier / 2) / (len(above) + earlier)).sum())
-    return 2 / (len(truth) - 1) * total - 1
+    return 2 / (len(reference_scores) - 1) * total - 1
 
 
 def tau_ap_b(reference: ArrayLike, estimate: ArrayLike) -> float:
-    """AP correlation with ties on either side, symmetric (Urbano and Marrero, 2017).
+    """Compute the symmetric AP correlation with ties on either side (Urbano and Marrero, 2017).
 
-    The mean of both directions. Within a direction, each item below the top tie group is compared with the
-    p - 1 items that precede its own tie group, of which C are also above it on the other side:
-    2 * mean of C / (p - 1) - 1 over those items. Undefined when either side is all tied.
+    The mean of both directions. Within a direction, each item below the top tie group is compared with the p
+    - 1 items that precede its own tie group, of which C are also above it on the other side:
+
+        2 * mean over these items of C / (p - 1)  -  1
+
+    Undefined if either side is all tied.
 
     >>> tau_ap_b([3, 2, 2, 1], [3, 2, 2, 1])
     1.0
     """
-    truth, guess = _scores(reference, estimate)
-    if _all_tied(truth) or _all_tied(guess):
+    reference_scores, estimated_scores = _check_scores(reference, estimate)
+    if _is_all_tied(reference_scores) or _is_all_tied(estimated_scores):
         return float("nan")
-    return (_below_top_group(truth, guess) + _below_top_group(guess, truth)) / 2
+    forward = _tau_ap_b_direction(reference_scores, estimated_scores)
+    backward = _tau_ap_b_direction(estimated_scores, reference_scores)
+    return (forward + backward) / 2
 
 
 def weighted_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
-    """Kendall's tau with weight 1 / (r + 1) for rank r from 0, added over a pair (Shieh, 1998; Vigna, 2015).
+    """Compute Kendall's tau with weight 1 / (r + 1) for rank r from 0 (Shieh, 1998; Vigna, 2015).
 
-    The mean of the ranks taken from either side: `scipy.stats.weightedtau`.
+    The weight of a pair is the sum of its two weights. The mean over ranks taken from either side:
+    `scipy.stats.weightedtau`.
 
     >>> weighted_tau([3, 2, 1], [3, 2, 1])
     1.0
     """
-    truth, guess = _scores(reference, estimate)
-    if _all_tied(truth) or _all_tied(guess):
+    reference_scores, estimated_scores = _check_scores(reference, estimate)
+    if _is_all_tied(reference_scores) or _is_all_tied(estimated_scores):
         return float("nan")
     from scipy.stats import weightedtau
 
-    return float(weightedtau(truth, guess).statistic)
+    return float(weightedtau(reference_scores, estimated_scores).statistic)
 
 
 def kendall_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
-    """Kendall's tau-b: concordant less discordant pairs over the geometric mean of the untied ones.
+    """Compute Kendall's tau-b (1945): (concordant - discordant) / √(pairs untied in x · pairs untied in y).
 
     >>> kendall_tau([1, 2, 3], [3, 2, 1])
     -1.0
     """
-    truth, guess = _scores(reference, estimate)
-    if _all_tied(truth) or _all_tied(guess):
+    reference_scores, estimated_scores = _check_scores(reference, estimate)
+    if _is_all_tied(reference_scores) or _is_all_tied(estimated_scores):
         return float("nan")
     from scipy.stats import kendalltau
 
-    return float(kendalltau(truth, guess).statistic)
+    return float(kendalltau(reference_scores, estimated_scores).statistic)
 
 
-def _scores(reference: ArrayLike, estimate: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    truth, guess = np.asarray(reference, dtype=np.float64), np.asarray(estimate, dtype=np.float64)
-    if truth.ndim != 1 or truth.shape != guess.shape:
-        message = f"two score vectors of one length are needed, not shapes {truth.shape} and {guess.shape}."
-        raise InputError(message)
-    if len(truth) < 2:
+def _check_scores(reference: ArrayLike, estimate: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Convert two score vectors to float64; raise an error unless they are finite and of one length."""
+    x = np.asarray(reference, dtype=np.float64)
+    y = np.asarray(estimate, dtype=np.float64)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise InputError(f"two score vectors of one length are needed, not shapes {x.shape} and {y.shape}.")
+    if len(x) < 2:
         raise InputError("rank agreement needs at least two items.")
-    if not (np.isfinite(truth).all() and np.isfinite(guess).all()):
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise InputError("rank agreement needs finite scores.", remedy="Leave out the items that have none.")
-    return truth, guess
+    return x, y
 
 
 def _refuse_ties(scores: FloatArray, side: str, remedy: str) -> None:
@@ -131,178 +135,151 @@ def _refuse_ties(scores: FloatArray, side: str, remedy: str) -> None:
         raise TiedScores(f"{side} has tied scores.", remedy=f"Use {remedy}.")
 
 
-def _all_tied(scores: FloatArray) -> bool:
+def _is_all_tied(scores: FloatArray) -> bool:
     return bool((scores == scores[0]).all())
 
 
-def _below_top_group(truth: FloatArray, guess: FloatArray) -> float:
-    """One direction of `tau_ap_b`."""
-    precedes = guess[:, None] > guess  # [above, below]
-    concordant = (precedes & (truth[:, None] > truth)).sum(axis=0)
+def _tau_ap_b_direction(reference: FloatArray, estimate: FloatArray) -> float:
+    """Compute one direction of `tau_ap_b`."""
+    precedes = estimate[:, None] > estimate  # [above, below]
+    concordant = (precedes & (reference[:, None] > reference)).sum(axis=0)
     above = precedes.sum(axis=0)
     below_top = above > 0
     return float(2 * (concordant[below_top] / above[below_top]).mean() - 1)
 
 
-STATISTICS = {"tau_ap_b": 0, "weighted_tau": 1, "kendall": 2}
-
-
 def correlate_rows(left: FloatArray, right: FloatArray, statistic: str) -> FloatArray:
-    """Agreement of row i of `left` with row i of `right`, [rows, items] each; one row is repeated."""
-    left, right = np.broadcast_arrays(np.atleast_2d(left), np.atleast_2d(right))
-    return _row_agreements(np.ascontiguousarray(left), np.ascontiguousarray(right), _code(statistic))
+    """Compute the agreement of row i of `left` with row i of `right`, [rows, items] each.
 
-
-def correlate_all_rows(rows: FloatArray, statistic: str) -> FloatArray:
-    """Agreement of every two rows of [rows, items]; 1 on the diagonal wherever it is defined."""
-    return _agreement_matrix(np.ascontiguousarray(rows, dtype=np.float64), _code(statistic))
-
-
-def _code(statistic: str) -> int:
+    `statistic` is tau_ap_b, weighted_tau or kendall. A single row is compared with all rows of the other
+    side.
+    """
     if statistic not in STATISTICS:
         raise UnknownName("rank agreement", statistic, STATISTICS)
-    return STATISTICS[statistic]
-
-
-@kernel
-def _row_agreements(left: FloatArray, right: FloatArray, statistic: int) -> FloatArray:
-    values = np.empty(len(left), np.float64)
-    for row in range(len(left)):
-        values[row] = _agreement(left[row], right[row], statistic)
+    left, right = np.broadcast_arrays(np.atleast_2d(left), np.atleast_2d(right))
+    values = np.empty(len(left))
+    STATISTICS[statistic](
+        np.ascontiguousarray(left, dtype=np.float64), np.ascontiguousarray(right, dtype=np.float64), values
+    )
     return values
 
 
-@kernel
-def _agreement_matrix(rows: FloatArray, statistic: int) -> FloatArray:
-    matrix = np.empty((len(rows), len(rows)), np.float64)
-    for i in range(len(rows)):
-        for j in range(i, len(rows)):
-            matrix[i, j] = _agreement(rows[i], rows[j], statistic)
-            matrix[j, i] = matrix[i, j]
+def correlate_all_rows(rows: FloatArray, statistic: str) -> FloatArray:
+    """Compute the agreement of every two rows of [rows, items]; 1 on the diagonal where it is defined."""
+    first, second = np.triu_indices(len(rows))
+    values = correlate_rows(rows[first], rows[second], statistic)
+    matrix = np.empty((len(rows), len(rows)))
+    matrix[first, second] = values
+    matrix[second, first] = values
     return matrix
 
 
-@kernel
-def _agreement(x: FloatArray, y: FloatArray, statistic: int) -> float:
-    x, y = _in_common(x, y)
-    differ_x, differ_y = False, False
-    for place in range(len(x)):
-        differ_x |= x[place] != x[0]
-        differ_y |= y[place] != y[0]
-    if not (differ_x and differ_y):
-        return np.nan
-    if statistic == 0:
-        return _tau_ap_b(x, y)
-    if statistic == 1:
-        return (_weighted_tau(x, y) + _weighted_tau(y, x)) / 2
-    halves = np.empty(len(x), np.float64)
-    for place in range(len(x)):
-        halves[place] = 0.5
-    return _pair_agreement(x, y, halves)
+# These kernels serve thousands of resamples of short vectors, for which NumPy is ten times slower. Each
+# statistic has a kernel of its own, so that a run compiles only the one that it uses.
 
 
 @kernel
-def _in_common(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What is known of both."""
-    kept_x, kept_y, kept = np.empty(len(x), np.float64), np.empty(len(x), np.float64), 0
-    for place in range(len(x)):
-        if not (math.isnan(x[place]) or math.isnan(y[place])):
-            kept_x[kept], kept_y[kept], kept = x[place], y[place], kept + 1
-    return kept_x[:kept], kept_y[:kept]
+def _fill_tau_ap_b(left: FloatArray, right: FloatArray, values: FloatArray) -> None:
+    for row in range(len(left)):
+        x, y, is_defined = _select_common(left[row], right[row])
+        values[row] = _tau_ap_b(x, y) if is_defined else np.nan
+
+
+@kernel
+def _fill_weighted_tau(left: FloatArray, right: FloatArray, values: FloatArray) -> None:
+    for row in range(len(left)):
+        x, y, is_defined = _select_common(left[row], right[row])
+        values[row] = np.nan
+        if is_defined:
+            by_x = _pair_agreement(x, y, _hyperbolic_weights(x, y))
+            by_y = _pair_agreement(y, x, _hyperbolic_weights(y, x))
+            values[row] = (by_x + by_y) / 2
+
+
+@kernel
+def _fill_kendall_tau(left: FloatArray, right: FloatArray, values: FloatArray) -> None:
+    for row in range(len(left)):
+        x, y, is_defined = _select_common(left[row], right[row])
+        values[row] = _pair_agreement(x, y, np.full(len(x), 0.5)) if is_defined else np.nan
+
+
+@kernel
+def _select_common(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
+    """Return the items with a score in both vectors, and whether both vectors vary over them."""
+    common_x = np.empty(len(x))
+    common_y = np.empty(len(x))
+    count = 0
+    for i in range(len(x)):
+        if not (math.isnan(x[i]) or math.isnan(y[i])):
+            common_x[count] = x[i]
+            common_y[count] = y[i]
+            count += 1
+    x_varies = False
+    y_varies = False
+    for i in range(count):
+        x_varies |= common_x[i] != common_x[0]
+        y_varies |= common_y[i] != common_y[0]
+    return common_x[:count], common_y[:count], x_varies and y_varies
 
 
 @kernel
 def _tau_ap_b(x: FloatArray, y: FloatArray) -> float:
-    total_x, total_y, below_x, below_y = 0.0, 0.0, 0, 0
-    for here in range(len(x)):
-        above_x, above_y, above_both = 0, 0, 0
-        for other in range(len(x)):
-            in_x, in_y = x[other] > x[here], y[other] > y[here]
-            above_x += in_x
-            above_y += in_y
-            above_both += in_x & in_y
+    total_x = 0.0
+    total_y = 0.0
+    below_top_x = 0
+    below_top_y = 0
+    for i in range(len(x)):
+        above_x = 0
+        above_y = 0
+        above_both = 0
+        for j in range(len(x)):
+            is_above_x = x[j] > x[i]
+            is_above_y = y[j] > y[i]
+            above_x += is_above_x
+            above_y += is_above_y
+            above_both += is_above_x & is_above_y
         if above_x > 0:
             total_x += above_both / above_x
-            below_x += 1
+            below_top_x += 1
         if above_y > 0:
             total_y += above_both / above_y
-            below_y += 1
-    return total_x / below_x + total_y / below_y - 1
+            below_top_y += 1
+    return total_x / below_top_x + total_y / below_top_y - 1
 
 
 @kernel
-def _weighted_tau(x: FloatArray, y: FloatArray) -> float:
-    """Hyperbolic weights by rank in x, ties broken by y, then by position from the end, as scipy does."""
-    weights = np.empty(len(x), np.float64)
-    for here in range(len(x)):
+def _hyperbolic_weights(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Weight items by rank in x, ties broken by y, then by position from the end, as scipy does."""
+    weights = np.empty(len(x))
+    for i in range(len(x)):
         rank = 0
-        for other in range(len(x)):
-            if x[other] != x[here]:
-                rank += x[other] > x[here]
-            elif y[other] != y[here]:
-                rank += y[other] > y[here]
+        for j in range(len(x)):
+            if x[j] != x[i]:
+                rank += x[j] > x[i]
+            elif y[j] != y[i]:
+                rank += y[j] > y[i]
             else:
-                rank += other > here
-        weights[here] = 1 / (rank + 1)
-    return _pair_agreement(x, y, weights)
+                rank += j > i
+        weights[i] = 1 / (rank + 1)
+    return weights
 
 
 @kernel
 def _pair_agreement(x: FloatArray, y: FloatArray, weights: FloatArray) -> float:
-    """Concordant less discordant weight over the geometric mean of the weights untied in x and in y."""
-    agree, untied_x, untied_y = 0.0, 0.0, 0.0
+    """Divide concordant minus discordant weight by the geometric mean of the weights untied in x and in y."""
+    agreement = 0.0
+    untied_x = 0.0
+    untied_y = 0.0
     for i in range(1, len(x)):
         for j in range(i):
             weight = weights[i] + weights[j]
-            sign_x, sign_y = np.sign(x[i] - x[j]), np.sign(y[i] - y[j])
-            agree += weight * sign_x * sign_y
+            sign_x = np.sign(x[i] - x[j])
+            sign_y = np.sign(y[i] - y[j])
+            agreement += weight * sign_x * sign_y
             untied_x += weight * abs(sign_x)
             untied_y += weight * abs(sign_y)
-    return float(agree / np.sqrt(untied_x * untied_y))
+    return float(agreement / np.sqrt(untied_x * untied_y))
 
 
-_MOST_GROUPS = 10
-
-
-def cluster_rows(agreement: FloatArray) -> tuple[LongArray, LongArray]:
-    """Leaf order and group number (from 0, in leaf order) of each row of a symmetric agreement matrix.
-
-    Average linkage on the distance 1 - agreement, leaves in the order that minimises the distance of
-    neighbours (Bar-Joseph, Gifford and Jaakkola, 2001). The number of groups maximises the mean silhouette
-    (Rousseeuw, 1987), and is one where no division has a positive one. An undefined agreement counts as none
-    (0).
-    """
-    count = len(agreement)
-    if count < 3:
-        return np.arange(count), np.zeros(count, dtype=np.int64)
-    distance = 1 - np.nan_to_num(agreement)
-    np.fill_diagonal(distance, 0)
-    tree = linkage(squareform(distance, checks=False), method="average", optimal_ordering=True)
-    order = leaves_list(tree).astype(np.int64)
-    return order, _best_division(tree, distance, order)
-
-
-def _best_division(tree: FloatArray, distance: FloatArray, order: LongArray) -> LongArray:
-    best, best_width = np.zeros(len(order), dtype=np.int64), 0.0
-    for groups in range(2, min(_MOST_GROUPS, len(order) - 1) + 1):
-        division = fcluster(tree, groups, criterion="maxclust")
-        width = mean_silhouette(distance, division)
-        if width > best_width + 1e-12:
-            best, best_width = division, width
-    first_seen = dict.fromkeys(best[order].tolist())  # dictionaries keep the order of arrival
-    number = {group: rank for rank, group in enumerate(first_seen)}
-    return np.array([number[group] for group in best.tolist()], dtype=np.int64)
-
-
-def mean_silhouette(distance: FloatArray, division: NDArray[np.integer]) -> float:
-    """Mean over rows of (b - a) / max(a, b): a to its own group, b to the nearest; 0 for a row alone."""
-    groups = np.unique(division)
-    member = (division[:, None] == groups).astype(np.float64)
-    sums, sizes = distance @ member, member.sum(axis=0)
-    own_size = member @ sizes
-    own = (sums * member).sum(axis=1) / np.maximum(own_size - 1, 1)
-    other = np.where(member > 0, np.inf, sums / sizes).min(axis=1)
-    widest = np.maximum(own, other)
-    defined = (own_size > 1) & np.isfinite(other) & (widest > 0)
-    width = np.divide(other - own, widest, out=np.zeros_like(own), where=defined)
-    return float(width.mean())
+STATISTICS = {"tau_ap_b": _fill_tau_ap_b, "weighted_tau": _fill_weighted_tau, "kendall": _fill_kendall_tau}
+"""The statistics of `correlate_rows` by name."""

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.stats.arrays import FloatArray, LongArray, map_blocks
-from metassay.stats.bootstrap import small_sample_factor
+from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.intervals import small_sample_factor
 from metassay.stats.isotonic import (
     Counts,
     fit_isotonic,
@@ -25,6 +25,7 @@ from metassay.stats.isotonic import (
     fit_values_by_group,
     predict_isotonic,
 )
+from metassay.stats.parallel import map_blocks
 from metassay.stats.random import RESAMPLED_UNITS, make_branch_generator, make_generator
 from metassay.stats.score_order import SortedScores, sort_scores
 

@@ -109,7 +109,7 @@ def fit_monotone_rows(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray
 
     Nearest by weighted least squares; the distance is Σ weight · (value - nearest)². Pool-adjacent-violators.
 
-    >>> nearest, distance = nearest_in_order(np.array([[1.0, 3.0, 2.0]]), np.ones(3))
+    >>> nearest, distance = fit_monotone_rows(np.array([[1.0, 3.0, 2.0]]), np.ones(3))
     >>> nearest.tolist(), distance.tolist()
     ([[1.0, 2.5, 2.5]], [0.5])
     """

@@ -95,7 +95,7 @@ def resample_soft_accuracies(
     def p_values(scores: FloatArray) -> FloatArray:
         differences = scores[first] - scores[second]
         columns = np.concatenate([differences, differences**2])
-        sums = draws.sums(columns, cluster)
+        sums = draws.resample_sums(columns, cluster)
         sums = columns.sum(axis=1, keepdims=True) - sums if rest else sums
         return normal_upper_tail(sums[: len(first)].T, np.maximum(sums[len(first) :].T, 0))
 

@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, average_ranks, map_blocks
+from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, average_ranks
 from metassay.stats.compilation import kernel
+from metassay.stats.parallel import map_blocks
 from metassay.stats.random import make_branch_generator
 
 SWAP_KINDS = ("perm-inputs", "perm-systems", "perm-both", "cells")

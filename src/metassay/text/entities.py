@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import Float32Array, LongArray, build_row_offsets, find_distinct, map_blocks
+from metassay.stats.arrays import Float32Array, LongArray, build_row_offsets, find_distinct
 from metassay.stats.compilation import kernel
+from metassay.stats.parallel import map_blocks
 from metassay.text.segmentation import code_points, coded_runs, hashed_with, slot_of, with_room
 from metassay.text.tokens import LEANS, kind_of_piece, razdel_words
 

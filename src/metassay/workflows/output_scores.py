@@ -17,7 +17,7 @@ from metassay.engine.row_scores import check_scores
 from metassay.engine.scoring import score_rows
 from metassay.engine.workers import Progress, count_workers
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
-from metassay.stats.arrays import map_blocks
+from metassay.stats.parallel import map_blocks
 from metassay.workflows.read import build_scoring_rows, name_test_sets
 
 BatchStatistics = list[tuple[Scores, Scores]]

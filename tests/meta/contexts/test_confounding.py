@@ -213,7 +213,7 @@ def test_the_interval_takes_off_what_sampling_and_resampling_add():
     judgements, _ = every_method([[0.9, 0.5]], items=40)
     found = study([[0.9, 0.5]], resamples=500, items=40)
     right = (judgements.outcome[0] == 1).reshape(40, SYSTEMS, 2).mean(axis=1)  # items x methods
-    weights = ClusterBootstrap(np.random.default_rng(0), 500).weights(np.arange(40, dtype=np.int32))
+    weights = ClusterBootstrap(np.random.default_rng(0), 500).draw_weights(np.arange(40, dtype=np.int32))
     draws = np.array([np.average(right, axis=0, weights=own).var() for own in weights.T])
     added = draws.mean() - right.mean(axis=0).var()
     low, high = np.percentile(draws - 2 * added, [2.5, 97.5])

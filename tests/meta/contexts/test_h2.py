@@ -18,7 +18,7 @@ def sampled(truth, clusters, rng, resamples=300):
     values = (rng.random((len(truth), clusters)) < truth[:, None]).astype(float)
     bootstrap = ClusterBootstrap(rng, resamples)
     units = np.arange(clusters, dtype=np.int32)
-    return values.mean(axis=1), bootstrap.ratios(values, np.ones((1, clusters)), units)
+    return values.mean(axis=1), bootstrap.resample_ratios(values, np.ones((1, clusters)), units)
 
 
 def p_against(truth, clusters, rng):

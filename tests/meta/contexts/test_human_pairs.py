@@ -178,7 +178,7 @@ def test_agreement_under_draws_is_that_of_the_segments_drawn_as_often() -> None:
         (ClusterHalves(rng, 6), True),
     ):
         drawn = resample_soft_accuracies(rated.human, rated.metrics, draws, units, rest=rest)
-        weights = draws.weights(np.arange(10, dtype=np.int32)).astype(int)
+        weights = draws.draw_weights(np.arange(10, dtype=np.int32)).astype(int)
         for draw in range(6):
             own = 1 - weights[:, draw] if rest else weights[:, draw]
             if own.any():

@@ -139,7 +139,7 @@ def test_a_difference_over_few_items_is_widened_on_both_sides():
     here, there = rng.random(5), rng.random(5)
     items = np.arange(5, dtype=np.int32)
     found = difference_over_items(here, there, items, bootstrap())
-    weights = bootstrap().weights(items)
+    weights = bootstrap().draw_weights(items)
     weights = weights[:, weights.any(axis=0)]
     low, high = np.percentile((here - there) @ weights / weights.sum(axis=0), [2.5, 97.5])
     stretch = 2.776445 / 1.959964

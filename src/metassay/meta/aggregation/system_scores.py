@@ -18,7 +18,7 @@ from metassay.data.score_cube import ScoreCube
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.results.aggregate import AggregatedSystem, StandardErrors
 from metassay.results.base import to_optional
-from metassay.stats.bootstrap import small_sample_factor
+from metassay.stats.intervals import small_sample_factor
 from metassay.stats.random import make_text_generator
 from metassay.stats.resampling import (
     FromStatistics,

@@ -83,7 +83,7 @@ def context_leads(
     asked = differ if overall is None else differ & (overall[:, None] <= overall)
     scale = np.where(differ, 1 / np.sqrt(np.where(differ, squares, 1)), 0)
     accuracy = share.sum(axis=1)
-    flipped = 2 * signs.sums(share, sums.cluster[part]) - accuracy[:, None]
+    flipped = 2 * signs.resample_sums(share, sums.cluster[part]) - accuracy[:, None]
     lead = np.where(differ, (accuracy[:, None] - accuracy) * scale, np.nan)
     return Leads(lead, asked, _largest(np.ascontiguousarray(flipped), np.where(asked, scale, 0)))
 

@@ -25,12 +25,8 @@ from metassay.meta.contexts.h2 import (
 )
 from metassay.meta.contexts.pair_outcomes import GLOBAL, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, LongArray, count_codes
-from metassay.stats.bootstrap import (
-    ClusterBootstrap,
-    ClusteredProportions,
-    ClusterHalves,
-    proportion_interval,
-)
+from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
+from metassay.stats.intervals import ClusteredProportions, proportion_interval
 from metassay.stats.multiplicity import select_possible_best
 
 
@@ -202,7 +198,7 @@ def study_intervals(
     sums, ends = estimates.tally, []
     for context in range(len(contexts.values)):
         part = sums.part(context)
-        drawn = bootstrap.ratios(sums.credit[:, part], sums.size[:, part], sums.cluster[part])
+        drawn = bootstrap.resample_ratios(sums.credit[:, part], sums.size[:, part], sums.cluster[part])
         ends.append(proportion_interval(estimates.of_context(context), drawn))
     low, high = (np.stack(side, axis=1) for side in zip(*ends))
     return estimates, low, high
@@ -228,7 +224,7 @@ def _method_mix(crossed: Contexts, contexts: int, methods: int) -> FloatArray:
 def resample(sums: Tally, context: int, method: Method) -> FloatArray:
     """Accuracies of one context under every resample of the clusters, [metrics, resamples]."""
     part = sums.part(context)
-    return method.bootstrap.ratios(sums.credit[:, part], sums.size[:, part], sums.cluster[part])
+    return method.bootstrap.resample_ratios(sums.credit[:, part], sums.size[:, part], sums.cluster[part])
 
 
 def _study(

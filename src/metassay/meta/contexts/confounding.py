@@ -24,7 +24,8 @@ from metassay.meta.contexts.accuracy import TIE_CREDIT, Tally, ratio, stretches,
 from metassay.meta.contexts.h1 import cross_methods, depends
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, IntArray, find_run_starts
-from metassay.stats.bootstrap import ClusterBootstrap, percentile_interval
+from metassay.stats.bootstrap import ClusterBootstrap
+from metassay.stats.intervals import percentile_interval
 from metassay.stats.multiplicity import adjust_holm
 
 _LEVEL = 0.05
@@ -175,7 +176,7 @@ def _by_method(
         for place in range((k - first) % methods, len(part.values), methods):
             own = part.part(place)
             if own.start < own.stop:
-                drawn = bootstrap.ratios(part.credit[:, own], part.size[:, own], part.cluster[own])
+                drawn = bootstrap.resample_ratios(part.credit[:, own], part.size[:, own], part.cluster[own])
                 total[k] += np.nan_to_num(drawn)
                 count[k] += ~np.isnan(drawn)
 

@@ -25,14 +25,10 @@ from numpy.typing import NDArray
 from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, Contexts, Judgements
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, count_codes, find_run_starts, sort_by_code
-from metassay.stats.bootstrap import small_sample_factor
 from metassay.stats.compilation import kernel
-from metassay.stats.label_permutation import (
-    PermutationPValues,
-    chi_square_test,
-    cochran_mantel_haenszel_test,
-    permute_labels_test,
-)
+from metassay.stats.contingency import chi_square_test, cochran_mantel_haenszel_test
+from metassay.stats.intervals import small_sample_factor
+from metassay.stats.label_permutation import PermutationPValues, permute_labels_test
 from metassay.stats.multiplicity import adjust_holm
 
 

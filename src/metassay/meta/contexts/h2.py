@@ -16,8 +16,10 @@ import numpy as np
 
 from metassay.meta.contexts.accuracy import Tally
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.bootstrap import ClusterHalves, percentile_interval, small_sample_factor
-from metassay.stats.rank_correlation import cluster_rows, correlate_all_rows, correlate_rows
+from metassay.stats.bootstrap import ClusterHalves
+from metassay.stats.clustering import cluster_rows
+from metassay.stats.intervals import percentile_interval, small_sample_factor
+from metassay.stats.rank_correlation import correlate_all_rows, correlate_rows
 from metassay.stats.score_order import fit_monotone_rows
 
 FULL_MATRIX = 300
@@ -113,7 +115,7 @@ def split_half(tally: Tally, rows: LongArray, context: int, halves: ClusterHalve
     """
     part = tally.part(context)
     size = tally.size if len(tally.size) == 1 else tally.size[rows]
-    here, there = halves.halves(tally.credit[rows, part], size[:, part], tally.cluster[part])
+    here, there = halves.split_ratios(tally.credit[rows, part], size[:, part], tally.cluster[part])
     return half_agreement(here, there, statistic)
 
 

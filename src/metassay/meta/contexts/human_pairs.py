@@ -34,7 +34,7 @@ from metassay.meta.contexts.h2 import paired_agreement, split_half
 from metassay.meta.contexts.pair_outcomes import GLOBAL, Contexts, Judgements
 from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL, SoftAccuracy
 from metassay.stats.arrays import FloatArray, LongArray, to_json_values
-from metassay.stats.bootstrap import proportion_interval
+from metassay.stats.intervals import proportion_interval
 
 PEOPLE = "people"
 Row = dict[str, Any]

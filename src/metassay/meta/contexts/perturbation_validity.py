@@ -26,8 +26,9 @@ from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, Contexts, 
 from metassay.perturbations.pairs import Pairs
 from metassay.stats import random
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, to_json_values
-from metassay.stats.bootstrap import ClusterBootstrap, widened_percentile_interval
+from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.compilation import kernel
+from metassay.stats.intervals import widened_percentile_interval
 
 
 @dataclass(frozen=True)
@@ -252,7 +253,7 @@ def corrected_accuracy(
             continue
         total = sums.sum(axis=1, keepdims=True)
         estimate = _rogan_gladen(total, rate)
-        spread = _rogan_gladen(bootstrap.sums(sums, clusters), drawn)
+        spread = _rogan_gladen(bootstrap.resample_sums(sums, clusters), drawn)
         ends = widened_percentile_interval(estimate, spread[None], np.array([len(clusters)]))
         share = total[2 * len(read) :] / total[2 * len(read) :].sum()
         found[:, m] = np.clip([estimate[0], ends[0][0], ends[1][0], (share * rate).sum()], 0, 1)

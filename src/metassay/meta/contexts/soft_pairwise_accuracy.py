@@ -17,7 +17,7 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.column_analysis import Method
 from metassay.meta.contexts.h2 import half_agreement
 from metassay.stats.arrays import FloatArray, IntArray, mean_ignoring_nan
-from metassay.stats.bootstrap import percentile_interval
+from metassay.stats.intervals import percentile_interval
 from metassay.stats.sign_flip import estimate_soft_accuracies, resample_soft_accuracies
 
 KENDALL = "kendall"

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError
 from metassay.stats.arrays import FloatArray
-from metassay.stats.bootstrap import (
-    ClusterBootstrap,
+from metassay.stats.bootstrap import ClusterBootstrap
+from metassay.stats.intervals import (
     ClusteredProportions,
     percentile_interval,
     proportion_interval,
@@ -138,7 +138,7 @@ def mean_over_items(values: FloatArray, item: IntArray, bootstrap: ClusterBootst
         np.array([len(means)]),
         np.array([len(means)]),
     )
-    resamples = bootstrap.ratios(means[None], np.ones((1, len(means))), items)
+    resamples = bootstrap.resample_ratios(means[None], np.ones((1, len(means))), items)
     low, high = proportion_interval(found, resamples)
     return Estimate(float(estimate), float(low[0]), float(high[0]), pairs)
 
@@ -155,7 +155,9 @@ def difference_over_items(
     few = min(len(means) for means, _ in sides)
     if few < 2:
         return Estimate(estimate, np.nan, np.nan, pairs)
-    drawn = [bootstrap.ratios(means[None], np.ones((1, len(means))), items) for means, items in sides]
+    drawn = [
+        bootstrap.resample_ratios(means[None], np.ones((1, len(means))), items) for means, items in sides
+    ]
     low, high = percentile_interval(drawn[0] - drawn[1])
     stretch = small_sample_factor(np.array([few]))[0]
     return Estimate(

@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from metassay.stats.arrays import FloatArray
-from metassay.stats.bootstrap import ClusterBootstrap, percentile_interval
+from metassay.stats.bootstrap import ClusterBootstrap
+from metassay.stats.intervals import percentile_interval
 from metassay.stats.multiplicity import adjust_benjamini_yekutieli
 
 FEWEST_ITEMS = 30
@@ -159,7 +160,7 @@ def corrected_share(
     if not sensitivity + specificity - 1 >= LEAST_INFORMATION:
         return Corrected(np.nan, np.nan, np.nan, share, sensitivity, specificity, labelled)
     value = float(rogan_gladen(whole[0], whole[1], whole[2]))
-    drawn = rogan_gladen(*bootstrap.ratios(top, bottom, cluster))
+    drawn = rogan_gladen(*bootstrap.resample_ratios(top, bottom, cluster))
     low, high = percentile_interval(drawn[None])
     if np.isnan(drawn).mean() > 0.05:
         low = high = np.array([np.nan])

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics import MetaMetric, Procedure, meta_metric
 from metassay.meta.people.ranking_data import RankingData
-from metassay.stats.arrays import FloatArray, LongArray, map_blocks, to_json_values
+from metassay.stats.arrays import FloatArray, LongArray, to_json_values
+from metassay.stats.parallel import map_blocks
 from metassay.stats.random import CORRECTION_DRAWS, PAIRWISE_DELETION, SEGMENT_SUBSETS, make_branch_generator
 from metassay.stats.resampling import draw_subset_blocks, map_bootstrap
 from metassay.stats.sign_flip import MAX_NORMAL_ERROR

@@ -1,0 +1,89 @@
+"""Tests whether groups differ in their share of right outcomes: chi-square, and within strata."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc
+
+from metassay.stats.arrays import FloatArray
+
+_ROUNDING_ERROR = 1e-9  # eigenvalues of a matrix scaled to 1 that are smaller would be 0 without rounding
+
+
+@dataclass(frozen=True)
+class TableTest:
+    """A statistic, its degrees of freedom and p-value; `cramers_v` is NaN where it is not defined."""
+
+    statistic: float
+    dof: int
+    p: float
+    cramers_v: float = float("nan")
+
+
+def chi_square_test(right: FloatArray, total: FloatArray) -> TableTest:
+    """Test whether the share of right outcomes is the same in all groups (Pearson, 1900).
+
+    `right` of `total` outcomes per group; empty groups are left out. If all outcomes are right, or none, the
+    statistic is 0, p 1 and V undefined. For a table with two columns Cramér's V is √(chi² / n).
+
+    >>> test = chi_square_test(np.array([10.0, 20.0]), np.array([40.0, 40.0]))
+    >>> round(test.statistic, 4), test.dof, round(test.p, 4), round(test.cramers_v, 4)
+    (5.3333, 1, 0.0209, 0.2582)
+    """
+    dof = int((total > 0).sum()) - 1
+    if dof < 1:
+        return TableTest(float("nan"), max(dof, 0), float("nan"))
+    statistic = float(chi_square_statistic(right, total))
+    share = right.sum() / total.sum()
+    cramers_v = float(np.sqrt(statistic / total.sum())) if 0 < share < 1 else float("nan")
+    return TableTest(statistic, dof, float(chdtrc(dof, statistic)), cramers_v)
+
+
+def chi_square_statistic(right: FloatArray, total: FloatArray) -> FloatArray:
+    """Compute Σ (right - expected)² / (expected · (1 - share)) over groups, the last axis; 0 if all agree."""
+    everything = total.sum(axis=-1, keepdims=True)
+    share = right.sum(axis=-1, keepdims=True) / np.where(everything > 0, everything, 1)
+    variance = total * share * (1 - share)
+    squares = (right - total * share) ** 2
+    terms = np.divide(squares, variance, out=np.zeros_like(squares), where=variance > 0)
+    return np.asarray(terms.sum(axis=-1))
+
+
+def cochran_mantel_haenszel_test(right: FloatArray, total: FloatArray) -> TableTest:
+    """Test whether the share of right outcomes differs between groups within strata: [strata, groups] each.
+
+    The generalised statistic g' V⁻ g (Landis, Heyman and Koch, 1978): g is the sum over strata of observed
+    minus expected right outcomes, V its hypergeometric covariance, and the degrees of freedom are the rank of
+    V: groups - 1, unless no stratum links some groups. If every stratum has one group only, nothing can be
+    compared: dof 0, p NaN. V is diagonal minus one rank per stratum, so the cost is linear in groups.
+    """
+    stratum_sizes = total.sum(axis=1)
+    shares = _divide(right.sum(axis=1), stratum_sizes, stratum_sizes > 0)
+    correction = _divide(stratum_sizes, stratum_sizes - 1, stratum_sizes > 1)
+    stratum_variances = shares * (1 - shares) * correction
+    difference = (right - total * shares[:, None]).sum(axis=0)
+    diagonal = (stratum_variances[:, None] * total).sum(axis=0)
+    active = diagonal > 0
+    if active.sum() < 2:
+        return TableTest(0.0, max(int((total.sum(axis=0) > 0).sum()) - 1, 0), 1.0)
+    difference = difference[active]
+    diagonal = diagonal[active]
+    # V = diag(diagonal) - factors' factors, inverted by the Woodbury identity
+    scale = np.sqrt(_divide(stratum_variances, stratum_sizes, stratum_sizes > 0))
+    factors = scale[:, None] * total[:, active]
+    inner = np.eye(len(stratum_sizes)) - (factors / diagonal) @ factors.T
+    eigenvalues, eigenvectors = np.linalg.eigh(inner)
+    nonzero = eigenvalues > _ROUNDING_ERROR
+    projection = eigenvectors[:, nonzero].T @ (factors @ (difference / diagonal))
+    statistic = float((difference**2 / diagonal).sum() + (projection**2 / eigenvalues[nonzero]).sum())
+    dof = int(active.sum() - (~nonzero).sum())
+    p = float(chdtrc(dof, statistic)) if dof > 0 else float("nan")
+    return TableTest(statistic, dof, p)
+
+
+def _divide(numerator: FloatArray, denominator: FloatArray, where: np.ndarray) -> FloatArray:
+    """Divide where the condition holds; 0 elsewhere."""
+    quotient: FloatArray = np.divide(numerator, denominator, out=np.zeros_like(numerator), where=where)
+    return quotient

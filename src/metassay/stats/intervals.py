@@ -1,0 +1,107 @@
+"""Confidence intervals from bootstrap resamples and for clustered proportions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from metassay.stats.arrays import FloatArray, LongArray
+
+_FEW_ERRORS = 30  # below this many effective successes or failures a percentile interval is too narrow
+_FEW_CLUSTERS = 20  # below this many clusters resamples are too coarse for percentiles
+
+
+@dataclass(frozen=True)
+class ClusteredProportions:
+    """Proportions with their variance between clusters, and the numbers of clusters and observations."""
+
+    estimate: FloatArray
+    variance: FloatArray
+    clusters: LongArray
+    observations: LongArray
+
+    def effective_size(self) -> FloatArray:
+        """Return the number of independent observations that would be as precise: p (1 - p) / variance.
+
+        It is at most the number of observations. If all observations agree, the variance says nothing, and
+        each cluster counts as one observation.
+        """
+        binomial_variance = self.estimate * (1 - self.estimate)
+        defined = (self.variance > 0) & (binomial_variance > 0)
+        size = np.divide(binomial_variance, self.variance, where=defined, out=np.ones_like(self.estimate))
+        return np.maximum(np.where(defined, np.minimum(size, self.observations), self.clusters), 1)
+
+
+def proportion_interval(
+    proportions: ClusteredProportions, resamples: FloatArray, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Compute the low and high ends for proportions [n] with resamples [n, resamples] over clusters.
+
+    The percentile interval, widened for a small number of clusters. With few clusters, and near 0 and 1 where
+    percentiles collapse, the Wilson interval. NaN for a single cluster, whose variance is unknown.
+    """
+    estimate = proportions.estimate
+    fewer_outcomes = proportions.effective_size() * np.minimum(estimate, 1 - estimate)
+    use_wilson = (fewer_outcomes < _FEW_ERRORS) | (proportions.clusters < _FEW_CLUSTERS)
+    low, high = widened_percentile_interval(estimate, resamples, proportions.clusters, level)
+    wilson_low, wilson_high = wilson_interval(proportions, level)
+    low = np.minimum(np.where(use_wilson, wilson_low, low), estimate)
+    high = np.maximum(np.where(use_wilson, wilson_high, high), estimate)
+    undefined = np.isnan(estimate) | (proportions.clusters < 2)
+    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+
+def wilson_interval(proportions: ClusteredProportions, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Compute Wilson's score interval (1927) with the effective sample size n.
+
+        (p + t² / 2n ± t √(p (1 - p) / n + t² / 4n²)) / (1 + t² / n)
+
+    t is the quantile of Student's distribution for the number of clusters instead of the normal one.
+    """
+    p = proportions.estimate
+    n = proportions.effective_size()
+    t = _student_quantile(proportions.clusters, level)
+    centre = (p + t**2 / (2 * n)) / (1 + t**2 / n)
+    half_width = t / (1 + t**2 / n) * np.sqrt(p * (1 - p) / n + t**2 / (4 * n**2))
+    return np.maximum(centre - half_width, 0), np.minimum(centre + half_width, 1)
+
+
+def widened_percentile_interval(
+    estimate: FloatArray, resamples: FloatArray, clusters: LongArray, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Compute percentiles of resampled proportions, widened about the estimate by `small_sample_factor`."""
+    low, high = percentile_interval(resamples, level)
+    factor = small_sample_factor(clusters, level)
+    low = estimate + (low - estimate) * factor
+    high = estimate + (high - estimate) * factor
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def percentile_interval(resamples: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Compute the ends of the central `level` of each row; NaN is left out, and returned for an empty row.
+
+    Percentiles are interpolated linearly, as `np.nanpercentile` does.
+    """
+    ordered = np.sort(resamples, axis=-1)  # NaN last
+    last = np.maximum((~np.isnan(ordered)).sum(axis=-1) - 1, 0)
+    positions = np.array([(1 - level) / 2, (1 + level) / 2]) * last[..., None]
+    below = np.floor(positions).astype(np.int64)
+    above = np.ceil(positions).astype(np.int64)
+    lower = np.take_along_axis(ordered, below, axis=-1)
+    upper = np.take_along_axis(ordered, above, axis=-1)
+    ends = lower + (positions - below) * (upper - lower)
+    return ends[..., 0], ends[..., 1]
+
+
+def small_sample_factor(clusters: LongArray, level: float = 0.95) -> FloatArray:
+    """Return the quantile of Student's t for n clusters over the normal quantile.
+
+    A bootstrap interval over few clusters is too narrow by about this factor (Hesterberg, 2015).
+    """
+    return np.asarray(_student_quantile(clusters, level) / ndtri((1 + level) / 2))
+
+
+def _student_quantile(clusters: LongArray, level: float) -> FloatArray:
+    return np.asarray(stdtrit(np.maximum(clusters - 1, 1).astype(np.float64), (1 + level) / 2))

@@ -1,0 +1,42 @@
+"""Distribute blocks of numeric work over threads."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+Block = TypeVar("Block")
+BlockResult = TypeVar("BlockResult")
+
+
+def map_blocks(
+    function: Callable[[Block], BlockResult], blocks: Iterable[Block], workers: int | None = None
+) -> list[BlockResult]:
+    """Call a function on every block and return the results in order.
+
+    `workers` is the number of threads, by default one per core. Matrix products inside use one thread each,
+    so that sums are always added in the same order and results do not depend on the number of cores.
+
+    >>> map_blocks(abs, [-1, 2], workers=2)
+    [1, 2]
+    """
+    with (
+        _find_thread_pools().limit(limits=1, user_api="blas"),
+        ThreadPoolExecutor(workers or _count_cores()) as pool,
+    ):
+        return list(pool.map(function, blocks))
+
+
+@functools.cache
+def _find_thread_pools() -> ThreadpoolController:
+    """Find the linear algebra libraries of this process, once: that takes longer than a small block."""
+    return ThreadpoolController()
+
+
+def _count_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
