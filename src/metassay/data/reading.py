@@ -14,9 +14,9 @@ from metassay.data.assemble_texts import assemble
 from metassay.data.columns import join_columns
 from metassay.data.dataset import Dataset
 from metassay.data.memory import is_large_table, release_memory, spill_to_disk
+from metassay.data.readers.nist_transcripts import read_parallel, read_transcripts
 from metassay.data.readers.registry import RawTable, ReaderOptions, fetch_paths, read_join_table, read_tables
 from metassay.data.readers.remote_files import download_if_remote
-from metassay.data.readers.transcripts import read_parallel, read_transcripts
 from metassay.data.readers.trec import read_judgements
 from metassay.errors import InputError, Place, UnknownName
 from metassay.options import OutputReadOptions, accept_options, split_names

@@ -19,9 +19,9 @@ import pytest
 from metassay.data.cells import sorted_ids
 from metassay.data.readers import files
 from metassay.data.readers.mt_metrics_eval import read_score_trees
+from metassay.data.readers.nist_transcripts import is_stm, read_stm
+from metassay.data.readers.speech_utterances import is_trn, read_trn
 from metassay.data.readers.tables import parse_delimited, read_table
-from metassay.data.readers.transcripts import is_stm, read_stm
-from metassay.data.readers.utterances import is_trn, read_trn
 from metassay.errors import InputError, Place, UnknownName
 from metassay.workflows.read import read, read_parallel_files
 

@@ -10,9 +10,9 @@ import subprocess
 import pytest
 
 import metassay
-from metassay.data.readers import transcripts, utterances
-from metassay.data.readers.transcripts import read_transcripts
-from metassay.data.readers.utterances import is_espnet, is_manifest
+from metassay.data.readers import nist_transcripts, speech_utterances
+from metassay.data.readers.nist_transcripts import read_transcripts
+from metassay.data.readers.speech_utterances import is_espnet, is_manifest
 from metassay.errors import InputError
 from metassay.metrics.alignment import align_words
 from metassay.workflows.read import read_parallel_files
@@ -76,14 +76,14 @@ def test_trn_outputs_that_are_missing_are_null_and_strangers_are_refused(write):
 )
 def test_bad_trn(write, text, what):
     with pytest.raises(InputError, match=what):
-        utterances.read_trn(write("bad.trn", text))
+        speech_utterances.read_trn(write("bad.trn", text))
 
 
 def test_stm_and_ctm(write):
     segments, words = write("ref.stm", STM), write("sys.ctm", CTM)
-    assert transcripts.is_stm(segments)
-    assert transcripts.is_ctm(words)
-    assert not transcripts.is_stm(words)
+    assert nist_transcripts.is_stm(segments)
+    assert nist_transcripts.is_ctm(words)
+    assert not nist_transcripts.is_stm(words)
     frame, notes = read_transcripts(segments, [words])
     assert frame.select("ref", "hyp", "speaker_id", "gender").rows() == [
         ("the cat sat", "the cat sat", "anna", "female"),
@@ -104,7 +104,7 @@ def test_stm_and_ctm(write):
     ],
 )
 def test_bad_segments_and_words(write, name, text, what):
-    reader = transcripts.read_stm if name.endswith("stm") else transcripts.read_ctm
+    reader = nist_transcripts.read_stm if name.endswith("stm") else nist_transcripts.read_ctm
     with pytest.raises(InputError, match=what):
         reader(write(name, text))
 
@@ -113,7 +113,7 @@ def test_kaldi(write, tmp_path):
     write("data/text", "u1 the cat sat\nu2 a dog ran\nu3\n")
     write("data/utt2spk", "u1 anna\nu2 ben\nu3 ben\n")
     write("data/spk2gender", "anna f\nben m\n")
-    assert utterances.is_kaldi(str(tmp_path / "data"))
+    assert speech_utterances.is_kaldi(str(tmp_path / "data"))
     write("lstm/text", "u1 the cat\nu2 dog ran\nu3 oh\n")
     frame, _ = read_transcripts(
         str(tmp_path / "data"), [write("tdnn.txt", "u1 a cat\nu3\n"), str(tmp_path / "lstm")]

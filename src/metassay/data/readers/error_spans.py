@@ -17,9 +17,9 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.columns import KEY_PREFIXES
-from metassay.data.readers.campaigns import is_pearmut, pearmut_errors
 from metassay.data.readers.files import file_ending, read_first_lines, read_text
 from metassay.data.readers.json_tables import BROKEN, parse_object
+from metassay.data.readers.pearmut import is_pearmut, pearmut_errors
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.tables import JSON_LINES, read_table
 from metassay.errors import InputError, Place, join_names

@@ -16,12 +16,12 @@ from typing import Any, Protocol
 import polars as pl
 
 from metassay import plugins
-from metassay.data.readers import campaigns, mqm_ratings, mt_metrics_eval, samples, trec
+from metassay.data.readers import inspect_logs, mqm_ratings, mt_metrics_eval, pearmut, trec
 from metassay.data.readers.files import check_path, decode_text, is_pipe, read_bytes, split_first_lines
 from metassay.data.readers.json_tables import BROKEN
 from metassay.data.readers.remote_files import download_if_remote
+from metassay.data.readers.speech_utterances import is_espnet, is_manifest, read_espnet, read_manifest
 from metassay.data.readers.tables import is_table, parse_table, read_table
-from metassay.data.readers.utterances import is_espnet, is_manifest, read_espnet, read_manifest
 from metassay.errors import LOCAL_COPIES, InputError, Place, display_path
 from metassay.tasks import asr, ranking
 
@@ -91,7 +91,7 @@ def _score_trees(path: str, how: ReaderOptions) -> list[RawTable]:
     return [RawTable(path, tree.frame, None, tree.notes, tree.human, tree.described) for tree in trees]
 
 
-def _told(read: Callable[[str], samples.Told]) -> Callable[[str, ReaderOptions], list[RawTable]]:
+def _told(read: Callable[[str], inspect_logs.Told]) -> Callable[[str, ReaderOptions], list[RawTable]]:
     """A reader of one table that names its metadata, and tells what it left out."""
 
     def tables(path: str, _: ReaderOptions) -> list[RawTable]:
@@ -135,36 +135,36 @@ FORMATS: tuple[Format, ...] = (
         "pearmut",
         ".json .jsonl",
         "annotations.json, or a campaign's log: scores of people by document, segment and model",
-        campaigns.is_pearmut,
-        _told(campaigns.read_pearmut),
+        pearmut.is_pearmut,
+        _told(pearmut.read_pearmut),
     ),
     Format(
         "appraise",
         ".csv without header",
         "ExportSystemScoresToCSV: annotator, system, segment, TGT …; scores alone, so --join it to outputs",
-        campaigns.is_appraise,
-        _told(campaigns.read_appraise),
+        pearmut.is_appraise,
+        _told(pearmut.read_appraise),
     ),
     Format(
         "inspect log",
         ".eval .json",
         "samples with their outputs, targets, scores and metadata",
-        samples.is_inspect_log,
-        _told(samples.read_inspect_log),
+        inspect_logs.is_inspect_log,
+        _told(inspect_logs.read_inspect_log),
     ),
     Format(
         "inspect samples",
         ".csv .parquet",
         "the table of samples_df: scores and metadata without outputs",
-        samples.is_inspect_table,
-        _told(samples.read_inspect_table),
+        inspect_logs.is_inspect_table,
+        _told(inspect_logs.read_inspect_table),
     ),
     Format(
         "lm-eval samples",
         "samples_*.jsonl",
         "MODEL/samples_TASK_DATE.jsonl: prompts, answers, targets, metrics",
-        samples.is_lm_eval,
-        _told(samples.read_lm_eval),
+        inspect_logs.is_lm_eval,
+        _told(inspect_logs.read_lm_eval),
     ),
     Format(
         "speech manifest",

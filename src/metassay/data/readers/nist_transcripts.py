@@ -19,7 +19,7 @@ from metassay.data.readers.files import (
     read_first_lines,
     read_text,
 )
-from metassay.data.readers.utterances import is_kaldi, is_trn, read_kaldi, read_trn_pairs, side_by_side
+from metassay.data.readers.speech_utterances import is_kaldi, is_trn, read_kaldi, read_trn_pairs, side_by_side
 from metassay.errors import InputError, Place, display_path
 
 _TIME = r"\d{1,15}(?:\.\d{0,30})?|\.\d{1,30}"
