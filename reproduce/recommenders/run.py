@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from reproduce.recommenders.models import MODELS, Histories
 from scipy import sparse
 
-from metassay.data.readers.trec import THRESHOLD, read_ratings
+from metassay.data.readers.rating_logs import DEFAULT_THRESHOLD, read_ratings
 
 Ints = NDArray[np.int64]
 
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("ratings", type=Path, nargs="?")
     parser.add_argument("out", type=Path)
     parser.add_argument("--synthetic", type=int, nargs=2, metavar=("USERS", "ITEMS"))
-    parser.add_argument("--threshold", type=float, default=THRESHOLD)
+    parser.add_argument("--threshold", type=float, default=DEFAULT_THRESHOLD)
     parser.add_argument("--depth", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--assay", action="store_true")
@@ -68,7 +68,7 @@ def synthetic(users: int, items: int, seed: int = 0) -> pl.DataFrame:
             "rating": stars[rated].astype(float),
         }
     )
-    return ratings.with_columns(grade=(pl.col("rating") >= THRESHOLD).cast(pl.Int32))
+    return ratings.with_columns(grade=(pl.col("rating") >= DEFAULT_THRESHOLD).cast(pl.Int32))
 
 
 def write_runs(ratings: pl.DataFrame, out: Path, *, depth: int, seed: int) -> None:

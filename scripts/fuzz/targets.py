@@ -18,8 +18,9 @@ import pyarrow as pa
 from scripts.fuzz.mutations import SPECIAL, VALUES, mutated
 
 from metassay.data.context import build_context
+from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.error_spans import read_spans
-from metassay.data.readers.registry import ReaderOptions, read_tables
+from metassay.data.readers.registry import read_tables
 from metassay.metrics.registry import parse_metrics
 from metassay.options import get_options
 from metassay.perturbations.base import parse_perturbations

@@ -352,7 +352,7 @@ def test_what_was_looked_at_in_mapped_tables_leaves_memory(tmp_path: Path, monke
 def test_a_large_parquet_file_is_read_part_by_part(tmp_path: Path, monkeypatch) -> None:
     shutil.copy(sample_path("mt"), tmp_path / "table.parquet")
     whole = read(tmp_path / "table.parquet")
-    monkeypatch.setattr("metassay.data.readers.tables._WHOLE", 0)
+    monkeypatch.setattr("metassay.data.readers.parquet_tables._LARGE_FILE_BYTES", 0)
     (tmp_path / "packed.parquet").write_bytes(gzip.compress((tmp_path / "table.parquet").read_bytes()))
     assert_frame_equal(read(tmp_path / "packed.parquet").outputs, whole.outputs)
     monkeypatch.setattr("metassay.data.readers.tables.read_bytes", None)

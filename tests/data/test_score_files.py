@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metassay.data.readers.mt_metrics_eval import read_score_trees
+from metassay.data.readers.mt_metrics_eval import read_language_pairs
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_files import write_score_files
 from metassay.data.score_tables import build_score_cubes
@@ -27,7 +27,7 @@ def test_a_table_survives_the_round_trip(tmp_path: Path) -> None:
     )
     files = write_score_files(table, tmp_path, lp="en-de")
     assert tmp_path / "metric-scores/en-de/bleu-refA.seg.score" in files
-    (tree,) = read_score_trees(tmp_path)
+    (tree,) = read_language_pairs(tmp_path)
     (again,) = build_score_cubes(tree.frame)
     assert sorted(again.metric_scores) == ["Q-src", "bleu-refA", "chrf(word_order=2)-refA"]
     np.testing.assert_array_equal(again.metric_scores["bleu-refA"], good)

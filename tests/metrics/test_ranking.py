@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metassay.data.assemble_rankings import assemble_rankings
-from metassay.data.assemble_texts import RawTable
 from metassay.data.ranked_lists import build_ranked_lists, build_ranked_lists_from_mappings, order_by_score
-from metassay.data.readers.trec import read_judgements, read_run
+from metassay.data.readers.base import RawTable
+from metassay.data.readers.judgements import read_judgements
+from metassay.data.readers.trec_runs import read_run
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch
 from metassay.metrics.ranking import PAPER_MEASURES

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metassay.data.assemble_rankings import assemble_rankings
-from metassay.data.assemble_texts import RawTable
 from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import build_ranked_lists_from_mappings, order_by_score
-from metassay.data.readers.trec import read_judgements
+from metassay.data.readers.base import RawTable
+from metassay.data.readers.judgements import read_judgements
 from metassay.errors import InputError
 from metassay.metrics.ranking import NDCG, PAPER_MEASURES
 from metassay.metrics.ranking_metric import score_rankings

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.data.readers.trec import read_run
+from metassay.data.readers.trec_runs import read_run
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from metassay.data import cells
 from metassay.data.columns import check_column_choices, missing_column_error
 from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import order_by_score
+from metassay.data.readers.base import RawTable
 from metassay.data.readers.files import file_stem
-from metassay.data.readers.registry import RawTable
 from metassay.errors import InputError, Place
 from metassay.tasks import find_task
 from metassay.tasks.base import Task

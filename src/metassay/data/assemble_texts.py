@@ -20,8 +20,9 @@ from metassay.data.columns import (
 )
 from metassay.data.dataset import Dataset
 from metassay.data.memory import release_memory
+from metassay.data.readers.base import RawTable
 from metassay.data.readers.files import file_stem
-from metassay.data.readers.registry import STANDARD_INPUT, RawTable
+from metassay.data.readers.standard_input import STANDARD_INPUT
 from metassay.errors import InputError, Place
 from metassay.tasks import find_task
 from metassay.tasks.base import Task
@@ -72,7 +73,7 @@ def assemble(
         notes=tuple(notes),
         custom_task=kind,
         rows_are_pairs=paired,
-        declared_metadata=tuple(dict.fromkeys(name for table in tables for name in table.described)),
+        declared_metadata=tuple(dict.fromkeys(name for table in tables for name in table.metadata_columns)),
     )
 
 
@@ -102,7 +103,9 @@ def _canonical(
     """The table with our column names, and the names of its human scores."""
     frame, file = table.frame, table.file
     given = dict(columns or {})
-    named = [name for name in dict.fromkeys([*given.get("human", "").split(","), *table.human]) if name]
+    named = [
+        name for name in dict.fromkeys([*given.get("human", "").split(","), *table.human_columns]) if name
+    ]
     if named:
         given["human"] = ",".join(named)
     roles = assign_roles(frame.columns, task=kind, given=given, file=file)

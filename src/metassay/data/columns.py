@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data.cells import MISSING_SCORES
-from metassay.data.readers.tables import PLAIN_TEXT
+from metassay.data.readers.delimited import PLAIN_TEXT_REMEDY
 from metassay.errors import InputError, Place, UnknownName, join_names
 from metassay.tasks import FALLBACK_TASK, list_human_criteria, load_tasks, ranking
 from metassay.tasks.base import TEXT_COLUMNS, Task
@@ -84,7 +84,7 @@ def is_human_score(name: str, metrics: Collection[str] = ()) -> bool:
 
     Human are mqm, da and the like, numbered ones (`mqm-human1`), one rater's (`mqm:NAME`), and criteria.
 
-    >>> [is_human(name) for name in ("MQM", "esa-human2", "da:rater7", "coherence", "COMET")]
+    >>> [is_human_score(name) for name in ("MQM", "esa-human2", "da:rater7", "coherence", "COMET")]
     [True, True, True, True, False]
     """
     plain = name.lower().replace("-", "_").partition(":")[0]
@@ -175,7 +175,7 @@ def _names_of(role: str) -> tuple[str, ...]:
 def missing_column_error(role: str, names: Sequence[str], columns: Sequence[str], file: str) -> InputError:
     """The error for a table in which no column plays a role that it needs."""
     listing = join_names(columns, 120) or "none"
-    plain = f" {PLAIN_TEXT}" if file.endswith(".txt") else ""
+    plain = f" {PLAIN_TEXT_REMEDY}" if file.endswith(".txt") else ""
     return InputError(
         f"no column holds the {role} (looked for {join_names(names, 120)}; there are: {listing}).",
         place=Place(file=file or None),

@@ -24,8 +24,9 @@ from metassay.data.columns import (
     output_names,
     system_names,
 )
-from metassay.data.readers.files import COMPRESSED, decode_text, file_ending, file_stem, read_bytes
-from metassay.data.readers.registry import convert_to_frame
+from metassay.data.readers.compression import COMPRESSION_ENDINGS
+from metassay.data.readers.files import decode_text, file_ending, file_stem, read_bytes
+from metassay.data.readers.in_memory import convert_to_frame
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.tables import parse_table
 from metassay.errors import InputError, Place
@@ -184,7 +185,7 @@ def _file_metric(file: str) -> str:
 
 
 def _without_compression(path: str) -> str:
-    return next((path.removesuffix(end) for end in COMPRESSED if path.endswith(end)), path)
+    return next((path.removesuffix(end) for end in COMPRESSION_ENDINGS if path.endswith(end)), path)
 
 
 def _digest(content: bytes) -> str:

@@ -14,10 +14,12 @@ from metassay.data.assemble_texts import assemble
 from metassay.data.columns import join_columns
 from metassay.data.dataset import Dataset
 from metassay.data.memory import is_large_table, release_memory, spill_to_disk
-from metassay.data.readers.nist_transcripts import read_parallel, read_transcripts
-from metassay.data.readers.registry import RawTable, ReaderOptions, fetch_paths, read_join_table, read_tables
+from metassay.data.readers.base import RawTable, ReaderOptions
+from metassay.data.readers.judgements import read_judgements
+from metassay.data.readers.plain_text import read_parallel_lines
+from metassay.data.readers.registry import fetch_paths, read_join_table, read_tables
 from metassay.data.readers.remote_files import download_if_remote
-from metassay.data.readers.trec import read_judgements
+from metassay.data.readers.transcripts import read_transcripts
 from metassay.errors import InputError, Place, UnknownName
 from metassay.options import OutputReadOptions, accept_options, split_names
 from metassay.tasks import asr, find_task, guess_task
@@ -109,7 +111,7 @@ def read_parallel_files(
         frame, notes = spoken
         table = RawTable(reference[0], frame, asr.TASK.name, tuple(notes))
     else:
-        table = RawTable(hypothesis[0], read_parallel(list(reference), list(hypothesis), source))
+        table = RawTable(hypothesis[0], read_parallel_lines(list(reference), list(hypothesis), source))
     kind, guess = _task([table], task, language=language)
     dataset = assemble([table], task=kind, language=language)
     files = _named_files([*reference, *hypothesis], source)

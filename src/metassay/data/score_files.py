@@ -21,7 +21,8 @@ from metassay.data.columns import (
 from metassay.data.dataset import Dataset
 from metassay.data.fingerprint import DataFingerprint, fingerprint_data
 from metassay.data.preparation import doubts
-from metassay.data.readers.registry import RawTable, ReaderOptions, fetch_paths, read_join_table, read_tables
+from metassay.data.readers.base import RawTable, ReaderOptions
+from metassay.data.readers.registry import fetch_paths, read_join_table, read_tables
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_tables import build_score_cubes, pivot_long_scores
 from metassay.errors import InputError, Place, UnknownName
@@ -226,8 +227,8 @@ def read_score_frame(
             joined, note = join_columns(*_with_items(frame, other), file=file)
             frames[index] = (name, joined)
             notes.append(note)
-    people = tuple(dict.fromkeys(name for table in raw for name in table.human))
-    described = tuple(dict.fromkeys(name for table in raw for name in table.described))
+    people = tuple(dict.fromkeys(name for table in raw for name in table.human_columns))
+    described = tuple(dict.fromkeys(name for table in raw for name in table.metadata_columns))
     merged = _merged([frame for _, frame in frames], [*human, *people], metrics, described)
     file = frames[0][0] if len(frames) == 1 else "the tables"
     selected = _selected(merged, where or {}, systems, exclude_systems)

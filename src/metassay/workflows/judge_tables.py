@@ -12,13 +12,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.columns import join_columns
-from metassay.data.readers.registry import (
-    ReaderOptions,
-    convert_to_frame,
-    fetch_paths,
-    read_join_table,
-    read_tables,
-)
+from metassay.data.readers.base import ReaderOptions
+from metassay.data.readers.in_memory import convert_to_frame
+from metassay.data.readers.registry import fetch_paths, read_join_table, read_tables
 from metassay.data.verdicts import PAIRS, QUESTION_COLUMNS, SCORES, VERDICT_COLUMNS, VerdictTable
 from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.judges.judge_measures import Askings

@@ -90,10 +90,11 @@ def _perturbations() -> list[dict[str, Any]]:
 
 
 def _readers() -> list[dict[str, Any]]:
-    from metassay.data.readers.registry import FORMATS, PAIRED, load_plugin_readers
+    from metassay.data.readers.registry import MULTI_FILE_FORMATS, load_all_readers
 
-    told = [(reader.name, reader.files, reader.summary) for reader in (*FORMATS, *load_plugin_readers())]
-    return [{"reader": name, "files": files, "what": what} for name, files, what in (*told, *PAIRED)]
+    formats = [(reader.name, reader.files, reader.summary) for reader in load_all_readers()]
+    formats += [(several.name, several.options, several.summary) for several in MULTI_FILE_FORMATS]
+    return [{"reader": name, "files": files, "what": summary} for name, files, summary in formats]
 
 
 def _resources() -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from metassay.data.columns import KEY_PREFIXES, find_reference_columns
 from metassay.data.readers.error_spans import read_spans
-from metassay.data.readers.mt_metrics_eval import is_score_tree, read_marked_trees
+from metassay.data.readers.mt_metrics_eval import has_test_sets, read_marked_errors
 from metassay.data.readers.registry import fetch_paths
 from metassay.data.reference_systems import mark_reference_rows
 from metassay.data.score_cube import UNNAMED_DATASET
@@ -187,9 +187,9 @@ def _marked(data: Source, options: RankOptions) -> list[SpanRatings]:
         people = [(read_spans(str(given.pop(PEOPLE))), {})]
     else:
         for path in fetch_paths(data):
-            trees = is_score_tree(path)
+            trees = has_test_sets(path)
             people += (
-                read_marked_trees(path, human, reference=options.reference)
+                read_marked_errors(path, human, reference=options.reference)
                 if trees
                 else [(read_spans(path), {})]
             )

@@ -20,7 +20,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.memory import set_memory_target
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
-from metassay.data.readers.registry import ReaderOptions
+from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.reading import Paths, Source, Where, read, read_parallel_files
 from metassay.data.score_cube import ScoreCube

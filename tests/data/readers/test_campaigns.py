@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.data.readers.registry import RawTable, ReaderOptions, read_tables
+from metassay.data.readers.base import RawTable, ReaderOptions
+from metassay.data.readers.registry import read_tables
 from metassay.errors import InputError
 
 

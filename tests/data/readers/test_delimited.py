@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from metassay.data.readers import tables
-from metassay.data.readers.tables import parse_delimited
+from metassay.data.readers import delimited
+from metassay.data.readers.delimited import parse_delimited
 from metassay.errors import InputError
 
 PIECES = ["a", "é", " ", ",", "\t", '"', '""', "\n", "\r", "\r\n", "\u2028", "#", "null", "1", ""]
@@ -30,7 +30,7 @@ def read(text: str, delimiter: str = ",", quoting: str = "minimal"):
 
 def read_by_ourselves(text: str, delimiter: str = ",", quoting: str = "minimal"):
     try:
-        frame = tables._read_row_by_row(text, delimiter=delimiter, quoting=quoting, file="F")
+        frame = delimited._parse_row_by_row(text, delimiter=delimiter, quoting=quoting, file="F")
     except InputError as error:
         return str(error)
     return frame.columns, frame.rows()
@@ -71,7 +71,7 @@ def test_the_quick_way_never_differs_from_the_careful_one(text, delimiter, quoti
     ],
 )
 def test_polars_reads_what_is_regular(text, quoting):
-    assert tables._read_by_polars(text, ",", quoting) is not None
+    assert delimited._parse_with_polars(text, ",", quoting) is not None
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_polars_reads_what_is_regular(text, quoting):
     ["a,b\n1\n", "a,b\n1,2,3\n", "a,b\n1,2,\n3\n", 'a,b\n5",1\n6",2\n', 'a,b\n"1\n', "a,b\n1,2\r\n"],
 )
 def test_polars_is_not_asked_where_it_reads_otherwise(text):
-    assert tables._read_by_polars(text, ",", "minimal") is None
+    assert delimited._parse_with_polars(text, ",", "minimal") is None
 
 
 def test_an_error_names_its_row():

@@ -17,11 +17,12 @@ import pyarrow as pa
 import pytest
 
 from metassay.data.cells import sorted_ids
-from metassay.data.readers import files
-from metassay.data.readers.mt_metrics_eval import read_score_trees
+from metassay.data.readers import compression
+from metassay.data.readers.delimited import parse_delimited
+from metassay.data.readers.mt_metrics_eval import read_language_pairs
 from metassay.data.readers.nist_transcripts import is_stm, read_stm
-from metassay.data.readers.speech_utterances import is_trn, read_trn
-from metassay.data.readers.tables import parse_delimited, read_table
+from metassay.data.readers.tables import read_table
+from metassay.data.readers.trn import is_trn, read_trn
 from metassay.errors import InputError, Place, UnknownName
 from metassay.workflows.read import read, read_parallel_files
 
@@ -54,9 +55,9 @@ def tree(folder: Path, ratings: str) -> Path:
 
 def test_a_rating_file_that_lost_a_line_is_refused_with_both_counts(tmp_path) -> None:
     lines = [f"{system}\t{RATING}" for system in "ab" for _ in range(3)]
-    (whole,) = read_score_trees(tree(tmp_path / "whole", "\n".join(lines)))
+    (whole,) = read_language_pairs(tree(tmp_path / "whole", "\n".join(lines)))
     assert whole.frame["mqm"].to_list() == [-5.0] * 6
-    said = refused(read_score_trees, tree(tmp_path / "cut", "\n".join(lines[:4] + lines[5:])))
+    said = refused(read_language_pairs, tree(tmp_path / "cut", "\n".join(lines[:4] + lines[5:])))
     assert "en-de.mqm.merged.seg.rating: system b has 2 ratings, but the test set has 3 segments" in said
 
 
@@ -64,7 +65,7 @@ def test_a_rating_file_that_lost_a_line_is_refused_with_both_counts(tmp_path) ->
     "rating", ['{"errors": [{"category": 5, "severity": "major"}]}', '{"errors": 5}', "[" * 90_000, "{"]
 )
 def test_what_is_no_rating_is_refused_with_its_line(tmp_path, rating) -> None:
-    said = refused(read_score_trees, tree(tmp_path, f"a\t{RATING}\na\t{rating}\na\t{RATING}\n"))
+    said = refused(read_language_pairs, tree(tmp_path, f"a\t{RATING}\na\t{rating}\na\t{RATING}\n"))
     assert "line 2: this is no rating" in said
 
 
@@ -98,7 +99,7 @@ def test_references_and_judgements_come_through_fifos_too(tmp_path) -> None:
 
 
 def test_an_endless_device_is_refused(monkeypatch) -> None:
-    monkeypatch.setenv(files.LIMIT, "1")
+    monkeypatch.setenv(compression.LIMIT_VARIABLE, "1")
     assert "it holds more than 1 MB" in refused(read, "/dev/zero")
 
 
@@ -220,15 +221,15 @@ def test_types_that_only_parquet_has_come_through(tmp_path) -> None:
 
 @pytest.mark.parametrize("pack", [gzip.compress, lambda b: pa.compress(b, "zstd", asbytes=True)])
 def test_what_grows_a_hundredfold_is_refused_unless_allowed(monkeypatch, pack) -> None:
-    monkeypatch.setattr(files, "_UNPACKED_FREELY", 1_000_000)
+    monkeypatch.setattr(compression, "_SIZE_WITHOUT_LIMIT", 1_000_000)
     packed = pack(b"0" * 3_000_000)
-    said = refused(files.decompress, packed, "a.gz")
+    said = refused(compression.decompress, packed, "a.gz")
     assert "it holds more than 1 MB" in said
-    assert files.LIMIT in said
-    monkeypatch.setenv(files.LIMIT, "3")
-    assert files.decompress(packed) == b"0" * 3_000_000
-    monkeypatch.setenv(files.LIMIT, "plenty")
-    assert "not a number of megabytes" in refused(files.decompress, packed)
+    assert compression.LIMIT_VARIABLE in said
+    monkeypatch.setenv(compression.LIMIT_VARIABLE, "3")
+    assert compression.decompress(packed) == b"0" * 3_000_000
+    monkeypatch.setenv(compression.LIMIT_VARIABLE, "plenty")
+    assert "not a number of megabytes" in refused(compression.decompress, packed)
 
 
 def test_an_unclosed_quote_in_a_long_file_is_refused() -> None:

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 from metassay.data.readers.mqm_ratings import (
-    error_weight,
+    compute_rater_scores,
+    compute_segment_scores,
+    find_error_weight,
     is_ratings,
-    rater_scores,
     read_rating_file,
-    segment_scores,
 )
-from metassay.data.readers.mt_metrics_eval import read_score_trees
+from metassay.data.readers.mt_metrics_eval import read_language_pairs
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from metassay.data.readers.mt_metrics_eval import read_score_trees
     ],
 )
 def test_published_weights(category: str, severity: str, weight: float) -> None:
-    assert error_weight(category, severity) == weight
+    assert find_error_weight(category, severity) == weight
 
 
 def test_errors_add_up_per_rater_and_raters_are_averaged() -> None:
@@ -48,8 +48,8 @@ def test_errors_add_up_per_rater_and_raters_are_averaged() -> None:
         }
     )
     assert is_ratings(table)
-    assert rater_scores(table)["mqm"].to_list() == [-5.1, 0.0, 0.0]
-    found = segment_scores(table)
+    assert compute_rater_scores(table)["mqm"].to_list() == [-5.1, 0.0, 0.0]
+    found = compute_segment_scores(table)
     assert found.columns == ["seg_id", "system", "mqm", "mqm:r1", "mqm:r2"]
     assert found.rows() == [(1, "a", -2.55, -5.1, 0.0), (1, "b", 0.0, 0.0, None)]
 
@@ -57,13 +57,13 @@ def test_errors_add_up_per_rater_and_raters_are_averaged() -> None:
 def test_an_unknown_severity_is_refused() -> None:
     table = pl.DataFrame({"system": ["a"], "seg_id": [1], "category": ["x"], "severity": ["terrible"]})
     with pytest.raises(ValueError, match="unknown severity 'terrible'"):
-        segment_scores(table)
+        compute_segment_scores(table)
 
 
 def test_recomputed_mqm_equals_the_published_scores_of_wmt23(real_data: Callable[[str], Path]) -> None:
     folder = real_data("mt-metrics-eval-v2/wmt23")
     ours = read_rating_file(folder / "human-scores" / "en-de.mqm.merged.seg.rating")
-    (tree,) = read_score_trees(folder)
+    (tree,) = read_language_pairs(folder)
     both = tree.frame.select("system", "seg_id", published="mqm").join(ours, on=["system", "seg_id"])
     assert both["mqm"].null_count() == both["published"].null_count()
     rated = both.drop_nulls()

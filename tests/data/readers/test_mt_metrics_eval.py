@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.data.readers.mt_metrics_eval import is_score_tree, read_score_trees
+from metassay.data.readers.mt_metrics_eval import has_test_sets, read_language_pairs
 from metassay.data.score_tables import build_score_cubes
 
 
@@ -34,10 +34,10 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_a_small_tree_line_by_line(tree: Path) -> None:
-    assert is_score_tree(tree)
-    assert is_score_tree(tree.parent)
-    assert not is_score_tree(tree / "documents")
-    (found,) = read_score_trees(tree)
+    assert has_test_sets(tree)
+    assert has_test_sets(tree.parent)
+    assert not has_test_sets(tree / "documents")
+    (found,) = read_language_pairs(tree)
     (table,) = build_score_cubes(found.frame)
     assert (table.dataset, table.systems, table.items) == ("en-de", ("a", "b"), ("1", "2", "3"))
     assert sorted(table.metric_scores) == ["M-x-refA", "Q-src"]
@@ -51,11 +51,11 @@ def test_a_small_tree_line_by_line(tree: Path) -> None:
 
 
 def test_other_references_on_request(tree: Path) -> None:
-    (found,) = read_score_trees(tree, reference=["refB"])
+    (found,) = read_language_pairs(tree, reference=["refB"])
     assert "M-x-refB" in found.frame.columns
     assert "M-x-refA" not in found.frame.columns
     with pytest.raises(ValueError, match="unknown reference"):
-        read_score_trees(tree, reference=["refZ"])
+        read_language_pairs(tree, reference=["refZ"])
 
 
 def test_marked_errors_stand_in_for_missing_scores(tree: Path) -> None:
@@ -63,18 +63,18 @@ def test_marked_errors_stand_in_for_missing_scores(tree: Path) -> None:
     error = '{"errors": [{"category": "accuracy/omission", "severity": "major"}]}'
     lines = [f"{system}\t{rating}" for system in "ab" for rating in (error, "None", '{"errors": []}')]
     (tree / "human-scores/en-de.mqm.merged.seg.rating").write_text("\n".join(lines) + "\n")
-    (table,) = build_score_cubes(read_score_trees(tree)[0].frame)
+    (table,) = build_score_cubes(read_language_pairs(tree)[0].frame)
     np.testing.assert_array_equal(table.human_scores["mqm"], [[-5, np.nan, 0], [-5, np.nan, 0]])
 
 
 def test_a_wrong_number_of_scores_is_refused_with_its_file(tree: Path) -> None:
     (tree / "metric-scores/en-de/Q-src.seg.score").write_text("b\t1\nb\t2\n")
     with pytest.raises(ValueError, match=r"Q-src.*has 2 scores"):
-        read_score_trees(tree)
+        read_language_pairs(tree)
 
 
 def test_the_real_tree_equals_the_table(real_data: Callable[[str], Path]) -> None:
-    (found,) = read_score_trees(real_data("mt-metrics-eval-v2/wmt23"))
+    (found,) = read_language_pairs(real_data("mt-metrics-eval-v2/wmt23"))
     (ours,) = build_score_cubes(found.frame)
     (table,) = build_score_cubes(pl.read_parquet(real_data("wmt23/wmt23_en-de_metrics.parquet")))
     assert sorted(ours.metric_scores) == sorted(table.metric_scores)

@@ -15,7 +15,8 @@ import pytest
 
 import metassay
 from metassay.cli import run
-from metassay.data.readers.registry import FORMATS, ReaderOptions, read_tables
+from metassay.data.readers.base import ReaderOptions
+from metassay.data.readers.registry import load_all_readers, read_tables
 from metassay.errors import InputError
 
 GENUINE = Path(__file__).parent / "genuine"
@@ -37,7 +38,7 @@ def test_an_inspect_log_has_what_was_asked_answered_and_scored() -> None:
     assert frame["doc_id"].to_list() == ["1", "1", "2", "2", "s3", "s3"]
     assert set(frame["system"]) == {"mockllm/model"}
     assert (set(frame["testset"]), frame["src"][0]) == ({"sums"}, "What is 0+1?")
-    assert table.described == ("topic", "level")
+    assert table.metadata_columns == ("topic", "level")
 
 
 def test_a_log_as_json_and_as_zip_say_the_same(tmp_path: Path) -> None:
@@ -134,7 +135,7 @@ def test_broken_logs_are_refused_with_their_file(tmp_path: Path) -> None:
 
 def test_the_readers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     names = {"pearmut", "appraise", "inspect log", "inspect samples", "lm-eval samples"}
-    assert names <= {one.name for one in FORMATS}
+    assert names <= {one.name for one in load_all_readers()}
     assert run(["list", "readers"]) == 0
     shown = capsys.readouterr().out
     assert all(name in shown for name in names)

@@ -10,9 +10,12 @@ import subprocess
 import pytest
 
 import metassay
-from metassay.data.readers import nist_transcripts, speech_utterances
-from metassay.data.readers.nist_transcripts import read_transcripts
-from metassay.data.readers.speech_utterances import is_espnet, is_manifest
+from metassay.data.readers import nist_transcripts
+from metassay.data.readers.espnet import EspnetReader
+from metassay.data.readers.kaldi import is_kaldi
+from metassay.data.readers.speech_manifest import SpeechManifestReader
+from metassay.data.readers.transcripts import read_transcripts
+from metassay.data.readers.trn import read_trn
 from metassay.errors import InputError
 from metassay.metrics.alignment import align_words
 from metassay.workflows.read import read_parallel_files
@@ -76,13 +79,12 @@ def test_trn_outputs_that_are_missing_are_null_and_strangers_are_refused(write):
 )
 def test_bad_trn(write, text, what):
     with pytest.raises(InputError, match=what):
-        speech_utterances.read_trn(write("bad.trn", text))
+        read_trn(write("bad.trn", text))
 
 
 def test_stm_and_ctm(write):
     segments, words = write("ref.stm", STM), write("sys.ctm", CTM)
     assert nist_transcripts.is_stm(segments)
-    assert nist_transcripts.is_ctm(words)
     assert not nist_transcripts.is_stm(words)
     frame, notes = read_transcripts(segments, [words])
     assert frame.select("ref", "hyp", "speaker_id", "gender").rows() == [
@@ -113,7 +115,7 @@ def test_kaldi(write, tmp_path):
     write("data/text", "u1 the cat sat\nu2 a dog ran\nu3\n")
     write("data/utt2spk", "u1 anna\nu2 ben\nu3 ben\n")
     write("data/spk2gender", "anna f\nben m\n")
-    assert speech_utterances.is_kaldi(str(tmp_path / "data"))
+    assert is_kaldi(str(tmp_path / "data"))
     write("lstm/text", "u1 the cat\nu2 dog ran\nu3 oh\n")
     frame, _ = read_transcripts(
         str(tmp_path / "data"), [write("tdnn.txt", "u1 a cat\nu3\n"), str(tmp_path / "lstm")]
@@ -133,9 +135,11 @@ def test_espnet(write, tmp_path):
     for system, text in (("decode_beam1", HYP), ("decode_beam5", REF)):
         write(f"exp/{system}/test_clean/score_wer/ref.trn", REF)
         write(f"exp/{system}/test_clean/score_wer/hyp.trn", text)
-    assert is_espnet(str(tmp_path / "exp"))
-    assert is_espnet(str(tmp_path / "exp" / "decode_beam1" / "test_clean" / "score_wer"))
-    assert not is_espnet(str(tmp_path / "exp" / "decode_beam1" / "test_clean" / "score_wer" / "ref.trn"))
+    assert EspnetReader().sniff(str(tmp_path / "exp"))
+    assert EspnetReader().sniff(str(tmp_path / "exp" / "decode_beam1" / "test_clean" / "score_wer"))
+    assert not EspnetReader().sniff(
+        str(tmp_path / "exp" / "decode_beam1" / "test_clean" / "score_wer" / "ref.trn")
+    )
     data = metassay.read(tmp_path / "exp")
     assert data.task == "asr"
     assert data.systems == ("decode_beam1", "decode_beam5")
@@ -158,7 +162,7 @@ def test_manifest(write):
         {"audio_filepath": "wavs/b.wav", "duration": 2.5, "text": "rain", "pred_text": "", "speaker": 8},
     ]
     path = write("conformer.json", "".join(json.dumps(row) + "\n" for row in rows))
-    assert is_manifest(path)
+    assert SpeechManifestReader().sniff(path)
     data = metassay.read(path)
     assert data.task == "asr"
     assert data.systems == ("conformer",)
@@ -166,7 +170,7 @@ def test_manifest(write):
         ("a", "a cat", "7", 1.5),
         ("b", "", "8", 2.5),
     ]
-    assert not is_manifest(write("mt.jsonl", '{"id": 1, "hyp": "a", "ref": "b"}\n'))
+    assert not SpeechManifestReader().sniff(write("mt.jsonl", '{"id": 1, "hyp": "a", "ref": "b"}\n'))
 
 
 def test_transcripts_through_the_plain_text_options(write):

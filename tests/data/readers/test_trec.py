@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 
 from metassay.data.assemble_rankings import UNANSWERED, UNKNOWN_TOPIC, assemble_rankings
-from metassay.data.assemble_texts import RawTable
-from metassay.data.readers import trec
-from metassay.data.readers.trec import is_rating_log, read_judgements, read_qrels, read_ratings, read_run
+from metassay.data.readers.base import RawTable
+from metassay.data.readers.judgements import read_judgements, read_qrels
+from metassay.data.readers.rating_logs import is_rating_log, read_ratings
+from metassay.data.readers.trec_runs import TrecRunReader, read_run
 from metassay.errors import InputError
 
 RUN = """# made by hand
@@ -200,16 +201,15 @@ def test_judgements_in_a_table(write):
         read_judgements(write("topic,docid,grade\n1,a,0.5\n", "qrels.csv"))
 
 
-def test_formats_are_told_apart(write):
+def test_runs_judgements_and_ratings_are_distinguished(write):
     run, judged = write(RUN), write(QRELS, "qrels")
     ratings = write("1\t10\t5\t978300760\n", "u.data")
-    assert [trec.is_run(path) for path in (run, judged, ratings)] == [True, False, False]
-    assert [trec.is_qrels(path) for path in (run, judged, ratings)] == [False, True, False]
+    assert [TrecRunReader().sniff(path) for path in (run, judged, ratings)] == [True, False, False]
     assert [is_rating_log(path) for path in (run, judged, ratings)] == [False, False, True]
 
 
 def test_trec_eval_files_are_recognised(real_data):
     folder = real_data("trec_eval/results.test").parent
-    assert all(trec.is_run(str(path)) for path in folder.glob("results*"))
-    assert all(trec.is_qrels(str(path)) for path in folder.glob("qrels*"))
-    assert not any(trec.is_run(str(path)) for path in folder.glob("qrels*"))
+    reader = TrecRunReader()
+    assert all(reader.sniff(str(path)) for path in folder.glob("results*"))
+    assert not any(reader.sniff(str(path)) for path in folder.glob("qrels*"))

@@ -1,4 +1,4 @@
-"""JSON lines, one object a line, or an array of objects; keys in any order, and one may be absent (null)."""
+"""Parse tables in JSON: JSON lines with an object per line, or an array of objects."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,69 +14,98 @@ import polars as pl
 
 from metassay.errors import InputError, Place, shorten_text
 
-_DEEPEST = 20
-_NESTED = ("a list", "an object")
-_LISTS: tuple[tuple[set[type], type[pl.DataType]], ...] = (
-    ({str}, pl.String),
-    ({int}, pl.Int64),
-    ({float}, pl.Float64),
-    ({bool}, pl.Boolean),
-)
-_LARGEST = int(sys.float_info.max)
-BROKEN = (
+JSON_LINES_ENDINGS = (".jsonl", ".ndjson", ".jsonlines")
+MALFORMED_CONTENT_ERRORS = (
     *(AttributeError, TypeError, KeyError, IndexError, ValueError, OverflowError, RecursionError),
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
-"""What nested objects raise that have the right names and the wrong things under them."""
+"""What code raises that reads nested objects, if they have the right names but unexpected content."""
+_MAXIMUM_DEPTH = 20
+_LARGEST_FLOAT = int(sys.float_info.max)
+_TYPE_NAMES = {
+    bool: "true or false",
+    str: "text",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
+_LIST_TYPES: dict[type, type[pl.DataType]] = {
+    str: pl.String,
+    int: pl.Int64,
+    float: pl.Float64,
+    bool: pl.Boolean,
+}
+"""Types of lists that become columns of lists."""
 
 
 def parse_json_lines(text: str, *, file: str) -> pl.DataFrame:
-    """A table from JSON lines; lines end at LF alone, blank lines are passed over."""
-    records: list[dict[str, Any]] = []
+    """Parse JSON lines. Lines end at LF only, empty lines are ignored, and a missing key means null."""
+    records = []
     for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        records.append(parse_object(line, Place(file=file, line=number)))
-    return _table(records, file)
+        if line.strip():
+            records.append(parse_object(line, Place(file=file, line=number)))
+    return _build_table(records, file)
 
 
 def parse_json_array(text: str, *, file: str) -> pl.DataFrame:
-    """A table from a JSON array of objects."""
-    records = _loaded(text, Place(file=file))
+    """Parse a JSON array of objects."""
+    records = _load_json(text, Place(file=file))
     if not isinstance(records, list):
         raise InputError("a JSON array of objects was expected.", place=Place(file=file))
     for number, record in enumerate(records, start=1):
         place = Place(file=file, row=number)
         if not isinstance(record, dict):
             raise InputError("a JSON object was expected.", place=place)
-        _check_values(record, place)
-    return _table(records, file)
-
-
-def _table(records: list[dict[str, Any]], file: str) -> pl.DataFrame:
-    names = list(dict.fromkeys(name for record in records for name in record))
-    columns = {name: [record.get(name) for record in records] for name in names}
-    return pl.DataFrame({name: _series(name, values, file) for name, values in columns.items()})
+        _check_record(record, place)
+    return _build_table(records, file)
 
 
 def parse_object(text: str, place: Place) -> dict[str, Any]:
-    """The JSON object in a text, or an error: also for a key that comes twice, and for text that is none."""
-    found = _loaded(text, place)
-    if not isinstance(found, dict):
+    """Parse a JSON object. Raises an error for a repeated key, and for texts with invalid characters."""
+    record = _load_json(text, place)
+    if not isinstance(record, dict):
         raise InputError("a JSON object was expected.", place=place)
-    if "\\u" in text or any(isinstance(value, list | dict) for value in found.values()):
-        _check_values(found, place)
-    return found
+    # Only escapes can spell invalid characters, and only nested values can be too deep.
+    if "\\u" in text or any(isinstance(value, list | dict) for value in record.values()):
+        _check_record(record, place)
+    return record
 
 
-def _loaded(text: str, place: Place) -> Any:
-    """What a JSON text says."""
+def check_value(value: Any, place: Place, depth: int = 0) -> None:
+    """Raise an error if a value is nested too deeply or has a text with NUL or with half a character."""
+    if isinstance(value, str):
+        if "\0" in value:
+            raise InputError("there is a NUL character in the text.", place=place)
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise InputError("there is half a character in the text (a lone surrogate).", place=place)
+    elif isinstance(value, list | dict):
+        if depth > _MAXIMUM_DEPTH:
+            raise InputError("this JSON is nested too deeply.", place=place)
+        parts = value if isinstance(value, list) else [*value, *value.values()]
+        for part in parts:
+            check_value(part, place, depth + 1)
+
+
+def malformed_content_error(error: Exception, path: str, subject: str = "this is") -> InputError:
+    """Return the error for a file that looks like its format but has unexpected content."""
+    return InputError(
+        f"{subject} not in the form that was expected ({type(error).__name__}).", place=Place(path)
+    )
+
+
+def _check_record(record: dict[str, Any], place: Place) -> None:
+    for name, value in record.items():
+        check_value([name, value], replace(place, column=shorten_text(name)))
+
+
+def _load_json(text: str, place: Place) -> Any:
     try:
         return json.loads(
             text,
             parse_constant=_refuse_constant,
-            parse_float=_finite,
-            object_pairs_hook=_without_repeats,
+            parse_float=_parse_float,
+            object_pairs_hook=_build_object,
         )
     except RecursionError:
         raise InputError("this JSON is nested too deeply.", place=place) from None
@@ -84,82 +114,79 @@ def _loaded(text: str, place: Place) -> Any:
         raise InputError(f"this is not JSON ({reason}).", place=place) from None
 
 
-def _check_values(found: dict[str, Any], place: Place) -> None:
-    for name, value in found.items():
-        check_value([name, value], replace(place, column=shorten_text(name)))
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        repeated = next(name for name, count in counts.items() if count > 1)
+        raise ValueError(f"the key {repeated!r} comes twice")
+    return content
 
 
-def check_value(value: Any, place: Place, depth: int = 0) -> None:
-    """An error where escapes spell what no text holds, NUL and halves of a character; nesting has an end."""
-    if isinstance(value, str):
-        if "\0" in value:
-            raise InputError("there is a NUL character in the text.", place=place)
-        if any("\ud800" <= character <= "\udfff" for character in value):
-            raise InputError("there is half a character in the text (a lone surrogate).", place=place)
-    elif isinstance(value, list | dict):
-        if depth > _DEEPEST:
-            raise InputError("this JSON is nested too deeply.", place=place)
-        for inner in value if isinstance(value, list) else (*value, *value.values()):
-            check_value(inner, place, depth + 1)
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise ValueError(f"the key {twice!r} comes twice")
-    return found
-
-
-def _finite(written: str) -> float:
-    number = float(written)
+def _parse_float(text: str) -> float:
+    number = float(text)
     if math.isinf(number):
-        raise ValueError(f"{shorten_text(written)} is too large for a number")
+        raise ValueError(f"{shorten_text(text)} is too large for a number")
     return number
 
 
-def _series(name: str, values: list[Any], file: str) -> pl.Series:
-    """A typed column; values of two kinds in one column are refused, whole numbers may join fractions."""
-    first: tuple[str, int] | None = None
-    for row, value in enumerate(values, start=1):
-        if value is None:
-            continue
-        kind = _kind(value)
-        if first is None:
-            first = (kind, row)
-        elif kind != first[0]:
-            raise InputError(
-                f"{kind} here, but {first[0]} in row {first[1]}.",
-                place=Place(file=file, row=row, column=name),
-            )
-    if first is not None and first[0] == "a number" and any(isinstance(value, float) for value in values):
-        values = [
-            float(value) if type(value) is int and abs(value) <= _LARGEST else value for value in values
-        ]
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _build_table(records: Sequence[dict[str, Any]], file: str) -> pl.DataFrame:
+    names = dict.fromkeys(name for record in records for name in record)
+    return pl.DataFrame(
+        [_build_column(name, [record.get(name) for record in records], file) for name in names]
+    )
+
+
+def _build_column(name: str, values: list[Any], file: str) -> pl.Series:
+    """Build a column of one type. Whole numbers may be mixed with fractions, nothing else may be mixed."""
+    type_name = _find_common_type(name, values, file)
+    if type_name == "a number" and any(isinstance(value, float) for value in values):
+        values = [_convert_integer(value) for value in values]
     try:
-        if first is not None and first[0] in _NESTED:
-            return _nested(name, values)
+        if type_name in {"a list", "an object"}:
+            return _build_nested_column(name, values)
         return pl.Series(name, values, strict=True)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise InputError("its values do not fit one type.", place=Place(file=file, column=name)) from None
 
 
-def _nested(name: str, values: list[Any]) -> pl.Series:
-    """Lists of texts or of numbers as such; whatever else is nested, which nobody asks for, as its JSON."""
-    kinds = {type(inner) for value in values if isinstance(value, list) for inner in value} - {type(None)}
-    plain = next((kind for own, kind in _LISTS if kinds <= own), None)
-    if plain is not None and not any(isinstance(value, dict) for value in values):
-        return pl.Series(name, values, dtype=pl.List(plain), strict=True)
+def _find_common_type(name: str, values: Sequence[Any], file: str) -> str | None:
+    """Return the name of the type that all values have. None if all are null."""
+    common: str | None = None
+    first_row = 0
+    for row, value in enumerate(values, start=1):
+        if value is None:
+            continue
+        type_name = _TYPE_NAMES[type(value)]
+        if common is None:
+            common = type_name
+            first_row = row
+        elif type_name != common:
+            raise InputError(
+                f"{type_name} here, but {common} in row {first_row}.",
+                place=Place(file=file, row=row, column=name),
+            )
+    return common
+
+
+def _convert_integer(value: Any) -> Any:
+    """Return a whole number as a float, if it fits."""
+    if type(value) is int and abs(value) <= _LARGEST_FLOAT:
+        return float(value)
+    return value
+
+
+def _build_nested_column(name: str, values: Sequence[Any]) -> pl.Series:
+    """Build a column of lists of texts or numbers; whatever else is nested is kept as its JSON text."""
+    if not any(isinstance(value, dict) for value in values):
+        inner_types = {type(inner) for value in values if value is not None for inner in value}
+        inner_types.discard(type(None))
+        for inner_type, dtype in _LIST_TYPES.items():
+            if inner_types <= {inner_type}:
+                return pl.Series(name, values, dtype=pl.List(dtype), strict=True)
     texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
     return pl.DataFrame({"json": pl.Series(texts, dtype=pl.String)}).to_struct(name)
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true or false"
-    names = {str: "text", int: "a number", float: "a number", list: "a list", dict: "an object"}
-    return names[type(value)]
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")

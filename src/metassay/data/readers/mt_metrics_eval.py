@@ -1,29 +1,36 @@
-"""The folders that users of mt-metrics-eval have on disk, as one table of scores per language pair.
+"""Reader of mt-metrics-eval folders: human scores, metric scores and texts of shared tasks.
 
     TESTSET/documents/LP.docs                     domain and document of each segment
-    TESTSET/human-scores/LP.NAME.seg.score        system and score, `None` where unrated; any number of NAMEs
-    TESTSET/human-scores/LP.NAME.doc.score        the same by document, used where nobody scored segments
-    TESTSET/human-scores/LP.mqm*.seg.rating       system and marked errors, used where there is no mqm score
+    TESTSET/human-scores/LP.NAME.seg.score        system and score, `None` if unrated; any number of NAMEs
+    TESTSET/human-scores/LP.NAME.doc.score        the same by document, used if nobody scored segments
+    TESTSET/human-scores/LP.mqm*.seg.rating       system and marked errors, used if there is no mqm score
     TESTSET/metric-scores/LP/METRIC-REF.seg.score the same for a metric; REF is the reference used, or `src`
-    TESTSET/references, sources, system-outputs   the texts: `.txt`, or as of WMT25 `.jsonl`
-    TESTSET/metadata/LP/SYSTEM.jsonl              an object per segment: what else is known of each output
+    TESTSET/references, sources, system-outputs   the texts: `.txt`, or since WMT25 `.jsonl`
+    TESTSET/metadata/LP/SYSTEM.jsonl              an object per segment: further metadata of each output
 
-A score file lists the segments of one system after those of another; line n of a system is segment n. What
-lies in human-scores was given by people, whatever its name; nothing in metadata is a score.
+A score file lists the segments of one system after those of another; line n of a system is segment n.
+Everything in human-scores was given by people, whatever its name; nothing in metadata is a score.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
 from metassay.data import cells
+from metassay.data.readers.base import RawTable, Reader, ReaderOptions
 from metassay.data.readers.error_spans import read_spans
-from metassay.data.readers.mqm_ratings import check_lengths, read_rating_file
-from metassay.data.readers.mt_metrics_eval_texts import KEY, lines_of, with_metadata, with_texts
+from metassay.data.readers.mqm_ratings import check_segment_counts, read_rating_file
+from metassay.data.readers.mt_metrics_eval_texts import (
+    OUTPUT_KEY,
+    add_metadata,
+    add_texts,
+    read_segment_lines,
+)
 from metassay.errors import InputError, Place, UnknownName, join_names
 
 STANDARD_REFERENCES = {
@@ -31,112 +38,136 @@ STANDARD_REFERENCES = {
     ("wmt21.news", "zh-en"): "refB",
     ("wmt23", "he-en"): "refB",
 }
-"""The shared tasks' standard reference where it is not `refA`."""
+"""The shared task's standard reference by test set and language pair, if it is not `refA`."""
 SOURCE_ONLY = "src"
-HUMAN_NAMES = {"da-sqm": "da_sqm", "wmt-z": "da"}
+"""Stands in the name of a metric that uses no reference."""
+_HUMAN_SCORE_NAMES = {"da-sqm": "da_sqm", "wmt-z": "da"}
+
+
+class MtMetricsEvalReader(Reader):
+    """Folders of mt-metrics-eval."""
+
+    name = "mt-metrics-eval"
+    files = "a folder"
+    summary = "scores of people and metrics, and texts: human-scores/, metric-scores/, system-outputs/ …"
+
+    def sniff(self, path: str) -> bool:
+        """Whether a folder is a test set, or holds test sets."""
+        return has_test_sets(path)
+
+    def read(self, path: str) -> list[RawTable]:
+        """Read all language pairs with the standard references."""
+        return read_language_pairs(path)
+
+    def read_tables(self, path: str, options: ReaderOptions) -> list[RawTable]:
+        """Read all language pairs with the references that the user named."""
+        return read_language_pairs(path, reference=options.reference)
+
+
+class MarkedErrors(NamedTuple):
+    """Error spans of one language pair."""
+
+    by_people: pl.DataFrame
+    """A row per output and rater, with `spans`, texts, document and domain."""
+    by_metric: dict[str, pl.DataFrame]
 
 
 @dataclass(frozen=True)
-class ScoreTree:
-    """The scores of one language pair: a row per system and segment, and what could not be used.
-
-    `human` names the columns that people gave, `described` those that tell something and measure nothing.
-    """
-
-    frame: pl.DataFrame
-    notes: tuple[str, ...]
-    human: tuple[str, ...] = ()
-    described: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """One language pair of one test set, and the segments it has."""
+class _LanguagePair:
+    """The files of one language pair of a test set, and its segments."""
 
     test_set: Path
     lp: str
-    base: pl.DataFrame
+    segments: pl.DataFrame
+    """A row per segment: `lp, seg_id, domain, doc_id`."""
 
-    @property
-    def segments(self) -> int:
-        return self.base.height
+    @classmethod
+    def load(cls, test_set: Path, lp: str) -> _LanguagePair:
+        """Load the segments of a language pair."""
+        return cls(test_set, lp, _read_segments(test_set / "documents" / f"{lp}.docs", lp))
 
     @property
     def documents(self) -> pl.DataFrame:
-        """A row per document, in their order: `doc_id` and its number."""
-        return self.base.select(pl.col("doc_id").unique(maintain_order=True)).with_row_index("_doc", offset=1)
+        """A row per document, in their order: `_number` (from 1) and `doc_id`."""
+        ids = self.segments.select(pl.col("doc_id").unique(maintain_order=True))
+        return ids.with_row_index("_number", offset=1)
 
-    def human(self, level: str) -> dict[str, Path]:
-        """The files of human scores of a level, by the name of the score."""
-        return {
-            HUMAN_NAMES.get(name, name): path
-            for path in sorted((self.test_set / "human-scores").glob(f"{self.lp}.*.{level}.score"))
-            for name in [path.name.removeprefix(f"{self.lp}.").removesuffix(f".{level}.score")]
-        }
+    def list_human_files(self, level: str) -> dict[str, Path]:
+        """Return the files of human scores by name. `level` is `seg` or `doc`."""
+        ending = f".{level}.score"
+        files = {}
+        for path in sorted((self.test_set / "human-scores").glob(f"{self.lp}.*{ending}")):
+            name = path.name.removeprefix(f"{self.lp}.").removesuffix(ending)
+            files[_HUMAN_SCORE_NAMES.get(name, name)] = path
+        return files
 
-    def metrics(self, level: str) -> dict[str, Path]:
-        """The files of metric scores of a level, by METRIC-REF."""
-        files = sorted((self.test_set / "metric-scores" / self.lp).glob(f"*.{level}.score"))
-        return {path.name.removesuffix(f".{level}.score"): path for path in files}
+    def list_metric_files(self, level: str, references: Sequence[str] | None = None) -> dict[str, Path]:
+        """Return the files of metric scores by METRIC-REF. `level` is `seg`, `doc` or `sys`.
+
+        With `references`, only metrics that use one of them or the source alone.
+        """
+        ending = f".{level}.score"
+        files = {}
+        for path in sorted((self.test_set / "metric-scores" / self.lp).glob(f"*{ending}")):
+            name = path.name.removesuffix(ending)
+            if references is None or name.rpartition("-")[2] in {*references, SOURCE_ONLY}:
+                files[name] = path
+        return files
 
 
-def is_score_tree(folder: str | Path) -> bool:
-    """Whether a folder is a test set in this layout, or holds some."""
-    return bool(_test_sets(Path(folder)))
+def has_test_sets(folder: str | Path) -> bool:
+    """Whether a folder is a test set in this layout, or holds test sets."""
+    return bool(_list_test_sets(Path(folder)))
 
 
-def read_score_trees(folder: str | Path, *, reference: Sequence[str] = ()) -> list[ScoreTree]:
-    """All language pairs that have human and metric scores; `reference` names references to use instead."""
-    found = []
-    test_sets = _test_sets(Path(folder))
-    for test_set in test_sets:
-        for scores in sorted(path for path in (test_set / "metric-scores").iterdir() if path.is_dir()):
-            rated = (test_set / "human-scores").glob(f"{scores.name}.*")
-            if any(path.name.endswith((".seg.score", ".doc.score", ".seg.rating")) for path in rated):
-                tree = _read_pair(test_set, scores.name, reference)
-                if len(test_sets) > 1:
-                    tree = replace(tree, frame=tree.frame.with_columns(testset=pl.lit(test_set.name)))
-                found.append(tree)
-    if not found:
+def read_language_pairs(folder: str | Path, *, reference: Sequence[str] = ()) -> list[RawTable]:
+    """Read a table for every language pair that has human and metric scores: a row per system and segment.
+
+    `reference` names the references to use instead of the standard ones.
+    """
+    tables = []
+    test_sets = _list_test_sets(Path(folder))
+    for test_set, lp in _list_language_pairs(test_sets):
+        human_files = (test_set / "human-scores").glob(f"{lp}.*")
+        if any(path.name.endswith((".seg.score", ".doc.score", ".seg.rating")) for path in human_files):
+            table = _read_language_pair(_LanguagePair.load(test_set, lp), reference, str(folder))
+            if len(test_sets) > 1:
+                table = replace(table, frame=table.frame.with_columns(testset=pl.lit(test_set.name)))
+            tables.append(table)
+    if not tables:
         raise InputError(
             "no language pair has human and metric scores per segment.", place=Place(str(folder))
         )
-    return found
+    return tables
 
 
-def read_marked_trees(
+def read_marked_errors(
     folder: str | Path, human: str | None = None, *, reference: Sequence[str] = ()
-) -> list[tuple[pl.DataFrame, dict[str, pl.DataFrame]]]:
-    """Of each language pair the errors that people marked, with texts, and by metric those that metrics did.
+) -> list[MarkedErrors]:
+    """Read the errors that people and metrics marked, for every language pair.
 
-    Of several rating files of people that of `human` is read, else the first.
+    If people left several rating files, that of the human score `human` is read, else the first.
     """
-    found, test_sets = [], _test_sets(Path(folder))
-    for test_set in test_sets:
-        for scores in sorted(path for path in (test_set / "metric-scores").iterdir() if path.is_dir()):
-            lp = scores.name
-            files = sorted((test_set / "human-scores").glob(f"{lp}.*.seg.rating"))
-            named = [path for path in files if human and path.name.startswith(f"{lp}.{human}.")]
-            if files:
-                pair = _Pair(test_set, lp, _segments(test_set / "documents" / f"{lp}.docs", lp))
-                people = _marked(pair, [*named, *files][0], _references(pair, reference))
-                if len(test_sets) > 1:
-                    people = people.with_columns(testset=pl.lit(test_set.name))
-                marks = sorted(scores.glob("*.seg.rating"))
-                own = {path.name.removesuffix(".seg.rating"): read_spans(str(path)) for path in marks}
-                found.append((people, own))
-    return found
+    marked = []
+    test_sets = _list_test_sets(Path(folder))
+    for test_set, lp in _list_language_pairs(test_sets):
+        files = sorted((test_set / "human-scores").glob(f"{lp}.*.seg.rating"))
+        if not files:
+            continue
+        requested = [path for path in files if human and path.name.startswith(f"{lp}.{human}.")]
+        pair = _LanguagePair.load(test_set, lp)
+        by_people = _read_human_spans(pair, [*requested, *files][0], _choose_references(pair, reference))
+        if len(test_sets) > 1:
+            by_people = by_people.with_columns(testset=pl.lit(test_set.name))
+        by_metric = {}
+        for path in sorted((test_set / "metric-scores" / lp).glob("*.seg.rating")):
+            by_metric[path.name.removesuffix(".seg.rating")] = read_spans(str(path))
+        marked.append(MarkedErrors(by_people, by_metric))
+    return marked
 
 
-def _marked(pair: _Pair, path: Path, chosen: Sequence[str]) -> pl.DataFrame:
-    """A row per rated output: its spans, document, domain and texts."""
-    spans = read_spans(str(path)).with_columns(pl.col("seg_id").cast(pl.Int64))
-    frame = spans.join(pair.base, on="seg_id", how="left", maintain_order="left")
-    frame = with_texts(frame, pair.test_set, pair.lp, chosen, pair.segments)
-    return frame.with_columns(pl.col("seg_id").cast(pl.String))
-
-
-def _test_sets(folder: Path) -> list[Path]:
+def _list_test_sets(folder: Path) -> list[Path]:
+    """Return the folder itself, if it is a test set, and the test sets in it."""
     if not folder.is_dir():
         return []
     candidates = [folder, *sorted(path for path in folder.iterdir() if path.is_dir())]
@@ -145,142 +176,177 @@ def _test_sets(folder: Path) -> list[Path]:
     ]
 
 
-def _read_pair(test_set: Path, lp: str, wanted: Sequence[str]) -> ScoreTree:
-    pair = _Pair(test_set, lp, _segments(test_set / "documents" / f"{lp}.docs", lp))
-    chosen = _references(pair, wanted)
-    people, notes = _human_scores(pair)
-    if not people:
-        return _by_document(pair, chosen)
-    frame = _joined([*people.values(), *_metric_scores(pair, chosen)])
-    frame = pair.base.join(frame.sort(KEY), on="seg_id").sort(KEY)
-    frame, described = with_metadata(
-        with_texts(frame, pair.test_set, pair.lp, chosen, pair.segments),
-        pair.test_set,
-        pair.lp,
-        pair.segments,
+def _list_language_pairs(test_sets: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    """Yield every test set with each of its language pairs that has metric scores."""
+    for test_set in test_sets:
+        for folder in sorted((test_set / "metric-scores").iterdir()):
+            if folder.is_dir():
+                yield test_set, folder.name
+
+
+def _read_human_spans(pair: _LanguagePair, path: Path, references: Sequence[str]) -> pl.DataFrame:
+    spans = read_spans(str(path)).with_columns(pl.col("seg_id").cast(pl.Int64))
+    rated = spans.join(pair.segments, on="seg_id", how="left", maintain_order="left")
+    with_texts = add_texts(rated, pair.test_set, pair.lp, references, pair.segments.height)
+    return with_texts.with_columns(pl.col("seg_id").cast(pl.String))
+
+
+def _read_language_pair(pair: _LanguagePair, requested_references: Sequence[str], file: str) -> RawTable:
+    references = _choose_references(pair, requested_references)
+    human_scores = _read_human_scores(pair)
+    if not human_scores:
+        return _read_by_document(pair, references, file)
+    scores = _join_scores([*human_scores.values(), *_read_metric_scores(pair, references).values()])
+    table = pair.segments.join(scores.sort(OUTPUT_KEY), on="seg_id").sort(OUTPUT_KEY)
+    table = add_texts(table, pair.test_set, pair.lp, references, pair.segments.height)
+    table, metadata = add_metadata(table, pair.test_set, pair.lp, pair.segments.height)
+    notes = _note_metrics(pair, references)
+    only_by_document = [name for name in pair.list_human_files("doc") if name not in human_scores]
+    if only_by_document:
+        names = ", ".join(only_by_document)
+        notes.append(f"{pair.lp}: passed over, since people gave them by document only: {names}.")
+    return RawTable(
+        file, table, notes=tuple(notes), human_columns=tuple(human_scores), metadata_columns=metadata
     )
-    return ScoreTree(frame, (*_metric_notes(pair, chosen), *notes), tuple(people), described)
 
 
-def _segments(path: Path, lp: str) -> pl.DataFrame:
-    """Segment, domain and document, from the `.docs` file."""
-    parts = [line.split("\t") if "\t" in line else line.split() for line in lines_of(path)]
-    for number, part in enumerate(parts, start=1):
-        if len(part) < 2:
+def _read_segments(path: Path, lp: str) -> pl.DataFrame:
+    """Read `lp, seg_id, domain, doc_id` of every segment from a `.docs` file."""
+    domains = []
+    documents = []
+    for number, line in enumerate(read_segment_lines(path), start=1):
+        fields = line.split("\t") if "\t" in line else line.split()
+        if len(fields) < 2:
             raise InputError("domain and document were expected.", place=Place(str(path), line=number))
+        domains.append(fields[0])
+        documents.append(fields[1])
     return pl.DataFrame(
         {
-            "lp": [lp] * len(parts),
-            "seg_id": list(range(1, len(parts) + 1)),
-            "domain": [part[0] for part in parts],
-            "doc_id": [part[1] for part in parts],
+            "lp": [lp] * len(domains),
+            "seg_id": list(range(1, len(domains) + 1)),
+            "domain": domains,
+            "doc_id": documents,
         }
     )
 
 
-def _human_scores(pair: _Pair) -> tuple[dict[str, pl.DataFrame], list[str]]:
-    """A frame per human score, and a note on those by document alone.
-
-    MQM that is there as marked errors alone is computed from them.
-    """
-    found = {name: _scores(path, name, pair.segments) for name, path in pair.human("seg").items()}
+def _read_human_scores(pair: _LanguagePair) -> dict[str, pl.DataFrame]:
+    """Read the human scores of segments by name. MQM is computed from marked errors if it has no file."""
+    segments = pair.segments.height
+    scores = {}
+    for name, path in pair.list_human_files("seg").items():
+        scores[name] = _read_score_file(path, name, segments)
     for path in sorted((pair.test_set / "human-scores").glob(f"{pair.lp}.mqm*.seg.rating")):
-        found.setdefault("mqm", read_rating_file(path, pair.segments))
-    coarse = [name for name in pair.human("doc") if name not in found]
-    beside = f"{pair.lp}: passed over, since people gave them by document only: {', '.join(coarse)}."
-    return found, [beside] if coarse and found else []
+        if "mqm" not in scores:
+            scores["mqm"] = read_rating_file(path, segments)
+    return scores
 
 
-def _metric_scores(pair: _Pair, chosen: Sequence[str]) -> list[pl.DataFrame]:
-    used = {*chosen, SOURCE_ONLY}
-    return [
-        _scores(path, name, pair.segments)
-        for name, path in pair.metrics("seg").items()
-        if name.rpartition("-")[2] in used
-    ]
+def _read_metric_scores(pair: _LanguagePair, references: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """Read the scores of segments of all metrics that use these references or the source alone."""
+    files = pair.list_metric_files("seg", references)
+    return {name: _read_score_file(path, name, pair.segments.height) for name, path in files.items()}
 
 
-def _metric_notes(pair: _Pair, chosen: Sequence[str]) -> list[str]:
-    notes = [f"{pair.lp}: metrics that use {', '.join(chosen) or 'no reference'} or the source alone."]
-    kept = {*chosen, SOURCE_ONLY}
-    alone = [n for n in pair.metrics("sys") if n not in pair.metrics("seg") and n.rpartition("-")[2] in kept]
-    if alone:
-        listing = ", ".join(alone)
-        notes.append(f"{pair.lp}: not rankable by segment, since they have system scores only: {listing}.")
+def _note_metrics(pair: _LanguagePair, references: Sequence[str]) -> list[str]:
+    """Return notes on which metrics were read, and which have no scores of segments."""
+    notes = [f"{pair.lp}: metrics that use {', '.join(references) or 'no reference'} or the source alone."]
+    with_segments = pair.list_metric_files("seg")
+    systems_only = [name for name in pair.list_metric_files("sys", references) if name not in with_segments]
+    if systems_only:
+        names = ", ".join(systems_only)
+        notes.append(f"{pair.lp}: not rankable by segment, since they have system scores only: {names}.")
     return notes
 
 
-def _by_document(pair: _Pair, chosen: Sequence[str]) -> ScoreTree:
-    """A row per system and document, where people scored documents: `seg_id` is the document's number.
+def _read_by_document(pair: _LanguagePair, references: Sequence[str], file: str) -> RawTable:
+    """Read a row per system and document, for language pairs in which people scored documents.
 
-    A metric without document scores has the mean of its segments' scores; texts are joined by line breaks.
+    `seg_id` is the number of the document. A metric without document scores gets the mean over segments.
+    Texts of a document are joined by line breaks.
     """
-    documents, used = pair.documents, {*chosen, SOURCE_ONLY}
-    people = {name: _scores(path, name, len(documents)) for name, path in pair.human("doc").items()}
-    given = {n: path for n, path in pair.metrics("doc").items() if n.rpartition("-")[2] in used}
-    frames = [_scores(path, name, len(documents)) for name, path in given.items()]
-    number = pair.base.join(documents, on="doc_id", maintain_order="left").select("seg_id", "_doc")
+    documents = pair.documents
+    human_scores = {}
+    for name, path in pair.list_human_files("doc").items():
+        human_scores[name] = _read_score_file(path, name, documents.height)
+    metric_scores = []
+    document_files = pair.list_metric_files("doc", references)
+    for name, path in document_files.items():
+        metric_scores.append(_read_score_file(path, name, documents.height))
     averaged = []
-    for scores in _metric_scores(pair, chosen):
-        (name,) = (column for column in scores.columns if column not in KEY)
-        if name not in given:
-            mean = (
-                scores.join(number, on="seg_id")
-                .group_by("system", "_doc", maintain_order=True)
-                .agg(pl.col(name).mean())
-            )
-            frames.append(mean.rename({"_doc": "seg_id"}).with_columns(pl.col("seg_id").cast(pl.Int64)))
+    for name, scores in _read_metric_scores(pair, references).items():
+        if name not in document_files:
+            metric_scores.append(_average_over_documents(scores, name, pair))
             averaged.append(name)
-    frame = _joined([*people.values(), *frames])
-    outputs = pair.base.join(frame.select("system").unique(), how="cross")
-    text = with_texts(outputs, pair.test_set, pair.lp, chosen, pair.segments)
-    written = [name for name in text.columns if name not in {*pair.base.columns, "system"}]
-    whole = text.sort("system", "seg_id").group_by("system", "doc_id", maintain_order=True)
-    parts = whole.agg(
-        pl.col("lp", "domain").first(),
-        *(pl.when(pl.col(n).is_not_null().all()).then(pl.col(n).str.join("\n")).first() for n in written),
-    )
-    places = documents.select("doc_id", seg_id=pl.col("_doc").cast(pl.Int64))
-    frame = parts.join(places, on="doc_id").join(frame, on=KEY).sort(KEY)
-    notes = [f"{pair.lp}: people scored documents, so that a row is a document, not a segment."]
+    scores = _join_scores([*human_scores.values(), *metric_scores])
+    texts = _join_document_texts(pair, scores["system"].unique(), references)
+    numbers = documents.select("doc_id", seg_id=pl.col("_number").cast(pl.Int64))
+    table = texts.join(numbers, on="doc_id").join(scores, on=OUTPUT_KEY).sort(OUTPUT_KEY)
+    notes = _note_metrics(pair, references)
+    notes.append(f"{pair.lp}: people scored documents, so that a row is a document, not a segment.")
     if averaged:
-        listing = join_names(averaged)
-        notes.append(f"{pair.lp}: documents have the mean of their segments' scores in {listing}.")
-    return ScoreTree(frame, (*_metric_notes(pair, chosen), *notes), tuple(people))
+        names = join_names(averaged)
+        notes.append(f"{pair.lp}: documents have the mean of their segments' scores in {names}.")
+    return RawTable(file, table, notes=tuple(notes), human_columns=tuple(human_scores))
 
 
-def _joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    frame = frames[0]
-    for other in frames[1:]:
-        frame = frame.join(other, on=KEY, how="full", coalesce=True)
-    return frame
+def _average_over_documents(scores: pl.DataFrame, name: str, pair: _LanguagePair) -> pl.DataFrame:
+    """Return the mean score of the segments of each document, with its number as `seg_id`."""
+    numbers = pair.segments.join(pair.documents, on="doc_id", maintain_order="left").select(
+        "seg_id", "_number"
+    )
+    by_document = scores.join(numbers, on="seg_id").group_by("system", "_number", maintain_order=True)
+    means = by_document.agg(pl.col(name).mean()).rename({"_number": "seg_id"})
+    return means.with_columns(pl.col("seg_id").cast(pl.Int64))
 
 
-def _scores(path: Path, name: str, units: int) -> pl.DataFrame:
-    """`system, seg_id` and the scores under `name`."""
-    systems, values = [], []
-    for number, line in enumerate(lines_of(path), start=1):
-        system, tab, value = line.partition("\t")
+def _join_document_texts(pair: _LanguagePair, systems: pl.Series, references: Sequence[str]) -> pl.DataFrame:
+    """Return a row per system and document with its texts; a text is null if a segment lacks it."""
+    outputs = pair.segments.join(systems.to_frame(), how="cross")
+    texts = add_texts(outputs, pair.test_set, pair.lp, references, pair.segments.height)
+    text_columns = [name for name in texts.columns if name not in {*pair.segments.columns, "system"}]
+    joined_texts = []
+    for name in text_columns:
+        is_complete = pl.col(name).is_not_null().all()
+        joined_texts.append(pl.when(is_complete).then(pl.col(name).str.join("\n")).first())
+    by_document = texts.sort("system", "seg_id").group_by("system", "doc_id", maintain_order=True)
+    return by_document.agg(pl.col("lp", "domain").first(), *joined_texts)
+
+
+def _join_scores(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    joined = tables[0]
+    for table in tables[1:]:
+        joined = joined.join(table, on=OUTPUT_KEY, how="full", coalesce=True)
+    return joined
+
+
+def _read_score_file(path: Path, name: str, segments: int) -> pl.DataFrame:
+    """Read `system, seg_id` and the scores as column `name`."""
+    systems = []
+    texts = []
+    for number, line in enumerate(read_segment_lines(path), start=1):
+        system, tab, score = line.partition("\t")
         if not tab:
             raise InputError(
                 "a system, a tab and a score were expected.", place=Place(str(path), line=number)
             )
         systems.append(system)
-        values.append(value)
-    frame = pl.DataFrame({"system": systems, name: cells.scores(pl.Series(name, values), str(path))})
-    check_lengths(systems, units, path, "scores")
-    return frame.with_columns(seg_id=pl.int_range(1, pl.len() + 1).over("system"))
+        texts.append(score)
+    scores = cells.scores(pl.Series(name, texts), str(path))
+    check_segment_counts(systems, segments, path, "scores")
+    table = pl.DataFrame({"system": systems, name: scores})
+    return table.with_columns(seg_id=pl.int_range(1, pl.len() + 1).over("system"))
 
 
-def _references(pair: _Pair, wanted: Sequence[str]) -> list[str]:
-    """The references to use: those asked for, else the standard one of those that there are."""
-    used = {name.rpartition("-")[2] for name in pair.metrics("seg")} - {SOURCE_ONLY}
-    files = (pair.test_set / "references").glob(f"{pair.lp}.*.*")
-    known = sorted(used | {path.name.removeprefix(f"{pair.lp}.").rpartition(".")[0] for path in files})
-    for name in wanted:
-        if name not in known:
-            raise UnknownName("reference", name, known)
-    if wanted or not known:
-        return list(wanted)
+def _choose_references(pair: _LanguagePair, requested: Sequence[str]) -> list[str]:
+    """Return the requested references, or else the standard one."""
+    available = {name.rpartition("-")[2] for name in pair.list_metric_files("seg")} - {SOURCE_ONLY}
+    for path in (pair.test_set / "references").glob(f"{pair.lp}.*.*"):
+        available.add(path.name.removeprefix(f"{pair.lp}.").rpartition(".")[0])
+    for name in requested:
+        if name not in available:
+            raise UnknownName("reference", name, available)
+    if requested or not available:
+        return list(requested)
     standard = STANDARD_REFERENCES.get((pair.test_set.name, pair.lp), "refA")
-    return [standard if standard in known else known[0]]
+    return [standard if standard in available else min(available)]

@@ -1,115 +1,124 @@
-"""The texts in a folder of mt-metrics-eval, plain or as JSON lines, and what its metadata tell of outputs."""
+"""Texts and metadata in folders of mt-metrics-eval, as plain text or as JSON lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import is_reserved
 from metassay.data.readers.files import read_text
 from metassay.data.readers.json_tables import parse_json_lines
+from metassay.data.readers.sample_columns import choose_free_name
 from metassay.errors import InputError, Place, join_names
 
-KEY = ["system", "seg_id"]
-SOURCES, REFERENCES, OUTPUTS = (
-    ("sources", "source"),
-    ("references", "target"),
-    ("system-outputs", "hypothesis"),
-)
-"""The folders of texts, and the field of their JSON lines that holds the text."""
+OUTPUT_KEY = ["system", "seg_id"]
+"""Columns that identify an output."""
+_TEXT_FIELDS = {"sources": "source", "references": "target", "system-outputs": "hypothesis"}
+"""The field that holds the text in JSON lines, by folder."""
 
 
-def with_texts(
-    frame: pl.DataFrame, test_set: Path, lp: str, chosen: Sequence[str], segments: int
+def add_texts(
+    table: pl.DataFrame, test_set: Path, lp: str, references: Sequence[str], segments: int
 ) -> pl.DataFrame:
-    """The scores with source, references and outputs, as far as the folder holds them."""
-    texts = {"src": _texts(test_set, segments, SOURCES, lp)}
-    for number, name in enumerate(chosen, start=1):
-        column = "ref" if len(chosen) == 1 else f"ref{number}"
-        texts[column] = _texts(test_set, segments, REFERENCES, f"{lp}.{name}")
-    for column, found in texts.items():
-        if found is not None:
-            frame = frame.join(found.rename({"text": column}), on="seg_id", how="left", maintain_order="left")
-    folder = test_set / OUTPUTS[0] / lp
-    names = sorted({path.stem for path in folder.glob("*") if path.suffix in {".txt", ".jsonl"}})
-    outputs = [(name, _texts(test_set, segments, OUTPUTS, f"{lp}/{name}")) for name in names]
-    written = [found.with_columns(system=pl.lit(name)) for name, found in outputs if found is not None]
-    if not written:
-        return frame
-    hypotheses = pl.concat(written).rename({"text": "hyp"})
-    return frame.join(hypotheses, on=KEY, how="left", maintain_order="left")
+    """Add source, references and outputs to a table of scores, as far as the folder has them."""
+    files = {"src": ("sources", lp)}
+    for number, reference in enumerate(references, start=1):
+        column = "ref" if len(references) == 1 else f"ref{number}"
+        files[column] = ("references", f"{lp}.{reference}")
+    for column, (folder, name) in files.items():
+        texts = _read_texts(test_set / folder, name, segments)
+        if texts is not None:
+            named = texts.rename({"text": column})
+            table = table.join(named, on="seg_id", how="left", maintain_order="left")
+    outputs = _read_outputs(test_set / "system-outputs", lp, segments)
+    if outputs is None:
+        return table
+    return table.join(outputs, on=OUTPUT_KEY, how="left", maintain_order="left")
 
 
-def _texts(test_set: Path, segments: int, kind: tuple[str, str], name: str) -> pl.DataFrame | None:
-    """`seg_id, text` of a file with a line per segment, plain or JSON; None where there is neither."""
-    folder, field = kind
-    plain, objects = (test_set / folder / f"{name}{ending}" for ending in (".txt", ".jsonl"))
+def _read_outputs(folder: Path, lp: str, segments: int) -> pl.DataFrame | None:
+    """Read `seg_id, hyp, system` of all systems. None if the folder has no texts."""
+    files = [path for path in (folder / lp).glob("*") if path.suffix in {".txt", ".jsonl"}]
+    tables = []
+    for system in sorted({path.stem for path in files}):
+        texts = _read_texts(folder, f"{lp}/{system}", segments)
+        if texts is not None:
+            tables.append(texts.rename({"text": "hyp"}).with_columns(system=pl.lit(system)))
+    return pl.concat(tables) if tables else None
+
+
+def _read_texts(folder: Path, name: str, segments: int) -> pl.DataFrame | None:
+    """Read `seg_id, text` from a `.txt` or `.jsonl` file with a line per segment. None without a file."""
+    plain = folder / f"{name}.txt"
+    json_lines = folder / f"{name}.jsonl"
+    texts: Sequence[str | None]
     if plain.exists():
-        lines: Sequence[str | None] = lines_of(plain)
-    elif objects.exists():
-        lines = _field(objects, field)
+        file = plain
+        texts = read_segment_lines(plain)
+    elif json_lines.exists():
+        file = json_lines
+        texts = _read_text_field(json_lines, _TEXT_FIELDS[folder.name])
     else:
         return None
-    _check_count(len(lines), segments, plain if plain.exists() else objects)
-    column = pl.Series("text", lines, dtype=pl.String)
-    return pl.DataFrame([pl.int_range(1, segments + 1, eager=True).alias("seg_id"), column])
+    _check_line_count(len(texts), segments, file)
+    ids = pl.int_range(1, segments + 1, eager=True).alias("seg_id")
+    return pl.DataFrame([ids, pl.Series("text", texts, dtype=pl.String)])
 
 
-def _field(path: Path, field: str) -> list[str | None]:
-    frame = parse_json_lines(read_text(str(path)), file=str(path))
-    if field not in frame.columns:
+def _read_text_field(path: Path, field: str) -> list[str | None]:
+    table = parse_json_lines(read_text(str(path)), file=str(path))
+    if field not in table.columns:
         raise InputError(
-            f"its objects have no field {field!r} (there are: {join_names(frame.columns)}).",
+            f"its objects have no field {field!r} (there are: {join_names(table.columns)}).",
             place=Place(str(path)),
         )
-    return cells.texts(frame[field], str(path)).to_list()
+    return cells.texts(table[field], str(path)).to_list()
 
 
-def with_metadata(
-    frame: pl.DataFrame, test_set: Path, lp: str, segments: int
+def add_metadata(
+    table: pl.DataFrame, test_set: Path, lp: str, segments: int
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """The table with what `metadata` tells of each output, and the names of those columns.
+    """Add the columns of `metadata/LP/SYSTEM.jsonl`. Also returns their names.
 
-    A name that means something else in a table, or is taken, gets `metadata_` before it.
+    A name that is taken or means something else in a table gets the prefix `metadata_`.
     """
-    parts = []
+    tables = []
     for path in sorted((test_set / "metadata" / lp).glob("*.jsonl")):
-        part = parse_json_lines(read_text(str(path)), file=str(path))
-        _check_count(part.height, segments, path)
-        flat = part.select([name for name, kind in part.schema.items() if not kind.is_nested()])
-        named = flat.rename(_named(frame.columns))
-        numbers = pl.int_range(1, segments + 1, eager=True).alias("seg_id")
-        parts.append(named.with_columns(pl.lit(path.stem).alias("system"), numbers))
-    if not parts:
-        return frame, ()
-    kinds: dict[str, set[pl.DataType]] = {}
-    for part in parts:
-        for name, kind in part.schema.items():
-            kinds.setdefault(name, set()).add(kind)
-    words = [name for name, seen in kinds.items() if pl.String() in seen]  # text in one file, else elsewhere
-    texts = [
-        part.with_columns(pl.col([name for name in words if name in part.columns]).cast(pl.String))
-        for part in parts
-    ]
-    told = pl.concat(texts, how="diagonal_relaxed")
-    described = tuple(name for name in told.columns if name not in KEY)
-    return frame.join(told, on=KEY, how="left", maintain_order="left"), described
+        objects = parse_json_lines(read_text(str(path)), file=str(path))
+        _check_line_count(objects.height, segments, path)
+        flat = objects.select([name for name, dtype in objects.schema.items() if not dtype.is_nested()])
+        names = {name: choose_free_name(name, table.columns, "metadata_") for name in flat.columns}
+        named = flat.rename(names)
+        ids = pl.int_range(1, segments + 1, eager=True).alias("seg_id")
+        tables.append(named.with_columns(pl.lit(path.stem).alias("system"), ids))
+    if not tables:
+        return table, ()
+    metadata = pl.concat(_unify_text_columns(tables), how="diagonal_relaxed")
+    columns = tuple(name for name in metadata.columns if name not in OUTPUT_KEY)
+    return table.join(metadata, on=OUTPUT_KEY, how="left", maintain_order="left"), columns
 
 
-def _named(taken: Sequence[str]) -> Callable[[str], str]:
-    return lambda name: f"metadata_{name}" if name in taken or is_reserved(name) else name
+def _unify_text_columns(tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Convert columns that are text in one of the tables to text in all of them."""
+    text_columns: set[str] = set()
+    for table in tables:
+        text_columns.update(name for name, dtype in table.schema.items() if dtype == pl.String)
+    unified = []
+    for table in tables:
+        present = [name for name in table.columns if name in text_columns]
+        unified.append(table.with_columns(pl.col(present).cast(pl.String)))
+    return unified
 
 
-def _check_count(lines: int, segments: int, path: Path) -> None:
+def _check_line_count(lines: int, segments: int, path: Path) -> None:
     if lines != segments:
         raise InputError(
             f"there are {lines} lines, but the test set has {segments} segments.", place=Place(str(path))
         )
 
 
-def lines_of(path: Path) -> list[str]:
-    """The lines of a text, which end at LF alone."""
+def read_segment_lines(path: Path) -> list[str]:
+    """Read a file with a line per segment. Lines end at LF only."""
     return read_text(str(path)).removesuffix("\n").split("\n")

@@ -1,260 +1,241 @@
-"""What people rated, as the tools that ask them export it: pearmut's annotations, Appraise's CSV.
+"""Reader of pearmut: annotations that people made in campaigns.
 
-Scores of several people on one output become their mean, and a column for each person (`human:NAME`) where
-they are few. Items that test the raters (tutorials, attention checks, `BAD` and `REF`) are left out, counted.
+Scores of several users for one output become their mean, with a column for each user (`human:NAME`) if there
+are few. Tutorials and attention checks are left out and counted.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from metassay.data import cells
 from metassay.data.columns import is_reserved
+from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import file_ending, file_stem, read_first_lines, read_text
-from metassay.data.readers.json_tables import check_value
+from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, check_value, malformed_content_error
+from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, Place
-from metassay.text.tokenizers import language_code
 
-RATINGS_KEY = ["testset", "lp", "seg_id", "system"]
-MANY_PEOPLE = 30
-"""With more of them each one's column would be nearly empty."""
-ITEM_TYPES = ("TGT", "CHK", "BAD", "REF")
-RATED = ("TGT", "CHK")
-"""Of Appraise's kinds of items those that are outputs: the others are made to test the raters."""
-_LAST_PART = re.compile(r"_#_\d+$")
+_COLUMNS = ("testset", "seg_id", "doc_id", "system", "hyp", "src", "ref")
+"""Columns of the table that are not metadata."""
+_IGNORED_FIELDS = (
+    *("src", "tgt", "ref", "item_id", "doc_id", "instructions"),
+    *("validation", "error_spans", "model", "models"),
+)
+"""Fields of a segment that are not metadata."""
+_SEGMENT_NUMBER = re.compile(r"_#_\d+$")
+OutputKey = tuple[str, str, str]
+"""Campaign, segment and model."""
+
+
+class PearmutReader(Reader):
+    """Annotations of pearmut: `annotations.json`, or the log of one campaign."""
+
+    name = "pearmut"
+    files = ".json .jsonl"
+    summary = "annotations.json, or a campaign's log: scores of people by document, segment and model"
+
+    def sniff(self, path: str) -> bool:
+        """Whether a file is `annotations.json` or the log of a campaign."""
+        return is_pearmut(path)
+
+    def read(self, path: str) -> RawTable:
+        """Read a row per segment and model: texts, the mean score of all users, and that of each user."""
+        try:
+            return _read_scores(path)
+        except InputError:
+            raise
+        except MALFORMED_CONTENT_ERRORS as error:
+            raise malformed_content_error(error, path) from None
+
+
+@dataclass(frozen=True)
+class AnnotatedOutput:
+    """One output with the annotation that one user made of it."""
+
+    row: dict[str, Any]
+    """Keys, texts and metadata of the output."""
+    user: str
+    annotation: Any
+    place: Place
+
+    @property
+    def key(self) -> OutputKey:
+        """What identifies the output."""
+        return self.row["testset"], self.row["seg_id"], self.row["system"]
+
+    @property
+    def score(self) -> float | None:
+        """The score that the user gave. None if there is none."""
+        score = self.annotation.get("score") if isinstance(self.annotation, Mapping) else None
+        if score is None:
+            return None
+        if isinstance(score, bool) or not isinstance(score, int | float):
+            raise InputError(f"a score is {type(score).__name__}, not a number.", place=self.place)
+        return float(score)
+
+    @property
+    def error_spans(self) -> list[tuple[Any, Any]]:
+        """First and last character of each marked error; the last one is included.
+
+        Neutral remarks are left out, and so are omissions, which have no place in the output.
+        """
+        errors = self.annotation.get("error_spans") if isinstance(self.annotation, Mapping) else None
+        spans = []
+        for error in errors or []:
+            span = (error.get("start_i"), error.get("end_i"))
+            if error.get("severity") != "neutral" and "missing" not in span:
+                spans.append(span)
+        return spans
+
+
+@dataclass(frozen=True)
+class _AnnotatedSegment:
+    """One segment of a document with the annotation that one user made of all its outputs."""
+
+    campaign: str
+    user: str
+    document: list[Any]
+    position: int
+    """Position in the document, from 0."""
+    annotation: Any
+    place: Place
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = self.document[self.position]
+        return fields
+
+    @property
+    def is_test(self) -> bool:
+        """Whether the segment is a tutorial or an attention check."""
+        return bool(self.fields.get("validation"))
+
+    def list_outputs(self) -> list[AnnotatedOutput]:
+        """Return the outputs of the segment: one text, or several by model."""
+        texts = self.fields.get("tgt")
+        if not isinstance(texts, Mapping):
+            model = str(self.fields.get("model", "model"))
+            return [self._build_output(model, str(texts), self.annotation)]
+        annotations = self.annotation if isinstance(self.annotation, Mapping) else {}
+        return [
+            self._build_output(str(model), str(text), annotations[model])
+            for model, text in texts.items()
+            if model in annotations
+        ]
+
+    def _build_output(self, model: str, text: str, annotation: Any) -> AnnotatedOutput:
+        item, document_id = self._choose_ids()
+        row: dict[str, Any] = {"testset": self.campaign, "seg_id": item, "doc_id": document_id}
+        for name in ("src", "ref"):
+            if isinstance(self.fields.get(name), str):
+                row[name] = self.fields[name]
+        for name, value in self.fields.items():
+            if name not in _IGNORED_FIELDS and isinstance(value, str | bool | int | float):
+                column = f"metadata_{name}" if is_reserved(name) else name
+                row[column] = str(value)
+        row["system"] = model
+        row["hyp"] = text
+        return AnnotatedOutput(row, self.user, annotation, self.place)
+
+    def _choose_ids(self) -> tuple[str, str]:
+        """Return the ids of item and document.
+
+        Without an id in the file, a hash of the source texts is used, which is the same for all users.
+        """
+        segments = [segment if isinstance(segment, dict) else {} for segment in self.document]
+        ids = [segment.get("item_id", segment.get("doc_id")) for segment in segments]
+        named = ids[self.position]
+        if named is None:
+            sources = json.dumps([segment.get("src") for segment in segments])
+            named = hashlib.blake2b(sources.encode(), digest_size=5).hexdigest()
+            return f"{named}-{self.position + 1}", named
+        document_id = _SEGMENT_NUMBER.sub("", str(named))
+        if ids.count(named) > 1:
+            return f"{named}-{self.position + 1}", document_id
+        return str(named), document_id
 
 
 def is_pearmut(path: str) -> bool:
     """Whether a file is pearmut's `annotations.json`, or the JSON lines of one campaign."""
-    if file_ending(path) not in {".json", ".jsonl"}:
+    ending = file_ending(path)
+    if ending not in {".json", ".jsonl"}:
         return False
-    head = "\n".join(read_first_lines(path))
-    if file_ending(path) == ".jsonl":
-        return all(key in head for key in ('"user_id"', '"item_i"', '"item"'))
-    campaign = re.match(r'\s*\{\s*"[^"]*"\s*:\s*\[\s*\{', head)
-    return campaign is not None and '"item"' in head and '"src"' in head and '"tgt"' in head
+    beginning = "\n".join(read_first_lines(path))
+    if ending == ".jsonl":
+        return all(key in beginning for key in ('"user_id"', '"item_i"', '"item"'))
+    has_campaign = re.match(r'\s*\{\s*"[^"]*"\s*:\s*\[\s*\{', beginning) is not None
+    return has_campaign and all(key in beginning for key in ('"item"', '"src"', '"tgt"'))
 
 
-def read_pearmut(path: str) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, ...]]:
-    """A row per segment and model: texts, the mean score of all users, and each user's."""
-    ratings: dict[tuple[str, ...], dict[str, Any]] = {}
-    scores: dict[tuple[str, ...], dict[str, float | None]] = {}
+def read_pearmut_annotations(path: str) -> list[AnnotatedOutput]:
+    """Read the annotation of every output by every user; the last one of a user counts."""
+    latest: dict[tuple[str, ...], AnnotatedOutput] = {}
+    for segment in _read_segments(path):
+        if not segment.is_test:
+            for output in segment.list_outputs():
+                latest[*output.key, output.user] = output
+    return list(latest.values())
+
+
+def _read_scores(path: str) -> RawTable:
+    rows: dict[OutputKey, dict[str, Any]] = {}
+    scores: dict[OutputKey, dict[str, float | None]] = {}
     tests = 0
-    for campaign, number, entry in _entries(path):
-        place = Place(path, row=number)
-        for own, annotation, position in _annotated(entry, place):
-            if own.get("validation"):
-                tests += 1
-                continue
-            for model, text, said in _models(own, annotation):
-                row = _pearmut_row(campaign, entry["item"], position, own) | {"system": model, "hyp": text}
-                key = (campaign, row["seg_id"], model)
-                check_value(row, place)
-                ratings.setdefault(key, row)
-                # the log only grows: what a user said last of an output holds
-                scores.setdefault(key, {})[str(entry.get("user_id"))] = _score(said, place)
-    if not ratings:
+    for segment in _read_segments(path):
+        if segment.is_test:
+            tests += 1
+            continue
+        for output in segment.list_outputs():
+            check_value(output.row, output.place)
+            rows.setdefault(output.key, output.row)
+            # The log only grows, so the last score of a user for an output is the valid one.
+            scores.setdefault(output.key, {})[output.user] = output.score
+    if not rows:
         raise InputError("no annotation is in this export of pearmut.", place=Place(path))
-    frame = pl.DataFrame(list(ratings.values()), infer_schema_length=None)
-    table, notes = _with_people(frame, [scores[key] for key in ratings], "human")
+    outputs = pl.DataFrame(list(rows.values()), infer_schema_length=None)
+    table, notes = add_rater_scores(outputs, [scores[key] for key in rows], "human")
     if tests:
-        notes = (*notes, f"{file_stem(path)}: {tests} annotations of tutorials and checks were left out.")
-    told = tuple(name for name in frame.columns if name not in {*_PEARMUT, "system", "hyp", "src", "ref"})
-    return table, told, notes
+        notes.append(f"{file_stem(path)}: {tests} annotations of tutorials and checks were left out.")
+    metadata = tuple(name for name in outputs.columns if name not in _COLUMNS)
+    return RawTable(path, table, notes=tuple(notes), metadata_columns=metadata)
 
 
-def pearmut_errors(path: str) -> list[tuple[dict[str, Any], list[tuple[Any, Any]]]]:
-    """Of each output and user, the keys and the errors marked: first and last character, the last included.
-
-    Errors that are marked as missing from the output, and neutral remarks, have no place in it.
-    """
-    found: dict[tuple[str, ...], tuple[dict[str, Any], list[tuple[Any, Any]]]] = {}
-    for campaign, number, entry in _entries(path):
-        for own, annotation, position in _annotated(entry, Place(path, row=number)):
-            for model, text, said in [] if own.get("validation") else _models(own, annotation):
-                row = _pearmut_row(campaign, entry["item"], position, own)
-                row |= {"system": model, "hyp": text, "rater": str(entry.get("user_id"))}
-                errors = said.get("error_spans") or [] if isinstance(said, Mapping) else []
-                ends = [(e.get("start_i"), e.get("end_i")) for e in errors if e.get("severity") != "neutral"]
-                kept = [pair for pair in ends if "missing" not in pair]
-                found[campaign, row["seg_id"], model, row["rater"]] = (row, kept)
-    return list(found.values())
+def _read_segments(path: str) -> Iterator[_AnnotatedSegment]:
+    """Yield every annotated segment of the log, in its order."""
+    for campaign, number, entry in _read_entries(path):
+        place = Place(path, row=number)
+        document = entry["item"]
+        annotations = entry.get("annotation", entry.get("annotations"))
+        if not isinstance(annotations, list) or len(annotations) != len(document):
+            raise InputError("an entry does not annotate every segment of its document.", place=place)
+        user = str(entry.get("user_id"))
+        for position, annotation in enumerate(annotations):
+            if isinstance(document[position], dict):
+                yield _AnnotatedSegment(campaign, user, document, position, annotation, place)
 
 
-_PEARMUT = ("testset", "seg_id", "doc_id")
-_NOT_TOLD = {
-    "src",
-    "tgt",
-    "ref",
-    "item_id",
-    "doc_id",
-    "instructions",
-    "validation",
-    "error_spans",
-    "model",
-    "models",
-}
-
-
-def _entries(path: str) -> list[tuple[str, int, dict[str, Any]]]:
-    """Campaign, number and content of each entry of the log."""
+def _read_entries(path: str) -> list[tuple[str, int, dict[str, Any]]]:
+    """Return campaign, number and content of every entry that annotates a document."""
     text = read_text(path)
+    entries = []
     try:
         if file_ending(path) == ".jsonl":
-            lines = [json.loads(line) for line in text.split("\n") if line.strip()]
-            campaigns = {file_stem(path): lines}
+            campaigns = {file_stem(path): [json.loads(line) for line in text.split("\n") if line.strip()]}
         else:
             campaigns = json.loads(text)
-        found = [
-            (str(name), number, entry)
-            for name, entries in campaigns.items()
-            for number, entry in enumerate(entries, start=1)
-        ]
+        for campaign, campaign_entries in campaigns.items():
+            for number, entry in enumerate(campaign_entries, start=1):
+                if isinstance(entry, dict) and isinstance(entry.get("item"), list):
+                    entries.append((str(campaign), number, entry))
     except (ValueError, RecursionError, AttributeError, TypeError) as error:
         raise InputError(
             f"this is no export of pearmut ({type(error).__name__}).", place=Place(path)
         ) from None
-    return [part for part in found if isinstance(part[2], dict) and isinstance(part[2].get("item"), list)]
-
-
-def _annotated(entry: Mapping[str, Any], place: Place) -> list[tuple[dict[str, Any], Any, int]]:
-    """The segments of an entry's document, what was said of each, and their places in it."""
-    said = entry.get("annotation", entry.get("annotations"))
-    if not isinstance(said, list) or len(said) != len(entry["item"]):
-        raise InputError("an entry does not annotate every segment of its document.", place=place)
-    pairs = zip(entry["item"], said)
-    return [(own, annotation, n) for n, (own, annotation) in enumerate(pairs) if isinstance(own, dict)]
-
-
-def _models(own: Mapping[str, Any], annotation: Any) -> list[tuple[str, str, Any]]:
-    """Model, output and annotation of each output of a segment: one text, or several by model."""
-    texts = own.get("tgt")
-    if isinstance(texts, Mapping):
-        said = annotation if isinstance(annotation, Mapping) else {}
-        return [(str(name), str(text), said[name]) for name, text in texts.items() if name in said]
-    return [(str(own.get("model", "model")), str(texts), annotation)]
-
-
-def _pearmut_row(
-    campaign: str, document: Sequence[Any], position: int, own: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The keys of a segment: named, else from the texts of its document, which are alike for all users."""
-    named = own.get("item_id", own.get("doc_id"))
-    alike = [part.get("item_id", part.get("doc_id")) for part in document if isinstance(part, dict)]
-    texts = json.dumps([part.get("src") if isinstance(part, dict) else None for part in document])
-    digest = hashlib.blake2b(texts.encode(), digest_size=5).hexdigest()
-    item = f"{digest}-{position + 1}" if named is None else str(named)
-    if named is not None and alike.count(named) > 1:
-        item = f"{named}-{position + 1}"
-    row = {"testset": campaign, "seg_id": item, "doc_id": _LAST_PART.sub("", str(named or digest))}
-    for role in ("src", "ref"):
-        if isinstance(own.get(role), str):
-            row[role] = own[role]
-    told = {name: value for name, value in own.items() if name not in _NOT_TOLD}
-    return row | {
-        f"metadata_{name}" if is_reserved(name) else name: str(value)
-        for name, value in told.items()
-        if isinstance(value, str | bool | int | float)
-    }
-
-
-def _score(said: Any, place: Place) -> float | None:
-    value = said.get("score") if isinstance(said, Mapping) else None
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"a score is {type(value).__name__}, not a number.", place=place)
-    return float(value)
-
-
-def is_appraise(path: str) -> bool:
-    """Whether a file is what Appraise's ExportSystemScoresToCSV writes: rows without a header."""
-    if file_ending(path) != ".csv":
-        return False
-    try:
-        fields = next(csv.reader(read_first_lines(path)[:1]), [])
-    except csv.Error:
-        return False
-    return (
-        len(fields) >= 9 and fields[3] in ITEM_TYPES and re.fullmatch(r"-?[\d.]+|None", fields[6]) is not None
-    )
-
-
-def read_appraise(path: str) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, ...]]:
-    """A row per system and segment: the mean score of all annotators, `da`, or `esa` where errors are marked.
-
-    There are no texts in it: join it to outputs by language pair, system and segment.
-    """
-    scores: dict[tuple[str, str, str], dict[str, list[float]]] = {}
-    documents: dict[tuple[str, str, str], str] = {}
-    marked, tests = False, 0
-    for line, fields in enumerate(_fields(path), start=1):
-        place = Place(path, line=line)
-        if len(fields) < 9 or fields[3] not in ITEM_TYPES:
-            raise InputError("no row as Appraise exports them was found.", place=place)
-        annotator, systems, segment, kind, source, target, score = fields[:7]
-        document = fields[7] if len(fields) >= 11 else ""
-        marked = marked or (len(fields) >= 12 and fields[9].strip().startswith("[{"))
-        if kind not in RATED:
-            tests += 1
-            continue
-        lp = "-".join(language_code(code) or code for code in (source, target))
-        (value,) = cells.scores(pl.Series("score", [score]), path)
-        for system in systems.split("+"):
-            key = (lp, f"{document}/{segment}" if document else segment, system)
-            documents[key] = document
-            if value is not None:
-                scores.setdefault(key, {}).setdefault(annotator, []).append(value)
-    frame = _appraise_frame(documents)
-    means = [{who: sum(own) / len(own) for who, own in scores.get(key, {}).items()} for key in documents]
-    table, notes = _with_people(frame, means, "esa" if marked else "da")
-    if tests:
-        notes = (*notes, f"{file_stem(path)}: {tests} rows that test the raters (BAD, REF) were left out.")
-    return table, (), notes
-
-
-def _fields(path: str) -> Iterator[list[str]]:
-    """The rows of a CSV file; an error where it is none."""
-    rows = csv.reader(io.StringIO(read_text(path)))
-    try:
-        yield from rows
-    except csv.Error as error:
-        raise InputError(f"this is no CSV ({error}).", place=Place(path, line=rows.line_num)) from None
-
-
-def _appraise_frame(documents: Mapping[tuple[str, str, str], str]) -> pl.DataFrame:
-    """Keys as columns; the document is part of a segment's id only where ids repeat over documents."""
-    plain = {(lp, item.rpartition("/")[2], system) for lp, item, system in documents}
-    short = len(plain) == len(documents)
-    rows = [
-        {"lp": lp, "seg_id": item.rpartition("/")[2] if short else item, "system": system}
-        | ({"doc_id": document} if document else {})
-        for (lp, item, system), document in documents.items()
-    ]
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _with_people(
-    frame: pl.DataFrame, scores: Sequence[Mapping[str, float | None]], name: str
-) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """The table with the mean over people under `name`, and a column for each where they are few, sorted."""
-    known = [{who: own for who, own in row.items() if own is not None} for row in scores]
-    means = [sum(row.values()) / len(row) if row else None for row in known]
-    made = [pl.Series(name, means, dtype=pl.Float64)]
-    people = sorted({who for row in known for who in row})
-    notes: tuple[str, ...] = ()
-    if 1 < len(people) <= MANY_PEOPLE:
-        each = ((who, [row.get(who) for row in known]) for who in people)
-        made += [pl.Series(f"{name}:{who}", own, dtype=pl.Float64) for who, own in each]
-    elif len(people) > 1:
-        notes = (f"{len(people)} people rated; their mean stands for them.",)
-    keys = [key for key in RATINGS_KEY if key in frame.columns]
-    return frame.with_columns(made).sort(keys), notes
+    return entries

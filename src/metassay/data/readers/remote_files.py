@@ -1,7 +1,7 @@
-"""One file per input format; `registry` tells them apart.
+"""Download remote files (`s3://bucket/data.csv`) with fsspec.
 
-What lies elsewhere (`s3://bucket/data.csv`) is copied among temporary files first, through fsspec, and is
-called by its address all the same.
+Copies lie in a temporary folder that is deleted when the program ends. Errors and notes name the address, not
+the copy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,119 +30,132 @@ from metassay.errors import (
     shorten_text,
 )
 
-_COPIES = "metassay-copies-"
-_LOCK = ".lock"
-_REFUSED = (401, 403)
-_ROOM = "Copies are put among temporary files: make room, or set TMPDIR to another place."
-_RIGHTS = "Check the address and your rights; keys are given as the package for such addresses says."
+_FOLDER_PREFIX = "metassay-copies-"
+_LOCK_FILE = ".lock"
+_REFUSED_STATUSES = (401, 403)
+_DISK_REMEDY = "Copies are put among temporary files: make room, or set TMPDIR to another place."
+_ACCESS_REMEDY = "Check the address and your rights; keys are given as the package for such addresses says."
 
 
 def download_if_remote(path: str | os.PathLike[str]) -> str:
-    """Where a file or folder can be read: its own path, or that of a copy that goes with the program."""
+    """Return a local path: the path itself, or that of a downloaded copy if the path is an address."""
     address = os.fspath(path)
     if not is_remote(path):
         return address
-    with open_filesystem(address) as (system, there):
-        target = choose_local_path(address, system, there)
-        if is_local_filesystem(system):
-            return str(target)
-        if target.is_dir():
-            shutil.rmtree(target)
-        if system.info(there)["type"] == "directory":
-            target.mkdir(parents=True)
-            for file in system.find(there):
-                download_file(system, file, target / relative_path(there, file))
+    with open_filesystem(address) as (filesystem, remote_path):
+        local_path = choose_local_path(address, filesystem, remote_path)
+        if is_local_filesystem(filesystem):
+            return str(local_path)
+        if local_path.is_dir():  # files may have been removed from the remote folder since the last download
+            shutil.rmtree(local_path)
+        if filesystem.info(remote_path)["type"] == "directory":
+            local_path.mkdir(parents=True)
+            for file in filesystem.find(remote_path):
+                download_file(filesystem, file, local_path / relative_path(remote_path, file))
         else:
-            download_file(system, there, target)
-    return str(target)
+            download_file(filesystem, remote_path, local_path)
+    return str(local_path)
 
 
 @contextmanager
 def open_filesystem(address: str, *, to: str = "read") -> Iterator[tuple[Any, str]]:
-    """The filesystem of an address, and the path there; what goes wrong is told with the address."""
+    """Yield the fsspec filesystem of an address and the path in it.
+
+    Errors inside the block become errors that name the address and say that it cannot be `to` ("read",
+    "written", "removed").
+    """
     try:
         import fsspec
     except ImportError:
         raise MissingBackend(f"fsspec, for {shorten_text(address)},", extra="remote") from None
     place = Place(file=address)
     try:
-        system, there = fsspec.core.url_to_fs(address)
-        system.invalidate_cache()  # others write there too
-        yield system, there
+        filesystem, remote_path = fsspec.core.url_to_fs(address)
+        filesystem.invalidate_cache()  # other processes write there too
+        yield filesystem, remote_path
     except MetassayError:
         raise
     except ImportError as error:
-        what = f"a package for such addresses is not installed ({error})."
-        raise InputError(what, place=place, remedy="It is named there: pip install NAME") from None
+        message = f"a package for such addresses is not installed ({error})."
+        raise InputError(message, place=place, remedy="It is named there: pip install NAME") from None
     except Exception as error:
-        raise _refusal(error, to, place) from error
+        raise _describe_error(error, to, place) from error
 
 
-def _refusal(error: Exception, to: str, place: Place) -> InputError:
-    """What went wrong, and what to do."""
-    said = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
-    if isinstance(error, PermissionError) or getattr(error.__cause__, "status", None) in _REFUSED:
-        return InputError(f"access is refused ({said}).", place=place, remedy=_RIGHTS)
+def _describe_error(error: Exception, to: str, place: Place) -> InputError:
+    """Return an error that says what went wrong with an address, and what to do."""
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
+    if isinstance(error, PermissionError) or getattr(error.__cause__, "status", None) in _REFUSED_STATUSES:
+        return InputError(f"access is refused ({reason}).", place=place, remedy=_ACCESS_REMEDY)
     if isinstance(error, FileNotFoundError) and to == "read":
         return NoSuchFile(place=place)
-    full = isinstance(error, OSError) and error.errno == errno.ENOSPC
-    return InputError(f"cannot be {to} ({said}).", place=place, remedy=_ROOM if full else _RIGHTS)
+    is_disk_full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+    remedy = _DISK_REMEDY if is_disk_full else _ACCESS_REMEDY
+    return InputError(f"cannot be {to} ({reason}).", place=place, remedy=remedy)
 
 
-def download_file(system: Any, there: str, target: Path) -> None:
-    """A file as a whole, block by block."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    system.get_file(there, str(target))
+def download_file(filesystem: Any, remote_path: str, local_path: Path) -> None:
+    """Download one file."""
+    local_path.parent.mkdir(parents=True, exist_ok=True)
+    filesystem.get_file(remote_path, str(local_path))
 
 
 def relative_path(folder: str, file: str) -> str:
-    """The path of a file in a folder, which must lead nowhere else."""
+    """Return the path of a file relative to its folder. Raises an error if it leads out of the folder."""
     inside = file.removeprefix(folder).lstrip("/")
     if ".." in PurePosixPath(inside).parts:
         raise InputError("this name leads out of its folder.", place=Place(file=file))
     return inside
 
 
-def is_local_filesystem(system: Any) -> bool:
-    """Whether files lie here after all: `file://`."""
+def is_local_filesystem(filesystem: Any) -> bool:
+    """Whether a filesystem is that of this machine, as for `file://` addresses."""
     from fsspec.implementations.local import LocalFileSystem
 
-    return isinstance(system, LocalFileSystem)
+    return isinstance(filesystem, LocalFileSystem)
 
 
-def choose_local_path(address: str, system: Any, there: str) -> Path:
-    """The path on this machine that stands for an address: folders and name as there, for names mean much."""
-    if is_local_filesystem(system):
-        return Path(there)
-    path = PurePosixPath(urlsplit(there).path if "://" in there else there)
+def choose_local_path(address: str, filesystem: Any, remote_path: str) -> Path:
+    """Return where the copy of an address lies.
+
+    Folders and name are the same as in the address, because readers take system and test set from them.
+    """
+    if is_local_filesystem(filesystem):
+        return Path(remote_path)
+    path = PurePosixPath(urlsplit(remote_path).path if "://" in remote_path else remote_path)
     parts = [part for part in path.parts if part not in {"/", ".."}]
-    target = _copies().joinpath(hashlib.blake2b(address.encode(), digest_size=8).hexdigest(), *parts)
-    LOCAL_COPIES[str(target)] = address
-    return target
+    digest = hashlib.blake2b(address.encode(), digest_size=8).hexdigest()
+    local_path = _create_copies_folder().joinpath(digest, *parts)
+    LOCAL_COPIES[str(local_path)] = address
+    return local_path
 
 
-@cache
-def _copies() -> Path:
-    """A folder that goes when the program ends; those that killed ones left behind go now."""
-    for left in Path(tempfile.gettempdir()).glob(f"{_COPIES}*"):
+@lru_cache(maxsize=1)
+def _create_copies_folder() -> Path:
+    """Create the temporary folder of this process, and delete the folders that killed processes left."""
+    for abandoned in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         with suppress(OSError):
-            if (handle := _locked(left)) is not None:
-                shutil.rmtree(left, ignore_errors=True)
-                os.close(handle)
-    folder = Path(tempfile.mkdtemp(prefix=_COPIES))
-    (folder / _LOCK).touch()
-    _locked(folder)
+            lock = _try_to_lock(abandoned)
+            if lock is not None:
+                shutil.rmtree(abandoned, ignore_errors=True)
+                os.close(lock)
+    folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX))
+    (folder / _LOCK_FILE).touch()
+    _try_to_lock(folder)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
-def _locked(folder: Path) -> int | None:
-    """Hold a folder of copies as long as this process lives; None where another one holds it, or none can."""
+def _try_to_lock(folder: Path) -> int | None:
+    """Lock a folder for the life of this process. Returns None if another process holds it.
+
+    On Windows, which has no `fcntl`, it always returns None, and abandoned folders are not deleted.
+    """
     try:
         import fcntl
     except ImportError:
         return None
-    handle = os.open(folder / _LOCK, os.O_RDWR)
+    handle = os.open(folder / _LOCK_FILE, os.O_RDWR)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

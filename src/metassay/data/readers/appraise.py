@@ -1,0 +1,146 @@
+"""Reader of Appraise: human scores exported by ExportSystemScoresToCSV, a CSV file without a header.
+
+Scores of several annotators for one output become their mean, with a column for each annotator if there are
+few. Rows that test the annotators (`BAD`, `REF`) are left out and counted.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from metassay.data import cells
+from metassay.data.readers.base import RawTable, Reader
+from metassay.data.readers.files import file_stem, read_first_lines, read_text
+from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error
+from metassay.data.readers.rater_scores import add_rater_scores
+from metassay.errors import InputError, Place
+from metassay.text.tokenizers import language_code
+
+ITEM_TYPES = ("TGT", "CHK", "BAD", "REF")
+OUTPUT_TYPES = ("TGT", "CHK")
+"""Types of items that are outputs of systems. The others test the annotators."""
+OutputKey = tuple[str, str, str]
+"""Language pair, segment (with its document) and system."""
+
+
+class AppraiseReader(Reader):
+    """Scores exported from Appraise."""
+
+    name = "appraise"
+    files = ".csv without header"
+    summary = (
+        "ExportSystemScoresToCSV: annotator, system, segment, TGT …; scores alone, so --join it to outputs"
+    )
+
+    def sniff(self, path: str) -> bool:
+        """Whether the first row of a CSV file has the columns that Appraise exports."""
+        try:
+            fields = next(csv.reader(read_first_lines(path)[:1]), [])
+        except csv.Error:
+            return False
+        if len(fields) < 9 or fields[3] not in ITEM_TYPES:
+            return False
+        return re.fullmatch(r"-?[\d.]+|None", fields[6]) is not None
+
+    def read(self, path: str) -> RawTable:
+        """Read a row per system and segment with the mean score of all annotators.
+
+        The score is called `esa` if errors are marked, else `da`. The export has no texts.
+        """
+        try:
+            return _read_scores(path)
+        except InputError:
+            raise
+        except MALFORMED_CONTENT_ERRORS as error:
+            raise malformed_content_error(error, path) from None
+
+
+@dataclass(frozen=True)
+class _ExportedRow:
+    """One row of the export."""
+
+    annotator: str
+    systems: list[str]
+    """Systems that share this output: Appraise shows equal outputs only once."""
+    item: str
+    item_type: str
+    lp: str
+    score: str
+    document: str
+    has_marked_errors: bool
+
+
+def _read_scores(path: str) -> RawTable:
+    scores: dict[OutputKey, dict[str, list[float]]] = {}
+    documents: dict[OutputKey, str] = {}
+    has_marked_errors = False
+    tests = 0
+    for row in _read_rows(path):
+        has_marked_errors |= row.has_marked_errors
+        if row.item_type not in OUTPUT_TYPES:
+            tests += 1
+            continue
+        (score,) = cells.scores(pl.Series("score", [row.score]), path)
+        for system in row.systems:
+            key = (row.lp, row.item, system)
+            documents[key] = row.document
+            if score is not None:
+                scores.setdefault(key, {}).setdefault(row.annotator, []).append(score)
+    means = []
+    for key in documents:
+        by_annotator = scores.get(key, {})
+        means.append({name: sum(given) / len(given) for name, given in by_annotator.items()})
+    name = "esa" if has_marked_errors else "da"
+    table, notes = add_rater_scores(_build_keys(documents), means, name)
+    if tests:
+        notes.append(f"{file_stem(path)}: {tests} rows that test the raters (BAD, REF) were left out.")
+    return RawTable(path, table, notes=tuple(notes))
+
+
+def _read_rows(path: str) -> Iterator[_ExportedRow]:
+    for number, fields in enumerate(_read_fields(path), start=1):
+        if len(fields) < 9 or fields[3] not in ITEM_TYPES:
+            raise InputError("no row as Appraise exports them was found.", place=Place(path, line=number))
+        annotator, systems, segment, item_type, source, target, score = fields[:7]
+        document = fields[7] if len(fields) >= 11 else ""
+        yield _ExportedRow(
+            annotator=annotator,
+            systems=systems.split("+"),
+            item=f"{document}/{segment}" if document else segment,
+            item_type=item_type,
+            lp="-".join(language_code(code) or code for code in (source, target)),
+            score=score,
+            document=document,
+            has_marked_errors=len(fields) >= 12 and fields[9].strip().startswith("[{"),
+        )
+
+
+def _read_fields(path: str) -> Iterator[list[str]]:
+    """Yield the rows of a CSV file."""
+    rows = csv.reader(io.StringIO(read_text(path)))
+    try:
+        yield from rows
+    except csv.Error as error:
+        raise InputError(f"this is no CSV ({error}).", place=Place(path, line=rows.line_num)) from None
+
+
+def _build_keys(documents: Mapping[OutputKey, str]) -> pl.DataFrame:
+    """Return the key columns of all outputs.
+
+    The document is part of a segment's id only if segment numbers repeat over documents.
+    """
+    short_keys = {(lp, item.rpartition("/")[2], system) for lp, item, system in documents}
+    is_unique = len(short_keys) == len(documents)
+    rows = []
+    for (lp, item, system), document in documents.items():
+        row = {"lp": lp, "seg_id": item.rpartition("/")[2] if is_unique else item, "system": system}
+        if document:
+            row["doc_id"] = document
+        rows.append(row)
+    return pl.DataFrame(rows, infer_schema_length=None)

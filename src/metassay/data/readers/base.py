@@ -1,0 +1,77 @@
+"""`Reader`: a file format, with the options and the tables that all readers share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A table as it stands in a file, and what the format says about it."""
+
+    file: str
+    frame: pl.DataFrame
+    task: str | None = None
+    """The task that the format belongs to. None if the format may hold data of any task."""
+    notes: tuple[str, ...] = ()
+    """Sentences for the user about how the file was read."""
+    human_columns: tuple[str, ...] = ()
+    """Columns that the format declares to be human scores, whatever their names."""
+    metadata_columns: tuple[str, ...] = ()
+    """Columns that the format declares to be metadata, even if they hold numbers."""
+
+
+@dataclass(frozen=True)
+class ReaderOptions:
+    """Options of the user that concern how files are read. Most readers ignore them."""
+
+    quoting: str = "minimal"
+    """Quoting of CSV and TSV files: "minimal" or "none"."""
+    task: str | None = None
+    """Name of the task, if the user named it."""
+    reference: tuple[str, ...] = ()
+    """References to use, for folders that have several."""
+
+
+class Reader(ABC):
+    """A file format: how to recognise its files or folders, and how to read them.
+
+    To add a format, subclass `Reader` in a module of its own and list the module in `registry`. A plug-in
+    announces a reader under the entry point `metassay.readers`. It need not be a subclass: an object with
+    `sniff` and `read` is enough.
+    """
+
+    name: str
+    files: str
+    """What such files are called, as `metassay list readers` shows it."""
+    summary: str
+    """What such files hold, as `metassay list readers` shows it."""
+    task: str | None = None
+    """The task that the format belongs to. None if the format may hold data of any task."""
+
+    @abstractmethod
+    def sniff(self, path: str) -> bool:
+        """Whether a file or folder is in this format."""
+
+    @abstractmethod
+    def read(self, path: str) -> pl.DataFrame | RawTable | list[RawTable]:
+        """Read a file or folder: one table with the usual column names, or several."""
+
+    def read_tables(self, path: str, options: ReaderOptions) -> list[RawTable]:
+        """Read all tables of a file or folder. A format with options of its own overrides this."""
+        del options  # most formats have none
+        return wrap_tables(path, self.read(path), self.task)
+
+
+def wrap_tables(
+    path: str, content: pl.DataFrame | RawTable | list[RawTable], task: str | None
+) -> list[RawTable]:
+    """Return what a reader read from `path` as a list of tables, with the task of the format."""
+    if isinstance(content, list):
+        return content
+    if isinstance(content, RawTable):
+        return [content]
+    return [RawTable(path, content, task)]

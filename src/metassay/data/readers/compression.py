@@ -1,0 +1,89 @@
+"""Decompress gzip and zstd, with a limit on the size of the result."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from typing import IO
+
+import pyarrow as pa
+
+from metassay.errors import InputError, Place
+
+COMPRESSION_ENDINGS = (".gz", ".zst", ".zstd")
+LIMIT_VARIABLE = "METASSAY_UNPACK_LIMIT"
+"""Environment variable: maximum size in MB of a decompressed file, and of the content of a pipe."""
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_MEGABYTE = 1_000_000
+_SIZE_WITHOUT_LIMIT = 256 * _MEGABYTE
+_MAXIMUM_RATIO = 100
+"""Text shrinks to a third or a twentieth. What grows a hundredfold is hardly text."""
+_MAXIMUM_PIPE_SIZE = 4096 * _MEGABYTE
+_CHUNK_BYTES = 1 << 20
+
+
+def decompress(content: bytes, path: str = "") -> bytes:
+    """Decompress gzip and zstd, recognised by their first bytes. Other content is returned as it is.
+
+    Content that grows beyond 256 MB and to more than a hundred times its size is refused, unless
+    METASSAY_UNPACK_LIMIT (in MB) allows it.
+    """
+    stream = _open_compressed(io.BytesIO(content))
+    if stream is None:
+        return content
+    limit = _get_requested_limit() or max(_SIZE_WITHOUT_LIMIT, _MAXIMUM_RATIO * len(content))
+    with stream:
+        return _read_at_most(stream, limit, path)
+
+
+def decompress_beginning(file: IO[bytes], size: int) -> bytes:
+    """Read the first `size` bytes of a file, decompressed."""
+    stream = _open_compressed(file)
+    if stream is None:
+        return file.read(size)
+    with stream:
+        return bytes(stream.read(size))
+
+
+def read_pipe(pipe: IO[bytes], name: str) -> bytes:
+    """Read a pipe or device to its end. Raises an error if it is too long, because a device never ends."""
+    return _read_at_most(pipe, _get_requested_limit() or _MAXIMUM_PIPE_SIZE, name)
+
+
+def _open_compressed(file: IO[bytes]) -> gzip.GzipFile | IO[bytes] | None:
+    """Open a compressed file for reading. Returns None if it is not compressed."""
+    magic = file.read(4)
+    file.seek(0)
+    if magic.startswith(_GZIP_MAGIC):
+        return gzip.GzipFile(fileobj=file)
+    if magic == _ZSTD_MAGIC:
+        stream: IO[bytes] = pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+        return stream
+    return None
+
+
+def _read_at_most(stream: gzip.GzipFile | IO[bytes], limit: int, path: str) -> bytes:
+    """Read a stream to its end. Raises an error if it holds more than `limit` bytes."""
+    content = io.BytesIO()
+    while chunk := stream.read(_CHUNK_BYTES):
+        content.write(chunk)
+        if content.tell() > limit:
+            raise InputError(
+                f"it holds more than {limit // _MEGABYTE:,} MB.",
+                place=Place(file=path),
+                remedy=f"If that is as it should be, allow more with {LIMIT_VARIABLE}=MB in the environment.",
+            )
+    return content.getvalue()
+
+
+def _get_requested_limit() -> int | None:
+    """Return the limit of the environment variable in bytes. None if it is not set."""
+    megabytes = os.environ.get(LIMIT_VARIABLE, "").strip()
+    if not megabytes:
+        return None
+    is_number = megabytes.isascii() and megabytes.isdigit()
+    if not is_number or not 0 < int(megabytes[:12]) < 10**9:
+        raise InputError(f"{LIMIT_VARIABLE} is {megabytes!r}, not a number of megabytes.")
+    return int(megabytes[:12]) * _MEGABYTE

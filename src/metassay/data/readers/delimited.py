@@ -1,0 +1,233 @@
+"""Parse CSV and TSV, with quoting (`minimal`) or without (`none`: WMT publishes files of both kinds).
+
+The header shows what separates the fields. Rows end at LF only, so that U+2028 and single CRs stay in texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import polars as pl
+
+from metassay.data.cells import with_points
+from metassay.errors import InputError, Place
+
+QUOTINGS = ("minimal", "none")
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+"""Usual delimiter by file ending."""
+PLAIN_TEXT_REMEDY = "If this is plain text, name its reference: --reference FILE OUTPUT…"
+_QUOTING_REMEDY = "Files such as WMT's are written without quoting: try --quoting none."
+_POSSIBLE_DELIMITERS = ",\t;|"
+_EXCEL_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")
+"""A line before the header in which Excel notes the delimiter for itself."""
+
+
+def parse_delimited_text(
+    text: str, usual_delimiter: str | None, *, quoting: str, file: str, notes: list[str]
+) -> pl.DataFrame:
+    """Parse a table whose delimiter is not known for certain.
+
+    Excel writes semicolons where numbers have a decimal comma. Such numbers are read, and a note is appended
+    to `notes`.
+    """
+    excel_line = _EXCEL_SEPARATOR_LINE.match(text)
+    if excel_line is not None:
+        delimiter = excel_line[1]
+        text = text[excel_line.end() :]
+    else:
+        delimiter = _find_delimiter(text, usual_delimiter)
+    table = parse_delimited(text, delimiter=delimiter, quoting=quoting, file=file)
+    if delimiter == ";":
+        return with_points(table, file, notes)
+    return table
+
+
+def _find_delimiter(text: str, usual_delimiter: str | None) -> str:
+    """Return the character that occurs most often in the header, outside quotes."""
+    header = re.sub(r'"[^"\n]*"', "", text.split("\n", 1)[0])
+    if usual_delimiter == "\t" and "\t" in header:  # a name may contain commas, but no tab
+        return "\t"
+    counts = {delimiter: header.count(delimiter) for delimiter in _POSSIBLE_DELIMITERS}
+    most_frequent = max(counts, key=lambda delimiter: (counts[delimiter], delimiter == usual_delimiter))
+    if counts[most_frequent]:
+        return most_frequent
+    return usual_delimiter or ","
+
+
+def parse_delimited(text: str, *, delimiter: str, quoting: str, file: str) -> pl.DataFrame:
+    """Parse a table of text columns."""
+    if quoting not in QUOTINGS:
+        raise InputError(f"unknown quoting {quoting!r}.", remedy=f"Known: {', '.join(QUOTINGS)}.")
+    table = _parse_with_polars(text, delimiter, quoting)
+    if table is None:
+        return _parse_row_by_row(text, delimiter=delimiter, quoting=quoting, file=file)
+    header = [str(name).strip() for name in table.row(0)]
+    _check_header(header, file)
+    if table.height == 1:
+        raise missing_rows_error(file)
+    return table.slice(1).rename(dict(zip(table.columns, header)))
+
+
+def _parse_with_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame | None:
+    """Parse header and rows with Polars, which is fast. Returns None if the result may be wrong.
+
+    Polars fills up short rows, ignores an empty last field of a file without final LF, takes any quote for
+    one that opens or closes a field (as in `5" disk`), and drops the CR before every LF, which is right only
+    if all lines end in CR LF.
+    """
+    has_quotes = quoting == "minimal" and '"' in text
+    if has_quotes and not _quotes_whole_fields(text, delimiter):
+        return None
+    if "\r" in text and not text.count("\r") == text.count("\r\n") == text.count("\n"):
+        return None
+    try:
+        table = pl.read_csv(
+            (text if text.endswith("\n") else f"{text}\n").encode(),
+            has_header=False,
+            separator=delimiter,
+            quote_char='"' if has_quotes else None,
+            infer_schema=False,
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    table = table.with_columns(pl.all().fill_null(""))
+    rows = text.removesuffix("\n").count("\n") + 1
+    delimiters = text.count(delimiter)
+    if has_quotes:
+        rows -= _count_in_cells(table, "\n")
+        delimiters -= _count_in_cells(table, delimiter)
+    if rows != table.height or delimiters != table.height * (table.width - 1):
+        return None
+    return table
+
+
+def _quotes_whole_fields(text: str, delimiter: str) -> bool:
+    """Whether every field is quoted as a whole or contains no quote."""
+    quoted = r'"[^"]*+(?:""[^"]*+)*+"\r?+'
+    unquoted = rf'[^"{delimiter}\n]*+'
+    field_and_end = rf"(?:{quoted}|{unquoted})(?:{re.escape(delimiter)}|\n|\Z)"
+    return re.fullmatch(rf"(?:{field_and_end})*+", text) is not None
+
+
+def _count_in_cells(table: pl.DataFrame, character: str) -> int:
+    counts = table.select(pl.all().str.count_matches(character, literal=True).sum())
+    return int(sum(counts.row(0)))
+
+
+def _parse_row_by_row(text: str, *, delimiter: str, quoting: str, file: str) -> pl.DataFrame:
+    """Parse slowly but exactly. Errors name the row."""
+    if quoting == "none":
+        rows = [line.split(delimiter) for line in text.removesuffix("\n").split("\n")]
+    else:
+        rows = _split_quoted(text, delimiter, file)
+    if rows[0][-1].endswith("\r"):
+        for row in rows:
+            row[-1] = row[-1].removesuffix("\r")
+    header = [name.strip() for name in rows[0]]
+    _check_header(header, file)
+    body = rows[1:]
+    if not body:
+        raise missing_rows_error(file)
+    for number, row in enumerate(body, start=1):
+        if len(row) != len(header):
+            remedy = _suggest_remedy(file, quoting=quoting, delimiter=delimiter)
+            raise InputError(
+                f"{len(row)} {'field' if len(row) == 1 else 'fields'} where the header has {len(header)}.",
+                place=Place(file=file, row=number),
+                remedy=remedy,
+            )
+    columns = zip(*body, strict=True)
+    return pl.DataFrame([pl.Series(name, cells, dtype=pl.String) for name, cells in zip(header, columns)])
+
+
+def _split_quoted(text: str, delimiter: str, file: str) -> list[list[str]]:
+    """Split a text with minimal quoting into rows of fields."""
+    text = text.removesuffix("\n")
+    rows: list[list[str]] = []
+    start = 0
+    while start <= len(text):
+        end = _find_line_end(text, start)
+        has_quoted_field = text.startswith('"', start) or text.find(f'{delimiter}"', start, end) >= 0
+        if has_quoted_field:
+            row, end = _split_record(text, start, delimiter, Place(file=file, row=len(rows)))
+        else:
+            row = text[start:end].split(delimiter)
+        rows.append(row)
+        start = end + 1
+    return rows
+
+
+def _find_line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _split_record(text: str, start: int, delimiter: str, place: Place) -> tuple[list[str], int]:
+    """Return the fields of the record that begins at `start`, and its end. Quoted fields may contain LF."""
+    fields: list[str] = []
+    while True:
+        if text.startswith('"', start):
+            closing_quote = _find_closing_quote(text, start + 1)
+            if closing_quote is None:
+                raise InputError("a quote is opened and never closed.", place=place, remedy=_QUOTING_REMEDY)
+            fields.append(text[start + 1 : closing_quote].replace('""', '"'))
+            field_end = closing_quote + 1
+            if not text.startswith(delimiter, field_end):
+                return _end_record(text, field_end, fields, place)
+        else:
+            line_end = _find_line_end(text, start)
+            field_end = text.find(delimiter, start, line_end)
+            if field_end < 0:
+                fields.append(text[start:line_end])
+                return fields, line_end
+            fields.append(text[start:field_end])
+        start = field_end + len(delimiter)
+
+
+def _end_record(text: str, field_end: int, fields: list[str], place: Place) -> tuple[list[str], int]:
+    """End a record after a closing quote. A CR before the LF belongs to the last field."""
+    record_end = field_end
+    if text.startswith("\r", field_end):
+        record_end += 1
+    if record_end < len(text) and text[record_end] != "\n":
+        place = Place(file=place.file, row=place.row, column=str(len(fields)))
+        raise InputError("text follows a closing quote.", place=place, remedy=_QUOTING_REMEDY)
+    fields[-1] += text[field_end:record_end]
+    return fields, record_end
+
+
+def _find_closing_quote(text: str, start: int) -> int | None:
+    """Return the position of the next quote that is not doubled."""
+    position = text.find('"', start)
+    while position >= 0:
+        if not text.startswith('"', position + 1):
+            return position
+        position = text.find('"', position + 2)
+    return None
+
+
+def missing_rows_error(file: str) -> InputError:
+    """Return the error for a table that has only a header."""
+    return InputError("the file has a header and no rows.", place=Place(file=file))
+
+
+def _check_header(header: Sequence[str], file: str) -> None:
+    counts = Counter(header)
+    for name in header:
+        if not name:
+            raise InputError("a column has no name.", place=Place(file=file, line=1))
+        if counts[name] > 1:
+            raise InputError("this name heads two columns.", place=Place(file=file, line=1, column=name))
+
+
+def _suggest_remedy(file: str, *, quoting: str, delimiter: str) -> str | None:
+    """Return what to do about a row with more or fewer fields than the header."""
+    if quoting == "none":
+        return "If the file quotes its fields, try --quoting minimal."
+    if delimiter == "\t":
+        return _QUOTING_REMEDY
+    if file.endswith(".txt"):
+        return PLAIN_TEXT_REMEDY
+    return None

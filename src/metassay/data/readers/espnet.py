@@ -1,0 +1,57 @@
+"""Reader of ESPnet's results: folders `SYSTEM/TESTSET/score_wer` with `ref.trn` and `hyp.trn`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from metassay.data.readers.base import Reader
+from metassay.data.readers.trn import read_trn_pairs
+from metassay.errors import InputError, Place
+from metassay.tasks import asr
+
+SCORE_FOLDER = "score_wer"
+"""Holds transcripts split into words; `score_cer` and `score_ter` hold the same ones split otherwise."""
+_MAXIMUM_DEPTH = 4
+
+
+class EspnetReader(Reader):
+    """Results of ESPnet."""
+
+    name = "espnet"
+    files = "a folder"
+    summary = "results: SYSTEM/TESTSET/score_wer/{ref,hyp}.trn"
+    task = asr.TASK.name
+
+    def sniff(self, path: str) -> bool:
+        """Whether a folder holds a result, at most four levels down."""
+        return Path(path).is_dir() and bool(_find_results(Path(path)))
+
+    def read(self, path: str) -> pl.DataFrame:
+        """Read a table `utt_id, system, ref, hyp, testset, speaker_id` of every result in a folder.
+
+        ESPnet writes utterances as `(speaker-utterance)`, so the speaker is split off.
+        """
+        results = _find_results(Path(path))
+        if not results:
+            raise InputError(f"there is no {SCORE_FOLDER}/hyp.trn in this folder.", place=Place(file=path))
+        tables = []
+        for result in results:
+            test_set = result.parent.name
+            system = result.parent.parent.name or test_set
+            table = read_trn_pairs(str(result / "ref.trn"), [str(result / "hyp.trn")])
+            tables.append(table.with_columns(system=pl.lit(system), testset=pl.lit(test_set)))
+        return pl.concat(tables, how="diagonal_relaxed")
+
+
+def _find_results(folder: Path) -> list[Path]:
+    """Return the folders with a reference and an output, sorted."""
+    candidates: set[Path] = set()
+    for depth in range(_MAXIMUM_DEPTH):
+        candidates.update(folder.glob(f"{'*/' * depth}{SCORE_FOLDER}"))
+    if folder.name == SCORE_FOLDER:
+        candidates.add(folder)
+    return sorted(
+        path for path in candidates if (path / "ref.trn").is_file() and (path / "hyp.trn").is_file()
+    )

@@ -1,0 +1,48 @@
+"""Parse Excel files."""
+
+from __future__ import annotations
+
+import io
+
+import polars as pl
+
+from metassay.data.readers.delimited import missing_rows_error
+from metassay.data.readers.parquet_tables import PYTHON_ERRORS
+from metassay.errors import InputError, MissingBackend, Place
+
+EXCEL_ENDINGS = (".xlsx", ".xlsm", ".xlsb", ".xls")
+_LARGEST_EXACT_INTEGER = 2.0**53
+"""Above it, a float does not hold every whole number."""
+
+
+def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
+    """Parse the first sheet; its first row names the columns.
+
+    Excel stores all numbers as floats, so columns of whole numbers are converted to integers.
+    """
+    try:
+        import fastexcel
+    except ImportError:
+        raise MissingBackend("fastexcel, which reads Excel files,", extra="excel") from None
+    try:
+        table = pl.read_excel(io.BytesIO(content), infer_schema_length=None)
+    except (
+        fastexcel.FastExcelError,
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        IndexError,  # there is no sheet
+        *PYTHON_ERRORS,
+    ) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"this is not an Excel file ({reason}).", place=Place(file=file)) from None
+    if table.is_empty():
+        raise missing_rows_error(file)
+    whole = [name for name in table.columns if _holds_whole_numbers(table[name])]
+    return table.with_columns(pl.col(whole).cast(pl.Int64))
+
+
+def _holds_whole_numbers(column: pl.Series) -> bool:
+    if column.dtype != pl.Float64:
+        return False
+    is_whole = (column == column.round()) & (column.abs() < _LARGEST_EXACT_INTEGER)
+    return bool((column.is_null() | is_whole).all())

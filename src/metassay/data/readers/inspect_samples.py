@@ -1,0 +1,110 @@
+"""Reader of the table that inspect's `samples_df` makes: scores and metadata, without outputs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from metassay.data.readers.base import RawTable, Reader
+from metassay.data.readers.files import file_ending, read_first_lines
+from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error, parse_object
+from metassay.data.readers.sample_columns import build_columns, choose_free_name, parse_score
+from metassay.data.readers.tables import read_table
+from metassay.errors import InputError, Place
+
+_REQUIRED_COLUMNS = frozenset({"sample_id", "eval_id", "epoch", "id"})
+_RUN_COLUMNS = (
+    *("sample_id", "eval_id", "log", "description", "choices", "model_usage", "role_usage", "total_tokens"),
+    *("total_time", "working_time", "message_count", "turn_count", "token_limit_usage", "error", "limit"),
+    *("limit_reason", "retries", "fallbacks"),
+)
+"""Columns about how a sample was run. They cannot be contexts."""
+_TEXT_COLUMNS = {"input": "src", "target": "ref"}
+_PARQUET_ENDINGS = (".parquet", ".pq")
+
+
+class InspectSamplesReader(Reader):
+    """The table of samples that inspect writes."""
+
+    name = "inspect samples"
+    files = ".csv .parquet"
+    summary = "the table of samples_df: scores and metadata without outputs"
+
+    def sniff(self, path: str) -> bool:
+        """Whether a table has the columns that identify inspect's samples."""
+        if file_ending(path) not in _PARQUET_ENDINGS:
+            header = next(iter(read_first_lines(path)), "")
+            return {*re.split(r"[,\t]", header.strip().replace('"', ""))} >= _REQUIRED_COLUMNS
+        if not Path(path).is_file():
+            return False
+        try:
+            return {*pq.read_schema(path).names} >= _REQUIRED_COLUMNS
+        except (pa.ArrowException, OSError, ValueError):
+            return False
+
+    def read(self, path: str) -> RawTable:
+        """Read a row per sample and epoch. The table has no outputs and must be joined to some."""
+        try:
+            return _read_samples(path)
+        except InputError:
+            raise
+        except MALFORMED_CONTENT_ERRORS as error:
+            raise malformed_content_error(error, path) from None
+
+
+def _read_samples(path: str) -> RawTable:
+    samples = read_table(path)
+    ids = samples["id"].cast(pl.String)
+    columns: dict[str, Any] = {"seg_id": ids.to_list(), "system": _find_models(samples, path)}
+    if samples["epoch"].n_unique() > 1:  # then each epoch is an item, and the sample is its document
+        columns["seg_id"] = [f"{sample}#{epoch}" for sample, epoch in zip(ids, samples["epoch"])]
+        columns["doc_id"] = ids.to_list()
+    score_names = [name for name in samples.columns if name.startswith("score_")]
+    score_columns = build_columns(_parse_scores(samples.select(score_names), path), columns, "score_")
+    for name, role in _TEXT_COLUMNS.items():
+        if name in samples.columns:
+            columns[role] = samples[name].cast(pl.String)
+    if "task_name" in samples.columns:
+        columns["testset"] = samples["task_name"]
+    used = {*_RUN_COLUMNS, *_REQUIRED_COLUMNS, *_TEXT_COLUMNS, *score_names, "model", "task_name"}
+    metadata = {
+        choose_free_name(name, columns, "metadata_"): samples[name]
+        for name, dtype in samples.schema.items()
+        if name not in used and not dtype.is_nested()
+    }
+    table = pl.concat([pl.DataFrame(columns), score_columns, pl.DataFrame(metadata)], how="horizontal")
+    return RawTable(path, table, metadata_columns=tuple(metadata))
+
+
+def _parse_scores(score_columns: pl.DataFrame, path: str) -> list[dict[str, float | None]]:
+    """Return the scores of every row by scorer."""
+    rows = []
+    for number, cells in enumerate(score_columns.iter_rows(named=True), start=1):
+        place = Place(path, number)
+        rows.append({name.removeprefix("score_"): parse_score(cell, place) for name, cell in cells.items()})
+    return rows
+
+
+def _find_models(samples: pl.DataFrame, path: str) -> list[str]:
+    """Return the model of each row, from the column `model` or else from the usage of tokens by model."""
+    if "model" in samples.columns:
+        return [str(model) for model in samples["model"]]
+    models = []
+    usages: list[Any] = samples["model_usage"].to_list() if "model_usage" in samples.columns else []
+    for number, usage in enumerate(usages, start=1):
+        if isinstance(usage, str):
+            used_models = list(parse_object(usage, Place(path, number, "model_usage")))
+            if len(used_models) == 1:
+                models.append(str(used_models[0]))
+    if len(models) < samples.height:
+        raise InputError(
+            "this table of samples does not say which model each is of.",
+            place=Place(path),
+            remedy="Make it with the model in it: samples_df(logs, columns=EvalModel + SampleSummary).",
+        )
+    return models

@@ -1,0 +1,128 @@
+"""Relevance judgements of rankings: TREC qrels, tables, and rating logs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from metassay.data import cells
+from metassay.data.columns import missing_column_error
+from metassay.data.readers.files import read_text
+from metassay.data.readers.rating_logs import DEFAULT_THRESHOLD, is_rating_log, read_ratings
+from metassay.data.readers.tables import is_table, read_table
+from metassay.data.readers.trec_lines import SPACE, WORD, list_content_lines, refuse_repeated_lines
+from metassay.errors import InputError, Place
+from metassay.tasks import ranking
+
+_GRADE_NAMES = ("grade", "rel", "relevance", "qrel", "label")
+_LINE = rf"^{SPACE}*{WORD}{SPACE}+{WORD}{SPACE}+{WORD}{SPACE}+{WORD}{SPACE}*$"
+_REMEDY = "A line of judgements is: topic iteration document grade, and the grade is a whole number."
+
+
+def read_judgements(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.DataFrame:
+    """Read a table `item, document, grade`, in which each document is judged once for an item.
+
+    The file may be TREC qrels, a table with topic, document and grade, or a rating log, in which ratings from
+    `threshold` on are relevant.
+    """
+    if is_rating_log(path):
+        ratings = read_ratings(path, threshold=threshold)
+        judgements = ratings.select(item="user", document="item", grade="grade")
+    elif is_table(Path(path)):
+        judgements = _select_judgements(read_table(path), path)
+    else:
+        judgements = read_qrels(path).select(item="topic", document="docid", grade="grade")
+    if (judgements["grade"] < 1).all():
+        raise InputError(
+            "no document is relevant to any topic.",
+            place=Place(file=path),
+            remedy="Relevant documents have grade 1 or more.",
+        )
+    return judgements
+
+
+def read_qrels(path: str) -> pl.DataFrame:
+    """Read a table `topic, docid, grade, line` from TREC qrels.
+
+    As in trec_eval, a negative grade marks a document of the pool that nobody judged, and comments and empty
+    lines are ignored.
+    """
+    lines = list_content_lines(read_text(path), path)
+    fields = lines["text"].str.extract_groups(_LINE).struct.unnest()
+    fields.columns = ["topic", "iteration", "docid", "grade"]
+    is_malformed = fields["topic"].is_null()
+    if is_malformed.any():
+        index = int(is_malformed.arg_max() or 0)
+        words = len(lines["text"][index].split())
+        raise InputError(
+            f"{words} {'word' if words == 1 else 'words'}, but judgements have four columns.",
+            place=Place(file=path, line=lines["line"][index]),
+            remedy=_REMEDY,
+        )
+    grades = _parse_qrels_grades(fields["grade"], lines["line"], path)
+    qrels = fields.select("topic", "docid", grades.alias("grade"), lines["line"])
+    refuse_repeated_lines(
+        qrels, ("topic", "docid"), path, "document {docid} was already judged for topic {topic}"
+    )
+    return qrels
+
+
+def _parse_qrels_grades(texts: pl.Series, lines: pl.Series, path: str) -> pl.Series:
+    """Return grades as whole numbers. Floats are refused: rounding could change what is relevant."""
+    grades = texts.cast(pl.Int32, strict=False)
+    is_invalid = grades.is_null() | ~texts.str.contains(r"^[-+]?[0-9]+$")
+    if is_invalid.any():
+        index = int(is_invalid.arg_max() or 0)
+        raise InputError(
+            f"the grade {texts[index]!r} is not a whole number.",
+            place=Place(file=path, line=lines[index]),
+            remedy=_REMEDY,
+        )
+    return grades
+
+
+def _select_judgements(table: pl.DataFrame, path: str) -> pl.DataFrame:
+    """Return `item, document, grade` of a table of judgements."""
+    item = _find_column(table, ranking.COLUMNS["item"], "item", path)
+    document = _find_column(table, ranking.COLUMNS["document"], "document", path)
+    grade = _find_column(table, _GRADE_NAMES, "grade", path)
+    judgements = pl.DataFrame(
+        {
+            "item": cells.ids(table[item], path),
+            "document": cells.ids(table[document], path),
+            "grade": _parse_table_grades(table[grade], path),
+        }
+    )
+    is_first = judgements.select(pl.struct("item", "document").is_first_distinct())["item"]
+    if not is_first.all():
+        row = int(is_first.not_().arg_max() or 0)
+        raise InputError(
+            f"document {judgements['document'][row]} was already judged for topic {judgements['item'][row]}.",
+            place=Place(file=path, row=row + 1),
+            remedy="Remove one of the two rows.",
+        )
+    return judgements
+
+
+def _find_column(table: pl.DataFrame, names: Sequence[str], role: str, path: str) -> str:
+    columns = {name.lower(): name for name in reversed(table.columns)}
+    for name in names:
+        if name in columns:
+            return columns[name]
+    raise missing_column_error(role, names, table.columns, path)
+
+
+def _parse_table_grades(column: pl.Series, path: str) -> pl.Series:
+    """Return grades as whole numbers, also if they are written as text. Floats and gaps are refused."""
+    if column.dtype.is_integer() or column.dtype == pl.String:
+        grades = column.cast(pl.Int32, strict=False)
+    else:
+        grades = pl.Series([None] * len(column), dtype=pl.Int32)
+    if grades.has_nulls():
+        row = int(grades.is_null().arg_max() or 0)
+        raise InputError(
+            f"the grade {column[row]} is not a whole number.", place=Place(path, row + 1, column.name)
+        )
+    return grades

@@ -1,0 +1,73 @@
+"""Kaldi's data folders: `text` with a line `utterance words …` each, `utt2spk` and `spk2gender`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from metassay.data.readers.files import read_text
+from metassay.data.readers.utterances import GENDERS, build_utterances, join_outputs
+from metassay.errors import InputError, Place
+
+
+def is_kaldi(path: str) -> bool:
+    """Whether a path is a folder with `text` and `utt2spk`."""
+    return (Path(path) / "text").is_file() and (Path(path) / "utt2spk").is_file()
+
+
+def read_kaldi(folder: str, outputs: Sequence[str]) -> pl.DataFrame:
+    """Read a table `utt_id, system, ref, hyp, speaker_id, gender` from a data folder and files of outputs.
+
+    An output is a file in the format of `text`, or a folder with such a file; its name is the system.
+    """
+    references = read_kaldi_text(str(Path(folder) / "text"))
+    references = references.with_columns(_read_speakers(folder, references["utt_id"]))
+    gender_file = Path(folder) / "spk2gender"
+    if gender_file.is_file():
+        codes = _read_mapping(gender_file)
+        genders = {speaker: GENDERS.get(code.lower(), code) for speaker, code in codes.items()}
+        column = [genders.get(speaker) for speaker in references["speaker_id"]]
+        references = references.with_columns(pl.Series("gender", column, dtype=pl.String))
+    tables = {}
+    for path in outputs:
+        file = str(Path(path) / "text") if Path(path).is_dir() else path
+        tables[path] = read_kaldi_text(file)
+    return join_outputs(references, tables)
+
+
+def read_kaldi_text(path: str) -> pl.DataFrame:
+    """Read a table `utt_id, text, line` from a file of `utterance words …`; the words may be missing."""
+    rows = []
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            utterance, *words = line.split(maxsplit=1)
+            rows.append((utterance, words[0].strip() if words else "", number))
+    return build_utterances(rows, path)
+
+
+def _read_speakers(folder: str, utterances: pl.Series) -> pl.Series:
+    """Return the speaker of each utterance. Raises an error if one is missing, as Kaldi's own tools do."""
+    path = Path(folder) / "utt2spk"
+    speakers = _read_mapping(path)
+    for utterance in utterances:
+        if utterance not in speakers:
+            raise InputError(f"utterance {utterance} has no speaker.", place=Place(file=str(path)))
+    return pl.Series("speaker_id", [speakers[utterance] for utterance in utterances], dtype=pl.String)
+
+
+def _read_mapping(path: Path) -> dict[str, str]:
+    """Read a file of two words a line, a key and its value."""
+    mapping: dict[str, str] = {}
+    for number, line in enumerate(read_text(str(path)).split("\n"), start=1):
+        words = line.split()
+        if not words:
+            continue
+        place = Place(file=str(path), line=number)
+        if words[0] in mapping:
+            raise InputError(f"{words[0]} is there twice.", place=place)
+        if len(words) != 2:
+            raise InputError("two words were expected.", place=place)
+        mapping[words[0]] = words[1]
+    return mapping

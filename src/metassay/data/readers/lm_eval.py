@@ -1,0 +1,112 @@
+"""Reader of the samples that lm-eval logs with `--log_samples`: `MODEL/samples_TASK_DATE.jsonl`.
+
+The folder names the model, the file the task. In tasks with choices, the output is the choice with the
+highest likelihood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from metassay.data.readers.base import RawTable, Reader
+from metassay.data.readers.files import file_stem, read_first_lines, read_text
+from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error, parse_object
+from metassay.data.readers.sample_columns import build_columns, parse_score, select_metadata
+from metassay.errors import InputError, Place
+
+_REQUIRED_KEYS = ('"doc_id"', '"resps"', '"filtered_resps"')
+_MAXIMUM_METADATA_LENGTH = 60
+"""Longer texts of a document are questions and passages, not contexts."""
+
+
+class LmEvalReader(Reader):
+    """Samples of lm-eval."""
+
+    name = "lm-eval samples"
+    files = "samples_*.jsonl"
+    summary = "MODEL/samples_TASK_DATE.jsonl: prompts, answers, targets, metrics"
+
+    def sniff(self, path: str) -> bool:
+        """Whether the first line has the keys of lm-eval's samples."""
+        first_line = next(iter(read_first_lines(path)), "")
+        return all(key in first_line for key in _REQUIRED_KEYS)
+
+    def read(self, path: str) -> RawTable:
+        """Read a row per document. If there are several filters, each has metrics of its own."""
+        try:
+            return _read_samples(path)
+        except InputError:
+            raise
+        except MALFORMED_CONTENT_ERRORS as error:
+            raise malformed_content_error(error, path) from None
+
+
+def _read_samples(path: str) -> RawTable:
+    records = []
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            records.append(parse_object(line, Place(path, line=number)))
+    has_filters = len({str(record.get("filter", "none")) for record in records}) > 1
+    rows: dict[str, dict[str, Any]] = {}
+    metadata: dict[str, dict[str, Any]] = {}
+    scores: dict[str, dict[str, float | None]] = {}
+    for number, record in enumerate(records, start=1):
+        place = Place(path, number)
+        document = str(record.get("doc_id"))
+        rows.setdefault(document, _build_row(record, path, place))
+        metadata.setdefault(document, select_metadata(record.get("doc"), _MAXIMUM_METADATA_LENGTH))
+        suffix = f":{record.get('filter')}" if has_filters else ""
+        document_scores = scores.setdefault(document, {})
+        for name in record.get("metrics") or ():
+            document_scores[f"{name}{suffix}"] = parse_score(record.get(name), place)
+    outputs = pl.DataFrame(list(rows.values()), infer_schema_length=None)
+    score_columns = build_columns([scores[document] for document in rows], outputs.columns, "score_")
+    taken = [*outputs.columns, *score_columns.columns]
+    metadata_columns = build_columns(list(metadata.values()), taken, "metadata_")
+    table = pl.concat([outputs, score_columns, metadata_columns], how="horizontal")
+    return RawTable(path, table, metadata_columns=tuple(metadata_columns.columns))
+
+
+def _build_row(record: Mapping[str, Any], path: str, place: Place) -> dict[str, Any]:
+    arguments = (record.get("arguments") or {}).values()
+    requests = [request for request in arguments if isinstance(request, Mapping)]
+    if not requests:
+        raise InputError("a sample of lm-eval has no arguments.", place=place)
+    output, target = _find_output_and_target(record, requests)
+    return {
+        "testset": re.sub(r"^samples_|_\d{4}-\d\d-\d\dT[\d.:-]+$", "", file_stem(path)),
+        "seg_id": str(record.get("doc_id")),
+        "system": Path(path).resolve().parent.name.replace("__", "/"),
+        "src": str(requests[0].get("arg_0", "")),
+        "hyp": output,
+        "ref": target,
+    }
+
+
+def _find_output_and_target(
+    record: Mapping[str, Any], requests: Sequence[Mapping[str, Any]]
+) -> tuple[str | None, str | None]:
+    """Return output and target of a sample.
+
+    In a task with choices, every choice is a request with its likelihood, and a target that is a number is
+    the number of the correct choice.
+    """
+    responses = record.get("resps") or []
+    target = None if record.get("target") is None else str(record["target"])
+    first_response = responses[0][0] if responses and responses[0] else None
+    if not isinstance(first_response, list):
+        return (first_response if isinstance(first_response, str) else None), target
+    choices = [str(request.get("arg_1", "")).strip() for request in requests]
+    likelihoods = [float(response[0][0]) for response in responses if response and response[0]]
+    output = None
+    if len(likelihoods) == len(choices):
+        output = choices[int(np.argmax(likelihoods))]
+    if target is not None and target.isdigit() and int(target) < len(choices):
+        target = choices[int(target)]
+    return output, target

@@ -1,0 +1,81 @@
+"""Parse Parquet files, large ones row group by row group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from metassay.data.memory import is_large_table, spill_to_disk
+from metassay.data.readers.files import file_ending, is_pipe
+from metassay.errors import InputError, Place
+
+PARQUET_ENDINGS = (".parquet", ".pq")
+_MAGIC = b"PAR1"
+_LARGE_FILE_BYTES = 2**26
+"""Larger files are not loaded into memory as a whole before they are parsed."""
+PYTHON_ERRORS = (OSError, ValueError, TypeError, KeyError, NotImplementedError, OverflowError, MemoryError)
+"""What libraries that parse binary files raise besides errors of their own."""
+
+
+def looks_like_parquet(content: bytes) -> bool:
+    """Whether content starts like a Parquet file."""
+    return content.startswith(_MAGIC)
+
+
+def is_large_parquet(path: str) -> bool:
+    """Whether a path is an uncompressed Parquet file that is too large to be loaded as a whole."""
+    if file_ending(path) not in PARQUET_ENDINGS or is_pipe(path) or not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        begins_like_parquet = file.read(len(_MAGIC)) == _MAGIC
+    return begins_like_parquet and Path(path).stat().st_size > _LARGE_FILE_BYTES
+
+
+def read_large_parquet(path: str) -> pl.DataFrame:
+    """Read a Parquet file directly from disk."""
+    return _parse(pa.OSFile(path), path)
+
+
+def parse_parquet(content: bytes, *, file: str) -> pl.DataFrame:
+    """Parse the content of a Parquet file."""
+    return _parse(pa.BufferReader(content), file)
+
+
+def _parse(stream: pa.NativeFile, file: str) -> pl.DataFrame:
+    # Arrow's reader, because a broken file makes others panic or ask for more memory than there is.
+    try:
+        parquet = pq.ParquetFile(stream, pre_buffer=False)
+        groups = _read_row_groups(parquet)
+        if is_large_table(parquet.metadata.num_rows):
+            table = spill_to_disk(groups)
+        else:
+            table = pl.concat(groups, rechunk=True)
+    except (
+        pa.ArrowException,
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        *PYTHON_ERRORS,
+    ) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"this is not a Parquet file ({reason}).", place=Place(file=file)) from None
+    if table.is_empty():
+        raise InputError("the file has no rows.", place=Place(file=file))
+    return table
+
+
+def _read_row_groups(parquet: pq.ParquetFile) -> Iterator[pl.DataFrame]:
+    """Yield the row groups of a file. Arrow's copy of one is freed before the next is read."""
+    if not parquet.num_row_groups:
+        yield pl.DataFrame(pl.from_arrow(parquet.schema_arrow.empty_table()))
+    for number in range(parquet.num_row_groups):
+        group = parquet.read_row_group(number, use_threads=False)
+        group.validate(full=True)
+        table = pl.DataFrame(pl.from_arrow(group))
+        categories = [
+            name for name, dtype in table.schema.items() if isinstance(dtype, pl.Categorical | pl.Enum)
+        ]
+        yield table.with_columns(pl.col(categories).cast(pl.String))

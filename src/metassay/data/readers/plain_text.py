@@ -1,0 +1,66 @@
+"""Read parallel text files: line n of every file belongs to segment n."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from metassay.data.readers.files import decode_text, file_stem, read_bytes
+from metassay.errors import InputError, Place, display_path
+
+
+def read_lines(path: str) -> list[str]:
+    """Read the lines of a text file, which end at LF only. Lines may be empty."""
+    content = read_bytes(path)
+    if not content:
+        raise InputError("the file is empty.", place=Place(file=path, line=1))
+    # `decode_text` refuses a file of empty lines, which are valid outputs here.
+    text = decode_text(content, path) if content.strip() else content.decode()
+    return text.removesuffix("\n").split("\n")
+
+
+def read_parallel_lines(
+    references: Sequence[str], outputs: Sequence[str], source: str | None = None
+) -> pl.DataFrame:
+    """Read a table `seg_id, system, output, ref1, ref2 …, source` from parallel files.
+
+    The name of a file of outputs is the system. All files must have the same number of lines.
+    """
+    if not references or not outputs:
+        raise InputError("the plain-text form needs --reference FILE and --hypothesis FILE….")
+    first_reference = references[0]
+    shared_columns = {}
+    for number, path in enumerate(references, start=1):
+        shared_columns[f"ref{number}"] = read_lines(path)
+    size = len(shared_columns["ref1"])
+    for path, lines in zip(references, shared_columns.values()):
+        _check_length(path, lines, size, first_reference)
+    if source is not None:
+        shared_columns["source"] = read_lines(source)
+        _check_length(source, shared_columns["source"], size, first_reference)
+    systems = ["standard input" if path == "-" else file_stem(path) for path in outputs]
+    tables = []
+    for path, system in zip(outputs, systems):
+        if systems.count(system) > 1:
+            raise InputError(
+                f"two hypothesis files are called {system}.",
+                place=Place(file=path),
+                remedy="Rename one of them.",
+            )
+        lines = read_lines(path)
+        _check_length(path, lines, size, first_reference)
+        ids = list(range(1, size + 1))
+        tables.append(
+            pl.DataFrame({"seg_id": ids, "system": [system] * size, "output": lines, **shared_columns})
+        )
+    return pl.concat(tables)
+
+
+def _check_length(path: str, lines: Sequence[str], size: int, first_reference: str) -> None:
+    if len(lines) != size:
+        raise InputError(
+            f"{len(lines)} lines, but {display_path(first_reference)} has {size}.",
+            place=Place(file=path),
+            remedy="Line n of every file must belong to segment n.",
+        )

@@ -1,0 +1,33 @@
+"""Add the scores of several raters to a table: their mean, and a column for each rater."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+MAXIMUM_RATER_COLUMNS = 30
+"""With more raters, there is no column for each of them, because most of its cells would be empty."""
+_SORT_COLUMNS = ("testset", "lp", "seg_id", "system")
+
+
+def add_rater_scores(
+    outputs: pl.DataFrame, scores: Sequence[Mapping[str, float | None]], name: str
+) -> tuple[pl.DataFrame, list[str]]:
+    """Add the mean over raters as column `name`, and a column `name:RATER` for each if there are few.
+
+    `scores` has the scores of each row by rater. Returns the table, sorted by its key columns, and notes.
+    """
+    present = [{rater: score for rater, score in row.items() if score is not None} for row in scores]
+    means = [sum(row.values()) / len(row) if row else None for row in present]
+    columns = [pl.Series(name, means, dtype=pl.Float64)]
+    raters = sorted({rater for row in present for rater in row})
+    notes = []
+    if len(raters) > MAXIMUM_RATER_COLUMNS:
+        notes.append(f"{len(raters)} people rated; their mean stands for them.")
+    elif len(raters) > 1:
+        for rater in raters:
+            rater_scores = [row.get(rater) for row in present]
+            columns.append(pl.Series(f"{name}:{rater}", rater_scores, dtype=pl.Float64))
+    keys = [key for key in _SORT_COLUMNS if key in outputs.columns]
+    return outputs.with_columns(columns).sort(keys), notes

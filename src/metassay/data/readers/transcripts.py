@@ -1,0 +1,29 @@
+"""Read references and outputs of speech recognition that stand in separate files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from metassay.data.readers.files import check_path
+from metassay.data.readers.kaldi import is_kaldi, read_kaldi
+from metassay.data.readers.nist_transcripts import is_stm, read_ctm_pairs
+from metassay.data.readers.trn import is_trn, read_trn_pairs
+
+
+def read_transcripts(reference: str, outputs: Sequence[str]) -> tuple[pl.DataFrame, list[str]] | None:
+    """Read a table `utt_id, system, ref, hyp` with metadata of speakers, and notes.
+
+    The format follows from the reference: a Kaldi folder, an `stm` file (with outputs in `ctm`) or a `trn`
+    file. Returns None if it is none of these.
+    """
+    for path in (reference, *outputs):
+        check_path(path)
+    if is_kaldi(reference):
+        return read_kaldi(reference, outputs), []
+    if is_stm(reference):
+        return read_ctm_pairs(reference, outputs)
+    if is_trn(reference):
+        return read_trn_pairs(reference, outputs), []
+    return None

@@ -1,0 +1,40 @@
+"""Lines of words, which TREC runs, relevance judgements and rating logs have in common."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from metassay.errors import InputError, Place
+
+# The characters that C's isspace() knows except LF, because trec_eval splits lines at these.
+SPACE = r"[ \t\r\x0b\x0c]"
+WORD = r"([^ \t\r\x0b\x0c]+)"
+
+
+def list_content_lines(text: str, path: str) -> pl.DataFrame:
+    """Return a table `line, text` of the lines that are neither empty nor comments (`#`)."""
+    lines = pl.DataFrame({"text": text.split("\n")}).with_row_index("line", offset=1)
+    lines = lines.filter(pl.col("text").str.contains(r"^[ \t\r\x0b\x0c]*[^# \t\r\x0b\x0c]"))
+    if lines.is_empty():
+        raise InputError("the file has no lines but comments and empty ones.", place=Place(file=path, line=1))
+    return lines.with_columns(pl.col("line").cast(pl.Int64))
+
+
+def refuse_repeated_lines(table: pl.DataFrame, key: tuple[str, ...], path: str, message: str) -> None:
+    """Raise an error at the second of two lines with the same key.
+
+    `message` is a format string for the fields of that line.
+    """
+    is_repeated = table.select(pl.struct(key).is_duplicated())[key[0]]
+    if not is_repeated.any():
+        return
+    repeated = table.filter(is_repeated)
+    is_first = repeated.select(pl.struct(key).is_first_distinct())[key[0]]
+    second = repeated.filter(~is_first).row(0, named=True)
+    has_same_key = pl.all_horizontal(pl.col(name) == second[name] for name in key)
+    first_line = repeated.filter(has_same_key)["line"][0]
+    raise InputError(
+        f"{message.format(**second)} in line {first_line}.",
+        place=Place(file=path, line=second["line"]),
+        remedy="Remove one of the two lines.",
+    )

@@ -1,0 +1,97 @@
+"""Reader of TREC runs: one retrieved document a line, `topic Q0 document rank score tag`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import polars as pl
+
+from metassay.data.readers.base import Reader
+from metassay.data.readers.files import read_first_lines, read_text
+from metassay.data.readers.trec_lines import SPACE, WORD, list_content_lines, refuse_repeated_lines
+from metassay.errors import InputError, Place
+from metassay.tasks import ranking
+
+_FIELDS = ["topic", "iteration", "docid", "rank", "score", "tag"]
+_LINE = rf"^{SPACE}*{f'{WORD}{SPACE}+' * 5}(.*[^ \t\r\x0b\x0c]){SPACE}*$"
+_FIRST_LINES = re.compile(r"\s*\S+\s+[Qq]0\s+\S+\s+\S+\s+[-+.\dnNiI]\S*\s+\S.*")
+_REMEDY = "A line of a run is: topic Q0 document rank score tag."
+
+
+class TrecRunReader(Reader):
+    """TREC runs."""
+
+    name = "trec run"
+    files = "any name, second word Q0"
+    summary = "a ranking: topic Q0 document rank score tag; needs --qrels"
+    task = ranking.TASK.name
+
+    def sniff(self, path: str) -> bool:
+        """Whether the second word of the first lines is Q0."""
+        return looks_like_run(read_first_lines(path))
+
+    def read(self, path: str) -> pl.DataFrame:
+        """Read the retrieved documents of a run."""
+        return read_run(path)
+
+
+def looks_like_run(lines: Sequence[str]) -> bool:
+    """Whether the first of these lines are lines of a run: six words or more, the second of them Q0."""
+    return bool(lines) and all(_FIRST_LINES.fullmatch(line) for line in lines[:5])
+
+
+def read_run(path: str) -> pl.DataFrame:
+    """Read a table `run, topic, docid, score, line` of the retrieved documents, in the order of the file.
+
+    As in trec_eval, comments (`#`), empty lines, the second and the fourth word are ignored. The run is named
+    by the tag: everything after the score if it is the same in all lines, else the first word after it.
+    """
+    return parse_run(read_text(path), path)
+
+
+def parse_run(text: str, path: str) -> pl.DataFrame:
+    """Parse the text of a run, see `read_run`. `path` is named in errors."""
+    lines = list_content_lines(text, path)
+    fields = lines["text"].str.extract_groups(_LINE).struct.unnest()
+    fields.columns = _FIELDS
+    is_malformed = fields["topic"].is_null()
+    if is_malformed.any():
+        index = int(is_malformed.arg_max() or 0)
+        words = len(lines["text"][index].split())
+        raise InputError(
+            f"{words} {'word' if words == 1 else 'words'}, but a run has six columns.",
+            place=Place(file=path, line=lines["line"][index]),
+            remedy=_REMEDY,
+        )
+    run = fields.select(
+        _parse_tags(fields["tag"]).alias("run"),
+        "topic",
+        "docid",
+        _parse_scores(fields["score"], lines["line"], path).alias("score"),
+        lines["line"],
+    )
+    refuse_repeated_lines(
+        run, ("run", "topic", "docid"), path, "document {docid} was already retrieved for topic {topic}"
+    )
+    return run
+
+
+def _parse_tags(tags: pl.Series) -> pl.Series:
+    if tags.n_unique() == 1:
+        return tags
+    return tags.str.extract(rf"^{WORD}")
+
+
+def _parse_scores(texts: pl.Series, lines: pl.Series, path: str) -> pl.Series:
+    """Return the retrieval scores as float64. Raises an error for a score that is not a finite number."""
+    scores = texts.cast(pl.Float64, strict=False)
+    is_invalid = ~scores.is_finite().fill_null(value=False)
+    if is_invalid.any():
+        index = int(is_invalid.arg_max() or 0)
+        raise InputError(
+            f"the score {texts[index]!r} is not a finite number.",
+            place=Place(file=path, line=lines[index]),
+            remedy=_REMEDY,
+        )
+    return scores

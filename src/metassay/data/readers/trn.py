@@ -1,0 +1,70 @@
+"""Transcripts in sclite's `trn` format: lines of a transcript and its utterance in parentheses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import polars as pl
+
+from metassay.data.readers.files import read_first_lines, read_text
+from metassay.data.readers.utterances import build_utterances, join_outputs
+from metassay.errors import InputError, Place
+
+_UTTERANCE_ID = re.compile(r"([^()\s]+)\)")
+_ALTERNATIVES = re.compile(r"\{[^{}]*/[^{}]*\}")
+
+
+def is_trn(path: str) -> bool:
+    """Whether the first lines of a file end with an utterance in parentheses."""
+    lines = read_first_lines(path)[:20]
+    return bool(lines) and all(_split_line(line) for line in lines)
+
+
+def read_trn(path: str) -> pl.DataFrame:
+    """Read a table `utt_id, text, line`. Lines that start with `;;` are comments.
+
+    Alternative transcripts (`{ a / b }`) are refused, because metrics compare with one text.
+    """
+    rows = []
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if not line.strip() or line.startswith(";;"):
+            continue
+        place = Place(file=path, line=number)
+        utterance_and_text = _split_line(line)
+        if utterance_and_text is None:
+            raise InputError(
+                "the line does not end with its utterance in parentheses.",
+                place=place,
+                remedy="A line of a trn file is: words of the transcript (utterance).",
+            )
+        utterance, text = utterance_and_text
+        if _ALTERNATIVES.search(text):
+            raise InputError(
+                "alternative transcripts ({ a / b }) cannot be scored.",
+                place=place,
+                remedy="Keep one of them.",
+            )
+        rows.append((utterance, text, number))
+    return build_utterances(rows, path)
+
+
+def read_trn_pairs(reference: str, outputs: Sequence[str]) -> pl.DataFrame:
+    """Read a table `utt_id, system, ref, hyp, speaker_id` from a reference and the outputs of systems.
+
+    The speaker is the part of the utterance before the first `-` or `_`, as in sclite's `-i rm`.
+    """
+    references = read_trn(reference)
+    speakers = references["utt_id"].str.extract(r"^([^-_]+)[-_]")
+    if not speakers.has_nulls():
+        references = references.with_columns(speakers.alias("speaker_id"))
+    return join_outputs(references, {path: read_trn(path) for path in outputs})
+
+
+def _split_line(line: str) -> tuple[str, str] | None:
+    """Return utterance and transcript of a line. None if it does not end in `(utterance)`."""
+    if "(" not in line:
+        return None
+    text, _, remainder = line.rstrip().rpartition("(")
+    match = _UTTERANCE_ID.fullmatch(remainder)
+    return None if match is None else (match[1], text.strip())
