@@ -1,4 +1,4 @@
-# Everything a contributor runs. Each target works on a clean checkout with Python 3.11+, pip and make.
+# Commands for contributors. Each target works on a clean checkout with Python 3.11+, pip and make.
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,20 +8,31 @@ PYTEST := $(BIN)/python -m pytest
 SYSTEM_PACKAGES := chromium espeak-ng fonts-dejavu-core mythes-de mythes-ru sctk wordnet-base
 SAMPLE_PACKAGES := apertium apertium-eng-spa espeak-ng
 
-.PHONY: axe demo test test-all check lint format bench fuzz mutants docs reproduce release sample install neural-oracles chat-model system-packages clean
+.PHONY: axe demo test test-all check lint lock format bench fuzz mutants docs reproduce release sample install neural-oracles chat-model system-packages clean
 
-# What is installed is what was tested, file by file: LOCKED takes nothing that has another hash. Where a mirror
-# has files of its own, versions must do; STRICT=1 refuses. What is left for the last line is the package itself
-# and torch, of which each machine has its own build.
-LOCKED := -m pip install --quiet --no-deps --require-hashes
-BY_VERSION := $(if $(STRICT),,|| echo "Files here have other hashes than the lock says: versions must do.")
-OWN := -m pip install --quiet -c constraints.txt -e '.[dev]'
+# Packages are installed with the hashes in requirements/*.lock. If the package index has other files, the versions
+# in constraints.txt are installed instead; STRICT=1 makes that an error. The last step installs metassay itself,
+# and torch by version only, because each kind of machine has its own build of it.
+PIP_LOCKED := -m pip install --quiet --no-deps --require-hashes
+OR_BY_VERSION := $(if $(STRICT),,|| echo "The package index has other files than the lock: installing by version.")
+PIP_METASSAY := -m pip install --quiet -c constraints.txt -e '.[dev]'
 $(STAMP): pyproject.toml constraints.txt requirements/build.lock requirements/dev.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(LOCKED) --upgrade -r requirements/build.lock $(BY_VERSION)
-	$(BIN)/python $(LOCKED) -r requirements/dev.lock $(BY_VERSION)
-	$(BIN)/python $(OWN) --no-build-isolation $(if $(STRICT),,|| $(BIN)/python $(OWN))
+	$(BIN)/python $(PIP_LOCKED) --upgrade -r requirements/build.lock $(OR_BY_VERSION)
+	$(BIN)/python $(PIP_LOCKED) -r requirements/dev.lock $(OR_BY_VERSION)
+	$(BIN)/python $(PIP_METASSAY) --no-build-isolation $(if $(STRICT),,|| $(BIN)/python $(PIP_METASSAY))
 	@touch $@
+
+# Write constraints.txt and requirements/*.lock after a change of dependencies. UPGRADE=1 takes the newest versions.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --no-annotate \
+	--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+COMPILE_WITH_HASHES := $(COMPILE) --generate-hashes --constraints constraints.txt
+lock: $(STAMP)
+	$(BIN)/python -m pip install --quiet uv
+	$(COMPILE) pyproject.toml --extra dev requirements/build.in --output-file constraints.txt
+	$(COMPILE_WITH_HASHES) requirements/build.in --output-file requirements/build.lock
+	$(COMPILE_WITH_HASHES) pyproject.toml --extra dev --excludes requirements/unlocked.txt \
+		--output-file requirements/dev.lock
 
 install: $(STAMP)
 
@@ -76,7 +87,7 @@ reproduce: $(STAMP)
 release:
 	rm -rf dist
 	$(PYTHON) -m venv dist/build
-	dist/build/bin/python $(LOCKED) --upgrade -r requirements/build.lock
+	dist/build/bin/python $(PIP_LOCKED) --upgrade -r requirements/build.lock
 	dist/build/bin/python -m build --no-isolation --outdir dist
 	$(PYTHON) -m venv dist/env
 	dist/env/bin/python -m pip install --quiet -c constraints.txt dist/*.whl
