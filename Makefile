@@ -74,7 +74,6 @@ mutants: $(STAMP)
 	$(BIN)/python -m scripts.mutants $(addprefix --room ,$(ROOM)) --sample $(or $(SAMPLE),20) --seed $(SEED)
 
 docs: $(STAMP)
-	$(BIN)/python -m scripts.api_reference
 	$(BIN)/zensical build --strict
 
 # Every table and figure of the five papers beside ours, two scripts at a time, twelve minutes of processor
