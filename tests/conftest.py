@@ -45,6 +45,27 @@ def real_data() -> Callable[[str], Path]:
     return find
 
 
+@pytest.fixture
+def install_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """A function that installs a package of one module for this test, with its entry points.
+
+    `install_plugin("shouting", source_code, "metassay.readers", "ShoutingReader")` writes `shouting.py` and
+    announces its `ShoutingReader` as the reader `shouting`.
+    """
+    site_packages = tmp_path / "site-packages"
+
+    def install(module: str, source_code: str, group: str, attribute: str) -> None:
+        metadata = site_packages / f"{module}-1.0.dist-info"
+        metadata.mkdir(parents=True)
+        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+        (metadata / "entry_points.txt").write_text(f"[{group}]\n{module} = {module}:{attribute}\n")
+        (site_packages / f"{module}.py").write_text(source_code)
+        monkeypatch.syspath_prepend(str(site_packages))
+        monkeypatch.delitem(sys.modules, module, raising=False)
+
+    return install
+
+
 @pytest.fixture(scope="session")
 def some_words() -> list[str]:
     """Fifteen words to make sentences of."""

@@ -40,8 +40,8 @@ class Reader(ABC):
     """A file format: how to recognise its files or folders, and how to read them.
 
     To add a format, subclass `Reader` in a module of its own and list the module in `registry`. A plug-in
-    announces a reader under the entry point `metassay.readers`. It need not be a subclass: an object with
-    `sniff` and `read` is enough.
+    announces a reader, class or object, under the entry point `metassay.readers`. It need not be a subclass:
+    `sniff` and `read` are enough.
     """
 
     name: str

@@ -115,8 +115,12 @@ class PluginReader(Reader):
 
 
 def load_plugin_readers() -> list[Reader]:
-    """Return the readers of installed packages."""
-    return [PluginReader(name, plugin) for name, plugin in plugins.load_entry_points("readers").items()]
+    """Return the readers of installed packages. A package may announce a class or an object."""
+    readers: list[Reader] = []
+    for name, announced in plugins.load_entry_points("readers").items():
+        plugin = announced() if isinstance(announced, type) else announced
+        readers.append(PluginReader(name, plugin))
+    return readers
 
 
 def load_all_readers() -> list[Reader]:

@@ -1,32 +1,39 @@
-"""A task that another package announces: one value, and every verb works on its data."""
+"""A task in another package is one value and one entry point; every verb works on its data."""
 
 from __future__ import annotations
 
 import json
-import types
 
 import numpy as np
 import polars as pl
 import pytest
 
-from metassay import plugins
-from metassay import tasks as registry
+from metassay import tasks
 from metassay.cli import run
-from metassay.tasks.base import TEXT_COLUMNS, TableEvidence, Task
+
+SOURCE_CODE = """
+from metassay import Task
+
+COLUMN_NAMES = {
+    "item": ("image_id",),
+    "output": ("caption",),
+    "source": ("src", "source"),
+    "system": ("system",),
+}
 
 
-def explain_match(evidence: TableEvidence) -> str | None:
+def explain_match(evidence):
     if evidence.find_column("caption") and evidence.find_column("image_id"):
         return "there are captions of images"
     return None
 
 
-CAPTIONS = Task(
+TASK = Task(
     name="captions",
     title="image captioning",
     output_noun="caption",
     output_noun_plural="captions",
-    column_names=TEXT_COLUMNS | {"item": ("image_id",), "output": ("caption",)},
+    column_names=COLUMN_NAMES,
     explain_match=explain_match,
     default_metrics=("bleu", "rougel"),
     corpus_metrics=("bleu",),
@@ -34,21 +41,21 @@ CAPTIONS = Task(
     human_criteria=("vividness",),
     default_language="en",
 )
+"""
 
 
 @pytest.fixture(autouse=True)
-def installed_task(monkeypatch):
-    points = [types.SimpleNamespace(name="captions", load=lambda: CAPTIONS)]
-    monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == "metassay.tasks" else [])
-    registry.load_tasks.cache_clear()
-    registry.list_human_criteria.cache_clear()
+def installed_task(install_plugin):
+    install_plugin("captions", SOURCE_CODE, "metassay.tasks", "TASK")
+    tasks.load_tasks.cache_clear()
+    tasks.list_human_criteria.cache_clear()
     yield
-    registry.load_tasks.cache_clear()
-    registry.list_human_criteria.cache_clear()
+    tasks.load_tasks.cache_clear()
+    tasks.list_human_criteria.cache_clear()
 
 
 @pytest.fixture
-def table(tmp_path) -> str:
+def captions_file(tmp_path) -> str:
     rng = np.random.default_rng(0)
     words = ["dog", "cat", "house", "tree", "river", "child", "ball", "red", "small", "old", "runs", "sits"]
     rows = []
@@ -72,41 +79,41 @@ def table(tmp_path) -> str:
     return str(path)
 
 
-def shown(capsys, *arguments: str) -> dict:
+def run_verb(capsys, *arguments: str) -> dict:
     assert run([*arguments, "--json", "--quiet"]) == 0
     captured = capsys.readouterr()
     return json.loads(captured.out) | {"_err": captured.err}
 
 
-def test_every_verb_works_on_it(table, tmp_path, capsys) -> None:
-    found = shown(capsys, "check", table)
-    assert found["task"] == "captions"
-    assert "since there are captions of images" in found["task_guess"]
-    assert found["task_guess"] in found["_err"]
-    assert found["human"] == {"vividness": 72}
+def test_every_verb_works_on_data_of_the_task(captions_file, tmp_path, capsys) -> None:
+    result = run_verb(capsys, "check", captions_file)
+    assert result["task"] == "captions"
+    assert "since there are captions of images" in result["task_guess"]
+    assert result["task_guess"] in result["_err"]
+    assert result["human"] == {"vividness": 72}
 
     scores = str(tmp_path / "scores.parquet")
-    found = shown(capsys, "score", table, "--per-segment", scores)
-    assert {row["metric"] for row in found["systems"]} == {"bleu", "rougel"}
+    result = run_verb(capsys, "score", captions_file, "--per-segment", scores)
+    assert {row["metric"] for row in result["systems"]} == {"bleu", "rougel"}
 
-    found = shown(capsys, "perturb", table)
-    assert {row["perturbation"] for row in found["perturbations"]} == {"removal", "insertion", "swapping"}
+    result = run_verb(capsys, "perturb", captions_file)
+    assert {row["perturbation"] for row in result["perturbations"]} == {"removal", "insertion", "swapping"}
 
     folder = str(tmp_path / "run")
     options = ("--context", "place", "--resamples", "50", "--permutations", "19", "--min-items", "5")
-    found = shown(capsys, "assay", table, "--out", folder, *options)
-    assert found["task"] == "captions"
+    result = run_verb(capsys, "assay", captions_file, "--out", folder, *options)
+    assert result["task"] == "captions"
     page = (tmp_path / "run" / "report.html").read_text()
     assert "a better caption" in page
     assert "image captioning" in page
 
-    found = shown(capsys, "aggregate", table, "--repeats", "20", "--resamples", "20")
-    assert {row["human"] for row in found["human"]} == {"vividness"}
+    result = run_verb(capsys, "aggregate", captions_file, "--repeats", "20", "--resamples", "20")
+    assert {row["human"] for row in result["human"]} == {"vividness"}
 
     joined = ("--join", scores, "--column", "item=image_id", "--human", "vividness")
-    found = shown(capsys, "rank", table, *joined, "--draws", "50")
-    assert [row["metric"] for row in found["results"][0]["metrics"] if not row["baseline"]]
-    found = shown(capsys, "depend", table, *joined, "--bootstraps", "10", "--draws", "19")
-    assert {row["metric"] for row in found["metrics"]} == {"bleu", "rougel"}
+    result = run_verb(capsys, "rank", captions_file, *joined, "--draws", "50")
+    assert [row["metric"] for row in result["results"][0]["metrics"] if not row["baseline"]]
+    result = run_verb(capsys, "depend", captions_file, *joined, "--bootstraps", "10", "--draws", "19")
+    assert {row["metric"] for row in result["metrics"]} == {"bleu", "rougel"}
 
     assert run(["report", folder]) == 0
