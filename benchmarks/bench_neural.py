@@ -24,7 +24,8 @@ from pathlib import Path
 
 import numpy as np
 
-Case = tuple[str, str, str]
+from metassay.metrics.neural.base import ScoringInput
+
 XLM_R = {
     "model_type": "xlm-roberta",
     "vocab_size": 250_002,
@@ -109,20 +110,20 @@ def write_tokenizer(folder: Path, special: Sequence[str], size: int) -> list[str
     return words
 
 
-def made_up_cases(words: Sequence[str], items: int, systems: int, copies: int) -> list[Case]:
+def made_up_cases(words: Sequence[str], items: int, systems: int, copies: int) -> list[ScoringInput]:
     """Outputs differ from their reference in a third of the words; a worse copy from its output in one."""
     rng = random.Random(0)
-    found: list[Case] = []
+    found: list[ScoringInput] = []
     for _ in range(items):
         length = max(4, min(150, int(rng.lognormvariate(3.5, 0.5))))
         source, reference = (" ".join(rng.choices(words, k=length)) for _ in range(2))
         for _ in range(systems):
             output = [rng.choice(words) if rng.random() < 1 / 3 else word for word in reference.split()]
-            found.append((" ".join(output), source, reference))
+            found.append(ScoringInput(" ".join(output), source, reference))
             for _ in range(copies):
                 worse = list(output)
                 worse[rng.randrange(len(worse))] = rng.choice(words)
-                found.append((" ".join(worse), source, reference))
+                found.append(ScoringInput(" ".join(worse), source, reference))
     return found
 
 
@@ -218,19 +219,19 @@ class Loop:
 
     def __init__(self, network: object) -> None:
         self.network = network
-        self.device = network.batches.device
+        self.device = network.runner.device
 
     def encode(self, sequences: Sequence[Sequence[int]]) -> tuple:
         import torch
 
         longest = max(map(len, sequences))
-        pad = self.network.pad
+        pad = self.network.pad_id
         ids = torch.tensor([[*own, *[pad] * (longest - len(own))] for own in sequences]).to(self.device)
         mask = torch.tensor([[1] * len(own) + [0] * (longest - len(own)) for own in sequences]).to(
             self.device
         )
         made = self.network.encoder(input_ids=ids, attention_mask=mask, output_hidden_states=True)
-        weights = torch.tensor(self.network.mix.weights, device=self.device)
+        weights = torch.tensor(self.network.layer_mix.weights, device=self.device)
         mixed = sum(w * h.float() for w, h in zip(weights, made.hidden_states))
         return mixed, mask
 
@@ -239,31 +240,33 @@ class Loop:
         mixed, mask = self.encode([tokens[i].tolist() for i in range(len(texts))])
         return (mixed * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
 
-    def comet(self, cases: Sequence[Case]) -> np.ndarray:
+    def comet(self, cases: Sequence[ScoringInput]) -> np.ndarray:
         import torch
 
-        from metassay.metrics.neural.comet import _features
+        from metassay.metrics.neural.comet import combine_vectors
 
-        def score(rows: Sequence[Case]) -> list[float]:
+        def score(rows: Sequence[ScoringInput]) -> list[float]:
             output, source, reference = (self.vectors(list(column)) for column in zip(*rows))
-            made = self.network.estimator(_features(output, source, reference))
+            made = self.network.estimator(combine_vectors(output, source, reference))
             return made[:, 0].tolist()
 
         with torch.inference_mode():
             return in_order(cases, score, 16)
 
-    def unite(self, cases: Sequence[Case]) -> np.ndarray:
+    def unite(self, cases: Sequence[ScoringInput]) -> np.ndarray:
         import torch
 
-        from metassay.metrics.neural.unified_network import INPUTS
+        from metassay.metrics.neural.unified_network import FIELDS_OF_INPUT
         from metassay.metrics.shared_work import SharedWork
 
         network = self.network
 
-        def score(rows: Sequence[Case]) -> list[float]:
+        def score(rows: Sequence[ScoringInput]) -> list[float]:
             total, shared = 0, SharedWork()
-            for parts in INPUTS.values():
-                tokens, _ = network.sequences([tuple(row[k] for k in parts) for row in rows], shared)
+            for fields in FIELDS_OF_INPUT.values():
+                tokens, _ = network.join_texts(
+                    [tuple(getattr(row, field) for field in fields) for row in rows], shared
+                )
                 mixed, _ = self.encode([tokens[i].tolist() for i in range(len(rows))])
                 total = total + network.estimator(mixed[:, 0])[:, 0]
             return (total / 3).tolist()
@@ -272,7 +275,9 @@ class Loop:
             return in_order(cases, score, 16)
 
 
-def in_order(cases: Sequence[Case], score: Callable[[Sequence[Case]], list[float]], size: int) -> np.ndarray:
+def in_order(
+    cases: Sequence[ScoringInput], score: Callable[[Sequence[ScoringInput]], list[float]], size: int
+) -> np.ndarray:
     """Rows by source length, some at a time, as COMET takes them."""
     order = sorted(range(len(cases)), key=lambda row: len(cases[row][1]))
     found = np.empty(len(cases))
@@ -284,7 +289,7 @@ def in_order(cases: Sequence[Case], score: Callable[[Sequence[Case]], list[float
 
 def bench_comet(run: Run) -> None:
     from metassay.metrics.neural.comet import SeparateNetwork
-    from metassay.metrics.neural.comet_network import find_comet_files
+    from metassay.metrics.neural.comet_checkpoint import find_comet_files
     from metassay.metrics.shared_work import SharedWork
 
     config = run.config(XLM_R)
@@ -325,7 +330,9 @@ def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: f
     seconds, _ = run.clock(lambda: network.score(cases, SharedWork()))
     sorting, texts = run.clock(lambda: list(dict.fromkeys(text for case in cases for text in case)))
     tokenising, tokens = run.clock(lambda: network.tokenizer(texts))
-    encoding, _ = run.clock(lambda: network.batches.rows(tokens, network.pooled, pad=network.pad))
+    encoding, _ = run.clock(
+        lambda: network.runner.compute_rows(tokens, network.encode_batch, pad_id=network.pad_id)
+    )
     work = operations(config, tokens.lengths) / run.peaks[dtype]
     lasting = operations(config, tokens.lengths) / run.lasting[dtype]
     compiled = ", compiled" if os.environ.get("METASSAY_COMPILE") == "1" else ""
@@ -336,22 +343,22 @@ def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: f
         loop_rate,
         f"{work / seconds:.0%} of the {dtype} peak{compiled}",
     )
-    way = network.packed.attend.__name__ if network.packed is not None else "padded"
+    way = network.packed_encoder.attend.__name__ if network.packed_encoder is not None else "padded"
     print(
         f"    encoding alone {encoding:.2f} s: {work / encoding:.0%} of the peak, {lasting / encoding:.0%} "
         f"of the lasting one; end to end {seconds:.2f} s; tokenising alone {tokenising:.2f} s, distinct "
         f"texts {sorting:.2f} s; first call {first:.1f} s"
     )
-    size = f"batches of {network.batches.budget:,} ({way})"
+    size = f"batches of {network.runner.token_budget:,} ({way})"
     print(f"    {len(texts):,} texts, {len(tokens.ids):,} tokens, {size}", flush=True)
-    if network.packed is not None and dtype != "float32":
-        usual, tried = network.batches.budget, {}
+    if network.packed_encoder is not None and dtype != "float32":
+        usual, tried = network.runner.token_budget, {}
         for budget in (32_768, 65_536, 262_144, 524_288):
-            network.batches.budget = budget
+            network.runner.token_budget = budget
             tried[budget], _ = run.clock(
-                lambda: network.batches.rows(tokens, network.pooled, pad=network.pad)
+                lambda: network.runner.compute_rows(tokens, network.encode_batch, pad_id=network.pad_id)
             )
-        network.batches.budget = usual
+        network.runner.token_budget = usual
         shown = ", ".join(f"{budget:,}: {seconds:.2f} s" for budget, seconds in tried.items())
         print(f"    encoding alone in other batches: {shown}", flush=True)
 
@@ -367,7 +374,7 @@ def agreement(scores: np.ndarray, reference: np.ndarray) -> str:
 
 
 def bench_unite(run: Run) -> None:
-    from metassay.metrics.neural.comet_network import find_comet_files
+    from metassay.metrics.neural.comet_checkpoint import find_comet_files
     from metassay.metrics.neural.unified_network import UnifiedNetwork
     from metassay.metrics.shared_work import SharedWork
 
@@ -384,8 +391,8 @@ def bench_unite(run: Run) -> None:
         tell(f"loop of 16, {dtype}", len(sample), seconds, None)
         loop_rate = loop_rate or len(sample) / seconds
 
-        def ours(chosen: Sequence[Case], network: object = network) -> np.ndarray:
-            return network.mean(chosen, ("src", "ref", "all"), SharedWork()).scores
+        def ours(chosen: Sequence[ScoringInput], network: object = network) -> np.ndarray:
+            return network.score_mean(chosen, ("src", "ref", "all"), SharedWork()).scores
 
         run.clock(lambda ours=ours: ours(sample[: run.warm]))
         seconds, _ = run.clock(lambda ours=ours: ours(cases))
@@ -398,7 +405,7 @@ def bench_bertscore(run: Run) -> None:
     from safetensors.torch import save_file
     from transformers import AutoConfig, AutoModel
 
-    from metassay.metrics.neural.bertscore import TokenVectors, matched
+    from metassay.metrics.neural.bertscore import TokenEncoder, match_pairs
     from metassay.metrics.shared_work import SharedWork
 
     config = run.config({**XLM_R, "vocab_size": 50_265})
@@ -415,13 +422,13 @@ def bench_bertscore(run: Run) -> None:
     sample = random.Random(1).sample(pairs, min(len(pairs), run.loop_rows * 2))
     loop_rate = None
 
-    def loop(network: TokenVectors, chosen: Sequence[tuple[str, str]]) -> np.ndarray:
+    def loop(network: TokenEncoder, chosen: Sequence[tuple[str, str]]) -> np.ndarray:
         found = []
         for start in range(0, len(chosen), 64):
             sides = []
             for column in zip(*chosen[start : start + 64]):
-                tokens = network.tokens(column)
-                ids = torch.from_numpy(tokens.padded(np.arange(len(column)), network.pad)).to(run.device)
+                tokens = network.tokenize(column)
+                ids = torch.from_numpy(tokens.pad(np.arange(len(column)), network.pad_id)).to(run.device)
                 mask = (torch.arange(ids.shape[1]) < torch.from_numpy(tokens.lengths)[:, None]).to(run.device)
                 states = network.encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state.float()
                 weight = mask & (ids != 0) & (ids != 2)
@@ -434,16 +441,16 @@ def bench_bertscore(run: Run) -> None:
         return np.array(found)
 
     for dtype in ("float32", "bfloat16"):
-        network = TokenVectors(folder, "bertscore", layers, dtype)
+        network = TokenEncoder(folder, "bertscore", layers, dtype)
         with torch.inference_mode():
             run.clock(lambda network=network: loop(network, sample[:128]))
             seconds, slow = run.clock(lambda network=network: loop(network, sample))
         tell(f"loop of 64, {dtype}", len(sample), seconds, None)
         own_rate = len(sample) / seconds
         loop_rate = loop_rate or own_rate
-        run.clock(lambda network=network: matched(network, sample[:1000], None, SharedWork()))
-        seconds, _ = run.clock(lambda network=network: matched(network, pairs, None, SharedWork()))
-        difference = np.abs(matched(network, sample, None, SharedWork()).scores[:, 2] - slow).max()
+        run.clock(lambda network=network: match_pairs(network, sample[:1000], None, SharedWork()))
+        seconds, _ = run.clock(lambda network=network: match_pairs(network, pairs, None, SharedWork()))
+        difference = np.abs(match_pairs(network, sample, None, SharedWork()).scores[:, 2] - slow).max()
         note = f"differs by at most {difference:.1e}; {len(pairs) / seconds / own_rate:.1f}× the {dtype} loop"
         tell(f"bertscore {dtype}", len(pairs), seconds, loop_rate, note)
 
@@ -479,7 +486,7 @@ def bench_metricx(run: Run) -> None:
     from safetensors.torch import save_file
     from transformers import MT5Config, MT5ForConditionalGeneration
 
-    from metassay.metrics.neural.metricx import MetricXNetwork, metricx_input
+    from metassay.metrics.neural.metricx import MetricXNetwork, format_metricx_input
 
     config = run.config(MT5)
     folder = run.folder / "metricx"
@@ -490,7 +497,7 @@ def bench_metricx(run: Run) -> None:
     save_file(state, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     cases = made_up_cases(words, run.items, 1 + run.joint_rows // run.items, 0)[: run.joint_rows]
-    texts = [metricx_input("24", *case) for case in cases]
+    texts = [format_metricx_input("24", case) for case in cases]
     joint_loop(run, "metricx", texts, lambda dtype: MetricXNetwork(str(folder), str(folder), "24", dtype))
 
 
@@ -500,15 +507,15 @@ def joint_loop(run: Run, name: str, inputs: Sequence, load: Callable[[str], obje
     loop_rate, reference = None, None
     for dtype in ("float32", "bfloat16"):
         network = load(dtype)
-        full = network.batches.budget
+        full = network.runner.token_budget
 
         def loop(chosen: Sequence, network: object = network, full: int = full) -> np.ndarray:
-            packs = network.batches.packs
-            network.batches.packs = False
-            network.batches.budget = 10**9  # whatever the 16 are, they are one padded batch
+            packs = network.runner.packs_texts
+            network.runner.packs_texts = False
+            network.runner.token_budget = 10**9  # whatever the 16 are, they are one padded batch
             starts = range(0, len(chosen), 16)
             parts = [network.score(chosen[start : start + 16]).scores for start in starts]
-            network.batches.budget, network.batches.packs = full, packs
+            network.runner.token_budget, network.runner.packs_texts = full, packs
             return np.concatenate(parts)
 
         run.clock(lambda loop=loop: loop(sample[:64]))
@@ -551,7 +558,7 @@ class Run:
             for name, value in self.peaks.items()
         )
         print(f"measured matrix-product peak, TFLOP/s at {size}: {shown}", flush=True)
-        self.cases: list[Case] = []
+        self.cases: list[ScoringInput] = []
 
     def config(self, config: dict) -> dict:
         return shrunk(config) if self.small else config
@@ -566,7 +573,7 @@ class Run:
             words = write_tokenizer(folder, special, config["vocab_size"])
             self.cases = made_up_cases(words, self.items, self.systems, self.copies)
 
-    def sample(self, rows: int) -> list[Case]:
+    def sample(self, rows: int) -> list[ScoringInput]:
         return random.Random(1).sample(self.cases, min(rows, len(self.cases)))
 
 

@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from metassay import plugins
 from metassay.errors import InputError
 from metassay.metrics.shared_work import SharedWork
-from metassay.results.official_score import OfficialScore
 from metassay.specs import format_by_language, format_label, format_spec
+
+if TYPE_CHECKING:
+    from metassay.results.official_score import OfficialScore
 
 Scores = NDArray[np.float64]
 ParameterValue = str | int | float | bool | None

@@ -13,14 +13,14 @@ import polars as pl
 
 from metassay.errors import InputError, Place, UnknownName
 from metassay.metrics.neural.checkpoints import (
-    content_hash,
     find_model,
+    find_weight_files,
     get_hub_folder,
+    hash_files,
     read_json,
-    weight_files,
 )
-from metassay.metrics.neural.comet_network import CHECKPOINTS, DEFAULTS, read_settings
-from metassay.metrics.neural.published_models import PACKAGES, known
+from metassay.metrics.neural.comet_checkpoint import CHECKPOINT_FILES, CLASS_DEFAULTS, read_hparams
+from metassay.metrics.neural.published_models import MODEL_PACKAGES, find_published_model
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
 
 
@@ -237,7 +237,7 @@ def _cached() -> Iterator[tuple[str, Path]]:
 
 
 def _packaged() -> Iterator[tuple[str, Path]]:
-    for name, package in PACKAGES.items():
+    for name, package in MODEL_PACKAGES.items():
         try:
             metadata.distribution(package)
         except metadata.PackageNotFoundError:
@@ -254,14 +254,14 @@ def _row(name: str, folder: Path) -> dict[str, Any] | None:
         weights, note = _weights(folder, name), None
     except InputError as error:
         weights, note = [], PARTIAL if (folder / "tokenizer.json").is_file() else error.message
-    model = known(name)
+    model = find_published_model(name)
     licence = model.licence if model else _written_licence(folder)
     languages = None if model is None or model.languages is None else sorted(model.languages)
     return {
         "model": name,
         "metrics": metrics,
         "megabytes": round(sum(file.stat().st_size for file in weights) / 1e6, 1) if weights else None,
-        "weights": content_hash(weights) if weights else None,
+        "weights": hash_files(weights) if weights else None,
         "languages": languages,
         "licence": licence,
         "commercial_use": None if licence is None else "-nc" not in licence.lower(),
@@ -273,8 +273,8 @@ def _row(name: str, folder: Path) -> dict[str, Any] | None:
 def _models_of_metrics(folder: Path) -> str | None:
     """The metrics that a folder's files are for."""
     if (folder / "hparams.yaml").is_file():
-        kind = str(read_settings(folder / "hparams.yaml").get("class_identifier"))
-        return COMET_METRICS[kind] if kind in DEFAULTS else None
+        kind = str(read_hparams(folder / "hparams.yaml").get("class_identifier"))
+        return COMET_METRICS[kind] if kind in CLASS_DEFAULTS else None
     if (folder / "weights.npz").is_file() and (folder / "sp.model").is_file():
         return "embedding_cosine, embedding_cosine_src"
     if not (folder / "config.json").is_file():
@@ -285,8 +285,8 @@ def _models_of_metrics(folder: Path) -> str | None:
 
 
 def _weights(folder: Path, name: str) -> list[Path]:
-    special = [folder / file for file in (*CHECKPOINTS, "weights.npz") if (folder / file).is_file()]
-    return special[:1] or weight_files(folder, model=name)
+    special = [folder / file for file in (*CHECKPOINT_FILES, "weights.npz") if (folder / file).is_file()]
+    return special[:1] or find_weight_files(folder, model=name)
 
 
 def _written_licence(folder: Path) -> str | None:

@@ -12,7 +12,7 @@ import pytest
 
 from metassay.errors import InputError
 from metassay.metrics.neural.base import NeuralMetric
-from metassay.metrics.neural.checkpoints import find_model, not_a_pointer, read_pickle, read_weights
+from metassay.metrics.neural.checkpoints import check_not_lfs_pointer, find_model, read_pickle, read_weights
 from metassay.metrics.registry import load_metric_classes, parse_metric
 
 NEURAL = sorted(name for name, metric in load_metric_classes().items() if issubclass(metric, NeuralMetric))
@@ -58,7 +58,7 @@ def test_an_lfs_pointer_is_named(tmp_path) -> None:
     file = tmp_path / "model.ckpt"
     file.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 2260739\n")
     with pytest.raises(InputError, match="git-lfs pointer"):
-        not_a_pointer(file)
+        check_not_lfs_pointer(file)
 
 
 def test_a_missing_model_says_which_two_downloads(monkeypatch, tmp_path) -> None:
@@ -123,44 +123,6 @@ def test_without_torch_the_extra_is_named(name) -> None:
     )
     assert done.stdout.startswith("MissingBackend")
     assert "metassay[neural]" in done.stdout
-
-
-def test_memory_that_runs_out_halves_the_batch(torch) -> None:
-    from metassay.metrics.neural.encoder import Batches
-    from metassay.metrics.neural.token_batches import Tokens
-
-    tokens = Tokens.of([[number] * (1 + number % 7) for number in range(100)])
-    sizes = []
-
-    def forward(batch):
-        sizes.append(batch.ids.numel())
-        if batch.ids.numel() > 40:
-            raise torch.OutOfMemoryError
-        return batch.ids.sum(1, keepdim=True)
-
-    batches = Batches("cpu", 200)
-    found = batches.rows(tokens, forward, pad=0)[:, 0]
-    assert found.tolist() == [number * (1 + number % 7) for number in range(100)]
-    assert batches.budget <= 50
-    assert sum(size > 40 for size in sizes) <= 4
-    with pytest.raises(InputError, match="not enough memory"):
-        Batches("cpu", 200).rows(Tokens.of([[1] * 50]), forward, pad=0)
-
-
-@pytest.mark.usefixtures("torch")
-def test_every_text_is_in_one_batch_within_the_budget() -> None:
-    from metassay.metrics.neural.encoder import Batches
-    from metassay.metrics.neural.token_batches import Tokens
-
-    lengths = [1 + (number * 37) % 23 for number in range(500)]
-    tokens = Tokens.of([[5] * length for length in lengths])
-    seen: list[int] = []
-    for texts, batch in Batches("cpu", 64).run(tokens, lambda batch: batch, pad=0):
-        seen += texts.tolist()
-        assert batch.ids.numel() <= 64
-        assert (batch.mask is None) == (len(set(batch.lengths.tolist())) == 1)
-        assert batch.attended.sum(1).tolist() == [lengths[text] for text in texts]
-    assert sorted(seen) == list(range(500))
 
 
 def test_a_language_that_the_model_never_saw_warns() -> None:

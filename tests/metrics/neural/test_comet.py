@@ -131,7 +131,7 @@ def test_xcomet_marks_stretches_and_counts_them(comet_folder, slow, batch) -> No
     metric = parse_metric(f"xcomet_qe(model={folder})")
     outputs = [text for text in batch.output if text and "<" not in text and "," not in text]
     sources = outputs[::-1]
-    spans = metric.spans(Batch.of(outputs, source=sources))
+    spans = metric.find_error_spans(Batch.of(outputs, source=sources))
     expected_scores = []
     for output, source, own in zip(outputs, sources, spans):
         ids = by_hand.joined(output, source)
@@ -200,7 +200,7 @@ def test_a_model_of_another_class_says_so(comet_folder, batch) -> None:
 
 
 def test_sparsemax_is_the_nearest_point_of_the_simplex(torch) -> None:
-    from metassay.metrics.neural.comet_network import sparsemax
+    from metassay.metrics.neural.layer_mix import sparsemax
 
     scores = torch.tensor([0.3, 0.1, -0.8, 0.9, 0.85])
     grid = np.random.default_rng(0).dirichlet(np.ones(5) * 0.4, 200_000)

@@ -1,1 +1,1 @@
-"""Metrics that run a neural network: one file per family, one way to batch, on torch and transformers."""
+"""Metrics that are computed by neural networks."""

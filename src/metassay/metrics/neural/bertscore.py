@@ -1,251 +1,315 @@
-"""BERTScore (Zhang et al., 2020): each token's best match on the other side, in a contextual embedding."""
+"""BERTScore (Zhang et al., 2020): each token's best match on the other side, by contextual embeddings."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, Place, UnknownName
-from metassay.metrics.neural.base import Case, Homes, Made, NeuralMetric, once, settings_of
+from metassay.metrics.neural.base import MAX, NetworkScores, NeuralMetric, ScoringInput
+from metassay.metrics.neural.batch_runner import BatchRunner, device_kind
+from metassay.metrics.neural.bertscore_baselines import BEST_LAYERS, read_baseline
 from metassay.metrics.neural.checkpoints import (
-    content_hash,
+    ModelConfig,
     find_model,
-    needed_file,
+    find_tokenizer_file,
+    find_weight_files,
+    hash_files,
+    read_config,
     read_json,
     read_weights,
-    tokenizer_file,
-    weight_files,
 )
-from metassay.metrics.neural.encoder import Batches, load_encoder
+from metassay.metrics.neural.encoder import load_encoder
+from metassay.metrics.neural.loaded_models import load_once
 from metassay.metrics.neural.packed_encoder import PackedEncoder
-from metassay.metrics.neural.published_models import LAYERS, baseline
-from metassay.metrics.neural.token_batches import TokenBatch, Tokenizer, Tokens
+from metassay.metrics.neural.text_vectors import TextGroups
+from metassay.metrics.neural.token_batches import TokenBatch
+from metassay.metrics.neural.tokenizer import TokenizedTexts, Tokenizer
 from metassay.metrics.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 PARTS = ("precision", "recall", "f1")
-Idf = tuple[Mapping[int, float], float]
-"""The weights of tokens, and of those never seen."""
-PREFIXED = {"roberta"}
+"""The three scores of an input, in the order of the columns that are computed."""
+SUPPORTED_ENCODERS = {"bert", "roberta", "xlm-roberta"}
+SPACE_PREFIXED_ENCODERS = {"roberta"}
 """Architectures whose byte-level tokenizer gets a space before the text."""
-SUPPORTED = {"bert", "roberta", "xlm-roberta"}
-KEPT_BYTES = {"cpu": 2**30, "cuda": 2**33}
-"""So much of the token vectors is held at a time."""
-PAIR_CELLS = {"cpu": 2**18, "cuda": 2**22}
-"""Similarities computed at a time."""
+DEFAULT_LIMIT = 512
+"""Tokens of a text where the tokenizer does not say."""
+SPECIAL_TOKENS = 2
+"""The tokens that open and close a text; a text that has no others is empty."""
+MAX_VECTOR_BYTES = {"cpu": 2**30, "cuda": 2**33}
+"""Memory for token vectors at a time, by kind of device."""
+MAX_SIMILARITIES = {"cpu": 2**18, "cuda": 2**22}
+"""Similarities of tokens computed at a time, by kind of device."""
+_BELOW_ANY_COSINE = -2.0
 
 
-class TokenVectors:
-    """An encoder cut off after a layer, and the unit vectors of the tokens of texts."""
+class TokenWeights(NamedTuple):
+    """Inverse document frequencies of tokens."""
+
+    weight_of_token: Mapping[int, float]
+    weight_of_unseen: float
+
+
+class StoredVectors(NamedTuple):
+    """Tokens of texts, and the vectors of all tokens if they were computed already."""
+
+    tokens: TokenizedTexts
+    vectors: NDArray[np.float32] | None
+
+
+class EncodedTokens(NamedTuple):
+    """Texts, their tokens, and the unit vectors of all tokens: [tokens, hidden], float32 on the device."""
+
+    texts: list[str]
+    tokens: TokenizedTexts
+    unit_vectors: Tensor
+
+
+class TokenEncoder:
+    """An encoder up to one of its layers, which turns the tokens of texts into unit vectors."""
 
     def __init__(self, folder: Path, model: str, layer: int, dtype: str) -> None:
-        self.config = read_json(needed_file(folder, "config.json", model=model))
-        kind = self.config.get("model_type")
-        if kind not in SUPPORTED:
+        self.config = read_config(folder, model=model)
+        architecture = self.config.get("model_type")
+        if architecture not in SUPPORTED_ENCODERS:
             raise InputError(
-                f"BERTScore on a model of type {kind} is not supported: {sorted(SUPPORTED)} are."
+                f"BERTScore on a model of type {architecture} is not supported: "
+                f"{sorted(SUPPORTED_ENCODERS)} are."
             )
-        if not 0 <= layer <= self.config["num_hidden_layers"]:
-            raise InputError(
-                f"{model} has {self.config['num_hidden_layers']} layers; there is no layer {layer}."
-            )
-        self.batches = Batches()
-        self.tokenizer = Tokenizer(tokenizer_file(folder, model=model), _longest(folder, self.config))
-        self.pad = self.tokenizer.id("<pad>", "[PAD]")
-        self.silent = {self.tokenizer.id("<s>", "[CLS]"), self.tokenizer.id("</s>", "[SEP]")}
-        state = read_weights(weight_files(folder, model=model))
-        self.encoder = load_encoder(self.config, state, dtype=dtype, device=self.batches.device)
+        layer_count = self.config["num_hidden_layers"]
+        if not 0 <= layer <= layer_count:
+            raise InputError(f"{model} has {layer_count} layers; there is no layer {layer}.")
+        self.runner = BatchRunner()
+        self.tokenizer = Tokenizer(
+            find_tokenizer_file(folder, model=model), _find_token_limit(folder, self.config)
+        )
+        self.pad_id = self.tokenizer.find_id("<pad>", "[PAD]")
+        start_id = self.tokenizer.find_id("<s>", "[CLS]")
+        end_id = self.tokenizer.find_id("</s>", "[SEP]")
+        self.unweighted_ids = [start_id, end_id]
+        state = read_weights(find_weight_files(folder, model=model))
+        self.encoder = load_encoder(self.config, state, dtype=dtype, device=self.runner.device)
         self.encoder.encoder.layer = self.encoder.encoder.layer[:layer]
-        self.packed = PackedEncoder.suiting(self.encoder)
-        if self.packed is not None:
-            self.batches.pack()
+        self.packed_encoder = PackedEncoder.build_if_supported(self.encoder)
+        if self.packed_encoder is not None:
+            self.runner.enable_packing()
 
-    def tokens(self, texts: Sequence[str]) -> Tokens:
-        """Ids of the stripped texts."""
-        prefix = " " if self.config["model_type"] in PREFIXED else ""
+    def tokenize(self, texts: Sequence[str]) -> TokenizedTexts:
+        """Tokenize texts without white space at their ends."""
+        prefix = " " if self.config["model_type"] in SPACE_PREFIXED_ENCODERS else ""
         stripped = [text.strip() for text in texts]
         return self.tokenizer([prefix + text if text else text for text in stripped])
 
-    def encoded(self, texts: list[str], levels: Sequence[Homes]) -> tuple[list[str], Tokens, Tensor]:
-        """Texts, their tokens, and the unit vector of every token: [tokens, hidden] in float32 on the device.
+    def encode(self, texts: list[str], group_levels: Sequence[TextGroups]) -> EncodedTokens:
+        """Encode texts; those that belong to a group are encoded once, together with the rest of it.
 
-        Of texts that other pieces or groups hold, too, all of the same home are among them.
+        The result has all texts of these groups, also those that were not asked for.
         """
-        parts: list[tuple[list[str], tuple[Tokens, NDArray[np.float32] | None]]] = []
-        for homes in levels:
-            found, texts = homes.parted(texts)
-            parts += [homes.kept(self, home, partial(self._kept, homes)) for home in found]
-        parts.append((texts, (self.tokens(texts), None)))
-        tokens = Tokens.joined([own for _, (own, _) in parts])
-        units, start = self._room(tokens), 0
-        for _, (own, vectors) in parts:
-            span = units[start : start + len(own.ids)]
-            if vectors is None:
-                self._fill(span, own)
+        parts: list[tuple[list[str], StoredVectors]] = []
+        for groups in group_levels:
+            text_groups, texts = groups.split(texts)
+            encode_group = partial(self._encode_for_run, groups)
+            parts += [groups.compute_once(self, group, encode_group) for group in text_groups]
+        parts.append((texts, StoredVectors(self.tokenize(texts), None)))
+        all_texts: list[str] = []
+        for part_texts, _ in parts:
+            all_texts += part_texts
+        tokens = TokenizedTexts.concatenate([stored.tokens for _, stored in parts])
+        unit_vectors = self._allocate_vectors(tokens)
+        start = 0
+        for _, stored in parts:
+            part_vectors = unit_vectors[start : start + len(stored.tokens.ids)]
+            if stored.vectors is None:
+                self._compute_vectors(stored.tokens, part_vectors)
             else:
-                span.copy_(self.batches.moved(vectors))
-            start += len(span)
-        return [text for own, _ in parts for text in own], tokens, units
+                part_vectors.copy_(self.runner.move_to_device(stored.vectors))
+            start += len(part_vectors)
+        return EncodedTokens(all_texts, tokens, unit_vectors)
 
-    def _kept(self, homes: Homes, texts: list[str]) -> tuple[Tokens, NDArray[np.float32] | None]:
-        tokens = self.tokens(texts)
-        units = self._room(tokens)
-        self._fill(units, tokens)
-        return tokens, homes.host(units)
+    def _encode_for_run(self, groups: TextGroups, texts: list[str]) -> StoredVectors:
+        tokens = self.tokenize(texts)
+        vectors = self._allocate_vectors(tokens)
+        self._compute_vectors(tokens, vectors)
+        return StoredVectors(tokens, groups.store_array(vectors))
 
-    def _room(self, tokens: Tokens) -> Tensor:
+    def _allocate_vectors(self, tokens: TokenizedTexts) -> Tensor:
         import torch
 
-        return torch.empty((len(tokens.ids), self.config["hidden_size"]), device=self.batches.device)
+        return torch.empty((len(tokens.ids), self.config["hidden_size"]), device=self.runner.device)
 
-    def _fill(self, found: Tensor, tokens: Tokens) -> None:
-        """Put the unit vector of every token in its place."""
+    def _compute_vectors(self, tokens: TokenizedTexts, target: Tensor) -> None:
+        """Compute the unit vector of every token and write it to `target`."""
 
-        def vectors(batch: TokenBatch) -> Tensor:
-            if batch.packing is not None and self.packed is not None:
-                states = self.packed(batch).float()
+        def encode_batch(batch: TokenBatch) -> Tensor:
+            if batch.packing is not None and self.packed_encoder is not None:
+                states = self.packed_encoder(batch).float()
             else:
-                made = self.encoder(input_ids=batch.ids, attention_mask=batch.mask)
-                states = made.last_hidden_state.float()
+                output = self.encoder(input_ids=batch.ids, attention_mask=batch.mask)
+                states = output.last_hidden_state.float()
             return states / states.norm(dim=-1, keepdim=True)
 
-        for texts, made in self.batches.run(tokens, vectors, pad=self.pad):
-            places, inside = tokens.places(texts)
-            target = self.batches.moved(places[inside])
-            found[target] = made if made.ndim == 2 else made[self.batches.moved(inside)]
+        for texts, vectors in self.runner.run_batches(tokens, encode_batch, pad_id=self.pad_id):
+            positions, is_token = tokens.locate(texts)
+            target_rows = self.runner.move_to_device(positions[is_token])
+            is_packed = vectors.ndim == 2
+            target[target_rows] = vectors if is_packed else vectors[self.runner.move_to_device(is_token)]
 
-    def weights(self, tokens: Tokens, idf: Idf | None) -> NDArray[np.float32]:
-        """The weight of every token: 1 without idf, and 0 for the tokens that open and close a text."""
+    def weigh_tokens(self, tokens: TokenizedTexts, idf: TokenWeights | None) -> NDArray[np.float32]:
+        """Return the weight of every token: its idf; without idf, 1, and 0 for special tokens."""
         if idf is None:
-            return (~np.isin(tokens.ids, list(self.silent))).astype(np.float32)
-        seen, unseen = idf
-        return np.array([seen.get(token, unseen) for token in tokens.ids.tolist()], dtype=np.float32)
+            return (~np.isin(tokens.ids, self.unweighted_ids)).astype(np.float32)
+        weight_of_token, weight_of_unseen = idf
+        weights = [weight_of_token.get(token, weight_of_unseen) for token in tokens.ids.tolist()]
+        return np.array(weights, dtype=np.float32)
 
 
-def _longest(folder: Path, config: Mapping[str, Any]) -> int:
-    """The tokenizer's own limit; where it has none worth the name, 512 or what the positions allow."""
-    settings = folder / "tokenizer_config.json"
-    limit = read_json(settings).get("model_max_length", 0) if settings.is_file() else 0
-    room = int(config["max_position_embeddings"]) - (2 if config["model_type"] != "bert" else 0)
-    return int(limit) if 0 < limit <= room else min(512, room)
+def _find_token_limit(folder: Path, config: ModelConfig) -> int:
+    """Return the tokenizer's own limit; where it has none, 512 or what the positions of the encoder allow."""
+    tokenizer_config = folder / "tokenizer_config.json"
+    limit = read_json(tokenizer_config).get("model_max_length", 0) if tokenizer_config.is_file() else 0
+    # RoBERTa reserves two positions.
+    reserved_positions = 0 if config["model_type"] == "bert" else 2
+    max_positions = int(config["max_position_embeddings"]) - reserved_positions
+    return int(limit) if 0 < limit <= max_positions else min(DEFAULT_LIMIT, max_positions)
 
 
-def matched(
-    network: TokenVectors, cases: Sequence[tuple[str, str]], idf: Idf | None, shared: SharedWork
-) -> Made:
-    """Precision, recall and F1 of (output, reference) pairs: [pairs, 3].
+def match_pairs(
+    encoder: TokenEncoder, pairs: Sequence[tuple[str, str]], idf: TokenWeights | None, shared: SharedWork
+) -> NetworkScores:
+    """Compute precision, recall and F1 of (output, reference) pairs: [pairs, 3].
 
-    Pairs are taken reference by reference, in groups whose vectors fit into memory. What other pieces of the
-    run or other groups hold, too, is encoded once and kept.
+    Pairs are sorted by reference and scored in chunks whose vectors fit into memory. Texts that other batches
+    of the run or other chunks have, too, are encoded once and stored.
     """
-    order = sorted(range(len(cases)), key=lambda number: (cases[number][1], cases[number][0]))
-    groups = [order[chosen] for chosen in _groups(network, [cases[number] for number in order])]
-    held = [sorted({text for number in numbers for text in cases[number]}) for numbers in groups]
-    often = Counter(text for texts in held for text in texts)
-    here = {text: (0, 0) for text, count in often.items() if count > 1}
-    levels = Homes(shared), Homes(SharedWork(lambda: here))
-    found, cut = np.empty((len(cases), 3)), set[str]()
-    for numbers, wanted in zip(groups, held):
-        texts, tokens, units = network.encoded(wanted, levels)
-        place = dict(zip(texts, range(len(texts))))
-        cut.update(text for text in wanted if tokens.truncated[place[text]])
-        pairs = np.array([[place[text] for text in cases[number]] for number in numbers])
-        found[numbers] = _scored(network, tokens, units, pairs, network.weights(tokens, idf))
-    return Made(found, len(cut), network.tokenizer.limit)
+    order = sorted(range(len(pairs)), key=lambda i: (pairs[i][1], pairs[i][0]))
+    chunks = [order[span] for span in _split_into_chunks(encoder, [pairs[i] for i in order])]
+    chunk_texts = [sorted({text for i in chunk for text in pairs[i]}) for chunk in chunks]
+    chunks_of_text = Counter(text for texts in chunk_texts for text in texts)
+    repeated_texts = {text: (0, 0) for text, count in chunks_of_text.items() if count > 1}
+    group_levels = (TextGroups(shared), TextGroups(SharedWork(lambda: repeated_texts)))
+    scores = np.empty((len(pairs), len(PARTS)))
+    truncated_texts: set[str] = set()
+    for chunk, texts in zip(chunks, chunk_texts):
+        encoded = encoder.encode(texts, group_levels)
+        position_of_text = {text: position for position, text in enumerate(encoded.texts)}
+        truncated = encoded.tokens.truncated
+        truncated_texts.update(text for text in texts if truncated[position_of_text[text]])
+        pair_positions = np.array([[position_of_text[text] for text in pairs[i]] for i in chunk])
+        weights = encoder.weigh_tokens(encoded.tokens, idf)
+        scores[chunk] = _score_pairs(encoder.runner, encoded, pair_positions, weights)
+    return NetworkScores(scores, len(truncated_texts), encoder.tokenizer.limit)
 
 
-def _groups(network: TokenVectors, cases: Sequence[tuple[str, str]]) -> Iterator[slice]:
-    """Runs of cases whose texts have, by a generous estimate, no more tokens than may be kept."""
-    kept = KEPT_BYTES.get(network.batches.device.split(":")[0], KEPT_BYTES["cpu"])
-    room = kept // (4 * int(network.config["hidden_size"]))
-    start, used, seen = 0, 0, set[str]()
-    for number, pair in enumerate(cases):
-        fresh = [text for text in dict.fromkeys(pair) if text not in seen]
-        size = sum(len(text) + 2 for text in fresh)
-        if seen and used + size > room and pair[1] != cases[number - 1][1]:
-            yield slice(start, number)
-            start, used, seen = number, 0, set[str]()
-        used += size
-        seen.update(fresh)
-    yield slice(start, len(cases))
+def _split_into_chunks(encoder: TokenEncoder, pairs: Sequence[tuple[str, str]]) -> Iterator[slice]:
+    """Split sorted pairs into chunks whose texts fit into memory, without dividing pairs of one reference.
+
+    The number of tokens is estimated generously, by the number of characters.
+    """
+    vector_bytes = MAX_VECTOR_BYTES.get(device_kind(encoder.runner.device), MAX_VECTOR_BYTES["cpu"])
+    max_tokens = vector_bytes // (4 * int(encoder.config["hidden_size"]))
+    start = 0
+    token_estimate = 0
+    chunk_texts: set[str] = set()
+    for i, pair in enumerate(pairs):
+        new_texts = [text for text in dict.fromkeys(pair) if text not in chunk_texts]
+        new_tokens = sum(len(text) + SPECIAL_TOKENS for text in new_texts)
+        has_new_reference = i > 0 and pair[1] != pairs[i - 1][1]
+        if chunk_texts and token_estimate + new_tokens > max_tokens and has_new_reference:
+            yield slice(start, i)
+            start = i
+            token_estimate = 0
+            chunk_texts = set()
+        token_estimate += new_tokens
+        chunk_texts.update(new_texts)
+    yield slice(start, len(pairs))
 
 
-def _scored(
-    network: TokenVectors,
-    tokens: Tokens,
-    units: Tensor,
+def _score_pairs(
+    runner: BatchRunner,
+    encoded: EncodedTokens,
     pairs: NDArray[np.int64],
     weights: NDArray[np.float32],
 ) -> NDArray[np.float64]:
+    """Compute precision, recall and F1 of pairs of encoded texts, those of similar length together."""
     import torch
 
-    device, moved = network.batches.device, network.batches.moved
-    weight = moved(weights)
-    lengths = tokens.lengths[pairs]
+    device_weights = runner.move_to_device(weights)
+    lengths = encoded.tokens.lengths[pairs]
     order = np.lexsort((lengths[:, 0], lengths[:, 1]))[::-1]
-    cells = PAIR_CELLS.get(device.split(":")[0], PAIR_CELLS["cpu"])
-    found = torch.empty((len(pairs), 3), device=device)
+    max_similarities = MAX_SIMILARITIES.get(device_kind(runner.device), MAX_SIMILARITIES["cpu"])
+    scores = torch.empty((len(pairs), len(PARTS)), device=runner.device)
     start = 0
     while start < len(order):
-        longest = lengths[order[start:]].max(0)
-        chosen = order[start : start + max(1, cells // int(longest[0] * longest[1]))]
+        longest_output, longest_reference = lengths[order[start:]].max(0)
+        count = max(1, max_similarities // int(longest_output * longest_reference))
+        chosen = order[start : start + count]
         with torch.inference_mode():
-            found[moved(chosen.copy())] = _matches(units, weight, tokens, pairs[chosen], network.batches)
-        start += len(chosen)
-    found[moved(np.flatnonzero((lengths <= 2).any(1)))] = 0.0  # nothing but the opening and closing token
-    return found.double().cpu().numpy()  # type: ignore[no-any-return]
+            batch_scores = _match_tokens(runner, encoded, pairs[chosen], device_weights)
+            scores[runner.move_to_device(chosen.copy())] = batch_scores
+        start += count
+    has_empty_text = (lengths <= SPECIAL_TOKENS).any(1)
+    scores[runner.move_to_device(np.flatnonzero(has_empty_text))] = 0.0
+    return scores.double().cpu().numpy()  # type: ignore[no-any-return]
 
 
-def _matches(units: Tensor, weight: Tensor, tokens: Tokens, pairs: NDArray[np.int64], on: Batches) -> Tensor:
-    """P = Σ w_i max_j cos(i, j) / Σ w_i over the output's tokens, R the other way, and F1, of some pairs."""
+def _match_tokens(
+    runner: BatchRunner, encoded: EncodedTokens, pairs: NDArray[np.int64], weights: Tensor
+) -> Tensor:
+    """P = Σ w_i max_j cos(i, j) / Σ w_i over the output's tokens, R the other way, and F1: [pairs, 3]."""
     import torch
 
     sides = []
     for texts in pairs.T:
-        places, inside = tokens.places(texts)
-        where, kept = on.moved(places), on.moved(inside)
-        sides.append((units[where], weight[where] * kept, kept))
-    (output, own, kept_output), (reference, theirs, kept_reference) = sides
+        positions, is_token = encoded.tokens.locate(texts)
+        device_positions = runner.move_to_device(positions)
+        mask = runner.move_to_device(is_token)
+        sides.append((encoded.unit_vectors[device_positions], weights[device_positions] * mask, mask))
+    (output, output_weights, output_mask), (reference, reference_weights, reference_mask) = sides
     cosines = torch.bmm(output, reference.transpose(1, 2))
-    best_own = cosines.masked_fill(~kept_reference[:, None, :], -2.0).max(2).values
-    best_their = cosines.masked_fill(~kept_output[:, :, None], -2.0).max(1).values
-    precision = (best_own * (own / own.sum(1, keepdim=True))).sum(1)
-    recall = (best_their * (theirs / theirs.sum(1, keepdim=True))).sum(1)
-    return torch.stack([precision, recall, 2 * precision * recall / (precision + recall)], 1).nan_to_num(0.0)
+    best_of_output = cosines.masked_fill(~reference_mask[:, None, :], _BELOW_ANY_COSINE).max(2).values
+    best_of_reference = cosines.masked_fill(~output_mask[:, :, None], _BELOW_ANY_COSINE).max(1).values
+    precision = (best_of_output * (output_weights / output_weights.sum(1, keepdim=True))).sum(1)
+    recall = (best_of_reference * (reference_weights / reference_weights.sum(1, keepdim=True))).sum(1)
+    f1 = 2 * precision * recall / (precision + recall)
+    return torch.stack([precision, recall, f1], 1).nan_to_num(0.0)
 
 
-def idf_weights(network: TokenVectors, texts: Sequence[str]) -> Idf:
-    """log((N + 1) / (texts with the token + 1)) of each token, and log(N + 1) for tokens never seen."""
-    tokens = network.tokens(texts)
-    counts = Counter(token for number in range(len(tokens)) for token in set(tokens[number].tolist()))
-    return {token: log((len(texts) + 1) / (seen + 1)) for token, seen in counts.items()}, log(len(texts) + 1)
+def compute_idf(encoder: TokenEncoder, texts: Sequence[str]) -> TokenWeights:
+    """log((N + 1) / (texts with the token + 1)) of each token, and log(N + 1) of tokens not in the texts."""
+    tokens = encoder.tokenize(texts)
+    text_counts: Counter[int] = Counter()
+    for i in range(len(tokens)):
+        text_counts.update(set(tokens[i].tolist()))
+    weights = {token: log((len(texts) + 1) / (count + 1)) for token, count in text_counts.items()}
+    return TokenWeights(weights, log(len(texts) + 1))
 
 
-@once
-def load_vectors(model: str, layer: int, dtype: str) -> TokenVectors:
-    """The encoder of a BERTScore."""
-    return TokenVectors(find_model(model), model, layer, dtype)
+@load_once
+def load_token_encoder(model: str, layer: int, dtype: str) -> TokenEncoder:
+    """Load an encoder up to a layer."""
+    return TokenEncoder(find_model(model), model, layer, dtype)
 
 
 @dataclass(frozen=True)
-class BertScore(NeuralMetric):
-    """BERTScore: precision, recall or F1 (`part`) of greedy matches between token vectors of one layer.
+class BertScore(NeuralMetric[TokenEncoder]):
+    """BERTScore: precision, recall or F1 (`part_of`) of greedy matches between token vectors of one layer.
 
     `layer` is bert-score's choice for models it knows. `idf` names a file of texts, one a line, whose rare
     tokens weigh more; `rescale` a language, or a file, of baselines. Of several references the best counts.
-    An empty side scores 0. bert-score lets padding hide negative similarities, which depends on what else is
-    in its batch; here nothing does.
+    An empty side scores 0. In bert-score padding can hide negative similarities, so that scores depend on
+    what else is in the batch; here they do not.
     """
 
     model: str = "FacebookAI/roberta-large"
@@ -258,7 +322,7 @@ class BertScore(NeuralMetric):
     title: ClassVar[str] = "BERTScore"
     summary: ClassVar[str] = "BERTScore F1, or part_of=precision, recall (needs a downloaded model)"
     oracle: ClassVar[str] = "bert-score 0.3.13"
-    several: ClassVar[str] = "max"
+    reference_aggregation: ClassVar[str] = MAX
 
     def __post_init__(self) -> None:
         if self.part_of not in PARTS:
@@ -266,56 +330,59 @@ class BertScore(NeuralMetric):
 
     @property
     def chosen_layer(self) -> int:
-        """The layer asked for, else bert-score's."""
+        """The layer whose states are compared: as set, else bert-score's choice for the model."""
         if self.layer is not None:
             return self.layer
-        if Path(self.model).name not in LAYERS:
+        short_name = Path(self.model).name
+        if short_name not in BEST_LAYERS:
             raise InputError(
                 f"bert-score names no layer for {self.model}.",
                 remedy=f"Choose one: bertscore(model={self.model},layer=NUMBER)",
             )
-        return LAYERS[Path(self.model).name]
+        return BEST_LAYERS[short_name]
 
     @property
-    def sharing(self) -> tuple[Any, ...]:
+    def pass_key(self) -> Hashable:
         """Precision, recall and F1 of one model, rescaled or not, come from one pass."""
-        return ("bertscore", *settings_of(self, "part_of", "rescale"))
+        return ("bertscore", *self.get_parameters_except("part_of", "rescale"))
 
-    def part(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """One of precision, recall and F1, rescaled where asked."""
-        place = PARTS.index(self.part_of)
+    def select_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Select precision, recall or F1, rescaled on request."""
+        column = PARTS.index(self.part_of)
+        selected = scores[:, column]
         if self.rescale is None:
-            return scores[:, place]
-        lowest = baseline(self.model, self.chosen_layer, self.rescale)[place]
-        return (scores[:, place] - lowest) / (1 - lowest)
+            return selected
+        baseline = read_baseline(self.model, self.chosen_layer, self.rescale)[column]
+        return (selected - baseline) / (1 - baseline)
 
-    def load(self) -> TokenVectors:
-        """The encoder."""
-        return load_vectors(self.model, self.chosen_layer, self.dtype)  # type: ignore[no-any-return]
+    def load_network(self) -> TokenEncoder:
+        """Load the encoder."""
+        return load_token_encoder(self.model, self.chosen_layer, self.dtype)
 
-    def hashes(self) -> Mapping[str, str]:
-        """Hashes of weights and tokenizer, and of the texts behind idf."""
+    def compute_hashes(self) -> Mapping[str, str]:
+        """Compute the hashes of weights and tokenizer, and of the texts behind idf."""
         folder = find_model(self.model)
-        found = {
-            "weights": content_hash(weight_files(folder, model=self.model)),
-            "tokenizer": content_hash([tokenizer_file(folder, model=self.model)]),
+        hashes = {
+            "weights": hash_files(find_weight_files(folder, model=self.model)),
+            "tokenizer": hash_files([find_tokenizer_file(folder, model=self.model)]),
             "used_layer": str(self.chosen_layer),
         }
         if self.idf is not None:
-            texts = "\n".join(self._idf_texts()).encode("utf-8", "surrogatepass")
-            found["idf_texts"] = hashlib.sha256(texts).hexdigest()[:16]
-        return found
+            content = "\n".join(_read_lines(self.idf)).encode("utf-8", "surrogatepass")
+            hashes["idf_texts"] = hashlib.sha256(content).hexdigest()[:16]
+        return hashes
 
-    def cases(self, model: TokenVectors, cases: Sequence[Case], shared: SharedWork) -> Made:
-        """P, R and F1 of each case."""
-        idf = None if self.idf is None else idf_weights(model, self._idf_texts())
-        return matched(model, [(output, reference or "") for output, _, reference in cases], idf, shared)
-
-    def _idf_texts(self) -> list[str]:
-        file = Path(str(self.idf))
-        if not file.is_file():
-            raise InputError("there is no such file of texts for idf.", place=Place(file=str(file)))
-        return file.read_text(encoding="utf-8").splitlines()
+    def score_inputs(
+        self, network: TokenEncoder, inputs: Sequence[ScoringInput], shared: SharedWork
+    ) -> NetworkScores:
+        """Compute precision, recall and F1 of each input."""
+        idf = None if self.idf is None else compute_idf(network, _read_lines(self.idf))
+        pairs = [(scored.output, scored.reference or "") for scored in inputs]
+        return match_pairs(network, pairs, idf, shared)
 
 
-METRICS = (BertScore,)
+def _read_lines(path: str) -> list[str]:
+    file = Path(path)
+    if not file.is_file():
+        raise InputError("there is no such file of texts for idf.", place=Place(file=str(file)))
+    return file.read_text(encoding="utf-8").splitlines()

@@ -6,31 +6,35 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from metassay.errors import InputError, Place
-from metassay.metrics.neural.base import Case, Made, NeuralMetric, once
+from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput
+from metassay.metrics.neural.batch_runner import BatchRunner
 from metassay.metrics.neural.checkpoints import (
-    content_hash,
+    ModelConfig,
+    find_file,
     find_model,
-    needed_file,
-    read_json,
+    find_weight_files,
+    hash_files,
+    load_sentencepiece,
+    read_config,
     read_weights,
-    sentencepiece_model,
-    weight_files,
 )
-from metassay.metrics.neural.encoder import Batches, load_encoder
-from metassay.metrics.neural.packed_encoder import PackedEncoder, first_states
-from metassay.metrics.neural.token_batches import TokenBatch, Tokenizer, Tokens
+from metassay.metrics.neural.encoder import load_encoder
+from metassay.metrics.neural.loaded_models import load_once
+from metassay.metrics.neural.packed_encoder import PackedEncoder, get_first_states
+from metassay.metrics.neural.token_batches import TokenBatch
+from metassay.metrics.neural.tokenizer import TokenizedTexts, Tokenizer
 from metassay.metrics.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-VOCABULARIES = ("tokenizer.json", "spm.model", "sent_piece.model", "vocab.txt")
-SHARED = (
+VOCABULARY_FILES = ("tokenizer.json", "spm.model", "sent_piece.model", "vocab.txt")
+SHARED_SETTINGS = (
     "vocab_size",
     "hidden_size",
     "num_hidden_layers",
@@ -41,123 +45,187 @@ SHARED = (
     "type_vocab_size",
     "layer_norm_eps",
 )
-"""Settings that transformers calls as BLEURT does."""
-SPECIAL = re.compile(r"(\[(?:CLS|SEP|PAD|MASK|UNK)\])")
+"""Settings that have the same name in BLEURT and in transformers."""
+SPECIAL_TOKENS = 3
+"""[CLS] and two [SEP] in `[CLS] reference [SEP] output [SEP]`."""
+NO_LIMIT = 10**6
+_SPECIAL_TOKEN = re.compile(r"(\[(?:CLS|SEP|PAD|MASK|UNK)\])")
+
+
+class Vocabulary(Protocol):
+    """Splits texts into ids, without the tokens that open and close a sequence."""
+
+    start_id: int
+    """The id of [CLS]."""
+    end_id: int
+    """The id of [SEP]."""
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """Split texts into ids."""
+        ...
+
+
+class SentencepieceVocabulary:
+    """The vocabulary of BLEURT-20: a sentencepiece model."""
+
+    def __init__(self, file: Path) -> None:
+        self.processor = load_sentencepiece(file)
+        self.start_id = self.processor.piece_to_id("[CLS]")
+        self.end_id = self.processor.piece_to_id("[SEP]")
+        if self.start_id == self.processor.unk_id():
+            raise InputError("this vocabulary has no [CLS].", place=Place(file=str(file)))
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """Split texts into ids."""
+        return [self._tokenize_text(text) for text in texts]
+
+    def _tokenize_text(self, text: str) -> list[int]:
+        """Split a text; special tokens that are written in it are special, as in bleurt-pytorch."""
+        ids: list[int] = []
+        for part in _SPECIAL_TOKEN.split(text):
+            if _SPECIAL_TOKEN.fullmatch(part):
+                ids.append(self.processor.piece_to_id(part))
+            else:
+                ids += self.processor.encode(part)
+        return ids
+
+
+class TokenizerVocabulary:
+    """The vocabulary of earlier models: WordPiece, or a `tokenizer.json`."""
+
+    def __init__(self, file: Path) -> None:
+        self.tokenizer = Tokenizer(file, NO_LIMIT)
+        self.start_id = self.tokenizer.find_id("[CLS]")
+        self.end_id = self.tokenizer.find_id("[SEP]")
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """Split texts into ids."""
+        tokens = self.tokenizer(texts, add_special_tokens=False)
+        return [tokens[i].tolist() for i in range(len(tokens))]
 
 
 class BleurtNetwork:
     """A BLEURT checkpoint: a BERT, or a RemBERT where the configuration has an embedding size, and a head."""
 
     def __init__(self, folder: Path, model: str, dtype: str, activation: str | None) -> None:
-        config = read_json(needed_file(folder, "config.json", model=model))
-        rem = bool(config.get("embedding_size"))
+        config = read_config(folder, model=model)
         self.limit = int(config["max_position_embeddings"])
-        self.batches = Batches()
-        self.ids = _pieces(needed_file(folder, *VOCABULARIES, model=model))
-        state = read_weights(weight_files(folder, model=model))
+        self.runner = BatchRunner()
+        self.vocabulary = _load_vocabulary(find_file(folder, *VOCABULARY_FILES, model=model))
+        state = read_weights(find_weight_files(folder, model=model))
+        encoder_state = {
+            _translate_weight_name(name): tensor
+            for name, tensor in state.items()
+            if name.startswith("bleurt.")
+        }
         self.encoder = load_encoder(
-            _configuration(config, rem, activation),
-            {_renamed(name): tensor for name, tensor in state.items() if name.startswith("bleurt.")},
+            _translate_config(config, activation),
+            encoder_state,
             dtype=dtype,
-            device=self.batches.device,
-            pooler=True,
+            device=self.runner.device,
+            keep_pooler=True,
         )
-        self.packed = PackedEncoder.suiting(self.encoder)
-        if self.packed is not None:
-            self.batches.pack()
-        self.head = [
-            state[f"classifier.{part}"].float().to(self.batches.device) for part in ("weight", "bias")
-        ]
+        self.packed_encoder = PackedEncoder.build_if_supported(self.encoder)
+        if self.packed_encoder is not None:
+            self.runner.enable_packing()
+        self.head_weight = state["classifier.weight"].float().to(self.runner.device)
+        self.head_bias = state["classifier.bias"].float().to(self.runner.device)
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> Made:
-        """Scores of (reference, output) pairs."""
+    def score(self, pairs: Sequence[tuple[str, str]]) -> NetworkScores:
+        """Score (reference, output) pairs."""
         texts = sorted({text for pair in pairs for text in pair})
-        pieces = dict(zip(texts, self.ids(texts)))
-        room = self.limit - 3
-        kept = [_cut(pieces[reference], pieces[output], room) for reference, output in pairs]
-        long = sum(len(pieces[a]) + len(pieces[b]) > room for a, b in pairs)
-        first, last = self.ids.first, self.ids.last
-        tokens = Tokens.of([[first, *a, last, *b, last] for a, b in kept])
-        opening = np.array([len(a) + 2 for a, _ in kept])
-        places = np.arange(len(tokens.ids)) - np.repeat(tokens.offsets[:-1], tokens.lengths)
-        kinds = Tokens((places >= np.repeat(opening, tokens.lengths)).astype(np.int64), tokens.offsets)
+        ids_of_text = dict(zip(texts, self.vocabulary.tokenize(texts)))
+        max_tokens = self.limit - SPECIAL_TOKENS
+        start_id = self.vocabulary.start_id
+        end_id = self.vocabulary.end_id
+        sequences = []
+        first_segment_lengths = []
+        truncated_count = 0
+        for reference, output in pairs:
+            reference_ids = ids_of_text[reference]
+            output_ids = ids_of_text[output]
+            truncated_count += len(reference_ids) + len(output_ids) > max_tokens
+            reference_ids, output_ids = truncate_pair(reference_ids, output_ids, max_tokens)
+            sequences.append([start_id, *reference_ids, end_id, *output_ids, end_id])
+            first_segment_lengths.append(len(reference_ids) + 2)
+        tokens = TokenizedTexts.from_sequences(sequences)
+        segment_ids = _number_segments(tokens, np.array(first_segment_lengths))
 
-        def forward(batch: TokenBatch) -> Tensor:
-            import torch
+        def score_batch(batch: TokenBatch) -> Tensor:
+            return self._score_batch(batch, segment_ids)
 
-            if batch.packing is not None and self.packed is not None:
-                first = first_states(self.packed(batch), batch)
-                pooled = self.encoder.pooler(first[:, None])
-            else:
-                segments = self.batches.moved(kinds.padded(batch.texts, 0))
-                made = self.encoder(input_ids=batch.ids, attention_mask=batch.mask, token_type_ids=segments)
-                pooled = made.pooler_output
-            return torch.nn.functional.linear(pooled.float(), *self.head)[:, 0]
+        rows = self.runner.compute_rows(tokens, score_batch, pad_id=0, segment_ids=segment_ids)
+        return NetworkScores(rows.double().cpu().numpy(), truncated_count, self.limit)
 
-        found = self.batches.rows(tokens, forward, pad=0, kinds=kinds)
-        return Made(found.double().cpu().numpy(), long, self.limit)
+    def _score_batch(self, batch: TokenBatch, segment_ids: TokenizedTexts) -> Tensor:
+        import torch
 
-
-def _cut(reference: list[int], output: list[int], room: int) -> tuple[list[int], list[int]]:
-    """Both, shortened from the longer one's end until they fit; of two equally long ones the output."""
-    excess = len(reference) + len(output) - room
-    if excess <= 0:
-        return reference, output
-    a, b = len(reference), len(output)
-    level = min(excess, abs(a - b))
-    a, b = (a - level, b) if a > b else (a, b - level)
-    rest = excess - level
-    return reference[: a - rest // 2], output[: b - (rest + 1) // 2]
-
-
-class _pieces:  # noqa: N801 — used as a function with two attributes
-    """Ids of texts without opening and closing tokens, from whichever vocabulary file there is."""
-
-    def __init__(self, file: Path) -> None:
-        self.sentencepiece: Any = None
-        if file.suffix == ".model":
-            self.sentencepiece = sentencepiece_model(file)
-            self.first, self.last = (self.sentencepiece.piece_to_id(token) for token in ("[CLS]", "[SEP]"))
-            if self.first == self.sentencepiece.unk_id():
-                raise InputError("this vocabulary has no [CLS].", place=Place(file=str(file)))
+        if batch.packing is not None and self.packed_encoder is not None:
+            first_states = get_first_states(self.packed_encoder(batch), batch)
+            pooled = self.encoder.pooler(first_states[:, None])
         else:
-            self.tokenizer = Tokenizer(file, 10**6)
-            self.first, self.last = self.tokenizer.id("[CLS]"), self.tokenizer.id("[SEP]")
-
-    def __call__(self, texts: Sequence[str]) -> list[list[int]]:
-        if self.sentencepiece is not None:
-            return [self._split(text) for text in texts]
-        tokens = self.tokenizer(texts, special=False)
-        return [tokens[number].tolist() for number in range(len(texts))]
-
-    def _split(self, text: str) -> list[int]:
-        """Special tokens written in a text are special, as in bleurt-pytorch."""
-        found: list[int] = []
-        for part in SPECIAL.split(text):
-            special = SPECIAL.fullmatch(part) is not None
-            found += [self.sentencepiece.piece_to_id(part)] if special else self.sentencepiece.encode(part)
-        return found
+            padded_segment_ids = self.runner.move_to_device(segment_ids.pad(batch.texts, 0))
+            pooled = self.encoder(
+                input_ids=batch.ids, attention_mask=batch.mask, token_type_ids=padded_segment_ids
+            ).pooler_output
+        return torch.nn.functional.linear(pooled.float(), self.head_weight, self.head_bias)[:, 0]
 
 
-def _configuration(config: Mapping[str, Any], rem: bool, activation: str | None) -> dict[str, Any]:
-    """The same encoder as transformers calls it."""
-    found: dict[str, Any] = {"model_type": "rembert" if rem else "bert", "pad_token_id": 0}
-    found |= {name: config[name] for name in SHARED if name in config}
-    if rem:
-        found["input_embedding_size"] = config["embedding_size"]
+def truncate_pair(
+    reference_ids: list[int], output_ids: list[int], max_tokens: int
+) -> tuple[list[int], list[int]]:
+    """Cut tokens off the end of the longer text until both fit; of two equally long ones, off the output."""
+    excess = len(reference_ids) + len(output_ids) - max_tokens
+    if excess <= 0:
+        return reference_ids, output_ids
+    reference_length = len(reference_ids)
+    output_length = len(output_ids)
+    # First the longer one is cut to the length of the other, then both in turn.
+    difference = min(excess, abs(reference_length - output_length))
+    if reference_length > output_length:
+        reference_length -= difference
+    else:
+        output_length -= difference
+    remaining = excess - difference
+    reference_length -= remaining // 2
+    output_length -= (remaining + 1) // 2
+    return reference_ids[:reference_length], output_ids[:output_length]
+
+
+def _number_segments(
+    tokens: TokenizedTexts, first_segment_lengths: np.ndarray[Any, np.dtype[np.int64]]
+) -> TokenizedTexts:
+    """Number the tokens of each sequence by segment: 0 for the reference, 1 for the output."""
+    positions = np.arange(len(tokens.ids)) - np.repeat(tokens.offsets[:-1], tokens.lengths)
+    is_second = positions >= np.repeat(first_segment_lengths, tokens.lengths)
+    return tokens.with_ids(is_second.astype(np.int64))
+
+
+def _load_vocabulary(file: Path) -> Vocabulary:
+    return SentencepieceVocabulary(file) if file.suffix == ".model" else TokenizerVocabulary(file)
+
+
+def _translate_config(config: ModelConfig, activation: str | None) -> ModelConfig:
+    """Translate the configuration of BLEURT to that of the same encoder in transformers."""
+    is_rembert = bool(config.get("embedding_size"))
+    translated: dict[str, Any] = {"model_type": "rembert" if is_rembert else "bert", "pad_token_id": 0}
+    translated |= {name: config[name] for name in SHARED_SETTINGS if name in config}
+    if is_rembert:
+        translated["input_embedding_size"] = config["embedding_size"]
     if activation is not None:
-        found["hidden_act"] = activation
-    return found
+        translated["hidden_act"] = activation
+    return translated
 
 
-def _renamed(name: str) -> str:
-    bare = name.removeprefix("bleurt.")
-    return bare.replace("encoder.embedding_projection", "encoder.embedding_hidden_mapping_in")
+def _translate_weight_name(name: str) -> str:
+    """Translate the name of a weight to that in transformers."""
+    bare_name = name.removeprefix("bleurt.")
+    return bare_name.replace("encoder.embedding_projection", "encoder.embedding_hidden_mapping_in")
 
 
-@once
-def load_bleurt(model: str, dtype: str, activation: str | None) -> BleurtNetwork:
-    """A BLEURT checkpoint in PyTorch's form."""
+@load_once
+def load_bleurt_network(model: str, dtype: str, activation: str | None) -> BleurtNetwork:
+    """Load a BLEURT checkpoint in PyTorch's format."""
     folder = find_model(model)
     if (folder / "saved_model.pb").is_file():
         raise InputError(
@@ -168,7 +236,7 @@ def load_bleurt(model: str, dtype: str, activation: str | None) -> BleurtNetwork
 
 
 @dataclass(frozen=True)
-class Bleurt(NeuralMetric):
+class Bleurt(NeuralMetric[BleurtNetwork]):
     """BLEURT: a regression on `[CLS] reference [SEP] output [SEP]`. Several references: the mean.
 
     `activation` overrides the encoder's; the first TensorFlow models computed gelu by tanh (`gelu_new`).
@@ -182,21 +250,21 @@ class Bleurt(NeuralMetric):
     summary: ClassVar[str] = "BLEURT, 20 and earlier (needs a downloaded model)"
     oracle: ClassVar[str] = "bleurt-pytorch 0.0.1"
 
-    def load(self) -> BleurtNetwork:
-        """The network."""
-        return load_bleurt(self.model, self.dtype, self.activation)  # type: ignore[no-any-return]
+    def load_network(self) -> BleurtNetwork:
+        """Load the network."""
+        return load_bleurt_network(self.model, self.dtype, self.activation)
 
-    def hashes(self) -> Mapping[str, str]:
-        """Hashes of weights and vocabulary."""
+    def compute_hashes(self) -> Mapping[str, str]:
+        """Compute the hashes of weights and vocabulary."""
         folder = find_model(self.model)
         return {
-            "weights": content_hash(weight_files(folder, model=self.model)),
-            "tokenizer": content_hash([needed_file(folder, *VOCABULARIES, model=self.model)]),
+            "weights": hash_files(find_weight_files(folder, model=self.model)),
+            "tokenizer": hash_files([find_file(folder, *VOCABULARY_FILES, model=self.model)]),
         }
 
-    def cases(self, model: BleurtNetwork, cases: Sequence[Case], _: SharedWork) -> Made:
-        """The head's score of each case."""
-        return model.score([(reference or "", output) for output, _, reference in cases])
-
-
-METRICS = (Bleurt,)
+    def score_inputs(
+        self, network: BleurtNetwork, inputs: Sequence[ScoringInput], shared: SharedWork
+    ) -> NetworkScores:
+        """Score inputs with the head of the network."""
+        del shared
+        return network.score([(scored.reference or "", scored.output) for scored in inputs])

@@ -1,4 +1,4 @@
-"""Model files on this machine: found by folder or name, checked, hashed, and read without running code."""
+"""Model files on this machine: find them, check them, hash them, and read them without running code."""
 
 from __future__ import annotations
 
@@ -9,21 +9,38 @@ import os
 import pickle
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metassay.errors import InputError, MissingBackend, Place
-from metassay.metrics.neural.published_models import PACKAGES, downloads, other_names
+from metassay.metrics.neural.published_models import MODEL_PACKAGES, describe_download, get_other_names
 
-LFS_POINTER = b"version https://git-lfs"
-WEIGHTS = ("model.safetensors", "pytorch_model.bin", "model.ckpt")
-TOKENIZERS = ("tokenizer.json", "sentencepiece.bpe.model", "spiece.model", "sentencepiece.model", "vocab.txt")
+if TYPE_CHECKING:
+    from sentencepiece import SentencePieceProcessor
+    from torch import Tensor
+
+StateDict = dict[str, "Tensor"]
+"""The weights of a model, by name."""
+ModelConfig = Mapping[str, Any]
+"""The content of a `config.json`: settings of any type, by name."""
+
+CONFIG_FILE = "config.json"
+WEIGHT_FILES = ("model.safetensors", "pytorch_model.bin", "model.ckpt")
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "sentencepiece.bpe.model",
+    "spiece.model",
+    "sentencepiece.model",
+    "vocab.txt",
+)
+_LFS_POINTER = b"version https://git-lfs"
+_PACKAGED_WEIGHTS = frozenset({"model.safetensors", "weights.npz"})
 
 
 def require_torch() -> None:
-    """An error that names the extra where torch or transformers is not installed."""
+    """Raise an error that names the extra to install, where torch or transformers is missing."""
     try:
         import torch
         import transformers  # noqa: F401
@@ -33,37 +50,37 @@ def require_torch() -> None:
 
 
 def get_hub_folder() -> Path:
-    """Where the hub's programs keep what they downloaded."""
+    """Return the folder where programs of the Hugging Face hub store downloads."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     return Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
 
 
 def find_model(name: str) -> Path:
-    """The folder of a model: a folder, a name in the hub's cache, or a package that carries the model."""
+    """Find the folder of a model: a folder, a name in the hub's cache, or a package that has the model."""
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder
-    found = _first(_snapshot(other) for other in (name, *other_names(name))) or _in_package(name)
-    if found is None:
-        raise InputError(
-            f"the model {name} is not on this machine: there is no such folder, and nothing of that name in "
-            f"{get_hub_folder()}.",
-            remedy=downloads(name),
-        )
-    return found
+    for hub_name in (name, *get_other_names(name)):
+        snapshot = _find_snapshot(hub_name)
+        if snapshot is not None:
+            return snapshot
+    packaged = _find_in_package(name)
+    if packaged is not None:
+        return packaged
+    raise InputError(
+        f"the model {name} is not on this machine: there is no such folder, and nothing of that name in "
+        f"{get_hub_folder()}.",
+        remedy=describe_download(name),
+    )
 
 
-def _first(found: Iterable[Path | None]) -> Path | None:
-    return next((path for path in found if path is not None), None)
-
-
-def _snapshot(name: str) -> Path | None:
-    """The snapshot that `main` points at; else the only one there is."""
+def _find_snapshot(name: str) -> Path | None:
+    """Find the snapshot of a model that `main` refers to; without `main`, the only one."""
     folder = get_hub_folder() / f"models--{name.replace('/', '--')}"
     main = folder / "refs" / "main"
     if main.is_file():
-        named = folder / "snapshots" / main.read_text(encoding="utf-8").strip()
-        return named if named.is_dir() else None
+        snapshot = folder / "snapshots" / main.read_text(encoding="utf-8").strip()
+        return snapshot if snapshot.is_dir() else None
     snapshots = sorted(folder.glob("snapshots/*"))
     if len(snapshots) > 1:
         raise InputError(
@@ -73,24 +90,24 @@ def _snapshot(name: str) -> Path | None:
     return snapshots[0] if snapshots else None
 
 
-def _in_package(name: str) -> Path | None:
-    """The folder inside an installed package that carries this model's weights."""
-    package = PACKAGES.get(name, name)
+def _find_in_package(name: str) -> Path | None:
+    """Find the folder of an installed package that contains the weights of a model."""
+    package = MODEL_PACKAGES.get(name, name)
     try:
         files = metadata.files(package) or []
     except metadata.PackageNotFoundError:
         return None
-    carried = [
-        Path(str(file.locate())) for file in files if file.name in {"model.safetensors", "weights.npz"}
-    ]
-    return carried[0].parent if carried else None
+    for file in files:
+        if file.name in _PACKAGED_WEIGHTS:
+            return Path(str(file.locate())).parent
+    return None
 
 
-def needed_file(folder: Path, *names: str, model: str) -> Path:
-    """The first of the names that the folder has; the error says which download brings it."""
+def find_file(folder: Path, *names: str, model: str) -> Path:
+    """Find the first of these files in the folder of a model; the error says how to download it."""
     for name in names:
         if (folder / name).is_file():
-            return not_a_pointer(folder / name)
+            return check_not_lfs_pointer(folder / name)
     raise InputError(
         f"{model} has no {' or '.join(names)}.",
         place=Place(file=str(folder)),
@@ -98,10 +115,10 @@ def needed_file(folder: Path, *names: str, model: str) -> Path:
     )
 
 
-def not_a_pointer(file: Path) -> Path:
-    """The file; an error where it only stands for one that git has not fetched."""
+def check_not_lfs_pointer(file: Path) -> Path:
+    """Return the file; raise an error where it only points to a file that git has not fetched."""
     with file.open("rb") as stream:
-        if stream.read(len(LFS_POINTER)) == LFS_POINTER:
+        if stream.read(len(_LFS_POINTER)) == _LFS_POINTER:
             raise InputError(
                 "this is a git-lfs pointer of a few hundred bytes, not the file itself.",
                 place=Place(file=str(file)),
@@ -110,93 +127,103 @@ def not_a_pointer(file: Path) -> Path:
     return file
 
 
-def weight_files(folder: Path, *, model: str) -> list[Path]:
-    """The files that hold a model's weights, safetensors first; several where it is sharded."""
-    for name in WEIGHTS:
-        index = folder / f"{name}.index.json"
+def find_weight_files(folder: Path, *, model: str) -> list[Path]:
+    """Find the files with a model's weights, safetensors first; several where the model is sharded."""
+    for name in WEIGHT_FILES:
         if (folder / name).is_file():
-            return [not_a_pointer(folder / name)]
+            return [check_not_lfs_pointer(folder / name)]
+        index = folder / f"{name}.index.json"
         if index.is_file():
-            shards = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
-            return [needed_file(folder, shard, model=model) for shard in sorted(set(shards))]
-    return [needed_file(folder, *WEIGHTS, model=model)]
+            shard_of_weight = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+            return [find_file(folder, shard, model=model) for shard in sorted(set(shard_of_weight.values()))]
+    return [find_file(folder, *WEIGHT_FILES, model=model)]
 
 
-def tokenizer_file(folder: Path, *, model: str) -> Path:
-    """The file that defines a model's tokenizer."""
-    return needed_file(folder, *TOKENIZERS, model=model)
+def find_tokenizer_file(folder: Path, *, model: str) -> Path:
+    """Find the file that defines a model's tokenizer."""
+    return find_file(folder, *TOKENIZER_FILES, model=model)
 
 
-def sentencepiece_model(file: Path) -> Any:
-    """A sentencepiece vocabulary, ready to split texts."""
+def load_sentencepiece(file: Path) -> SentencePieceProcessor:
+    """Load a sentencepiece vocabulary."""
     try:
         import sentencepiece
     except ImportError:
         raise MissingBackend("sentencepiece, which this model's tokenizer needs,", extra="neural") from None
-    return sentencepiece.SentencePieceProcessor(model_file=str(not_a_pointer(file)))
+    return sentencepiece.SentencePieceProcessor(model_file=str(check_not_lfs_pointer(file)))
 
 
-def read_json(file: Path) -> dict[str, Any]:
-    """A JSON object."""
+def read_config(folder: Path, *, model: str) -> ModelConfig:
+    """Read the `config.json` of a model."""
+    return read_json(find_file(folder, CONFIG_FILE, model=model))
+
+
+def read_json(file: Path) -> Mapping[str, Any]:
+    """Read a JSON object."""
     try:
-        found = json.loads(not_a_pointer(file).read_text(encoding="utf-8"))
+        content = json.loads(check_not_lfs_pointer(file).read_text(encoding="utf-8"))
     except ValueError:
         raise InputError("this is not JSON.", place=Place(file=str(file))) from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InputError("this is not a JSON object.", place=Place(file=str(file)))
-    return found
+    return content
 
 
-def read_weights(files: Sequence[Path]) -> dict[str, Any]:
-    """The tensors of all files, by name. Only tensors are read: a pickle that asks for more is refused."""
-    found: dict[str, Any] = {}
+def read_weights(files: Sequence[Path]) -> StateDict:
+    """Read the tensors of all files. Only tensors are read: a pickle that asks for more is refused."""
+    state: StateDict = {}
     for file in files:
-        found |= _read_safetensors(file) if file.suffix == ".safetensors" else read_pickle(file)
-    return found
+        state |= _read_safetensors(file) if file.suffix == ".safetensors" else read_pickle(file)
+    return state
 
 
-def _read_safetensors(file: Path) -> dict[str, Any]:
+def _read_safetensors(file: Path) -> StateDict:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     try:
-        return dict(load_file(not_a_pointer(file)))
+        return dict(load_file(check_not_lfs_pointer(file)))
     except SafetensorError as error:
         raise InputError(f"this is not a safetensors file ({error}).", place=Place(file=str(file))) from None
 
 
 def read_pickle(file: Path) -> dict[str, Any]:
-    """What torch saved, tensors and plain values only; anything that would run code is refused by name."""
+    """Read what torch saved: tensors and plain values. A pickle that would run code is refused."""
     import torch
 
-    mapped = zipfile.is_zipfile(not_a_pointer(file))
+    can_be_mapped = zipfile.is_zipfile(check_not_lfs_pointer(file))
     try:
-        found = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
+        content = torch.load(file, map_location="cpu", weights_only=True, mmap=can_be_mapped)
     except pickle.UnpicklingError as error:
-        named = re.search(r"GLOBAL ([\w.]+)", str(error))
-        wants = f"asks for {named[1]}" if named else "holds more than tensors and plain values"
+        refused = re.search(r"GLOBAL ([\w.]+)", str(error))
+        request = f"asks for {refused[1]}" if refused else "holds more than tensors and plain values"
         raise InputError(
-            f"refused: this pickle {wants}, and could run code of its author's.",
+            f"refused: this pickle {request}, and could run code of its author's.",
             place=Place(file=str(file)),
             remedy="Use the official checkpoint, or one saved as safetensors.",
         ) from None
     except (RuntimeError, EOFError) as error:
         raise InputError(f"torch cannot read it ({error}).", place=Place(file=str(file))) from None
-    return dict(found)
+    return dict(content)
 
 
-def content_hash(files: Sequence[Path]) -> str:
-    """A short SHA-256 of the files' content, one after the other."""
-    whole = hashlib.sha256()
+def select_prefix(state: Mapping[str, Tensor], prefix: str) -> StateDict:
+    """Select the weights whose names begin with a prefix, and remove it from the names."""
+    return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
+
+
+def hash_files(files: Sequence[Path]) -> str:
+    """Compute a short SHA-256 of the content of files, one after the other."""
+    digest = hashlib.sha256()
     for file in files:
-        state = file.stat()
-        whole.update(_sha256(file.resolve(), state.st_size, state.st_mtime_ns))
-    return whole.hexdigest()[:16]
+        status = file.stat()
+        digest.update(_hash_file(file.resolve(), status.st_size, status.st_mtime_ns))
+    return digest.hexdigest()[:16]
 
 
-@functools.cache
-def _sha256(file: Path, size: int, changed: int) -> bytes:
-    """The hash of one file; read again only when its size or time changes."""
-    del size, changed
+@functools.lru_cache(maxsize=1024)
+def _hash_file(file: Path, size: int, modified: int) -> bytes:
+    """Hash a file; its size and time are arguments so that a changed file is hashed again."""
+    del size, modified
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").digest()

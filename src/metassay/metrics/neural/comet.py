@@ -1,133 +1,147 @@
-"""COMET with and without a reference (Rei et al., 2020, 2022): each text encoded once, estimators on top."""
+"""COMET with and without a reference (Rei et al., 2020, 2022)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.metrics.neural.base import Case, Made, NeuralMetric, Vectors, once
-from metassay.metrics.neural.comet_network import (
+from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput
+from metassay.metrics.neural.comet_checkpoint import (
     RANKING,
     REFERENCELESS,
     REGRESSION,
     UNIFIED,
-    CometNetwork,
     find_comet_files,
 )
+from metassay.metrics.neural.comet_network import CometNetwork
+from metassay.metrics.neural.loaded_models import load_once
+from metassay.metrics.neural.text_vectors import TextVectors
 from metassay.metrics.neural.token_batches import TokenBatch
-from metassay.metrics.neural.unified_network import load_unified
+from metassay.metrics.neural.unified_network import SOURCE_INPUT, UnifiedNetwork, load_unified_network
 from metassay.metrics.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-ESTIMATED = 4_096
-"""Rows that an estimator reads at a time."""
+ESTIMATOR_BATCH = 4_096
+"""Inputs that the estimator scores at a time."""
 
 
 class SeparateNetwork(CometNetwork):
-    """A COMET model that encodes source, output and reference apart, so that each text is encoded once."""
+    """A COMET model that encodes source, output and reference separately, each distinct text once."""
 
-    def vectors(self, texts: Sequence[str]) -> tuple[Tensor, NDArray[np.bool_]]:
-        """The pooled vector of each text, float32 on the device, and which texts were cut."""
-        return self.batches.text_rows(texts, self.tokenizer, self.pooled, pad=self.pad)
+    def encode(self, texts: Sequence[str]) -> tuple[Tensor, NDArray[np.bool_]]:
+        """Encode texts: one vector each, float32 on the device, and which texts were truncated."""
+        return self.runner.tokenize_and_compute_rows(
+            texts, self.tokenizer, self.encode_batch, pad_id=self.pad_id
+        )
 
-    def pooled(self, batch: TokenBatch) -> Tensor:
-        """The pooled vector of each text of a batch."""
-        collect = self.mix.collector(batch, self.pad)
-        self.hidden(batch, collect)
-        return collect.result()
+    def encode_batch(self, batch: TokenBatch) -> Tensor:
+        """Compute the pooled layer mixture of each text of a batch."""
+        collector = self.layer_mix.create_collector(batch, self.pad_id)
+        self.run_encoder(batch, collector)
+        return collector.result()
 
-    def score(self, cases: Sequence[Case], shared: SharedWork) -> Made:
-        """Scores of cases, from the vectors of their distinct texts; nothing is read back before the end."""
+    def score(self, inputs: Sequence[ScoringInput], shared: SharedWork) -> NetworkScores:
+        """Score inputs from the vectors of their texts."""
         import torch
 
-        columns = [
-            [str(case[part]) for case in cases] for part, one in enumerate(cases[0]) if one is not None
-        ]
-        made = Vectors(shared, self, self.vectors, self.batches.moved)
-        vectors, rows, cut = made.rows(columns)
-        starts = range(0, len(cases), ESTIMATED)
-        parts = [self._estimated(vectors, rows[:, start : start + ESTIMATED]) for start in starts]
-        return Made(torch.cat(parts).double().cpu().numpy(), cut, self.tokenizer.limit)
+        columns = [list(map(str, column)) for column in zip(*inputs) if column[0] is not None]
+        text_vectors = TextVectors(shared, self, self.encode, self.runner.move_to_device)
+        vectors, rows, truncated_count = text_vectors.look_up(columns)
+        starts = range(0, len(inputs), ESTIMATOR_BATCH)
+        scores = [self._estimate(vectors, rows[:, start : start + ESTIMATOR_BATCH]) for start in starts]
+        # Read back once, at the end: the device computes while the program goes on.
+        array = torch.cat(scores).double().cpu().numpy()
+        return NetworkScores(array, truncated_count, self.tokenizer.limit)
 
-    def _estimated(self, vectors: Tensor, rows: NDArray[np.int64]) -> Tensor:
+    def _estimate(self, vectors: Tensor, rows: NDArray[np.int64]) -> Tensor:
         import torch
 
         with torch.inference_mode():
-            own = [vectors[self.batches.moved(np.ascontiguousarray(row))] for row in rows]
-            made = _distance_score(*own) if self.estimator is None else self.estimator(_features(*own))
-            return made.reshape(-1)
+            texts = [vectors[self.runner.move_to_device(np.ascontiguousarray(column))] for column in rows]
+            if self.estimator is None:
+                return score_by_distance(*texts).reshape(-1)
+            scores: Tensor = self.estimator(combine_vectors(*texts)).reshape(-1)
+            return scores
 
 
-def _features(output: Tensor, source: Tensor, reference: Tensor | None = None) -> Tensor:
-    """What the estimator reads: products and distances beside the vectors; never the source itself with a
-    reference.
+def combine_vectors(output: Tensor, source: Tensor, reference: Tensor | None = None) -> Tensor:
+    """Combine the vectors of texts to what the estimator reads: vectors, products and distances.
+
+    Where there is a reference, the vector of the source itself is left out.
     """
     import torch
 
-    to_source = [output * source, (output - source).abs()]
+    source_features = [output * source, (output - source).abs()]
     if reference is None:
-        return torch.cat([output, source, *to_source], dim=1)
-    to_reference = [output * reference, (output - reference).abs()]
-    return torch.cat([output, reference, *to_reference, *to_source], dim=1)
+        return torch.cat([output, source, *source_features], dim=1)
+    reference_features = [output * reference, (output - reference).abs()]
+    return torch.cat([output, reference, *reference_features, *source_features], dim=1)
 
 
-def _distance_score(output: Tensor, source: Tensor, reference: Tensor) -> Tensor:
+def score_by_distance(output: Tensor, source: Tensor, reference: Tensor) -> Tensor:
     """1 / (1 + harmonic mean of the distances to source and reference), as ranking models score."""
     from torch.nn.functional import pairwise_distance
 
-    to_source, to_reference = pairwise_distance(output, source), pairwise_distance(output, reference)
+    to_source = pairwise_distance(output, source)
+    to_reference = pairwise_distance(output, reference)
     return 1 / (1 + 2 * to_source * to_reference / (to_source + to_reference))
 
 
-@once
-def load_separate(model: str, encoder: str | None, dtype: str) -> Any:
-    """A COMET model that reads texts apart, or a unified one (Kiwi), which reads them together."""
+@load_once
+def load_comet_network(model: str, encoder: str | None, dtype: str) -> SeparateNetwork | UnifiedNetwork:
+    """Load a COMET model that encodes texts separately, or a unified one (Kiwi), which joins them."""
     files = find_comet_files(model, encoder)
-    return (
-        load_unified(model, encoder, dtype, None) if files.kind == UNIFIED else SeparateNetwork(files, dtype)
-    )
+    if files.model_class == UNIFIED:
+        return load_unified_network(model, encoder, dtype, None)
+    return SeparateNetwork(files, dtype)
 
 
 @dataclass(frozen=True)
-class _Comet(NeuralMetric):
-    """Shared by COMET with and without reference."""
+class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
+    """Base of COMET with and without reference."""
 
     encoder: str | None = None
     """The folder or name of the encoder whose tokenizer is used; by default the one the checkpoint names."""
 
     oracle: ClassVar[str] = "unbabel-comet 2.2.7"
-    kinds: ClassVar[frozenset[str]] = frozenset()
+    model_classes: ClassVar[frozenset[str]] = frozenset()
+    """COMET's model classes that the metric can score with."""
 
-    def load(self) -> Any:
-        """The network."""
-        found = load_separate(self.model, self.encoder, self.dtype)
-        if found.kind not in self.kinds:
+    def load_network(self) -> SeparateNetwork | UnifiedNetwork:
+        """Load the network; an error where its class is for another metric."""
+        network = load_comet_network(self.model, self.encoder, self.dtype)
+        if network.model_class not in self.model_classes:
             raise InputError(
-                f"{self.model} is a {found.kind}, which {self.name} cannot score.",
+                f"{self.model} is a {network.model_class}, which {self.name} cannot score.",
                 remedy="Use comet, comet_qe, unite, unite_src, unite_ref, xcomet or xcomet_qe, as fits it.",
             )
-        return found
+        return network
 
-    def hashes(self) -> Mapping[str, str]:
-        """Hashes of the checkpoint and of the encoder's tokenizer."""
-        return find_comet_files(self.model, self.encoder).hashes()
+    def compute_hashes(self) -> Mapping[str, str]:
+        """Compute the hashes of the checkpoint and of the encoder's tokenizer."""
+        return find_comet_files(self.model, self.encoder).compute_hashes()
 
-    def cases(self, model: Any, cases: Sequence[Case], shared: SharedWork) -> Made:
-        """The estimator's score of each case."""
-        if model.kind == UNIFIED:
-            return model.mean(cases, ("src",), shared)  # type: ignore[no-any-return]
-        return model.score(cases, shared)  # type: ignore[no-any-return]
+    def score_inputs(
+        self,
+        network: SeparateNetwork | UnifiedNetwork,
+        inputs: Sequence[ScoringInput],
+        shared: SharedWork,
+    ) -> NetworkScores:
+        """Score inputs with the estimator."""
+        if isinstance(network, UnifiedNetwork):
+            return network.score_mean(inputs, (SOURCE_INPUT,), shared)
+        return network.score(inputs, shared)
 
 
 @dataclass(frozen=True)
-class Comet(_Comet):
+class Comet(CometMetric):
     """COMET: a regression on the vectors of output, source and reference. Several references: the mean."""
 
     model: str = "Unbabel/wmt22-comet-da"
@@ -136,11 +150,11 @@ class Comet(_Comet):
     title: ClassVar[str] = "COMET"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "source", "references"})
     summary: ClassVar[str] = "COMET with source and reference (needs a downloaded model)"
-    kinds: ClassVar[frozenset[str]] = frozenset({REGRESSION, RANKING})
+    model_classes: ClassVar[frozenset[str]] = frozenset({REGRESSION, RANKING})
 
 
 @dataclass(frozen=True)
-class CometQE(_Comet):
+class CometQE(CometMetric):
     """COMET without reference: the referenceless regression, or CometKiwi."""
 
     model: str = "Unbabel/wmt22-cometkiwi-da"
@@ -149,7 +163,4 @@ class CometQE(_Comet):
     title: ClassVar[str] = "COMET-QE"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
     summary: ClassVar[str] = "COMET without reference, CometKiwi (needs a downloaded model)"
-    kinds: ClassVar[frozenset[str]] = frozenset({REFERENCELESS, UNIFIED})
-
-
-METRICS = (Comet, CometQE)
+    model_classes: ClassVar[frozenset[str]] = frozenset({REFERENCELESS, UNIFIED})

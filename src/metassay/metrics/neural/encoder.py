@@ -1,228 +1,91 @@
-"""From texts to what a network makes of them: tokens, batches of equal work, and memory that runs out."""
+"""Build a transformer from its configuration and fill in the weights of a checkpoint."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from metassay.errors import InputError, UnknownName
-from metassay.metrics.neural.token_batches import Index, TokenBatch, Tokenizer, Tokens, packed, tokenised
+from metassay.metrics.neural.checkpoints import ModelConfig, StateDict
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor, nn
 
 DTYPES = ("float32", "bfloat16", "float16")
-BUDGETS = {"cpu": 4_096, "cuda": 65_536}
-"""Tokens in a batch, padding included."""
-PACKED_BUDGET = 131_072
-"""Tokens in a batch without padding, on a GPU."""
-IGNORED = ("pooler.", "position_ids", "token_type_ids")
-"""Parts of a checkpoint that may be there or not without changing a score."""
+OPTIONAL_WEIGHTS = ("pooler.", "position_ids", "token_type_ids")
+"""Parts of names of weights that a checkpoint may lack without changing a score."""
+COMPILE_VARIABLE = "METASSAY_COMPILE"
+"""An environment variable: set to 1, encoders are compiled by torch, which takes minutes once."""
 
 
-def device_name() -> str:
-    """The device: METASSAY_DEVICE where it is set, else the GPU that torch finds, else the CPU."""
-    import torch
-
-    return os.environ.get("METASSAY_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+def is_compilation_enabled() -> bool:
+    """Whether the user asked for encoders compiled by torch."""
+    return os.environ.get(COMPILE_VARIABLE) == "1"
 
 
-def torch_dtype(name: str) -> Any:
-    """Torch's own value for `float32`, `bfloat16` or `float16`."""
+def parse_dtype(name: str) -> torch.dtype:
+    """Return torch's dtype for `float32`, `bfloat16` or `float16`."""
     import torch
 
     if name not in DTYPES:
         raise UnknownName("dtype", name, DTYPES)
-    return getattr(torch, name)
-
-
-@dataclass
-class Batches:
-    """Runs a network over texts: longest first, so many tokens at a time, fewer where memory runs out."""
-
-    device: str = field(default_factory=device_name)
-    budget: int = 0
-    packs: bool = False
-    """Whether texts are put end to end, for networks that take them so, instead of being padded."""
-
-    def __post_init__(self) -> None:
-        self.budget = self.budget or BUDGETS.get(self.device.split(":")[0], BUDGETS["cpu"])
-
-    def pack(self) -> None:
-        """From here on, batches are packed; they hold more where the budget is the usual one."""
-        self.packs = True
-        if self.budget == BUDGETS["cuda"]:
-            self.budget = PACKED_BUDGET
-
-    def run(
-        self, tokens: Tokens, forward: Callable[[TokenBatch], Any], *, pad: int, kinds: Tokens | None = None
-    ) -> Iterator[tuple[Index, Any]]:
-        """For each batch, the texts in it and what `forward` makes of them; each text is in one batch."""
-        import torch
-
-        order = np.argsort(-tokens.lengths, kind="stable")
-        ordered = tokens.lengths[order]
-        start = 0
-        while start < len(order):
-            fitting = _packing if self.packs else _fitting
-            texts = order[start : start + fitting(ordered[start:], self.budget)]
-            try:
-                with torch.inference_mode():
-                    made = forward(self._batch(tokens, texts, pad, kinds))
-            except (torch.OutOfMemoryError, MemoryError):
-                made = None
-            if made is None:  # outside `except`, whose traceback would keep the tensors alive
-                self._halve(tokens, texts)
-                continue
-            yield texts, made
-            start += len(texts)
-
-    def text_rows(
-        self, texts: Sequence[str], tokenizer: Tokenizer, forward: Callable[[TokenBatch], Tensor], *, pad: int
-    ) -> tuple[Tensor, NDArray[np.bool_]]:
-        """`forward`'s row for each text, and which texts were cut; a GPU works while more are made."""
-        import torch
-
-        found: Tensor | None = None
-        cut = np.zeros(len(texts), np.bool_)
-        for chosen, tokens in tokenised(tokenizer, texts, ahead=self.device.startswith("cuda")):
-            made = self.rows(tokens, forward, pad=pad)
-            cut[chosen] = tokens.truncated
-            if len(chosen) == len(texts):
-                return made, cut
-            if found is None:
-                found = torch.empty((len(texts), *made.shape[1:]), device=made.device)
-            found[self.moved(chosen)] = made
-        assert found is not None
-        return found, cut
-
-    def rows(
-        self,
-        tokens: Tokens,
-        forward: Callable[[TokenBatch], Tensor],
-        *,
-        pad: int,
-        kinds: Tokens | None = None,
-    ) -> Tensor:
-        """`forward`'s row of numbers for each text, in float32 on the device.
-
-        Nothing is read back between batches, so a GPU computes one while the next is being prepared.
-        """
-        import torch
-
-        found: Tensor | None = None
-        for texts, made in self.run(tokens, forward, pad=pad, kinds=kinds):
-            if found is None:
-                found = torch.empty((len(tokens), *made.shape[1:]), device=made.device)
-            found[self.moved(texts)] = made.float()
-        return torch.empty((0, 1)) if found is None else found
-
-    def _batch(self, tokens: Tokens, texts: Index, pad: int, kinds: Tokens | None) -> TokenBatch:
-        if self.packs:
-            return packed(tokens, texts, pad, self.moved, kinds)
-        lengths = tokens.lengths[texts]
-        padded = tokens.padded(texts, pad)
-        ids, counts = self.moved(padded), self.moved(lengths)
-        if lengths[0] == lengths[-1]:
-            return TokenBatch(texts, ids, counts, None, solid=not (padded == pad).any())
-        places = np.arange(ids.shape[1]) < lengths[:, None]
-        return TokenBatch(texts, ids, counts, self.moved(places.astype(np.int64)))
-
-    def moved(self, array: NDArray[Any]) -> Tensor:
-        """The array on the device, on its way while the program goes on."""
-        import torch
-
-        tensor = torch.from_numpy(array)
-        if self.device.startswith("cuda"):
-            tensor = tensor.pin_memory()
-        return tensor.to(self.device, non_blocking=True)
-
-    def _halve(self, tokens: Tokens, texts: Index) -> None:
-        """Half the budget from here on; an error where a single text is too much."""
-        import torch
-
-        longest = int(tokens.lengths[texts[0]])
-        if len(texts) == 1:
-            raise InputError(
-                f"there is not enough memory on {self.device} for one text of {longest} tokens.",
-                remedy="Use a smaller model or dtype=bfloat16, or set METASSAY_DEVICE=cpu.",
-            )
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        self.budget = max(longest, min(self.budget, longest * len(texts)) // 2)
-
-
-def _fitting(lengths: Index, budget: int) -> int:
-    """How many of these texts, longest first, make the next batch.
-
-    As many as the budget holds; but once it is half full, no shorter ones, since a batch of equal lengths
-    needs no padding and no mask.
-    """
-    most = max(1, budget // max(1, int(lengths[0])))
-    equal = int(np.searchsorted(-lengths, -lengths[0], side="right"))
-    if equal >= most / 2:
-        return min(most, equal)
-    return min(most, len(lengths))
-
-
-def _packing(lengths: Index, budget: int) -> int:
-    """How many of these texts, longest first, have together no more tokens than the budget."""
-    return max(1, int(np.searchsorted(np.cumsum(lengths), budget, side="right")))
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype
 
 
 def load_encoder(
-    config: Mapping[str, Any],
-    state: Mapping[str, Any],
+    config: ModelConfig,
+    state: StateDict,
     *,
     dtype: str = "float32",
     device: str = "cpu",
-    pooler: bool = False,
+    keep_pooler: bool = False,
 ) -> nn.Module:
-    """The transformer that a `config.json` describes, with these weights, ready to score (SDPA attention)."""
+    """Build the transformer that a `config.json` describes, with these weights, ready to score."""
     import torch
     from transformers import AutoConfig, AutoModel
 
     settings = {name: value for name, value in config.items() if name != "model_type"}
-    with without_drawing():
+    with skip_weight_initialization():
         model = AutoModel.from_config(
             AutoConfig.for_model(config["model_type"], **settings), dtype=torch.float32
         )
-    if not pooler and hasattr(model, "pooler"):
+    if not keep_pooler and hasattr(model, "pooler"):
         model.pooler = None
-    fill(model, state)
-    if os.environ.get("METASSAY_COMPILE") == "1":
+    load_weights(model, state)
+    if is_compilation_enabled():
         for layer in model.encoder.layer:
             layer.forward = torch.compile(layer.forward, dynamic=True)
-    model.to(device=device, dtype=torch_dtype(dtype)).eval()
+    model.to(device=device, dtype=parse_dtype(dtype)).eval()
     return model
 
 
-def compiled(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The function compiled for any number of tokens; the plain one from the first time that this fails."""
+def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Compile a function for any number of tokens; it stays uncompiled where torch fails to compile it."""
     import torch
 
-    chosen = [torch.compile(plain, dynamic=True)]
+    compiled: Callable[..., Tensor] | None = torch.compile(function, dynamic=True)
 
-    def run(*given: Tensor) -> Tensor:
-        try:
-            return chosen[0](*given)
-        except torch._dynamo.exc.TorchDynamoException as error:  # noqa: SLF001
-            warnings.warn(f"torch cannot compile the encoder here: {type(error).__name__}.", stacklevel=2)
-            chosen[0] = plain
-        return plain(*given)
+    def call(*tensors: Tensor) -> Tensor:
+        nonlocal compiled
+        if compiled is not None:
+            try:
+                return compiled(*tensors)
+            except torch._dynamo.exc.TorchDynamoException as error:  # noqa: SLF001 - there is no public name
+                reason = type(error).__name__
+                warnings.warn(f"torch cannot compile the encoder here: {reason}.", stacklevel=2)
+                compiled = None
+        return function(*tensors)
 
-    return run
+    return call
 
 
-def without_drawing() -> AbstractContextManager[Any]:
-    """Models made inside get no random weights, which would be replaced anyway."""
+def skip_weight_initialization() -> AbstractContextManager[Any]:
+    """Return a context in which models get no random weights, which would be replaced anyway."""
     try:
         from transformers.initialization import no_init_weights
     except ImportError:  # an older transformers: slower, the same result
@@ -230,26 +93,32 @@ def without_drawing() -> AbstractContextManager[Any]:
     return no_init_weights()  # type: ignore[no-any-return]
 
 
-def fill(model: nn.Module, state: Mapping[str, Any]) -> None:
-    """Put the weights in place; an error names what is missing or left over."""
-    own = model.state_dict()
-    names = {_plain_name(name, own, getattr(model, "base_model_prefix", "")): name for name in state}
-    fitting = {own_name: state[name] for own_name, name in names.items() if own_name in own}
-    wrong = [name for name, tensor in fitting.items() if tensor.shape != own[name].shape]
-    missing = [name for name in own if name not in fitting and not _is_ignored(name)]
-    if missing or wrong:
-        what = f"lacks {missing[0]}" if missing else f"has another shape of {wrong[0]}"
-        count = len(missing) or len(wrong)
-        raise InputError(f"the checkpoint does not fit its config.json: it {what} (and {count - 1} more).")
-    model.load_state_dict(fitting, strict=False)
+def load_weights(model: nn.Module, state: StateDict) -> None:
+    """Fill in the weights of a checkpoint; raise an error that names what is missing or has another shape."""
+    expected = model.state_dict()
+    prefix = getattr(model, "base_model_prefix", "")
+    weights: StateDict = {}
+    for name, tensor in state.items():
+        expected_name = _find_expected_name(name, expected, prefix)
+        if expected_name in expected:
+            weights[expected_name] = tensor
+    missing = [name for name in expected if name not in weights and not _is_optional(name)]
+    if missing:
+        problem = f"lacks {missing[0]} (and {len(missing) - 1} more)"
+        raise InputError(f"the checkpoint does not fit its config.json: it {problem}.")
+    misshapen = [name for name, tensor in weights.items() if tensor.shape != expected[name].shape]
+    if misshapen:
+        problem = f"has another shape of {misshapen[0]} (and {len(misshapen) - 1} more)"
+        raise InputError(f"the checkpoint does not fit its config.json: it {problem}.")
+    model.load_state_dict(weights, strict=False)
 
 
-def _plain_name(name: str, own: Mapping[str, Any], prefix: str) -> str:
-    """The name without the prefix that models with a head put before it, in today's spelling."""
+def _find_expected_name(name: str, expected: Mapping[str, Tensor], prefix: str) -> str:
+    """Return a weight's name in today's spelling, without the prefix that models with a head add."""
     name = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
-    bare = name.removeprefix(f"{prefix}.")
-    return bare if prefix and bare in own else name
+    bare_name = name.removeprefix(f"{prefix}.")
+    return bare_name if prefix and bare_name in expected else name
 
 
-def _is_ignored(name: str) -> bool:
-    return any(part in name for part in IGNORED)
+def _is_optional(name: str) -> bool:
+    return any(part in name for part in OPTIONAL_WEIGHTS)

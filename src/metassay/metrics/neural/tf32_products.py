@@ -1,9 +1,10 @@
 """Matrix products of float32 on tensor cores, which multiply numbers of 11 significant bits (TF32).
 
-A number of 24 bits is the sum of two that TF32 holds, so that a product is three of theirs: what the third
-leaves out, the product of both lower parts, is under 2⁻²⁰ of the whole. Tensor cores cut sums off instead of
-rounding them, a bias that grows with the number of terms: so a few hundred terms are summed there, and the
-sums of those outside (both after Ootomo and Yokota, 2022).
+A float32 of 24 significant bits is the sum of two numbers that TF32 represents, so that a product of two
+matrices is the sum of three products in TF32. What is left out, the product of both lower parts, is under
+2⁻²⁰ of the result. Tensor cores truncate sums instead of rounding them, a bias that grows with the number of
+terms: so they add only a few hundred terms, and the partial sums are added outside (both after Ootomo and
+Yokota, 2022).
 """
 
 from __future__ import annotations
@@ -15,67 +16,69 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
-UPPER = -(2**13)
+TF32_BITS = -(2**13)
 """A mask of the bits of a float32 that TF32 keeps: sign, exponent and the upper ten of the fraction."""
-TERMS = 256
-"""Terms of a sum that tensor cores add up; docs/speed.md compares the error with that of plain products."""
-CLOSE = 2e-6
+TERMS_PER_SUM = 256
+"""Terms that tensor cores add up; docs/speed.md compares the error with that of plain products."""
+MAX_RELATIVE_ERROR = 2e-6
 """How far a trial product may be from float64, as a share of its largest entry."""
 
 
-def halves(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Two tensors that add up to this one exactly: what TF32 keeps of each number, and the rest."""
+def split_into_halves(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Split a tensor into two that add up to it exactly: what TF32 keeps of each number, and the rest."""
     import torch
 
-    upper = (values.view(torch.int32) & UPPER).view(torch.float32)
+    upper = (values.view(torch.int32) & TF32_BITS).view(torch.float32)
     return upper, values - upper
 
 
 def split_weights(weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
-    """The weights of a linear layer as `split_linear` takes them."""
-    return (*halves(weight.detach().contiguous()), bias.detach())
+    """Split the weights of a linear layer into the arguments of `split_linear`: upper, lower, bias."""
+    return (*split_into_halves(weight.detach().contiguous()), bias.detach())
 
 
 def split_linear(states: Tensor, upper: Tensor, lower: Tensor, bias: Tensor) -> Tensor:
-    """A linear layer, states · (upper + lower)ᵀ + bias, by three products, the smallest terms first."""
+    """Apply a linear layer, states · (upper + lower)ᵀ + bias, by three products, the smallest terms first."""
     import torch
 
-    above, below = halves(states.contiguous())
-    with _tensor_cores():
-        found = torch.addmm(bias, above, lower.T)
-        found.addmm_(below, upper.T)
-        for terms in range(0, above.shape[1], TERMS):
-            found.addmm_(above[:, terms : terms + TERMS], upper[:, terms : terms + TERMS].T)
-        return found
+    states_upper, states_lower = split_into_halves(states.contiguous())
+    with _use_tensor_cores():
+        result = torch.addmm(bias, states_upper, lower.T)
+        result.addmm_(states_lower, upper.T)
+        for start in range(0, states_upper.shape[1], TERMS_PER_SUM):
+            terms = slice(start, start + TERMS_PER_SUM)
+            result.addmm_(states_upper[:, terms], upper[:, terms].T)
+        return result
 
 
-def splits(weight: Tensor) -> bool:
-    """Whether the device of these float32 weights has such cores, and computes what it should with them."""
+def supports_split_products(weight: Tensor) -> bool:
+    """Whether the device of these weights has tensor cores for TF32 whose products are accurate enough."""
     import torch
 
     if not weight.is_cuda or torch.cuda.get_device_capability(weight.device) < (8, 0):
         return False
     generator = torch.Generator(device=weight.device).manual_seed(0)
-    states, trial = (
-        torch.randn((256, 1024), generator=generator, device=weight.device, dtype=torch.float32)
-        for _ in range(2)
-    )
+    shape = (256, 1024)
+    states = torch.randn(shape, generator=generator, device=weight.device, dtype=torch.float32)
+    trial_weight = torch.randn(shape, generator=generator, device=weight.device, dtype=torch.float32)
     bias = torch.zeros(256, device=weight.device)
-    exact = states.double() @ trial.double().T
-    off = (split_linear(states, *split_weights(trial, bias)) - exact).abs().max() / exact.abs().max()
-    return bool(off < CLOSE)
+    exact = states.double() @ trial_weight.double().T
+    computed = split_linear(states, *split_weights(trial_weight, bias))
+    relative_error = (computed - exact).abs().max() / exact.abs().max()
+    return bool(relative_error < MAX_RELATIVE_ERROR)
 
 
 @contextmanager
-def _tensor_cores() -> Iterator[None]:
-    """Products inside take float32 as TF32: of our operands that keeps all but the last bits of the lower."""
+def _use_tensor_cores() -> Iterator[None]:
+    """Let torch multiply float32 as TF32 inside this context."""
     import torch
 
-    setting = torch.backends.cuda.matmul
-    name, wanted = ("fp32_precision", "tf32") if hasattr(setting, "fp32_precision") else ("allow_tf32", True)
-    before = getattr(setting, name)
-    setattr(setting, name, wanted)
+    matmul = torch.backends.cuda.matmul
+    has_precision_setting = hasattr(matmul, "fp32_precision")
+    setting = "fp32_precision" if has_precision_setting else "allow_tf32"
+    previous = getattr(matmul, setting)
+    setattr(matmul, setting, "tf32" if has_precision_setting else True)
     try:
         yield
     finally:
-        setattr(setting, name, before)
+        setattr(matmul, setting, previous)

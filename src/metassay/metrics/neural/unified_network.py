@@ -1,296 +1,206 @@
-"""Models that read output, source and reference as one: UniTE, Kiwi (Wan et al., Rei et al., 2022), XCOMET.
+"""Networks that read output, source and reference joined into one sequence.
 
-XCOMET (Guerreiro et al., 2024) marks errors, too, and counts them into its score.
+UniTE (Wan et al., 2022), CometKiwi (Rei et al., 2022) and XCOMET (Guerreiro et al., 2024). One network scores
+an output with three kinds of input: joined with the source, with the reference, or with both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.metrics.base import Batch
-from metassay.metrics.neural.base import Case, Made, NeuralMetric, each, once
-from metassay.metrics.neural.checkpoints import require_torch
-from metassay.metrics.neural.comet_network import UNIFIED, XCOMET, CometFiles, CometNetwork, find_comet_files
-from metassay.metrics.neural.token_batches import TokenBatch, Tokens
+from metassay.metrics.neural.base import NetworkScores, ScoringInput
+from metassay.metrics.neural.comet_checkpoint import UNIFIED, XCOMET, CometFiles, find_comet_files
+from metassay.metrics.neural.comet_network import CometNetwork
+from metassay.metrics.neural.loaded_models import load_once
+from metassay.metrics.neural.text_vectors import compute_each_once
+from metassay.metrics.neural.token_batches import TokenBatch
+from metassay.metrics.neural.tokenizer import TokenizedTexts
 from metassay.metrics.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-INPUTS = {"src": (0, 1), "ref": (0, 2), "all": (0, 1, 2)}
-"""Which parts of a case (output, source, reference) each input is made of."""
-SPAN_WEIGHTS = {"src": 0.1667, "ref": 0.3333, "all": 0.5}
-SCORE_WEIGHTS = {"src": 0.12, "ref": 0.33, "all": 0.33}
-MQM_WEIGHT = 0.22
-SEVERITIES = ("", "minor", "major", "critical")
-PENALTIES = {"minor": 1, "major": 5, "critical": 10}
+SOURCE_INPUT, REFERENCE_INPUT, FULL_INPUT = "src", "ref", "all"
+"""The kinds of input: the output joined with the source, with the reference, with both."""
+FIELDS_OF_INPUT = {
+    SOURCE_INPUT: ("output", "source"),
+    REFERENCE_INPUT: ("output", "reference"),
+    FULL_INPUT: ("output", "source", "reference"),
+}
+SUPPORTED_ENCODERS = {"xlm-roberta", "xlm-roberta-xl"}
+TAGS = ("", "minor", "major", "critical")
+"""The severities that XCOMET tags tokens with; the first is no error."""
+_NO_TAGS = np.empty((0, len(TAGS)), np.float32)
 
 
-@dataclass(frozen=True)
-class Span:
-    """An error in an output: characters `start` to `end`."""
-
-    start: int
-    end: int
-    severity: str
-
-
-class Reading(NamedTuple):
-    """What the model says to one input: a score, and how likely each tag of its output's tokens is."""
+class Prediction(NamedTuple):
+    """What the network predicts for one joined input."""
 
     score: float
-    cut: bool
-    tags: NDArray[np.float32]
+    truncated: bool
+    tag_probabilities: NDArray[np.float32]
+    """For each token of the output, the probability of each tag; empty but in XCOMET."""
 
 
-_NO_TAGS = np.empty((0, len(SEVERITIES)), np.float32)
+class Segment(NamedTuple):
+    """The token ids of one text, with its special tokens, and whether it was truncated."""
+
+    ids: list[int]
+    truncated: bool
 
 
-def cut_inputs(found: Mapping[str, Sequence[Reading]]) -> int:
-    """How many inputs were cut."""
-    return sum(one.cut for readings in found.values() for one in readings)
+Predictions = Mapping[str, Sequence[Prediction]]
+"""The predictions for all inputs, by kind of input."""
+
+
+def count_truncated(predictions: Predictions) -> int:
+    """Count the inputs that were truncated, over all kinds of input."""
+    return sum(prediction.truncated for kind in predictions.values() for prediction in kind)
 
 
 class UnifiedNetwork(CometNetwork):
-    """A model that reads segments joined: a score from the first position, and maybe tags of tokens."""
+    """A network that reads joined texts: a score from the first position, and in XCOMET tags of tokens."""
 
     def __init__(self, files: CometFiles, dtype: str = "float32", *, sparsemax: bool | None = None) -> None:
         super().__init__(files, dtype, sparsemax=sparsemax)
-        if self.config["model_type"] not in {"xlm-roberta", "xlm-roberta-xl"}:
+        if self.config["model_type"] not in SUPPORTED_ENCODERS:
             raise InputError(f"a unified model on {self.config['model_type']} is not supported.")
-        self.first, self.last = self.tokenizer.id("<s>"), self.tokenizer.id("</s>")
-        self.tags = None
-        if self.kind == XCOMET:
-            device = self.batches.device
-            self.tags = tuple(
-                self.state[f"hidden2tag.{part}"].float().to(device) for part in ("weight", "bias")
-            )
+        self.start_id = self.tokenizer.find_id("<s>")
+        self.end_id = self.tokenizer.find_id("</s>")
+        self.tag_weight: Tensor | None = None
+        self.tag_bias: Tensor | None = None
+        if self.model_class == XCOMET:
+            self.tag_weight = self.state["hidden2tag.weight"].float().to(self.runner.device)
+            self.tag_bias = self.state["hidden2tag.bias"].float().to(self.runner.device)
 
-    def read(
-        self, cases: Sequence[Case], inputs: Sequence[str], shared: SharedWork
-    ) -> dict[str, list[Reading]]:
-        """What the model says to each case by each input; of inputs of one piece, each is read once."""
-        return {
-            name: each(
+    def predict(
+        self, inputs: Sequence[ScoringInput], kinds: Sequence[str], shared: SharedWork
+    ) -> dict[str, list[Prediction]]:
+        """Predict for each input in each kind; equal joined texts of a batch are read once."""
+        predictions = {}
+        for kind in kinds:
+            joined_texts = [
+                tuple(str(getattr(scored, field)) for field in FIELDS_OF_INPUT[kind]) for scored in inputs
+            ]
+            predictions[kind] = compute_each_once(
                 shared,
-                (self, name),
-                [tuple(str(case[part]) for part in INPUTS[name]) for case in cases],
-                lambda fresh: self._readings(*self.sequences(fresh, shared)),
+                (self, kind),
+                joined_texts,
+                lambda new_texts: self._predict_joined(*self.join_texts(new_texts, shared)),
             )
-            for name in inputs
-        }
+        return predictions
 
-    def mean(self, cases: Sequence[Case], inputs: Sequence[str], shared: SharedWork) -> Made:
-        """The mean of the regression scores of several inputs."""
-        found = self.read(cases, inputs, shared)
-        scores = np.mean([[one.score for one in found[name]] for name in inputs], axis=0)
-        return Made(scores, cut_inputs(found), self.positions)
+    def score_mean(
+        self, inputs: Sequence[ScoringInput], kinds: Sequence[str], shared: SharedWork
+    ) -> NetworkScores:
+        """Score inputs by the mean over several kinds of input."""
+        predictions = self.predict(inputs, kinds, shared)
+        scores = np.mean([[prediction.score for prediction in predictions[kind]] for kind in kinds], axis=0)
+        return NetworkScores(scores, count_truncated(predictions), self.max_positions)
 
-    def spans(
-        self, cases: Sequence[Case], found: Mapping[str, Sequence[Reading]], shared: SharedWork
-    ) -> list[list[Span]]:
-        """The spans that the mixed tag probabilities of all inputs mark."""
-        outputs = each(shared, (self, "offsets"), [case[0] for case in cases], self.tokenizer.with_offsets)
-        mixed = [np.zeros((len(ids), len(SEVERITIES))) for ids, _ in outputs]
-        for name, readings in found.items():
-            weight = np.float32(SPAN_WEIGHTS[name] if len(found) > 1 else 1.0)
-            for own, reading in zip(mixed, readings):
-                own[:] += (weight * reading.tags[: len(own)]).astype(np.float32)
-        return [_spans(own.argmax(1), offsets) for own, (_, offsets) in zip(mixed, outputs)]
+    def join_texts(
+        self, joined_texts: Sequence[tuple[str, ...]], shared: SharedWork
+    ) -> tuple[TokenizedTexts, list[int]]:
+        """Tokenize joined texts; return them and how many tokens the output of each has."""
+        distinct_texts = sorted({text for texts in joined_texts for text in texts})
+        segments = compute_each_once(shared, (self, "segments"), distinct_texts, self._tokenize_segments)
+        segment_of_text = dict(zip(distinct_texts, segments))
+        sequences = []
+        truncated = []
+        output_lengths = []
+        for texts in joined_texts:
+            text_segments = [segment_of_text[text] for text in texts]
+            sequence = join_segments(
+                [segment.ids for segment in text_segments],
+                pad_id=self.pad_id,
+                limit=self.max_positions,
+                start_id=self.start_id,
+                end_id=self.end_id,
+            )
+            total_length = sum(len(segment.ids) for segment in text_segments)
+            was_cut = len(sequence) == self.max_positions and total_length > self.max_positions
+            sequences.append(sequence)
+            truncated.append(was_cut or any(segment.truncated for segment in text_segments))
+            output_lengths.append(len(text_segments[0].ids))
+        tokens = TokenizedTexts.from_sequences(sequences, np.array(truncated, dtype=np.bool_))
+        return tokens, output_lengths
 
-    def sequences(self, inputs: Sequence[tuple[str, ...]], shared: SharedWork) -> tuple[Tokens, list[int]]:
-        """The ids of each input's segments joined, and how many tokens its output has."""
-        texts = sorted({text for own in inputs for text in own})
-        ids = dict(zip(texts, each(shared, (self, "ids"), texts, self._segments)))
-        joint = [
-            joined([ids[text][0] for text in own], self.pad, self.positions, first=self.first, last=self.last)
-            for own in inputs
-        ]
-        cut = [
-            any(ids[text][1] for text in own)
-            or (len(made) == self.positions and sum(len(ids[text][0]) for text in own) > self.positions)
-            for own, made in zip(inputs, joint)
-        ]
-        return Tokens.of(joint, np.array(cut, dtype=np.bool_)), [len(ids[own[0]][0]) for own in inputs]
-
-    def _segments(self, texts: Sequence[str]) -> list[tuple[list[int], bool]]:
+    def _tokenize_segments(self, texts: Sequence[str]) -> list[Segment]:
         tokens = self.tokenizer(texts)
-        return [(tokens[number].tolist(), bool(cut)) for number, cut in enumerate(tokens.truncated)]
+        return [Segment(tokens[i].tolist(), bool(tokens.truncated[i])) for i in range(len(tokens))]
 
-    def _readings(self, tokens: Tokens, lengths: Sequence[int]) -> list[Reading]:
-        """The score of each input, and in XCOMET the probabilities of its output's tags."""
-        if self.tags is None:
-            scores = self.batches.rows(tokens, self._score, pad=self.pad).double().cpu().tolist()
-            return [Reading(score, bool(cut), _NO_TAGS) for score, cut in zip(scores, tokens.truncated)]
-        found: dict[int, Reading] = {}
-        for texts, (score, probabilities) in self.batches.run(tokens, self._score_and_tags, pad=self.pad):
-            tags = probabilities.cpu().numpy()
-            for text, own, value in zip(texts.tolist(), tags, score.double().cpu().tolist()):
-                found[text] = Reading(value, bool(tokens.truncated[text]), own[: lengths[text]].copy())
-        return [found[number] for number in range(len(tokens))]
+    def _predict_joined(self, tokens: TokenizedTexts, output_lengths: Sequence[int]) -> list[Prediction]:
+        """Predict the score of each joined text, and in XCOMET the tags of its output's tokens."""
+        truncated = tokens.truncated.tolist()
+        if self.tag_weight is None:
+            rows = self.runner.compute_rows(tokens, self._score_batch, pad_id=self.pad_id)
+            scores = rows.double().cpu().tolist()
+            return [Prediction(score, cut, _NO_TAGS) for score, cut in zip(scores, truncated)]
+        predictions: dict[int, Prediction] = {}
+        batches = self.runner.run_batches(tokens, self._score_and_tag_batch, pad_id=self.pad_id)
+        for texts, (batch_scores, batch_probabilities) in batches:
+            scores = batch_scores.double().cpu().tolist()
+            probabilities = batch_probabilities.cpu().numpy()
+            for text, score, text_probabilities in zip(texts.tolist(), scores, probabilities):
+                output_probabilities = text_probabilities[: output_lengths[text]].copy()
+                predictions[text] = Prediction(score, truncated[text], output_probabilities)
+        return [predictions[text] for text in range(len(tokens))]
 
-    def _score(self, batch: TokenBatch) -> Tensor:
-        collect = self.mix.collector(batch, self.pad, first=True)
-        self.hidden(batch, collect)
-        return self.estimator(collect.result())[:, 0]  # type: ignore[misc]
+    def _score_batch(self, batch: TokenBatch) -> Tensor:
+        assert self.estimator is not None
+        collector = self.layer_mix.create_collector(batch, self.pad_id, first_token=True)
+        self.run_encoder(batch, collector)
+        scores: Tensor = self.estimator(collector.result())[:, 0]
+        return scores
 
-    def _score_and_tags(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
+    def _score_and_tag_batch(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
         from torch.nn.functional import linear, softmax
 
-        collect = self.mix.collector(batch, self.pad, first=True)
-        seen: list[Tensor] = []
-        wanted = int(self.settings["word_layer"])
+        assert self.estimator is not None
+        assert self.tag_weight is not None
+        collector = self.layer_mix.create_collector(batch, self.pad_id, first_token=True)
+        tag_logits: list[Tensor] = []
 
-        def see(k: int, states: Tensor) -> None:
-            collect(k, states)
-            if k == wanted:
-                seen.append(softmax(linear(states.float(), *self.tags), dim=2))  # type: ignore[misc]
+        def visit(k: int, states: Tensor) -> None:
+            collector(k, states)
+            if k == self.settings.word_layer:
+                tag_logits.append(linear(states.float(), self.tag_weight, self.tag_bias))
 
-        self.hidden(batch, see)
-        return self.estimator(collect.result())[:, 0], seen[0]  # type: ignore[misc]
+        self.run_encoder(batch, visit)
+        return self.estimator(collector.result())[:, 0], softmax(tag_logits[0], dim=2)
 
 
-def joined(segments: Sequence[Sequence[int]], pad: int, limit: int, *, first: int, last: int) -> list[int]:
-    """Several segments as one input: `<s> a </s></s> b </s></s> c </s>`, cut at `limit` ids where too long.
+def join_segments(
+    segments: Sequence[Sequence[int]], *, pad_id: int, limit: int, start_id: int, end_id: int
+) -> list[int]:
+    """Join segments into one sequence, `<s> a </s></s> b </s></s> c </s>`, of at most `limit` ids.
 
     Each segment comes with its own special tokens, which are replaced; padding ids inside are dropped. COMET
-    cuts only where the texts leave no room for 1 + 2·segments special tokens, and loses the final `</s>`.
+    cuts only where the texts leave no room for 1 + 2·segments special tokens; the final `</s>` is lost then.
     """
-    bare = [[token for token in segment if token != pad][1:-1] for segment in segments]
-    sequence = [first, *bare[0]]
-    for segment in bare[1:]:
-        sequence += [last, last, *segment]
-    sequence.append(last)
-    too_long = sum(map(len, bare)) > limit - (1 + 2 * len(bare))
-    return sequence[:limit] if too_long else sequence
+    texts = [[token for token in segment if token != pad_id][1:-1] for segment in segments]
+    sequence = [start_id, *texts[0]]
+    for text in texts[1:]:
+        sequence += [end_id, end_id, *text]
+    sequence.append(end_id)
+    special_tokens = 1 + 2 * len(texts)
+    is_too_long = sum(map(len, texts)) > limit - special_tokens
+    return sequence[:limit] if is_too_long else sequence
 
 
-def _spans(tags: NDArray[np.int64], offsets: Sequence[tuple[int, int]]) -> list[Span]:
-    """Stretches of tagged tokens, with the severity of their first; one still open at the end is dropped."""
-    found: list[Span] = []
-    start = end = severity = None
-    for tag, (begins, ends) in zip(tags.tolist(), offsets):
-        if tag and severity is None:
-            start, end, severity = begins, ends, SEVERITIES[tag]
-        elif tag:
-            end = ends
-        elif severity is not None and start is not None and end is not None:
-            found.append(Span(start, end, severity))
-            severity = None
-    return found
-
-
-def mqm_part(spans: Sequence[Span]) -> float:
-    """(25 − min(25, Σ penalties)) / 25, where minor, major and critical errors cost 1, 5 and 10."""
-    return (25 - min(25, sum(PENALTIES[span.severity] for span in spans))) / 25
-
-
-@once
-def load_unified(model: str, encoder: str | None, dtype: str, sparsemax: bool | None) -> UnifiedNetwork:
-    """A unified or XCOMET model."""
+@load_once
+def load_unified_network(
+    model: str, encoder: str | None, dtype: str, sparsemax: bool | None
+) -> UnifiedNetwork:
+    """Load a unified or XCOMET model."""
     files = find_comet_files(model, encoder)
-    if files.kind not in {UNIFIED, XCOMET}:
-        raise InputError(f"{model} is a {files.kind}, not a unified model.", remedy="Use comet or comet_qe.")
+    if files.model_class not in {UNIFIED, XCOMET}:
+        raise InputError(
+            f"{model} is a {files.model_class}, not a unified model.", remedy="Use comet or comet_qe."
+        )
     return UnifiedNetwork(files, dtype, sparsemax=sparsemax)
-
-
-@dataclass(frozen=True)
-class Unite(NeuralMetric):
-    """UniTE: the mean of three readings of one model: output with source, with reference, with both."""
-
-    model: str = "Unbabel/unite-mup"
-    encoder: str | None = None
-    """The folder or name of the encoder whose tokenizer is used; by default the one the checkpoint names."""
-    sparsemax: bool | None = None
-    """Override how layers are mixed; by default softmax, with which published models were trained."""
-
-    name: ClassVar[str] = "unite"
-    title: ClassVar[str] = "UniTE"
-    needs: ClassVar[frozenset[str]] = frozenset({"output", "source", "references"})
-    summary: ClassVar[str] = "UniTE: mean of SRC, REF and both (needs a downloaded model)"
-    oracle: ClassVar[str] = "unbabel-comet 2.2.7"
-    inputs: ClassVar[tuple[str, ...]] = ("src", "ref", "all")
-
-    def load(self) -> UnifiedNetwork:
-        """The network."""
-        return load_unified(self.model, self.encoder, self.dtype, self.sparsemax)  # type: ignore[no-any-return]
-
-    def hashes(self) -> Mapping[str, str]:
-        """Hashes of the checkpoint and of the encoder's tokenizer."""
-        return find_comet_files(self.model, self.encoder).hashes()
-
-    def cases(self, model: UnifiedNetwork, cases: Sequence[Case], shared: SharedWork) -> Made:
-        """The mean over the inputs."""
-        return model.mean(cases, self.inputs, shared)
-
-
-@dataclass(frozen=True)
-class UniteSource(Unite):
-    """UniTE on output and source alone."""
-
-    name: ClassVar[str] = "unite_src"
-    title: ClassVar[str] = "UniTE-SRC"
-    needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
-    summary: ClassVar[str] = "UniTE, source alone (needs a downloaded model)"
-    inputs: ClassVar[tuple[str, ...]] = ("src",)
-
-
-@dataclass(frozen=True)
-class UniteReference(Unite):
-    """UniTE on output and reference alone."""
-
-    name: ClassVar[str] = "unite_ref"
-    title: ClassVar[str] = "UniTE-REF"
-    needs: ClassVar[frozenset[str]] = frozenset({"output", "references"})
-    summary: ClassVar[str] = "UniTE, reference alone (needs a downloaded model)"
-    inputs: ClassVar[tuple[str, ...]] = ("ref",)
-
-
-@dataclass(frozen=True)
-class XComet(Unite):
-    """XCOMET: 0.12 SRC + 0.33 REF + 0.33 both + 0.22 of the score that its own error spans give by MQM."""
-
-    model: str = "Unbabel/XCOMET-XL"
-
-    name: ClassVar[str] = "xcomet"
-    title: ClassVar[str] = "XCOMET"
-    summary: ClassVar[str] = "XCOMET, which also marks errors (needs a downloaded model)"
-
-    def cases(self, model: UnifiedNetwork, cases: Sequence[Case], shared: SharedWork) -> Made:
-        """Regression scores, clipped at 1 from above, and the MQM part."""
-        found = model.read(cases, self.inputs, shared)
-        total = sum(SCORE_WEIGHTS.values())
-        weights = SCORE_WEIGHTS if len(self.inputs) > 1 else {self.inputs[0]: total}
-        scores = {name: np.array([one.score for one in found[name]]) for name in self.inputs}
-        regression = sum(weights[name] * np.minimum(scores[name], 1.0) for name in self.inputs)
-        marked = np.array([mqm_part(own) for own in model.spans(cases, found, shared)])
-        return Made(regression + MQM_WEIGHT * marked, cut_inputs(found), model.positions)
-
-    def spans(self, batch: Batch) -> list[list[Span]]:
-        """The errors that the model marks in each output, against its first reference."""
-        require_torch()
-        sources = batch["source"]
-        references = batch.references if "references" in self.needs else [(None,)] * len(batch)
-        cases = [(text, source, own[0]) for text, source, own in zip(batch.output, sources, references)]
-        model, shared = self.load(), SharedWork()
-        return model.spans(cases, model.read(cases, self.inputs, shared), shared)
-
-
-@dataclass(frozen=True)
-class XCometQE(XComet):
-    """XCOMET without reference: 0.78 SRC + 0.22 of the score that its own error spans give by MQM."""
-
-    name: ClassVar[str] = "xcomet_qe"
-    title: ClassVar[str] = "XCOMET-QE"
-    needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
-    summary: ClassVar[str] = "XCOMET without reference (needs a downloaded model)"
-    inputs: ClassVar[tuple[str, ...]] = ("src",)
-
-
-METRICS = (Unite, UniteSource, UniteReference, XComet, XCometQE)

@@ -14,7 +14,7 @@ from metassay.engine import batches
 from metassay.engine.batches import OutputRows
 from metassay.engine.scoring import score_rows
 from metassay.metrics.base import Batch
-from metassay.metrics.neural import base
+from metassay.metrics.neural import text_vectors
 from metassay.metrics.registry import parse_metric, parse_metrics
 from metassay.recorded_warnings import CountedWarning
 
@@ -64,13 +64,13 @@ def texts_of(rows: OutputRows, *names: str) -> set[str]:
 @pytest.fixture(params=["comet", "embedding", "bertscore"])
 def family(request, comet_folder, bert, monkeypatch):
     """Metrics of one model, a list that gets every text it encodes, and the fields that they read."""
-    from metassay.metrics.neural import bertscore, comet, embedding_cosine
+    from metassay.metrics.neural import bertscore, comet, sentence_encoders
 
     seen: list[str] = []
     owner, name = {
-        "comet": (comet.SeparateNetwork, "vectors"),
-        "embedding": (embedding_cosine.TransformerSentences, "vectors"),
-        "bertscore": (bertscore.TokenVectors, "tokens"),
+        "comet": (comet.SeparateNetwork, "encode"),
+        "embedding": (sentence_encoders.TransformerSentenceEncoder, "encode"),
+        "bertscore": (bertscore.TokenEncoder, "tokenize"),
     }[request.param]
     real = getattr(owner, name)
     monkeypatch.setattr(owner, name, lambda own, texts: seen.extend(texts) or real(own, texts))
@@ -119,7 +119,7 @@ def test_what_does_not_fit_into_memory_is_kept_in_files(family, rows, monkeypatc
     spilled = []
     real = np.memmap
     monkeypatch.setattr(np, "memmap", lambda *a, **named: spilled.append(1) or real(*a, **named))
-    monkeypatch.setattr(base, "KEPT_BYTES", 0)
+    monkeypatch.setattr(text_vectors, "MAX_BYTES_IN_MEMORY", 0)
     again = scored(specs, rows)
     assert spilled
     assert Counter(seen) == Counter(texts_of(rows, *fields))
@@ -133,11 +133,11 @@ def test_groups_of_bertscore_share_the_texts_that_several_hold(bert, rows, monke
     spec = f"bertscore(model={bert[0]},layer=2)"
     expected = alone(spec, rows)[spec]
     seen: list[str] = []
-    real = bertscore.TokenVectors.tokens
+    real = bertscore.TokenEncoder.tokenize
     monkeypatch.setattr(
-        bertscore.TokenVectors, "tokens", lambda own, texts: seen.extend(texts) or real(own, texts)
+        bertscore.TokenEncoder, "tokenize", lambda own, texts: seen.extend(texts) or real(own, texts)
     )
-    monkeypatch.setattr(bertscore, "KEPT_BYTES", {"cpu": 4 * 16 * 200})
+    monkeypatch.setattr(bertscore, "MAX_VECTOR_BYTES", {"cpu": 4 * 16 * 200})
     assert alone(spec, rows)[spec] == pytest.approx(expected, abs=1e-6)
     assert Counter(seen) == Counter(texts_of(rows, "output", "references"))
 
@@ -159,10 +159,10 @@ def test_metrics_of_a_unified_model_read_each_input_once(
     expected = alone(specs, rows)
     monkeypatch.setattr(batches, "BATCH_ROWS", 36)
     read: list[tuple[str, ...]] = []
-    real = UnifiedNetwork.sequences
+    real = UnifiedNetwork.join_texts
     monkeypatch.setattr(
         UnifiedNetwork,
-        "sequences",
+        "join_texts",
         lambda own, inputs, shared: read.extend(inputs) or real(own, inputs, shared),
     )
     found = scored(specs, rows)
@@ -176,7 +176,7 @@ def test_metrics_of_a_unified_model_read_each_input_once(
 
 
 def test_directions_of_bartscore_share_their_passes(tiny, torch, transformers, rows, monkeypatch) -> None:
-    from metassay.metrics.neural.metricx import BartNetwork
+    from metassay.metrics.neural.bartscore import BartNetwork
 
     torch.manual_seed(8)
     sizes = {
@@ -187,8 +187,10 @@ def test_directions_of_bartscore_share_their_passes(tiny, torch, transformers, r
     config = transformers.BartConfig(vocab_size=64, d_model=16, max_position_embeddings=64, **sizes)
     folder = tiny(transformers.BartForConditionalGeneration(config))
     read: list[tuple[str, str]] = []
-    real = BartNetwork.likelihoods
-    monkeypatch.setattr(BartNetwork, "likelihoods", lambda own, pairs: read.extend(pairs) or real(own, pairs))
+    real = BartNetwork.compute_likelihoods
+    monkeypatch.setattr(
+        BartNetwork, "compute_likelihoods", lambda own, pairs: read.extend(pairs) or real(own, pairs)
+    )
     batch = rows.select([0, 1, 2]).to_batch(frozenset({"output", "references"}))
     made = {
         direction: parse_metric(f"bartscore(model={folder},direction={direction})").score(batch)

@@ -68,7 +68,7 @@ def test_comet(originals, cases, name, monkeypatch) -> None:
     if "spans" in expected:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CountedWarning)
-            found = parse_metric(spec).spans(cases)
+            found = parse_metric(spec).find_error_spans(cases)
         assert [[[s.start, s.end, s.severity] for s in own] for own in found] == expected["spans"]
     if name == "comet-unite":
         for part in ("src", "ref"):

@@ -1,0 +1,132 @@
+"""Attention within each text of a packed batch.
+
+Texts of up to 128 tokens go to a kernel of our own where triton is installed, as it is with torch for GPUs.
+Longer ones go to flash attention over texts of different lengths, where torch has it, else to one call of
+torch for each length. All take `projected`, the queries, keys and values of all tokens, [tokens, 3, heads,
+head size], and return [tokens, heads, head size].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import e, log2, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from metassay.metrics.neural.token_batches import Packing, TokenBatch, pack_batch
+from metassay.metrics.neural.tokenizer import TokenizedTexts
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+SHORT_TEXT = 128
+"""Tokens of a text that one program of the triton kernel attends to at once."""
+Attention = Callable[["Tensor", TokenBatch], "Tensor"]
+
+
+def choose_attention(weight: Tensor, head_size: int) -> Attention:
+    """Choose the fastest attention that works for the device and precision of these weights."""
+    long_attention = build_flash_attention(weight, head_size) or attend_by_length
+    return build_short_attention(weight, head_size, long_attention) or long_attention
+
+
+def attend_by_length(projected: Tensor, batch: TokenBatch) -> Tensor:
+    """Attend with one call of torch for all texts of one length."""
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention
+
+    attended = torch.empty_like(projected[:, 0])
+    for rectangle, span in batch.rectangles:
+        count, length = rectangle.ids.shape
+        by_text = projected[span].view(count, length, *projected.shape[1:])
+        query, key, value = by_text.permute(2, 0, 3, 1, 4)
+        result = scaled_dot_product_attention(query, key, value)
+        attended[span] = result.transpose(1, 2).reshape(count * length, *attended.shape[1:])
+    return attended
+
+
+def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
+    """Build flash attention over texts of different lengths; None where it does not work here."""
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:  # torch before 2.10
+        return None
+
+    def flash_attention(projected: Tensor, batch: TokenBatch) -> Tensor:
+        packing = get_packing(batch)
+        query, key, value = projected.unbind(1)
+        bounds = packing.text_bounds
+        return varlen_attn(query, key, value, bounds, bounds, packing.longest, packing.longest)
+
+    return flash_attention if _is_correct(flash_attention, weight, head_size) else None
+
+
+def build_short_attention(weight: Tensor, head_size: int, long_attention: Attention) -> Attention | None:
+    """Build attention for batches of texts of up to `SHORT_TEXT` tokens; None where it does not work here.
+
+    Each program of the kernel computes one text and one head in one block. Flash attention works on blocks of
+    128 tokens, most of which are empty where texts have 40. Batches with longer texts go to `long_attention`.
+    """
+    try:
+        import triton
+        import triton.language as tl
+    except ImportError:
+        return None
+
+    # triton reads the annotations, and knows no other than its own
+    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+    def attend_to_text(projected, attended, bounds, scale, heads, size: tl.constexpr, block: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+        text, head = tl.program_id(0) // heads, tl.program_id(0) % heads
+        start = tl.load(bounds + text).to(tl.int64)
+        rows, cells = tl.arange(0, block)[:, None], head * size + tl.arange(0, size)[None, :]
+        is_token = rows < tl.load(bounds + text + 1) - start
+        first = projected + (start + rows) * 3 * heads * size + cells
+        query = tl.load(first, mask=is_token, other=0.0)
+        key = tl.load(first + heads * size, mask=is_token, other=0.0)
+        value = tl.load(first + 2 * heads * size, mask=is_token, other=0.0)
+        products = tl.dot(query, tl.trans(key)) * scale
+        products = tl.where(tl.trans(is_token), products, float("-inf"))
+        weights = tl.exp2(products - tl.max(products, 1)[:, None])
+        mean = tl.dot(weights.to(value.dtype), value) / tl.sum(weights, 1)[:, None]
+        tl.store(attended + (start + rows) * heads * size + cells, mean, mask=is_token)
+
+    def short_attention(projected: Tensor, batch: TokenBatch) -> Tensor:
+        packing = get_packing(batch)
+        if packing.longest > SHORT_TEXT:
+            return long_attention(projected, batch)
+        tokens, _, heads, size = projected.shape
+        attended: Tensor = projected.new_empty((tokens, heads, size))
+        block = max(16, triton.next_power_of_2(packing.longest))
+        # The kernel takes powers of two instead of e, which GPUs compute faster.
+        scale = log2(e) / sqrt(size)
+        grid = (len(batch.texts) * heads,)
+        arguments = (projected, attended, packing.text_bounds, scale, heads, size, block)
+        attend_to_text[grid](*arguments, num_warps=block // 16)
+        return attended
+
+    return short_attention if _is_correct(short_attention, weight, head_size) else None
+
+
+def get_packing(batch: TokenBatch) -> Packing:
+    """Return the packing of a batch; an error where the batch is a rectangle."""
+    if batch.packing is None:
+        raise TypeError("this batch is not packed")
+    return batch.packing
+
+
+def _is_correct(attend: Attention, weight: Tensor, head_size: int) -> bool:
+    """Whether attention runs for this device, precision and size of heads, and equals `attend_by_length`."""
+    import torch
+
+    try:
+        generator = torch.Generator(device=weight.device).manual_seed(0)
+        shape = (60, 3, 2, head_size)
+        projected = torch.randn(shape, generator=generator, device=weight.device).to(weight.dtype)
+        texts = TokenizedTexts.from_sequences([[5] * 37, [5] * 20, [5] * 3])
+        batch = pack_batch(texts, np.arange(3), 0, lambda array: torch.from_numpy(array).to(weight.device))
+        with torch.inference_mode():
+            computed = attend(projected, batch)
+            return bool(torch.allclose(computed, attend_by_length(projected, batch), atol=0.05))
+    except Exception:  # noqa: BLE001 - no such kernel for this GPU or head size, or it cannot be compiled
+        return False

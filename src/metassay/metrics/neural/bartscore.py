@@ -1,0 +1,174 @@
+"""BARTScore (Yuan et al., 2021): how likely BART finds one text, given another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from metassay.errors import UnknownName
+from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput
+from metassay.metrics.neural.batch_runner import BatchRunner
+from metassay.metrics.neural.checkpoints import (
+    find_model,
+    find_tokenizer_file,
+    find_weight_files,
+    hash_files,
+)
+from metassay.metrics.neural.loaded_models import load_once
+from metassay.metrics.neural.seq2seq import BART, load_seq2seq
+from metassay.metrics.neural.text_vectors import compute_each_once
+from metassay.metrics.neural.token_batches import TokenBatch
+from metassay.metrics.neural.tokenizer import TokenizedTexts, Tokenizer
+from metassay.metrics.shared_work import SharedWork
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+PRECISION, RECALL, BOTH = DIRECTIONS = ("precision", "recall", "f")
+MAX_TOKENS = 1024
+
+
+class TextPair(NamedTuple):
+    """A text, and another text whose likelihood is computed given the first."""
+
+    given: str
+    predicted: str
+
+
+class Likelihood(NamedTuple):
+    """The mean log-probability of the tokens of a text, and whether a text of the pair was truncated."""
+
+    log_probability: float
+    truncated: bool
+
+
+class BartNetwork:
+    """A BART that computes the mean log-likelihood of one text given another."""
+
+    def __init__(self, model: str, dtype: str) -> None:
+        folder = find_model(model)
+        self.runner = BatchRunner()
+        self.network = load_seq2seq(folder, model, BART, dtype, self.runner.device)
+        limit = min(MAX_TOKENS, int(self.network.config.max_position_embeddings))
+        self.tokenizer = Tokenizer(find_tokenizer_file(folder, model=model), limit)
+        self.pad_id = int(self.network.config.pad_token_id)
+
+    def score_mean(self, directions: Sequence[Sequence[TextPair]], shared: SharedWork) -> NetworkScores:
+        """Average the log-likelihoods of inputs over directions; equal pairs are computed once in a batch."""
+        scores = []
+        truncated_count = 0
+        for pairs in directions:
+            likelihoods = compute_each_once(shared, (self, "pairs"), pairs, self.compute_likelihoods)
+            scores.append([likelihood.log_probability for likelihood in likelihoods])
+            truncated_count += sum(likelihood.truncated for likelihood in likelihoods)
+        return NetworkScores(np.mean(scores, axis=0), truncated_count, self.tokenizer.limit)
+
+    def compute_likelihoods(self, pairs: Sequence[TextPair]) -> list[Likelihood]:
+        """Compute the mean log-probability of each pair's second text given the first."""
+        texts = sorted({text for pair in pairs for text in pair})
+        tokens = self.tokenizer(texts)
+        position_of_text = {text: position for position, text in enumerate(texts)}
+        given = [tokens[position_of_text[pair.given]].tolist() for pair in pairs]
+        predicted = TokenizedTexts.from_sequences(
+            [tokens[position_of_text[pair.predicted]].tolist() for pair in pairs]
+        )
+
+        def score_batch(batch: TokenBatch) -> Tensor:
+            labels = self.runner.move_to_device(predicted.pad(batch.texts, self.pad_id))
+            return self._score_batch(batch, labels)
+
+        rows = self.runner.compute_rows(TokenizedTexts.from_sequences(given), score_batch, pad_id=self.pad_id)
+        likelihoods = []
+        for pair, log_probability in zip(pairs, rows.double().cpu().tolist()):
+            truncated = any(tokens.truncated[position_of_text[text]] for text in pair)
+            likelihoods.append(Likelihood(log_probability, truncated))
+        return likelihoods
+
+    def _score_batch(self, batch: TokenBatch, labels: Tensor) -> Tensor:
+        import torch
+
+        # The decoder predicts each token from those before it.
+        shifted = labels.roll(1, dims=1)
+        shifted[:, 0] = self.network.config.decoder_start_token_id
+        logits = self.network(
+            input_ids=batch.ids, attention_mask=batch.mask, decoder_input_ids=shifted, use_cache=False
+        ).logits
+        losses = torch.nn.functional.cross_entropy(
+            logits.float().transpose(1, 2), labels, reduction="none", ignore_index=self.pad_id
+        )
+        return -losses.sum(1) / (labels != self.pad_id).sum(1)
+
+
+@load_once
+def load_bart_network(model: str, dtype: str) -> BartNetwork:
+    """Load a BART."""
+    return BartNetwork(model, dtype)
+
+
+@dataclass(frozen=True)
+class BartMetric(NeuralMetric[BartNetwork]):
+    """Base of BARTScore with references and with sources."""
+
+    model: str = "facebook/bart-large-cnn"
+
+    def load_network(self) -> BartNetwork:
+        """Load the network."""
+        return load_bart_network(self.model, self.dtype)
+
+    def compute_hashes(self) -> Mapping[str, str]:
+        """Compute the hashes of weights and tokenizer."""
+        folder = find_model(self.model)
+        return {
+            "weights": hash_files(find_weight_files(folder, model=self.model)),
+            "tokenizer": hash_files([find_tokenizer_file(folder, model=self.model)]),
+        }
+
+
+@dataclass(frozen=True)
+class BartScore(BartMetric):
+    """BARTScore: mean log-likelihood of the output given the reference, or the other way.
+
+    `direction` is precision (output given reference), recall (reference given output) or f, the mean of both.
+    Several references: the mean.
+    """
+
+    direction: str = BOTH
+
+    name: ClassVar[str] = "bartscore"
+    title: ClassVar[str] = "BARTScore"
+    summary: ClassVar[str] = "BARTScore; direction=precision, recall or f (needs a downloaded model)"
+
+    def __post_init__(self) -> None:
+        if self.direction not in DIRECTIONS:
+            raise UnknownName("direction of BARTScore", self.direction, DIRECTIONS)
+
+    def score_inputs(
+        self, network: BartNetwork, inputs: Sequence[ScoringInput], shared: SharedWork
+    ) -> NetworkScores:
+        """Average the log-likelihoods over the directions."""
+        directions = []
+        if self.direction in {PRECISION, BOTH}:
+            directions.append([TextPair(scored.reference or "", scored.output) for scored in inputs])
+        if self.direction in {RECALL, BOTH}:
+            directions.append([TextPair(scored.output, scored.reference or "") for scored in inputs])
+        return network.score_mean(directions, shared)
+
+
+@dataclass(frozen=True)
+class BartScoreSource(BartMetric):
+    """BARTScore of faithfulness: mean log-likelihood of the output given the source."""
+
+    name: ClassVar[str] = "bartscore_src"
+    title: ClassVar[str] = "BARTScore (source)"
+    needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
+    summary: ClassVar[str] = "BARTScore of the output given the source (needs a downloaded model)"
+
+    def score_inputs(
+        self, network: BartNetwork, inputs: Sequence[ScoringInput], shared: SharedWork
+    ) -> NetworkScores:
+        """Compute the log-likelihood of each output given its source."""
+        pairs = [TextPair(scored.source or "", scored.output) for scored in inputs]
+        return network.score_mean([pairs], shared)

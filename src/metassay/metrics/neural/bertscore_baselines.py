@@ -1,0 +1,59 @@
+"""What the package bert-score ships: the layer of each model to use, and baselines for rescaling."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+from pathlib import Path
+from typing import NamedTuple
+
+from metassay.errors import InputError, Place
+
+BEST_LAYERS = {
+    "roberta-large": 17,
+    "roberta-base": 10,
+    "xlm-roberta-large": 17,
+    "xlm-roberta-base": 9,
+    "bert-base-uncased": 9,
+    "bert-large-uncased": 18,
+    "bert-base-chinese": 8,
+    "bert-base-multilingual-cased": 9,
+    "bert-base-turkish-cased": 10,
+    "scibert_scivocab_uncased": 8,
+}
+"""The layer that bert-score chose for each model, by agreement with human scores on WMT16."""
+
+
+class Baseline(NamedTuple):
+    """BERTScore of unrelated sentences."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def read_baseline(model: str, layer: int, table: str) -> Baseline:
+    """Read the baseline of a model and layer, from a file or from bert-score's table of a language."""
+    file = Path(table)
+    if not file.is_file():
+        file = _find_packaged_table(model, table)
+    if not file.is_file():
+        raise InputError(f"bert-score has no baseline of {model} for {table}.", place=Place(file=str(file)))
+    with file.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            if int(row["LAYER"]) == layer:
+                return Baseline(float(row["P"]), float(row["R"]), float(row["F"]))
+    raise InputError(f"there is no row of layer {layer}.", place=Place(file=str(file)))
+
+
+def _find_packaged_table(model: str, language: str) -> Path:
+    """Find the table of a model and language in the installed package bert-score."""
+    package = importlib.util.find_spec("bert_score")
+    if package is None or package.origin is None:
+        raise InputError(
+            "rescaling needs the baselines that the package bert-score brings, and it is not installed.",
+            remedy="Install it with: pip install --no-deps bert-score",
+        )
+    folder = Path(package.origin).parent / "rescale_baseline" / language
+    full_name = folder / f"{model}.tsv"
+    return full_name if full_name.is_file() else folder / f"{Path(model).name}.tsv"

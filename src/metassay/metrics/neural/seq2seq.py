@@ -1,0 +1,60 @@
+"""Load encoder–decoder networks: mT5 for MetricX, and BART for BARTScore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metassay.errors import InputError, Place
+from metassay.metrics.neural.checkpoints import (
+    CONFIG_FILE,
+    StateDict,
+    find_weight_files,
+    read_config,
+    read_weights,
+)
+from metassay.metrics.neural.encoder import load_weights, parse_dtype, skip_weight_initialization
+
+if TYPE_CHECKING:
+    from torch import nn
+
+MT5, BART = "mt5", "bart"
+_EMBEDDING_COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
+"""Weights that equal the shared embedding, and may be left out of a file."""
+
+
+def load_seq2seq(folder: Path, model: str, architecture: str, dtype: str, device: str) -> nn.Module:
+    """Load the encoder–decoder in a folder, which must be of this architecture."""
+    import torch
+    import transformers
+
+    config = dict(read_config(folder, model=model))
+    model_type = config.pop("model_type", None)
+    if model_type != architecture:
+        raise InputError(
+            f"{model} is of type {model_type}, not {architecture}.",
+            place=Place(file=str(folder / CONFIG_FILE)),
+        )
+    with skip_weight_initialization():
+        if architecture == MT5:
+            network = transformers.MT5ForConditionalGeneration(transformers.MT5Config(**config))
+        else:
+            network = transformers.BartForConditionalGeneration(transformers.BartConfig(**config))
+    network = network.to(torch.float32)
+    state = read_weights(find_weight_files(folder, model=model))
+    if architecture == MT5 and "lm_head.weight" in state:
+        # transformers may tie this matrix to the embedding, but MetricX was trained with one of its own.
+        network.lm_head.weight = torch.nn.Parameter(torch.empty_like(network.lm_head.weight))
+    load_weights(network, _add_embedding_copies(state))
+    return network.to(device=device, dtype=parse_dtype(dtype)).eval()
+
+
+def _add_embedding_copies(state: StateDict) -> StateDict:
+    """Add the copies of the shared embedding that a file may leave out."""
+    completed = dict(state)
+    shared = state.get("shared.weight", state.get("model.shared.weight"))
+    if shared is not None:
+        for name in _EMBEDDING_COPIES:
+            completed.setdefault(name, shared)
+            completed.setdefault(f"model.{name}", shared)
+    return completed

@@ -1,0 +1,170 @@
+"""Turn texts into token ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.errors import InputError
+
+Positions = NDArray[np.int64]
+
+FIRST_CHUNK = 1_024
+CHUNK_GROWTH = 1.5
+LARGEST_CHUNK = 8_192
+"""Texts tokenised at a time in the background, while a GPU encodes those before: few at first, so that the
+GPU starts soon, then more, but no more than the GPU takes up while the next are tokenised."""
+CACHED_WORDS = 2**18
+"""Words whose tokens a tokenizer remembers; the default of `tokenizers` is 10,000."""
+
+
+@dataclass(frozen=True)
+class TokenizedTexts:
+    """The token ids of texts, one text after the other: text i is `ids[offsets[i] : offsets[i + 1]]`."""
+
+    ids: NDArray[np.int64]
+    offsets: Positions
+    truncated: NDArray[np.bool_]
+    """For each text, whether it was longer than the model reads."""
+
+    @classmethod
+    def from_sequences(
+        cls, sequences: Sequence[Sequence[int]], truncated: NDArray[np.bool_] | None = None
+    ) -> TokenizedTexts:
+        """Put sequences of ids one after the other; without `truncated`, none was cut."""
+        lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        ids = np.fromiter(chain.from_iterable(sequences), np.int64, int(offsets[-1]))
+        if truncated is None:
+            truncated = np.zeros(len(sequences), np.bool_)
+        return cls(ids, offsets, truncated)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
+        """Join the texts of all parts."""
+        lengths = np.concatenate([part.lengths for part in parts])
+        return cls(
+            ids=np.concatenate([part.ids for part in parts]),
+            offsets=np.concatenate(([0], np.cumsum(lengths))),
+            truncated=np.concatenate([part.truncated for part in parts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, text: int) -> NDArray[np.int64]:
+        return self.ids[self.offsets[text] : self.offsets[text + 1]]
+
+    @property
+    def lengths(self) -> Positions:
+        """Number of tokens of each text."""
+        return np.diff(self.offsets)
+
+    def with_ids(self, ids: NDArray[np.int64]) -> TokenizedTexts:
+        """Return other numbers for the same tokens, such as segment ids."""
+        return replace(self, ids=ids)
+
+    def pad(self, texts: Positions, pad_id: int) -> NDArray[np.int64]:
+        """Return the ids of the chosen texts as a rectangle: [texts, longest]."""
+        positions, is_token = self.locate(texts)
+        return np.where(is_token, self.ids[positions], pad_id)
+
+    def locate(self, texts: Positions) -> tuple[Positions, NDArray[np.bool_]]:
+        """Return the positions of tokens of the chosen texts as a rectangle, and which cells are tokens."""
+        lengths = self.lengths[texts]
+        columns = np.arange(int(lengths.max()))
+        is_token = columns < lengths[:, None]
+        positions = np.where(is_token, self.offsets[texts][:, None] + columns, 0)
+        return positions, is_token
+
+
+class TextWithOffsets(NamedTuple):
+    """The ids of a text, and for each the characters that it stands for; (0, 0) for special tokens."""
+
+    ids: list[int]
+    character_spans: list[tuple[int, int]]
+
+
+class Tokenizer:
+    """A tokenizer read from its file. Padding and truncation that the file asks for are switched off."""
+
+    def __init__(self, file: Path, limit: int) -> None:
+        self.limit = limit
+        self.backend = _load_backend(file)
+        self.backend.no_padding()
+        self.backend.enable_truncation(limit)
+
+    def __call__(self, texts: Sequence[str], *, add_special_tokens: bool = True) -> TokenizedTexts:
+        """Tokenize texts, with their special tokens at most `limit` ids each."""
+        encodings = self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens)
+        truncated = np.fromiter(
+            (bool(encoding.overflowing) for encoding in encodings), np.bool_, len(encodings)
+        )
+        return TokenizedTexts.from_sequences([encoding.ids for encoding in encodings], truncated)
+
+    def tokenize_with_offsets(self, texts: Sequence[str]) -> list[TextWithOffsets]:
+        """Tokenize texts and say which characters each token stands for."""
+        encodings = self.backend.encode_batch(list(texts))
+        return [TextWithOffsets(encoding.ids, encoding.offsets) for encoding in encodings]
+
+    def find_id(self, *tokens: str) -> int:
+        """Return the id of the first of these tokens that the vocabulary has."""
+        for token in tokens:
+            token_id = self.backend.token_to_id(token)
+            if token_id is not None:
+                return int(token_id)
+        raise InputError(f"the tokenizer has none of the tokens {', '.join(tokens)}.")
+
+
+def _load_backend(file: Path) -> Any:
+    """Load a tokenizer of the package `tokenizers` from any of the files that define one."""
+    if file.suffix == ".json":
+        import tokenizers
+
+        backend = tokenizers.Tokenizer.from_file(str(file))
+        if hasattr(backend.model, "_resize_cache"):
+            backend.model._resize_cache(CACHED_WORDS)  # noqa: SLF001 - there is no public name
+        return backend
+    if file.name == "vocab.txt":
+        from tokenizers.implementations import BertWordPieceTokenizer
+
+        return BertWordPieceTokenizer(str(file), lowercase=True)._tokenizer  # noqa: SLF001
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(file.parent, local_files_only=True).backend_tokenizer
+
+
+def tokenize_in_chunks(
+    tokenize: Callable[[Sequence[str]], TokenizedTexts], texts: Sequence[str], *, in_background: bool
+) -> Iterator[tuple[Positions, TokenizedTexts]]:
+    """Yield the positions of some texts and their tokens, until all were yielded.
+
+    Without `in_background` all texts are one chunk. In the background, longer texts (in characters) come
+    first; the order depends on the texts alone.
+    """
+    if not in_background or len(texts) <= FIRST_CHUNK:
+        yield np.arange(len(texts)), tokenize(texts)
+        return
+    order = np.argsort([-len(text) for text in texts], kind="stable")
+    ends = [FIRST_CHUNK]
+    while ends[-1] < len(order):
+        ends.append(ends[-1] + min(LARGEST_CHUNK, int(FIRST_CHUNK * CHUNK_GROWTH ** len(ends))))
+    chunks = np.split(order, ends[:-1])
+
+    def tokenize_chunk(chunk: Positions) -> TokenizedTexts:
+        return tokenize([texts[position] for position in chunk.tolist()])
+
+    with ThreadPoolExecutor(1, thread_name_prefix="tokenizer") as background:
+        futures = [background.submit(tokenize_chunk, chunk) for chunk in chunks]
+        try:
+            for chunk, future in zip(chunks, futures):
+                yield chunk, future.result()
+        finally:
+            background.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,80 @@
+"""UniTE (Wan et al., 2022): one network that reads the output with source, reference or both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput
+from metassay.metrics.neural.comet_checkpoint import find_comet_files
+from metassay.metrics.neural.unified_network import (
+    FULL_INPUT,
+    REFERENCE_INPUT,
+    SOURCE_INPUT,
+    UnifiedNetwork,
+    load_unified_network,
+)
+from metassay.metrics.shared_work import SharedWork
+
+
+@dataclass(frozen=True)
+class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
+    """Base of UniTE and XCOMET."""
+
+    encoder: str | None = None
+    """The folder or name of the encoder whose tokenizer is used; by default the one the checkpoint names."""
+    sparsemax: bool | None = None
+    """Override how layers are mixed; by default softmax, with which published models were trained."""
+
+    oracle: ClassVar[str] = "unbabel-comet 2.2.7"
+    input_kinds: ClassVar[tuple[str, ...]] = (SOURCE_INPUT, REFERENCE_INPUT, FULL_INPUT)
+    """What the output is joined with."""
+
+    def load_network(self) -> UnifiedNetwork:
+        """Load the network."""
+        return load_unified_network(self.model, self.encoder, self.dtype, self.sparsemax)
+
+    def compute_hashes(self) -> Mapping[str, str]:
+        """Compute the hashes of the checkpoint and of the encoder's tokenizer."""
+        return find_comet_files(self.model, self.encoder).compute_hashes()
+
+
+@dataclass(frozen=True)
+class Unite(UnifiedMetric):
+    """UniTE: the mean of three scores: of the output with the source, with the reference, with both."""
+
+    model: str = "Unbabel/unite-mup"
+
+    name: ClassVar[str] = "unite"
+    title: ClassVar[str] = "UniTE"
+    needs: ClassVar[frozenset[str]] = frozenset({"output", "source", "references"})
+    summary: ClassVar[str] = "UniTE: mean of SRC, REF and both (needs a downloaded model)"
+
+    def score_inputs(
+        self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared: SharedWork
+    ) -> NetworkScores:
+        """Score inputs by the mean over the kinds of input."""
+        return network.score_mean(inputs, self.input_kinds, shared)
+
+
+@dataclass(frozen=True)
+class UniteSource(Unite):
+    """UniTE on output and source alone."""
+
+    name: ClassVar[str] = "unite_src"
+    title: ClassVar[str] = "UniTE-SRC"
+    needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
+    summary: ClassVar[str] = "UniTE, source alone (needs a downloaded model)"
+    input_kinds: ClassVar[tuple[str, ...]] = (SOURCE_INPUT,)
+
+
+@dataclass(frozen=True)
+class UniteReference(Unite):
+    """UniTE on output and reference alone."""
+
+    name: ClassVar[str] = "unite_ref"
+    title: ClassVar[str] = "UniTE-REF"
+    needs: ClassVar[frozenset[str]] = frozenset({"output", "references"})
+    summary: ClassVar[str] = "UniTE, reference alone (needs a downloaded model)"
+    input_kinds: ClassVar[tuple[str, ...]] = (REFERENCE_INPUT,)

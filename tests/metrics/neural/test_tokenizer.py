@@ -1,0 +1,39 @@
+"""Tokenising in the background gives the same tokens, and the same errors, as tokenising at once."""
+
+from __future__ import annotations
+
+import pytest
+from tests.metrics.neural.test_packed_encoder import TEXTS_OF_ALL_LENGTHS
+
+from metassay.metrics.neural import batch_runner, tokenizer
+
+
+@pytest.mark.parametrize("chunk_size", [1, 3])
+def test_vectors_do_not_depend_on_tokenising_in_the_background(comet_folder, monkeypatch, chunk_size) -> None:
+    from metassay.metrics.neural.comet import SeparateNetwork
+    from metassay.metrics.neural.comet_checkpoint import find_comet_files
+
+    folder, _ = comet_folder("regression_metric")
+    network = SeparateNetwork(find_comet_files(str(folder)))
+    expected, expected_truncated = network.encode(TEXTS_OF_ALL_LENGTHS)
+
+    def tokenize_in_background(tokenize, texts, *, in_background):
+        assert not in_background
+        return tokenizer.tokenize_in_chunks(tokenize, texts, in_background=True)
+
+    monkeypatch.setattr(tokenizer, "FIRST_CHUNK", chunk_size)
+    monkeypatch.setattr(tokenizer, "CHUNK_GROWTH", 1 + chunk_size / 10)
+    monkeypatch.setattr(batch_runner, "tokenize_in_chunks", tokenize_in_background)
+    vectors, truncated = network.encode(TEXTS_OF_ALL_LENGTHS)
+    assert vectors.numpy() == pytest.approx(expected.numpy(), abs=1e-6)
+    assert expected_truncated.sum() > 5
+    assert (truncated == expected_truncated).all()
+
+
+def test_an_error_of_the_tokenizer_in_the_background_is_raised() -> None:
+    def fail(texts):
+        raise ValueError(texts[0])
+
+    texts = ["a", "longest", *["b"] * tokenizer.LARGEST_CHUNK]
+    with pytest.raises(ValueError, match="longest"):
+        list(tokenizer.tokenize_in_chunks(fail, texts, in_background=True))
