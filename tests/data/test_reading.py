@@ -15,7 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from metassay.data import memory
-from metassay.data.assemble_texts import _reference_lists
+from metassay.data.assemble_texts import _build_reference_lists
 from metassay.errors import InputError, UnknownName
 from metassay.sample import sample_path
 from metassay.workflows.read import read, read_parallel_files
@@ -131,9 +131,9 @@ def test_references_in_lists_and_columns_are_put_together_without_gaps(write) ->
 
 def test_references_stay_in_columns_and_take_no_memory_per_row_in_python() -> None:
     frame = pl.DataFrame({"ref": [f"reference {row}" for row in range(50_000)]})
-    _reference_lists(frame, ["ref"], "first")
+    _build_reference_lists(frame, ["ref"], "first")
     tracemalloc.start()
-    found = _reference_lists(frame, ["ref"], "second")
+    found = _build_reference_lists(frame, ["ref"], "second")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert found.len() == 50_000

@@ -1,15 +1,19 @@
-"""From raw tables to a `Dataset`: roles, keys, references, and every check that names its place."""
+"""Assemble a `Dataset` of texts from tables: here a row of a file becomes an output.
+
+Columns get the names of their roles, ids and texts are checked, incomplete and repeated rows are left out,
+and references are compared. Errors name file and row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from metassay.data import cells
 from metassay.data.columns import (
-    FIXED_TEXT,
+    ROLE_COLUMN_NAMES,
     ColumnRoles,
     assign_roles,
     check_column_choices,
@@ -27,141 +31,166 @@ from metassay.errors import InputError, Place
 from metassay.tasks import find_task
 from metassay.tasks.base import Task
 
-FILE, ROW = "_file", "_row"
-PAIR_ROLES = ("worse", "perturbation")
-"""What a table of pairs holds beside an output: the worse text, and how it was made."""
+PAIR_COLUMNS = ("worse", "perturbation")
+"""Columns of a table of pairs besides those of outputs: the worse text, and how it was made."""
 REFERENCE_RULES = ("per-item", "per-output")
+_FILE = "_file"
+_ROW = "_row"
+"""Columns that hold the place of each row in the input, for errors."""
+_UNNAMED_SYSTEM_REMEDY = (
+    "That is the file's name. If another column says which system it is: --column system=COLUMN."
+)
+_REPEATED_ITEM_REMEDY = (
+    "A system has one output per item; a column year, lp or testset keeps the ids of files apart."
+)
 
 
-def assemble(
+@dataclass(frozen=True)
+class _OutputTable:
+    """A table with the columns of `Dataset`, `_file` and `_row`, and the names of its human scores."""
+
+    frame: pl.DataFrame
+    human: tuple[str, ...]
+
+
+def assemble_texts(
     tables: Sequence[RawTable],
     *,
     task: str | Task,
     columns: Mapping[str, str] | None = None,
     references: str = "per-item",
     language: str | None = None,
-    paired: bool = False,
+    rows_are_pairs: bool = False,
 ) -> Dataset:
-    """One data set of texts from one or more tables, every cell checked.
+    """Assemble one data set from one or more tables.
 
-    With `paired` each row is a pair, with the worse text in a column `worse` (or as `columns` says).
+    `columns` has the columns that the user chose, by role. With `references="per-item"`, all rows of an item
+    must have the same references. With `rows_are_pairs`, each row is a pair, with the worse text in the
+    column `worse`.
     """
     if references not in REFERENCE_RULES:
         raise InputError(
             f"unknown rule for references {references!r}.", remedy=f"Known: {', '.join(REFERENCE_RULES)}."
         )
-    kind = find_task(task)
-    if paired:
-        tables, columns = [_with_sides(table, columns) for table in tables], _without_sides(columns)
-    parts = [_canonical(table, kind, columns) for table in tables]
-    human = tuple(dict.fromkeys(name for _, names in parts for name in names))
-    frame = _stack([part for part, _ in parts])
-    frame, left_out = _without_gaps(frame, paired=paired)
-    frame, notes = _without_repeats(frame, paired=paired)
-    notes += _check_references(frame, references)
+    task_definition = find_task(task)
+    if rows_are_pairs:
+        tables = [_prepare_pair_columns(table, columns) for table in tables]
+        columns = {role: name for role, name in (columns or {}).items() if role not in PAIR_COLUMNS}
+    parts = [_build_output_table(table, task_definition, columns) for table in tables]
+    outputs = _concatenate([part.frame for part in parts])
+    outputs, left_out = _drop_incomplete_rows(outputs, rows_are_pairs=rows_are_pairs)
+    outputs, notes = _drop_repeated_rows(outputs, rows_are_pairs=rows_are_pairs)
+    notes += _check_references(outputs, references)
     release_memory()
-    frame = frame.drop(FILE, ROW)
-    if paired:  # a pair has no key, so that all of it decides its place
-        plain = [name for name, dtype in frame.schema.items() if not dtype.is_nested()]
-        frame = frame.sort(sorted(plain, key=lambda name: (name != "perturbation", name)))
+    outputs = outputs.drop(_FILE, _ROW)
+    if rows_are_pairs:
+        outputs = _sort_pairs(outputs)
     return Dataset(
-        kind.name,
-        frame,
-        human=human,
+        task_definition.name,
+        outputs,
+        human=tuple(dict.fromkeys(name for part in parts for name in part.human)),
         language=language,
         left_out=left_out,
         notes=tuple(notes),
-        custom_task=kind,
-        rows_are_pairs=paired,
+        custom_task=task_definition,
+        rows_are_pairs=rows_are_pairs,
         declared_metadata=tuple(dict.fromkeys(name for table in tables for name in table.metadata_columns)),
     )
 
 
-def _with_sides(table: RawTable, columns: Mapping[str, str] | None) -> RawTable:
-    """The table with the worse text, and how it was made if that is said, under our names."""
-    lower = {name.lower(): name for name in reversed(table.frame.columns)}
-    named = {role: (columns or {}).get(role, lower.get(role)) for role in PAIR_ROLES}
-    check_column_choices(
-        {role: name for role, name in named.items() if name}, {*PAIR_ROLES}, table.frame.columns, table.file
-    )
-    if named["worse"] is None:
+def _prepare_pair_columns(table: RawTable, columns: Mapping[str, str] | None) -> RawTable:
+    """Rename the columns of the worse text and of the perturbation to our names, and check the texts."""
+    by_lower_name = {name.lower(): name for name in reversed(table.frame.columns)}
+    chosen = {}
+    for role in PAIR_COLUMNS:
+        name = (columns or {}).get(role) or by_lower_name.get(role)
+        if name is not None:
+            chosen[role] = name
+    check_column_choices(chosen, PAIR_COLUMNS, table.frame.columns, table.file)
+    if "worse" not in chosen:
         raise missing_column_error("worse", ("worse",), table.frame.columns, table.file)
-    frame = table.frame.rename({name: role for role, name in named.items() if name})
-    worse = cells.texts(frame["worse"], table.file)
+    frame = table.frame.rename({name: role for role, name in chosen.items()})
+    frame = frame.with_columns(cells.texts(frame["worse"], table.file))
     if "perturbation" in frame.columns:
         frame = frame.with_columns(pl.col("perturbation").cast(pl.String))
-    return replace(table, frame=frame.with_columns(worse))
+    return replace(table, frame=frame)
 
 
-def _without_sides(columns: Mapping[str, str] | None) -> dict[str, str]:
-    return {role: name for role, name in (columns or {}).items() if role not in PAIR_ROLES}
+def _sort_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Sort pairs by all of their columns, because they have no key that would give them an order."""
+    sortable = [name for name, dtype in pairs.schema.items() if not dtype.is_nested()]
+    return pairs.sort(sorted(sortable, key=lambda name: (name != "perturbation", name)))
 
 
-def _canonical(
-    table: RawTable, kind: Task, columns: Mapping[str, str] | None
-) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """The table with our column names, and the names of its human scores."""
-    frame, file = table.frame, table.file
-    given = dict(columns or {})
-    named = [
-        name for name in dict.fromkeys([*given.get("human", "").split(","), *table.human_columns]) if name
-    ]
-    if named:
-        given["human"] = ",".join(named)
-    roles = assign_roles(frame.columns, task=kind, given=given, file=file)
+def _build_output_table(table: RawTable, task: Task, columns: Mapping[str, str] | None) -> _OutputTable:
+    """Rename the columns of a table to those of `Dataset`, and check ids, texts and scores."""
+    frame = table.frame
+    file = table.file
+    chosen = dict(columns or {})
+    declared = dict.fromkeys([*chosen.get("human", "").split(","), *table.human_columns])
+    declared_human = [name for name in declared if name]
+    if declared_human:
+        chosen["human"] = ",".join(declared_human)
+    roles = assign_roles(frame.columns, task=task, chosen=chosen, file=file)
+    # A column like `quality` with words instead of numbers is metadata, unless the user says otherwise.
     human = tuple(
         name
         for name in roles.human
-        if name in named
-        or not is_human_criterion(name)
-        or is_numeric(frame[name])  # a quality in words is metadata
+        if name in declared_human or not is_human_criterion(name) or is_numeric(frame[name])
     )
-    made: dict[str, pl.Series] = {
-        "item": _item(frame, roles, file),
-        "system": _system(frame, roles, file),
+    output_columns: dict[str, pl.Series] = {
+        "item": _build_items(frame, roles, file),
+        "system": _build_systems(frame, roles, file),
         "output": cells.texts(frame[roles.output], file),
     }
     if roles.source is not None:
-        made["source"] = cells.texts(frame[roles.source], file)
+        output_columns["source"] = cells.texts(frame[roles.source], file)
     if roles.references:
-        made["references"] = _reference_lists(frame, roles.references, file)
+        output_columns["references"] = _build_reference_lists(frame, roles.references, file)
     for name in human:
-        made[name] = cells.scores(frame[name], file)
-    for name in _metadata(frame, replace(roles, human=human)):
-        made.setdefault(name, frame[name])
+        output_columns[name] = cells.scores(frame[name], file)
+    for name in _list_metadata(frame, replace(roles, human=human)):
+        output_columns.setdefault(name, frame[name])
     release_memory()
-    made[FILE] = pl.Series([file], dtype=pl.Categorical).new_from_index(0, frame.height)
-    made[ROW] = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True)
-    return pl.DataFrame([series.alias(name) for name, series in made.items()]), human
+    output_columns[_FILE] = pl.Series([file], dtype=pl.Categorical).new_from_index(0, frame.height)
+    output_columns[_ROW] = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True)
+    renamed = [column.alias(name) for name, column in output_columns.items()]
+    return _OutputTable(pl.DataFrame(renamed), human)
 
 
-def _metadata(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
-    """Columns without a role; nested ones cannot be contexts and are passed over."""
-    taken = {roles.item, roles.output, roles.system, roles.source, *roles.references, *roles.human}
-    plain = [name for name, kind in frame.schema.items() if not kind.is_nested()]
-    taken |= {*FIXED_TEXT, *(name for name in plain if is_row_number(name))}
-    return [name for name in plain if name not in taken]
+def _list_metadata(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
+    """List the columns without a role. Nested ones are left out, because they cannot be contexts."""
+    used = {roles.item, roles.output, roles.system, roles.source, *roles.references, *roles.human}
+    used.update(ROLE_COLUMN_NAMES)
+    return [
+        name
+        for name, dtype in frame.schema.items()
+        if name not in used and not dtype.is_nested() and not is_row_number(name)
+    ]
 
 
-def _item(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
-    parts = [cells.ids(frame[name], file) for name in (*roles.key_prefixes, roles.item)]
-    if len(parts) == 1:
-        return parts[0]
-    return pl.DataFrame([part.alias(str(i)) for i, part in enumerate(parts)]).select(
-        pl.concat_str(pl.all(), separator="/")
-    )["0"]
+def _build_items(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
+    """Return the item of each row: test set and segment joined by `/`, as in `2022/en-de/17`."""
+    ids = [cells.ids(frame[name], file) for name in (*roles.test_set, roles.item)]
+    if len(ids) == 1:
+        return ids[0]
+    numbered = pl.DataFrame([column.alias(str(number)) for number, column in enumerate(ids)])
+    return numbered.select(pl.concat_str(pl.all(), separator="/")).to_series()
 
 
-def _system(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
+def _build_systems(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
+    """Return the system of each row: the column of systems, or else the name of the file."""
     if roles.system is not None:
-        column = frame[roles.system]
-        if column.dtype == pl.String and (gap := (column.is_null() | (column == ""))).any():
-            raise InputError(
-                "the system is missing.",
-                place=Place(file, int(gap.fill_null(value=True).arg_max() or 0) + 1, roles.system),
-                remedy="Every row needs one: fill it in or delete the row.",
-            )
-        return cells.ids(column, file)
+        systems = frame[roles.system]
+        if systems.dtype == pl.String:
+            is_missing = (systems.is_null() | (systems == "")).fill_null(value=True)
+            if is_missing.any():
+                raise InputError(
+                    "the system is missing.",
+                    place=Place(file, int(is_missing.arg_max() or 0) + 1, roles.system),
+                    remedy="Every row needs one: fill it in or delete the row.",
+                )
+        return cells.ids(systems, file)
     if file == STANDARD_INPUT:
         raise InputError(
             "there is no system column, and standard input has no name to use instead.",
@@ -171,122 +200,136 @@ def _system(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
     return pl.Series([file_stem(file)]).new_from_index(0, frame.height)
 
 
-def _reference_lists(frame: pl.DataFrame, names: Sequence[str], file: str) -> pl.Series:
-    """For each row the list of its references; missing and empty ones do not count."""
-    streams, gaps = [], False
+def _build_reference_lists(frame: pl.DataFrame, names: Sequence[str], file: str) -> pl.Series:
+    """Return the list of references of each row. Missing and empty references are left out."""
+    expressions = []
+    has_gaps = False
     for name in names:
         column = frame[name]
         if column.dtype == pl.List(pl.String):
-            streams.append(pl.col(name).fill_null([]).list.eval(pl.element().filter(pl.element() != "")))
-            gaps = True
+            without_empty = pl.col(name).fill_null([]).list.eval(pl.element().filter(pl.element() != ""))
+            expressions.append(without_empty)
+            has_gaps = True
+            continue
+        texts = cells.texts(column, file)
+        if texts.has_nulls() or (texts == "").any():
+            expressions.append(pl.col(name).cast(pl.String).replace("", None))
+            has_gaps = True
         else:
-            text = cells.texts(column, file)
-            filled = not text.has_nulls() and not (text == "").any()
-            streams.append(pl.col(name) if filled else pl.col(name).cast(pl.String).replace("", None))
-            gaps |= not filled
-    if len(names) == 1 and not gaps:  # the same texts, not copies of them
+            expressions.append(pl.col(name))
+    if len(names) == 1 and not has_gaps:
+        # Wraps the texts without copying them, which saves gigabytes for large data.
         return frame[names[0]].reshape((-1, 1)).arr.to_list()
-    lists = pl.concat_list(streams)
-    return frame.select((lists.list.drop_nulls() if gaps else lists).alias("references")).to_series()
+    lists = pl.concat_list(expressions)
+    if has_gaps:
+        lists = lists.list.drop_nulls()
+    return frame.select(lists.alias("references")).to_series()
 
 
-def _stack(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """All parts under each other; metadata that differ in type become text."""
-    kinds: dict[str, set[pl.DataType]] = {}
-    for part in parts:
-        for name, kind in part.schema.items():
-            kinds.setdefault(name, set()).add(kind)
-    if len(parts) == 1:
-        return parts[0]
-    mixed = [name for name, seen in kinds.items() if len(seen - {pl.Null()}) > 1]
-    return pl.concat(
-        [
-            part.with_columns(pl.col([name for name in mixed if name in part.columns]).cast(pl.String))
-            for part in parts
-        ],
-        how="diagonal_relaxed",
-    )
+def _concatenate(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Put all tables under each other. A column of different types becomes text."""
+    if len(tables) == 1:
+        return tables[0]
+    dtypes: dict[str, set[pl.DataType]] = {}
+    for table in tables:
+        for name, dtype in table.schema.items():
+            dtypes.setdefault(name, set()).add(dtype)
+    mixed = [name for name, found in dtypes.items() if len(found - {pl.Null()}) > 1]
+    unified = []
+    for table in tables:
+        to_text = [name for name in mixed if name in table.columns]
+        unified.append(table.with_columns(pl.col(to_text).cast(pl.String)))
+    return pl.concat(unified, how="diagonal_relaxed")
 
 
-def _without_gaps(frame: pl.DataFrame, *, paired: bool) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The rows that have an output and a reference, and of pairs both sides; the others counted."""
+def _drop_incomplete_rows(
+    outputs: pl.DataFrame, *, rows_are_pairs: bool
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Drop rows without output, worse text or reference, and count them by reason."""
+    requirements = {"no output": pl.col("output").is_not_null()}
+    if rows_are_pairs:
+        requirements["no worse text"] = pl.col("worse").is_not_null()
+    if "references" in outputs.columns:
+        requirements["no reference"] = pl.col("references").list.len().fill_null(0) > 0
     left_out: dict[str, int] = {}
-    needed = {"no output": pl.col("output").is_not_null()}
-    if paired:
-        needed["no worse text"] = pl.col("worse").is_not_null()
-    if "references" in frame.columns:
-        needed["no reference"] = pl.col("references").list.len().fill_null(0) > 0
-    for reason, filled in needed.items():
-        there = frame.select(filled).to_series()
-        if not there.all():
-            left_out[reason] = int((~there).sum())
-            frame = frame.filter(there)
-    return frame, left_out
+    for reason, requirement in requirements.items():
+        is_met = outputs.select(requirement).to_series()
+        if not is_met.all():
+            left_out[reason] = int((~is_met).sum())
+            outputs = outputs.filter(is_met)
+    return outputs, left_out
 
 
-def _without_repeats(frame: pl.DataFrame, *, paired: bool) -> tuple[pl.DataFrame, list[str]]:
-    """Rows that say the same to the letter are one; two that differ on one item and system are an error."""
-    if not paired and _distinct(frame.select(pl.struct("item", "system"))) == frame.height:
-        return frame, []  # keys of different hashes differ
-    kept = frame.unique(
-        [name for name in frame.columns if name not in {FILE, ROW}], keep="first", maintain_order=True
-    )
-    if not paired:
-        _refuse_duplicates(kept)
-    repeats = frame.height - kept.height
+def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple[pl.DataFrame, list[str]]:
+    """Drop exact copies of rows, with a note. Two different rows of one item and system are an error."""
+    if not rows_are_pairs and _count_distinct(outputs.select(pl.struct("item", "system"))) == outputs.height:
+        return outputs, []
+    content = [name for name in outputs.columns if name not in {_FILE, _ROW}]
+    distinct = outputs.unique(content, keep="first", maintain_order=True)
+    if not rows_are_pairs:
+        _refuse_second_outputs(distinct)
+    repeats = outputs.height - distinct.height
+    if not repeats:
+        return distinct, []
     rows = "1 row repeats" if repeats == 1 else f"{repeats} rows repeat"
-    notes = [f"{rows} another to the letter; each is kept once."] if repeats else []
-    return kept, notes
+    return distinct, [f"{rows} another to the letter; each is kept once."]
 
 
-def _distinct(keys: pl.DataFrame) -> int:
-    """How many different values a column has, by their hashes: a set of them would take more memory."""
+def _count_distinct(keys: pl.DataFrame) -> int:
+    """Count the distinct hashes of a column. Never more than its distinct values.
+
+    A set of the values themselves would take more memory. Two values rarely share a hash, and then the
+    caller only takes the slow path.
+    """
     hashes = keys.to_series().hash().sort()
     return int((hashes[1:] != hashes[:-1]).sum()) + 1
 
 
-def _refuse_duplicates(frame: pl.DataFrame) -> None:
-    again = frame.filter(pl.struct("item", "system").is_duplicated())
-    if again.is_empty():
+def _refuse_second_outputs(outputs: pl.DataFrame) -> None:
+    """Raise an error if a system has two outputs for an item."""
+    repeated = outputs.filter(pl.struct("item", "system").is_duplicated())
+    if repeated.is_empty():
         return
-    first = again.row(0, named=True)
-    second = again.filter((pl.col("item") == first["item"]) & (pl.col("system") == first["system"])).row(
-        1, named=True
-    )
-    other = "" if first[FILE] == second[FILE] else f" of {first[FILE]}"
+    first = repeated.row(0, named=True)
+    is_same_key = (pl.col("item") == first["item"]) & (pl.col("system") == first["system"])
+    second = repeated.filter(is_same_key).row(1, named=True)
+    other_file = "" if first[_FILE] == second[_FILE] else f" of {first[_FILE]}"
+    is_named_after_file = first["system"] == file_stem(second[_FILE])
     raise InputError(
-        f"item {first['item']} of system {first['system']} was already given in row {first[ROW]}{other}.",
-        place=Place(second[FILE], second[ROW]),
-        remedy=UNNAMED
-        if first["system"] == file_stem(second[FILE])
-        else "A system has one output per item; a column year, lp or testset keeps the ids of files apart.",
+        f"item {first['item']} of system {first['system']} was already given in row "
+        f"{first[_ROW]}{other_file}.",
+        place=Place(second[_FILE], second[_ROW]),
+        remedy=_UNNAMED_SYSTEM_REMEDY if is_named_after_file else _REPEATED_ITEM_REMEDY,
     )
 
 
-UNNAMED = "That is the file's name. If another column says which system it is: --column system=COLUMN."
+def _check_references(outputs: pl.DataFrame, rule: str) -> list[str]:
+    """Check that all rows of an item have the same references; with the rule "per-output", only count.
 
-
-def _check_references(frame: pl.DataFrame, rule: str) -> list[str]:
-    """Refuse items whose references differ between rows, or count them."""
-    if "references" not in frame.columns:
+    Returns notes.
+    """
+    if "references" not in outputs.columns:
         return ["There are no references: only metrics that do without can be used."]
-    single = bool((frame["references"].list.len() == 1).all())
     references = pl.col("references").list
-    key = (references.first() if single else references.join("\x1f")).alias("key")
-    if _distinct(frame.select("item")) == _distinct(frame.select(pl.struct("item", key))):
+    has_single_references = bool((outputs["references"].list.len() == 1).all())
+    reference_key = (references.first() if has_single_references else references.join("\x1f")).alias("key")
+    distinct_items = _count_distinct(outputs.select("item"))
+    if distinct_items == _count_distinct(outputs.select(pl.struct("item", reference_key))):
         return []
-    joined = frame.select("item", FILE, ROW, key)
-    varying = joined.group_by("item").agg(pl.col("key").n_unique().alias("n")).filter(pl.col("n") > 1)
+    keys = outputs.select("item", _FILE, _ROW, reference_key)
+    counts = keys.group_by("item").agg(pl.col("key").n_unique().alias("references"))
+    varying = counts.filter(pl.col("references") > 1)
     if varying.is_empty():
         return []
     if rule == "per-output":
         return [f"The references of {varying.height} items differ between rows; each row keeps its own."]
     item = varying["item"].sort()[0]
-    rows = joined.filter(pl.col("item") == item)
+    rows = keys.filter(pl.col("item") == item)
     other = rows.filter(pl.col("key") != rows["key"][0]).row(0, named=True)
+    noun = "item" if varying.height == 1 else "items"
     raise InputError(
-        f"the reference of item {item} differs from that in row {rows[ROW][0]} "
-        f"({varying.height} such {'item' if varying.height == 1 else 'items'} in all).",
-        place=Place(other[FILE], other[ROW], "references"),
+        f"the reference of item {item} differs from that in row {rows[_ROW][0]} "
+        f"({varying.height} such {noun} in all).",
+        place=Place(other[_FILE], other[_ROW], "references"),
         remedy="Use --references per-output if each row should keep its own.",
     )

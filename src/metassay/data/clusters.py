@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.columns import KEY_PREFIXES
+from metassay.data.columns import TEST_SET_COLUMNS
 from metassay.data.dataset import Dataset
 from metassay.errors import UnknownName
 
@@ -78,7 +78,7 @@ def _pad_numbers(item: str) -> str:
 
 def _label_clusters(outputs: pl.DataFrame, column: str) -> pl.Series:
     """Return a label for the cluster of each output that is unique over test sets."""
-    test_set = [name for name in outputs.columns if name.lower() in KEY_PREFIXES and name != column]
+    test_set = [name for name in outputs.columns if name.lower() in TEST_SET_COLUMNS and name != column]
     cluster = pl.concat_str([*test_set, column], separator="/").cast(pl.String)
     has_no_cluster = pl.col(column).is_null()
     label = pl.when(has_no_cluster).then("item:" + pl.col("item")).otherwise("cluster:" + cluster)

@@ -14,15 +14,12 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.columns import (
-    KEY_PREFIXES,
-    METADATA,
-    TEXT_NAMES,
+    KNOWN_METADATA_COLUMNS,
+    TEST_SET_COLUMNS,
     find_reference_columns,
     is_numeric,
     is_row_number,
-    item_names,
-    output_names,
-    system_names,
+    list_column_names,
 )
 from metassay.data.readers.compression import COMPRESSION_ENDINGS
 from metassay.data.readers.files import decode_text, file_ending, file_stem, read_bytes
@@ -30,6 +27,7 @@ from metassay.data.readers.in_memory import convert_to_frame
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.tables import parse_table
 from metassay.errors import InputError, Place
+from metassay.tasks.base import TEXT_COLUMNS
 
 SEGMENTS = ".seg.score"
 PREDICTION = "prediction"
@@ -136,7 +134,7 @@ def _in_table(frame: pl.DataFrame, file: str, digest: str) -> Iterator[ScoreList
 
 def _keys(frame: pl.DataFrame, lower: dict[str, str], file: str) -> pl.DataFrame:
     """What says which text a row is of: our id; or the output, with item, source and reference if there."""
-    output = _text_column(frame, lower, output_names())
+    output = _text_column(frame, lower, list_column_names("output"))
     own = lower.get("id")
     if own is not None and (output is None or frame[own].cast(pl.String).str.contains(_OUR_IDS).all()):
         return pl.DataFrame({"id": cells.ids(frame[own], file)})
@@ -147,13 +145,15 @@ def _keys(frame: pl.DataFrame, lower: dict[str, str], file: str) -> pl.DataFrame
             remedy="Keep the column id of texts.jsonl, or item and output.",
         )
     made = {"output": cells.texts(frame[output], file)}
-    item = next((lower[name] for name in item_names() if name in lower and lower[name] != output), None)
+    item = next(
+        (lower[name] for name in list_column_names("item") if name in lower and lower[name] != output), None
+    )
     if item is not None:
-        prefixes = [lower[name] for name in KEY_PREFIXES if name in lower]
+        prefixes = [lower[name] for name in TEST_SET_COLUMNS if name in lower]
         parts = [cells.ids(frame[name], file).alias(str(i)) for i, name in enumerate([*prefixes, item])]
         made["item"] = pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="/"))["0"]
         return pl.DataFrame(made)
-    source = _text_column(frame, lower, TEXT_NAMES["source"])
+    source = _text_column(frame, lower, TEXT_COLUMNS["source"])
     reference = next(
         (name for name in find_reference_columns(frame.columns) if frame[name].dtype == pl.String), None
     )
@@ -170,8 +170,13 @@ def _text_column(frame: pl.DataFrame, lower: dict[str, str], names: Sequence[str
 
 def _metric_columns(frame: pl.DataFrame) -> list[str]:
     """Every column of numbers that is no key and describes nothing."""
-    texts = {*item_names(), *system_names(), *output_names(), *TEXT_NAMES["source"]} - {PREDICTION}
-    known = {*KEY_PREFIXES, *METADATA, *texts, "variance"}
+    texts = {
+        *list_column_names("item"),
+        *list_column_names("system"),
+        *list_column_names("output"),
+        *TEXT_COLUMNS["source"],
+    } - {PREDICTION}
+    known = {*TEST_SET_COLUMNS, *KNOWN_METADATA_COLUMNS, *texts, "variance"}
     passed = {
         *find_reference_columns(frame.columns),
         *(name for name in frame.columns if is_row_number(name)),

@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 
 from metassay.data.assemble_rankings import assemble_rankings
-from metassay.data.assemble_texts import assemble
-from metassay.data.columns import join_columns
+from metassay.data.assemble_texts import assemble_texts
 from metassay.data.dataset import Dataset
+from metassay.data.joins import join_columns
 from metassay.data.memory import is_large_table, release_memory, spill_to_disk
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.judgements import read_judgements
@@ -72,13 +72,13 @@ def read(source: Source, options: ReadOptions) -> Dataset:
             tables, judged, task=kind, columns=options.columns, complete=options.complete
         )
     else:
-        dataset = assemble(
+        dataset = assemble_texts(
             tables,
             task=kind,
             columns=named,
             references="per-output" if options.pairs else options.references,  # a pair is whole by itself
             language=options.language,
-            paired=options.pairs,
+            rows_are_pairs=options.pairs,
         )
     files = _named_files(source, options.join, options.qrels)
     dataset = replace(dataset, task_guess=guess, input_files=files).with_notes(*dict.fromkeys(notes))
@@ -113,7 +113,7 @@ def read_parallel_files(
     else:
         table = RawTable(hypothesis[0], read_parallel_lines(list(reference), list(hypothesis), source))
     kind, guess = _task([table], task, language=language)
-    dataset = assemble([table], task=kind, language=language)
+    dataset = assemble_texts([table], task=kind, language=language)
     files = _named_files([*reference, *hypothesis], source)
     return replace(dataset, task_guess=guess, input_files=files).with_notes(*table.notes)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from metassay.data.columns import KEY_PREFIXES
+from metassay.data.columns import TEST_SET_COLUMNS
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 
@@ -76,7 +76,7 @@ def _find_reference_outputs(dataset: Dataset) -> pl.DataFrame:
     outputs = dataset.outputs
     if "references" not in outputs.columns or outputs["output"].dtype != pl.String:
         return pl.DataFrame(schema={"row": pl.UInt32, "name": pl.String})
-    test_set = [name for name in outputs.columns if name.lower() in KEY_PREFIXES]
+    test_set = [name for name in outputs.columns if name.lower() in TEST_SET_COLUMNS]
     name = pl.col("system")
     if test_set and outputs.select(test_set).n_unique() > 1:
         name = pl.concat_str([*test_set, "system"], separator="/")

@@ -11,15 +11,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.columns import (
-    KEY_PREFIXES,
-    drop_repeated_rows,
-    find_score_columns,
-    item_names,
-    join_columns,
-)
+from metassay.data.columns import TEST_SET_COLUMNS, find_score_columns, list_column_names
 from metassay.data.dataset import Dataset
 from metassay.data.fingerprint import DataFingerprint, fingerprint_data
+from metassay.data.joins import drop_repeated_rows, join_columns
 from metassay.data.preparation import doubts
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.registry import fetch_paths, read_join_table, read_tables
@@ -237,12 +232,12 @@ def read_score_frame(
 
 def _with_items(frame: pl.DataFrame, other: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Both tables with the column `item`, where one has it and the other its parts (year, lp, seg_id)."""
-    ids = [[name for name in item_names() if name in table.columns] for table in (frame, other)]
+    ids = [[name for name in list_column_names("item") if name in table.columns] for table in (frame, other)]
     if {*ids[0]} & {*ids[1]} or not all(ids) or ["item"] not in ids:
         return frame, other
     made = []
     for table, own in zip((frame, other), ids):
-        parts = [name for name in (*KEY_PREFIXES, own[0]) if name in table.columns]
+        parts = [name for name in (*TEST_SET_COLUMNS, own[0]) if name in table.columns]
         whole = pl.concat_str([pl.col(name).cast(pl.String) for name in parts], separator="/")
         made.append(table if "item" in own else table.with_columns(item=whole))
     return made[0], made[1]

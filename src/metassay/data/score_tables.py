@@ -13,14 +13,12 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.columns import (
-    KEY_PREFIXES,
-    drop_repeated_rows,
+    TEST_SET_COLUMNS,
     find_reference_columns,
     find_score_columns,
-    item_names,
-    output_names,
-    system_names,
+    list_column_names,
 )
+from metassay.data.joins import drop_repeated_rows
 from metassay.data.reference_systems import mark_reference_rows
 from metassay.data.score_cube import UNNAMED_DATASET, ScoreCube
 from metassay.data.score_grid import ScoreGrid
@@ -57,7 +55,7 @@ def build_score_cubes(
     wide = pivot_long_scores(table, file)
     item_column = _find_column(wide, "item", file)
     system_column = _find_column(wide, "system", file)
-    dataset_columns = [name for name in _find_columns(wide, KEY_PREFIXES) if name != item_column]
+    dataset_columns = [name for name in _find_columns(wide, TEST_SET_COLUMNS) if name != item_column]
     human_columns, metric_columns = find_score_columns(wide, human, metrics, metadata)
     keyed = wide.with_columns(
         cells.ids(wide[item_column], file).alias("_item"),
@@ -84,7 +82,7 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
         return table
     metric_column = columns["metric"]
     score_column = columns["score"]
-    key_names = (*KEY_PREFIXES, *item_names(), *system_names())
+    key_names = (*TEST_SET_COLUMNS, *list_column_names("item"), *list_column_names("system"))
     keys = [columns[name] for name in key_names if name in columns]
     table = table.with_columns(cells.scores(table[score_column], file))
     is_repeated = table.select([*keys, metric_column]).is_duplicated()
@@ -99,7 +97,7 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
 
 def _find_column(table: pl.DataFrame, role: str, file: str) -> str:
     """Find the column of the items or of the systems."""
-    names = item_names() if role == "item" else system_names()
+    names = list_column_names("item") if role == "item" else list_column_names("system")
     columns = _find_columns(table, names)
     if not columns:
         raise InputError(
@@ -180,7 +178,7 @@ def _collect_metadata(
 
 def _drop_references(rows: pl.DataFrame, dataset: str, *, keep: bool) -> tuple[pl.DataFrame, list[str]]:
     """Drop the systems whose output is the reference itself, and write a note about them."""
-    output_columns = _find_columns(rows, output_names())
+    output_columns = _find_columns(rows, list_column_names("output"))
     references = find_reference_columns(rows.columns)
     if keep or not output_columns or not references:
         return rows, []

@@ -15,7 +15,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import HUMAN, KEY_PREFIXES, check_column_choices, missing_column_error
+from metassay.data.columns import (
+    HUMAN_SCORE_NAMES,
+    TEST_SET_COLUMNS,
+    check_column_choices,
+    missing_column_error,
+)
 from metassay.errors import InputError, Place, UnknownName
 
 PAIRS, LABELS, SCORES = "pairs", "labels", "scores"
@@ -86,14 +91,18 @@ def parse_verdicts(
     if frame.is_empty():
         raise InputError("the table has no rows.", place=Place(file or None))
     table = _askings(frame, roles, file)
-    gold = human or roles.get("better") or next((n for n in frame.columns if n.lower() in HUMAN), None)
+    gold = (
+        human
+        or roles.get("better")
+        or next((n for n in frame.columns if n.lower() in HUMAN_SCORE_NAMES), None)
+    )
     if gold is not None and gold not in frame.columns:
         raise UnknownName("column", gold, frame.columns)
     parse = _preferences if "winner" in roles else _numbers
     if gold is not None:
         table = table.with_columns(parse(frame, gold, table, file).alias("gold"))
     named = [*people] or [
-        name for name in frame.columns if name.partition(":")[0].lower() in HUMAN and ":" in name
+        name for name in frame.columns if name.partition(":")[0].lower() in HUMAN_SCORE_NAMES and ":" in name
     ]
     table = table.with_columns(
         [parse(frame, name, table, file).alias(name) for name in named if name in frame.columns]
@@ -103,7 +112,7 @@ def parse_verdicts(
         table, gold = _consensus(table, named, pairs="winner" in roles), f"the mean of {', '.join(named)}"
     if "gold" not in table.columns:
         table = table.with_columns(gold=pl.lit(None, dtype=pl.Float64))
-    used = {*roles.values(), gold, *named, *(n for n in frame.columns if n.lower() in HUMAN)}
+    used = {*roles.values(), gold, *named, *(n for n in frame.columns if n.lower() in HUMAN_SCORE_NAMES)}
     labels = [n for n in frame.columns if n not in used and not frame[n].dtype.is_nested()]
     return VerdictTable(_kind(table, roles), _sorted(table, roles, file), tuple(named), tuple(labels), gold)
 
@@ -135,8 +144,8 @@ def _roles(
 
 def _askings(frame: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.DataFrame:
     """The columns that every reading needs, in the order of the frame, with contexts as they are."""
-    prefixes = [n for n in frame.columns if n.lower() in KEY_PREFIXES and n != roles["item"]]
-    prefixes.sort(key=lambda name: KEY_PREFIXES.index(name.lower()))
+    prefixes = [n for n in frame.columns if n.lower() in TEST_SET_COLUMNS and n != roles["item"]]
+    prefixes.sort(key=lambda name: TEST_SET_COLUMNS.index(name.lower()))
     parts = [cells.ids(frame[name], file).alias(str(i)) for i, name in enumerate([*prefixes, roles["item"]])]
     made = frame.with_columns(
         pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="/"))["0"].alias("item"),

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data import cells
-from metassay.data.columns import TEXT_NAMES, missing_column_error
+from metassay.data.columns import missing_column_error
 from metassay.data.verdicts import VERDICT_COLUMNS
 from metassay.engine.batches import OutputRows
 from metassay.errors import InputError
@@ -20,6 +20,7 @@ from metassay.llm.asking import Asker, cost
 from metassay.metrics.base import Batch
 from metassay.metrics.judge import PAIRWISE, Judge, JudgeSession, Preferences
 from metassay.metrics.registry import parse_metric
+from metassay.tasks.base import TEXT_COLUMNS
 
 SOURCES = ("source", "src", "instruction", "question", "prompt")
 REFERENCES = ("reference", "ref", "reference_answer")
@@ -141,7 +142,7 @@ def _winner(verdict: Any) -> pl.Series:
 
 
 def _batch(frame: pl.DataFrame, role: str, language: str | None) -> Batch:
-    names = TEXT_NAMES["output"] if role == "output" else VERDICT_COLUMNS[role]
+    names = TEXT_COLUMNS["output"] if role == "output" else VERDICT_COLUMNS[role]
     column = _column(frame, names)
     if column is None:
         raise missing_column_error(role, names, frame.columns, "")

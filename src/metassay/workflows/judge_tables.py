@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.columns import join_columns
+from metassay.data.joins import join_columns
 from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.in_memory import convert_to_frame
 from metassay.data.readers.registry import fetch_paths, read_join_table, read_tables

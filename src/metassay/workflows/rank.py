@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.columns import KEY_PREFIXES, find_reference_columns
+from metassay.data.columns import TEST_SET_COLUMNS, find_reference_columns
 from metassay.data.readers.error_spans import read_spans
 from metassay.data.readers.mt_metrics_eval import has_test_sets, read_marked_errors
 from metassay.data.readers.registry import fetch_paths
@@ -197,7 +197,7 @@ def _marked(data: Source, options: RankOptions) -> list[SpanRatings]:
     found = []
     for frame, own in people:
         rated = _selected(frame, options)
-        keys = [name for name in KEY_PREFIXES if name in rated.columns]
+        keys = [name for name in TEST_SET_COLUMNS if name in rated.columns]
         groups = rated.group_by(keys, maintain_order=True) if keys else [((), rated)]
         for key, part in sorted(groups, key=lambda pair: str(pair[0])):
             dataset = "/".join(map(str, key)) or UNNAMED_DATASET

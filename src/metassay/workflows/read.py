@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.columns import KEY_PREFIXES, item_names, output_names
+from metassay.data.columns import TEST_SET_COLUMNS, list_column_names
 from metassay.data.dataset import Dataset
 from metassay.data.memory import set_memory_target
 from metassay.data.normalisation import choose_normalisation
@@ -87,8 +87,8 @@ def build_scoring_rows(dataset: Dataset) -> OutputRows:
 
 def name_test_sets(dataset: Dataset) -> pl.Series:
     """The test set of each output, as `2023/en-de`; empty text where the data has no such columns."""
-    names = [name for name in dataset.outputs.columns if name.lower() in KEY_PREFIXES]
-    names.sort(key=lambda name: KEY_PREFIXES.index(name.lower()))
+    names = [name for name in dataset.outputs.columns if name.lower() in TEST_SET_COLUMNS]
+    names.sort(key=lambda name: TEST_SET_COLUMNS.index(name.lower()))
     if not names:
         return pl.Series("group", [""]).new_from_index(0, len(dataset))
     return dataset.outputs.select(pl.concat_str(names, separator="/").alias("group"))["group"]
@@ -145,8 +145,10 @@ def _computed(
     options: RankOptions | DependOptions, frame: pl.DataFrame, missing: Sequence[Any]
 ) -> tuple[pl.DataFrame, list[str], list[str]]:
     """The frame with metrics that were asked for and are no column; their names; how they were computed."""
-    if not {name.lower() for name in frame.columns} & {*output_names()}:
-        raise UnknownName("metric", str(missing[0]), [c for c in frame.columns if c not in item_names()])
+    if not {name.lower() for name in frame.columns} & {*list_column_names("output")}:
+        raise UnknownName(
+            "metric", str(missing[0]), [c for c in frame.columns if c not in list_column_names("item")]
+        )
     numbered = frame.with_row_index(ROW)
     data = read(numbered, task=options.task, language=options.language, references="per-output")
     data = prepare_dataset(data, normalize=None, keep_references=True)

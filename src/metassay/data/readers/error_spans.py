@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import KEY_PREFIXES
+from metassay.data.columns import TEST_SET_COLUMNS
 from metassay.data.readers.files import file_ending, read_first_lines, read_text
 from metassay.data.readers.json_tables import (
     JSON_LINES_ENDINGS,
@@ -250,7 +250,7 @@ def _add_spans(table: pl.DataFrame, spans: Sequence[Sequence[Span]]) -> pl.DataF
 
 def _merge_rows(table: pl.DataFrame, spans: Sequence[Sequence[Span]]) -> pl.DataFrame:
     """Merge the rows of one output and rater to one row with all spans."""
-    possible_keys = (*KEY_PREFIXES, "doc_id", "seg_id", "system", "rater")
+    possible_keys = (*TEST_SET_COLUMNS, "doc_id", "seg_id", "system", "rater")
     keys = [name for name in possible_keys if name in table.columns]
     dropped = {*keys, "start", "end", "severity", "category"}
     others = [pl.col(name).first() for name in table.columns if name not in dropped]

@@ -20,7 +20,7 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import KEY_PREFIXES
+from metassay.data.columns import TEST_SET_COLUMNS
 from metassay.data.readers.files import read_text
 from metassay.errors import InputError, Place
 from metassay.tasks.base import TEXT_COLUMNS
@@ -65,7 +65,7 @@ def is_ratings(table: pl.DataFrame) -> bool:
 def compute_rater_scores(ratings: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
     """Compute MQM per segment and rater: the key columns of the table, `rater` and `mqm`."""
     ratings = ratings.rename({name: name.lower() for name in ratings.columns})
-    possible_keys = (*KEY_PREFIXES, "doc", "doc_id", *TEXT_COLUMNS["item"], "system")
+    possible_keys = (*TEST_SET_COLUMNS, "doc", "doc_id", *TEXT_COLUMNS["item"], "system")
     keys = [name for name in possible_keys if name in ratings.columns]
     if not {*TEXT_COLUMNS["item"]} & {*keys}:
         raise InputError("no column names the segment.", place=Place(file or None))

@@ -1,0 +1,65 @@
+"""Join tables by their key columns, and drop repeated rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from metassay.data.columns import TEST_SET_COLUMNS, is_row_number, list_column_names
+from metassay.errors import InputError, Place
+
+_OTHER_KEYS = ("doc_id", "speaker_id")
+"""Keys besides those of items and systems."""
+
+
+def join_columns(table: pl.DataFrame, other: pl.DataFrame, *, file: str) -> tuple[pl.DataFrame, str]:
+    """Add the columns that only `other` has, matched by the key columns that both tables have.
+
+    Also returns a note that says how many rows have a match. `file` is the file of `other`.
+    """
+    possible_keys = [
+        *TEST_SET_COLUMNS,
+        *list_column_names("item"),
+        *list_column_names("system"),
+        *_OTHER_KEYS,
+    ]
+    keys = [name for name in table.columns if name in other.columns and name.lower() in possible_keys]
+    if not keys:
+        raise InputError(
+            "shares no key column with the data.",
+            place=Place(file=file),
+            remedy=f"Both need some of: {', '.join(dict.fromkeys(possible_keys))}.",
+        )
+    added = [name for name in other.columns if name not in table.columns]
+    if not added:
+        raise InputError("adds no column that the data does not have.", place=Place(file=file))
+    is_repeated = other.select(keys).is_duplicated()
+    if is_repeated.any():
+        row = int(is_repeated.arg_max() or 0) + 1
+        raise InputError(
+            f"the key {', '.join(keys)} occurs more than once.",
+            place=Place(file=file, row=row, column=keys[-1]),
+        )
+    # Keys are compared as texts: an id may be a number in one file and a text in the other.
+    text_keys = [f"_key_{key}" for key in keys]
+    key_columns = [pl.col(key).cast(pl.String).alias(name) for key, name in zip(keys, text_keys)]
+    left = table.with_columns(key_columns)
+    right = other.select(*added, *key_columns, pl.lit(value=True).alias("_has_match"))
+    joined = left.join(right, on=text_keys, how="left", maintain_order="left")
+    matches = int(joined["_has_match"].fill_null(value=False).sum())
+    note = f"{Path(file).name}: joined by {', '.join(keys)}; {matches} of {table.height} rows found a match."
+    return joined.drop([*text_keys, "_has_match"]), note
+
+
+def drop_repeated_rows(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Drop rows that are exact copies of others, and columns of row numbers. Also returns a note.
+
+    Row numbers that a program wrote to the file are ignored in the comparison.
+    """
+    table = table.drop([name for name in table.columns if is_row_number(name)])
+    distinct = table.unique(maintain_order=True)
+    copies = table.height - distinct.height
+    if not copies:
+        return table, []
+    return distinct, [f"{copies} rows are exact copies of others and were left out."]
