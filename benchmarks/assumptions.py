@@ -17,7 +17,7 @@ from metassay.meta.contexts import choice, claims, confounding, h1
 from metassay.meta.contexts.agreement_prediction import robust_accuracy
 from metassay.meta.dependence import deviations
 from metassay.sample import sample_path
-from metassay.stats import bootstrap, label_permutation, multiplicity, sign_flip
+from metassay.stats import intervals, label_permutation, multiplicity, soft_accuracy
 from metassay.stats.sign_flip import estimate_normal_error, normal_p_values, sign_flip_p_values
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
@@ -93,26 +93,26 @@ def constants(replicates):
     null = calibration.heteroscedastic_null
     return (
         Constant(
-            bootstrap,
+            intervals,
             "_FEW_ERRORS",
             "coverage, accuracy .95, 200 items",
             lambda: calibration.coverage(0.95, 200, replicates),
         ),
         Constant(
-            bootstrap,
+            intervals,
             "_FEW_CLUSTERS",
             "coverage, accuracy .5, 15 items",
             lambda: calibration.coverage(0.5, 15, replicates, pairs=20),
         ),
         Constant(
             label_permutation,
-            "_BORROWED",
+            "_PRIOR_UNITS",
             "size of H1, small heterogeneous domains",
             lambda: calibration.rejection_rates(null, replicates, 199)[0],
         ),
         Constant(
             multiplicity,
-            "_FLOOR",
+            "_MIN_OBSERVATIONS",
             "metrics in the top group, 100 items",
             lambda: calibration.best_kept(100, few * 4)[1],
         ),
@@ -137,10 +137,10 @@ def constants(replicates):
             lambda: calibration.power(20, 30, 0.2, few),
         ),
         Constant(
-            sign_flip,
-            "CLOSED_FORM",
+            soft_accuracy,
+            "MAX_NORMAL_ERROR",
             "largest error of a p-value in SPA",
-            lambda: heavy_tails(sign_flip.MAX_NORMAL_ERROR),
+            lambda: heavy_tails(soft_accuracy.MAX_NORMAL_ERROR),
         ),
     )
 

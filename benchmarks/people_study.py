@@ -23,7 +23,7 @@ from metassay.meta.people.meta_metrics import meta_metric
 from metassay.stats import random
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.rank_correlation import correlate_rows
-from metassay.stats.sign_flip import estimate_soft_accuracies, resample_soft_accuracies
+from metassay.stats.soft_accuracy import estimate_soft_accuracies, resample_soft_accuracies
 from people_scores import METRICS, SETS
 
 FEWEST = 100

@@ -85,7 +85,7 @@ def test_flips_do_not_depend_on_the_size_of_blocks(
     scores: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = sign_flip_p_values(scores, np.random.default_rng(0), 1000)
-    monkeypatch.setattr("metassay.stats.sign_flip.BLOCK", 7)
+    monkeypatch.setattr("metassay.stats.sign_flip.FLIPS_PER_BLOCK", 7)
     np.testing.assert_array_equal(sign_flip_p_values(scores, np.random.default_rng(0), 1000), whole)
 
 

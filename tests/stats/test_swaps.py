@@ -20,7 +20,7 @@ from metassay.stats.swaps import draw_swap_blocks
 def test_each_kind_exchanges_its_own_units(how, whole_systems, whole_segments) -> None:
     """Whole segments, whole systems, both, or single cells: about half of all cells in any case."""
     masks = [
-        swaps.mask(draw)
+        swaps.select_cells(draw)
         for _, swaps in draw_swap_blocks(how, draws=60, systems=6, segments=8, seed=0)
         for draw in range(len(swaps))
     ]

@@ -1,8 +1,7 @@
-"""Agreement of two score vectors: Pearson, Spearman, Kendall b and c, and the share of pairs ordered alike.
+"""Correlations of score vectors: Pearson, Spearman, Kendall b and c, and the share of pairs ordered alike.
 
-NaN where a statistic is undefined, as for a vector that never varies. `correlate_systems` and
-`swap_system_correlations` take one short vector per metric (a mean per system); `correlate` takes two vectors
-of any length.
+NaN where a statistic is undefined, as for a vector that never varies. `correlate` takes two vectors of any
+length; `correlate_systems` and `swap_system_correlations` take many short ones, the mean scores of systems.
 """
 
 from __future__ import annotations
@@ -11,29 +10,27 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import Float32Array, FloatArray
 from metassay.stats.compilation import kernel
 from metassay.stats.swaps import Swaps
 
-PEARSON, SPEARMAN, KENDALL_B, KENDALL_C, PAIRWISE = range(5)
+_PEARSON, _SPEARMAN, _KENDALL_B, _KENDALL_C, _PAIRWISE_ACCURACY = range(5)
 STATISTICS = {
-    "pearson": PEARSON,
-    "spearman": SPEARMAN,
-    "kendall": KENDALL_B,
-    "kendall_c": KENDALL_C,
-    "pa": PAIRWISE,
+    "pearson": _PEARSON,
+    "spearman": _SPEARMAN,
+    "kendall": _KENDALL_B,
+    "kendall_c": _KENDALL_C,
+    "pa": _PAIRWISE_ACCURACY,
 }
-
-TIE = 1e-11
-"""Two means closer than this share of the largest are equal but for rounding."""
+TIE_TOLERANCE = 1e-11
+"""Two means are equal if they differ by less than this share of the largest."""
 
 
 def correlate(statistic: str, x: FloatArray, y: FloatArray) -> float:
-    """One of pearson, spearman, kendall (b), kendall_c of two vectors of any length.
+    """Correlate two vectors of any length: pearson, spearman, kendall (tau-b) or kendall_c, as scipy does.
 
     >>> round(correlate("kendall", np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 4)
     0.3333
@@ -54,10 +51,12 @@ def correlate(statistic: str, x: FloatArray, y: FloatArray) -> float:
 
 
 def lag_one_autocorrelation(values: FloatArray) -> tuple[float, float]:
-    """Correlation of each value with the next, and the one-sided p-value that it is positive by chance.
+    """Correlate each value with the next; also return the one-sided p-value that this is positive by chance.
 
-    r = Σ (x_i - m)(x_i+1 - m) / Σ (x_i - m)²; were all orders alike, (r + 1/n) √n would be about standard
-    normal (Wald and Wolfowitz, 1943). NaN for values that never vary.
+        r = Σ (x_i - m)(x_i+1 - m) / Σ (x_i - m)²
+
+    If all orders were equally likely, (r + 1/n) √n would be about standard normal (Wald and Wolfowitz, 1943).
+    NaN for values that never vary.
 
     >>> r, p = lag_one_autocorrelation(np.repeat([0.0, 1.0, 0.0, 1.0], 5))
     >>> round(r, 2), p < 0.01
@@ -67,100 +66,105 @@ def lag_one_autocorrelation(values: FloatArray) -> tuple[float, float]:
     squares = float(centred @ centred)
     if squares <= 0:
         return math.nan, math.nan
+    n = len(centred)
     r = float(centred[:-1] @ centred[1:]) / squares
-    return r, float(ndtr(-(r + 1 / len(centred)) * math.sqrt(len(centred))))
+    return r, float(ndtr(-(r + 1 / n) * math.sqrt(n)))
+
+
+def williams_test(r_a: float, r_b: float, r_ab: float, n: int) -> float:
+    """Test whether correlation `r_a` exceeds `r_b`, both with the same variable (Williams, 1959).
+
+    Returns the one-sided p-value. `r_ab` is the correlation of the two metrics, `n` the number of systems:
+
+        t = (r_a - r_b) √( (n-1)(1+r_ab) / (2 K (n-1)/(n-3) + (r_a+r_b)²/4 (1-r_ab)³) ),  n - 3 degrees
+        K = 1 - r_a² - r_b² - r_ab² + 2 r_a r_b r_ab
+    """
+    if n < 4 or any(map(math.isnan, (r_a, r_b, r_ab))):
+        return math.nan
+    k = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
+    denominator = 2 * k * (n - 1) / (n - 3) + ((r_a + r_b) / 2) ** 2 * (1 - r_ab) ** 3
+    if denominator <= 1e-15:  # the metrics determine each other, so the difference has no variance
+        return 0.5 if abs(r_a - r_b) < 1e-12 else float(r_a < r_b)
+    t = (r_a - r_b) * math.sqrt((n - 1) * (1 + r_ab) / denominator)
+    return float(stdtr(n - 3, -t))
 
 
 def correlate_systems(
     statistic: str, human: FloatArray, metrics: FloatArray, *, exact: bool = False
 ) -> FloatArray:
-    """The statistic of short vectors: `human` `[..., systems]` with `metrics` `[..., systems]`, broadcast.
+    """Correlate `human` [..., systems] with `metrics` [..., systems], broadcast against each other.
 
-    Means of many scores tie when they are equal but for rounding; with `exact`, for scores as they were
-    given, only when they are equal.
+    Means of many scores tie if they are equal up to rounding; with `exact`, for scores as they were given,
+    only if they are equal.
     """
-    code, tie = _code(statistic), 0.0 if exact else TIE
     human, metrics = np.broadcast_arrays(human, metrics)
     *outer, systems = metrics.shape
-    out = np.empty(metrics.size // systems)
-    left, right = (np.ascontiguousarray(a, dtype=np.float64).reshape(-1, systems) for a in (human, metrics))
-    _agreement_of_rows(code, left, right, tie, out)
-    return out.reshape(outer)
+    human_rows = np.ascontiguousarray(human, dtype=np.float64).reshape(-1, systems)
+    metric_rows = np.ascontiguousarray(metrics, dtype=np.float64).reshape(-1, systems)
+    values = np.empty(len(metric_rows))
+    tolerance = 0.0 if exact else TIE_TOLERANCE
+    _correlate_rows(_find_code(statistic), human_rows, metric_rows, tolerance, values)
+    return values.reshape(outer)
 
 
 def swap_system_correlations(
     statistic: str, human: FloatArray, scores: FloatArray, swaps: Swaps
-) -> NDArray[np.float32]:
-    """The difference of the statistic between A' and B' for all pairs of metrics A < B after swaps.
+) -> Float32Array:
+    """Compute the statistic of A' minus that of B' after swaps, for all metrics A < B: [draws, pairs].
 
-    `human` `[systems]` means; `scores` `[metrics, systems, segments]`, standardised;
-    the result is `[draws, pairs of metrics]`.
+    `human` has the mean score of each system; `scores` are standardised, [metrics, systems, segments].
     """
-    swapped = swaps.swapped_sums(scores)
+    swapped = swaps.sum_swapped(scores)
     metrics = len(scores)
-    out = np.empty((len(swaps), metrics * (metrics - 1) // 2), dtype=np.float32)
-    _swapped_means(_code(statistic), np.ascontiguousarray(human), scores.sum(axis=-1), swapped, out)
-    return out
+    differences = np.empty((len(swaps), metrics * (metrics - 1) // 2), dtype=np.float32)
+    _fill_swapped_differences(
+        _find_code(statistic), np.ascontiguousarray(human), scores.sum(axis=-1), swapped, differences
+    )
+    return differences
 
 
-def williams_test(r_a: float, r_b: float, r_ab: float, n: int) -> float:
-    """One-sided p-value that correlation `r_a` exceeds `r_b`, both with the same variable (Williams 1959).
-
-    `r_ab` is the correlation of the two metrics with each other, `n` the number of systems:
-
-        t = (r_a - r_b) sqrt( (n-1)(1+r_ab) / (2 K (n-1)/(n-3) + (r_a+r_b)^2/4 (1-r_ab)^3) ),  n - 3 degrees
-        K = 1 - r_a^2 - r_b^2 - r_ab^2 + 2 r_a r_b r_ab
-    """
-    if n < 4 or any(map(math.isnan, (r_a, r_b, r_ab))):
-        return math.nan
-    k = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
-    below = 2 * k * (n - 1) / (n - 3) + ((r_a + r_b) / 2) ** 2 * (1 - r_ab) ** 3
-    if below <= 1e-15:
-        return 0.5 if abs(r_a - r_b) < 1e-12 else float(r_a < r_b)
-    t = (r_a - r_b) * math.sqrt((n - 1) * (1 + r_ab) / below)
-    return float(stdtr(n - 3, -t))
-
-
-def _code(statistic: str) -> int:
+def _find_code(statistic: str) -> int:
     if statistic not in STATISTICS:
         raise UnknownName("statistic", statistic, STATISTICS)
     return STATISTICS[statistic]
 
 
 @kernel
-def _agreement_of_rows(
-    code: int, human: FloatArray, metrics: FloatArray, tie: float, out: FloatArray
+def _correlate_rows(
+    code: int, human: FloatArray, metrics: FloatArray, tolerance: float, values: FloatArray
 ) -> None:
     for row in range(len(metrics)):
-        out[row] = _agreement(code, human[row], metrics[row], tie)
+        values[row] = _correlate(code, human[row], metrics[row], tolerance)
 
 
 @kernel
-def _swapped_means(
-    code: int, human: FloatArray, total: FloatArray, swapped: FloatArray, out: NDArray[np.float32]
+def _fill_swapped_differences(
+    code: int, human: FloatArray, total: FloatArray, swapped: FloatArray, differences: Float32Array
 ) -> None:
     draws, metrics, systems = swapped.shape
-    first = np.empty(systems, np.float64)
-    second = np.empty(systems, np.float64)
-    for t in range(draws):
+    first = np.empty(systems)
+    second = np.empty(systems)
+    for draw in range(draws):
         column = 0
         for a in range(metrics):
             for b in range(a + 1, metrics):
                 for i in range(systems):
-                    moved = swapped[t, b, i] - swapped[t, a, i]
-                    first[i] = total[a, i] + moved
-                    second[i] = total[b, i] - moved
-                out[t, column] = _agreement(code, human, first, TIE) - _agreement(code, human, second, TIE)
+                    change = swapped[draw, b, i] - swapped[draw, a, i]
+                    first[i] = total[a, i] + change
+                    second[i] = total[b, i] - change
+                value_a = _correlate(code, human, first, TIE_TOLERANCE)
+                value_b = _correlate(code, human, second, TIE_TOLERANCE)
+                differences[draw, column] = value_a - value_b
                 column += 1
 
 
 @kernel
-def _agreement(code: int, x: FloatArray, y: FloatArray, tie: float) -> float:
-    if code == PEARSON:
+def _correlate(code: int, x: FloatArray, y: FloatArray, tolerance: float) -> float:
+    if code == _PEARSON:
         return _pearson(x, y)
-    if code == SPEARMAN:
-        return _pearson(_ranks(x, tie), _ranks(y, tie))
-    return _ordered_alike(code, x, y, tie)
+    if code == _SPEARMAN:
+        return _pearson(_rank(x, tolerance), _rank(y, tolerance))
+    return _compare_pairs(code, x, y, tolerance)
 
 
 @kernel
@@ -168,28 +172,30 @@ def _pearson(x: FloatArray, y: FloatArray) -> float:
     n = len(x)
     mean_x = x.sum() / n
     mean_y = y.sum() / n
-    xx = yy = xy = 0.0
+    xx = 0.0
+    yy = 0.0
+    xy = 0.0
     for i in range(n):
         dx = x[i] - mean_x
         dy = y[i] - mean_y
         xx += dx * dx
         yy += dy * dy
         xy += dx * dy
-    tiny = (TIE * n) ** 2
-    if xx <= tiny * mean_x * mean_x or yy <= tiny * mean_y * mean_y or xx == 0.0 or yy == 0.0:
+    rounding = (TIE_TOLERANCE * n) ** 2
+    if xx <= rounding * mean_x * mean_x or yy <= rounding * mean_y * mean_y or xx == 0.0 or yy == 0.0:
         return np.nan
     return float(min(1.0, max(-1.0, xy / np.sqrt(xx * yy))))
 
 
 @kernel
-def _ranks(x: FloatArray, tie: float) -> FloatArray:
-    """Ranks from 1, equal values sharing the mean of theirs; quadratic, for short vectors."""
-    ranks = np.empty(len(x), np.float64)
-    tolerance = tie * np.abs(x).max()
+def _rank(x: FloatArray, tolerance: float) -> FloatArray:
+    """Rank from 1, equal values sharing the mean of their ranks; quadratic, for short vectors."""
+    ranks = np.empty(len(x))
+    largest_tie = tolerance * np.abs(x).max()
     for i in range(len(x)):
         below = 0.0
         for j in range(len(x)):
-            if abs(x[i] - x[j]) <= tolerance:
+            if abs(x[i] - x[j]) <= largest_tie:
                 below += 0.5
             elif x[j] < x[i]:
                 below += 1.0
@@ -198,36 +204,44 @@ def _ranks(x: FloatArray, tie: float) -> FloatArray:
 
 
 @kernel
-def _ordered_alike(code: int, x: FloatArray, y: FloatArray, tie: float) -> float:
-    """Kendall's tau b or c, or the share of pairs with the same sign of difference, ties included."""
+def _compare_pairs(code: int, x: FloatArray, y: FloatArray, tolerance: float) -> float:
+    """Compute Kendall's tau b or c, or the share of pairs with the same sign of difference, ties included."""
     n = len(x)
-    tolerance_x = tie * np.abs(x).max()
-    tolerance_y = tie * np.abs(y).max()
-    balance = same = 0
-    untied_x = untied_y = 0
+    largest_tie_x = tolerance * np.abs(x).max()
+    largest_tie_y = tolerance * np.abs(y).max()
+    concordant_minus_discordant = 0
+    same_sign = 0
+    untied_x = 0
+    untied_y = 0
     for i in range(n):
         for j in range(i + 1, n):
-            dx, dy = x[i] - x[j], y[i] - y[j]
-            sign_x = 0 if abs(dx) <= tolerance_x else (1 if dx > 0 else -1)
-            sign_y = 0 if abs(dy) <= tolerance_y else (1 if dy > 0 else -1)
-            balance += sign_x * sign_y
-            same += sign_x == sign_y
+            sign_x = _sign(x[i] - x[j], largest_tie_x)
+            sign_y = _sign(y[i] - y[j], largest_tie_y)
+            concordant_minus_discordant += sign_x * sign_y
+            same_sign += sign_x == sign_y
             untied_x += sign_x != 0
             untied_y += sign_y != 0
-    if code == PAIRWISE:
-        return same / (n * (n - 1) / 2)
+    if code == _PAIRWISE_ACCURACY:
+        return same_sign / (n * (n - 1) / 2)
     if untied_x == 0 or untied_y == 0:
         return np.nan
-    if code == KENDALL_B:
-        return float(balance / np.sqrt(float(untied_x) * float(untied_y)))
-    classes = min(_distinct(x, tolerance_x), _distinct(y, tolerance_y))
-    return 2.0 * balance / (n * n * (classes - 1) / classes)
+    if code == _KENDALL_B:
+        return float(concordant_minus_discordant / np.sqrt(float(untied_x) * float(untied_y)))
+    classes = min(_count_distinct(x, largest_tie_x), _count_distinct(y, largest_tie_y))
+    return 2.0 * concordant_minus_discordant / (n * n * (classes - 1) / classes)
 
 
 @kernel
-def _distinct(x: FloatArray, tolerance: float) -> int:
+def _sign(difference: float, largest_tie: float) -> int:
+    if abs(difference) <= largest_tie:
+        return 0
+    return 1 if difference > 0 else -1
+
+
+@kernel
+def _count_distinct(x: FloatArray, largest_tie: float) -> int:
     ordered = np.sort(x)
     count = 1
     for i in range(1, len(ordered)):
-        count += ordered[i] - ordered[i - 1] > tolerance
+        count += ordered[i] - ordered[i - 1] > largest_tie
     return count

@@ -14,7 +14,8 @@ from metassay.meta.contexts.perturbation_validity import corrected_accuracy
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.reporting.reasons import worded
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
-from metassay.stats.sign_flip import normal_p_values, resample_soft_accuracies, soft_accuracy
+from metassay.stats.sign_flip import normal_p_values
+from metassay.stats.soft_accuracy import resample_soft_accuracies, soft_accuracy
 
 METRICS = ("a", "b", "c", "d")
 
@@ -177,7 +178,7 @@ def test_agreement_under_draws_is_that_of_the_segments_drawn_as_often() -> None:
         (ClusterHalves(rng, 6), False),
         (ClusterHalves(rng, 6), True),
     ):
-        drawn = resample_soft_accuracies(rated.human, rated.metrics, draws, units, rest=rest)
+        drawn = resample_soft_accuracies(rated.human, rated.metrics, draws, units, complement=rest)
         weights = draws.draw_weights(np.arange(10, dtype=np.int32)).astype(int)
         for draw in range(6):
             own = 1 - weights[:, draw] if rest else weights[:, draw]

@@ -55,7 +55,7 @@ def transcribed(meta: MetaMetric, judged: ScoreArrays, test: str, draws: int) ->
     found = []
     for _, swaps in draw_swap_blocks(test, draws=draws, systems=len(judged.human), segments=units, seed=0):
         for draw in range(len(swaps)):
-            mask = swaps.mask(draw)
+            mask = swaps.select_cells(draw)
             mask = mask if judged.clusters is None else mask[:, judged.clusters]
             row = []
             for a, b in itertools.combinations(scores, 2):

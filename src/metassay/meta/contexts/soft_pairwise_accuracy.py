@@ -18,7 +18,7 @@ from metassay.meta.contexts.column_analysis import Method
 from metassay.meta.contexts.h2 import half_agreement
 from metassay.stats.arrays import FloatArray, IntArray, mean_ignoring_nan
 from metassay.stats.intervals import percentile_interval
-from metassay.stats.sign_flip import estimate_soft_accuracies, resample_soft_accuracies
+from metassay.stats.soft_accuracy import estimate_soft_accuracies, resample_soft_accuracies
 
 KENDALL = "kendall"
 
@@ -71,7 +71,7 @@ def _soft_set(one: ScoreArrays, method: Method, seed: int) -> tuple[FloatArray, 
         drawn[metrics] = resample_soft_accuracies(complete.human, complete.metrics, method.bootstrap, cluster)
         here[metrics] = resample_soft_accuracies(complete.human, complete.metrics, method.halves, cluster)
         there[metrics] = resample_soft_accuracies(
-            complete.human, complete.metrics, method.halves, cluster, rest=True
+            complete.human, complete.metrics, method.halves, cluster, complement=True
         )
     return values, drawn, here, there
 

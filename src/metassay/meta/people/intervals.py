@@ -22,7 +22,7 @@ from metassay.stats.arrays import FloatArray, LongArray, to_json_values
 from metassay.stats.parallel import map_blocks
 from metassay.stats.random import CORRECTION_DRAWS, PAIRWISE_DELETION, SEGMENT_SUBSETS, make_branch_generator
 from metassay.stats.resampling import draw_subset_blocks, map_bootstrap
-from metassay.stats.sign_flip import MAX_NORMAL_ERROR
+from metassay.stats.soft_accuracy import MAX_NORMAL_ERROR
 
 SUBSAMPLES = 200
 """Random subsets over which a context's value is averaged when contexts differ in size."""

@@ -31,13 +31,12 @@ from metassay.meta.people.meta_metrics.base import (
 from metassay.meta.people.meta_metrics.spa import complete_segments
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import make_generator
-from metassay.stats.swaps import (
+from metassay.stats.swapped_tie_calibration import (
     compare_calibrated_accuracies,
     count_right_pairs,
-    draw_swapped_differences,
-    standardize_metrics,
     swap_calibrated_accuracies,
 )
+from metassay.stats.swaps import draw_swapped_differences, standardize_metrics
 
 
 @dataclass(frozen=True)

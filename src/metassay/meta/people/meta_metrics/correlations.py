@@ -34,7 +34,8 @@ from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate, correlate_systems, swap_system_correlations
 from metassay.stats.random import make_branch_generator
 from metassay.stats.sign_flip import draw_sign_flip_sums
-from metassay.stats.swaps import SwapStatistic, make_correlation_swapper, standardize_metrics
+from metassay.stats.swapped_correlations import make_correlation_swapper
+from metassay.stats.swaps import SwapStatistic, standardize_metrics
 
 PEARSON, SPEARMAN = "pearson", "spearman"
 CORRELATIONS = (PEARSON, SPEARMAN, "kendall", "kendall_c")

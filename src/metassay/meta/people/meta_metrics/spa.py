@@ -35,7 +35,7 @@ from metassay.meta.people.meta_metrics.correlations import OfSystemMeans
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import make_generator
 from metassay.stats.sign_flip import (
-    TIE,
+    TIE_TOLERANCE,
     corpus_p_values,
     draw_flips,
     estimate_normal_error,
@@ -44,10 +44,10 @@ from metassay.stats.sign_flip import (
     normal_p_values,
     normal_upper_tail,
     sign_flip_p_values,
-    soft_accuracy,
     weighted_p_values,
 )
-from metassay.stats.swapped_preferences import swap_cells, swap_permuted_segments, swap_segments
+from metassay.stats.soft_accuracy import soft_accuracy
+from metassay.stats.swapped_soft_accuracy import swap_cells, swap_permuted_segments, swap_segments
 from metassay.stats.swaps import SwapStatistic, standardize_metrics
 
 
@@ -70,7 +70,7 @@ class PairwiseAccuracy(OfSystemMeans):
         """Each pair of systems on the segments that both have."""
         sums = [weights @ d.T for d in differences]
         squares = [weights @ (d * d).T for d in differences]
-        size = [TIE * np.sqrt(weights.sum(axis=1)[:, None] * q) for q in squares]
+        size = [TIE_TOLERANCE * np.sqrt(weights.sum(axis=1)[:, None] * q) for q in squares]
         signs = [np.where(np.abs(s) <= tolerance, 0.0, np.sign(s)) for s, tolerance in zip(sums, size)]
         same: FloatArray = (signs[0] == signs[1]).mean(axis=1)
         return same

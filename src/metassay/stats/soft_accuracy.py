@@ -1,0 +1,69 @@
+"""Soft pairwise accuracy: agreement in p-values of all pairs of systems (Thompson et al., 2024)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metassay.stats.arrays import FloatArray, IntArray
+from metassay.stats.bootstrap import ClusterBootstrap
+from metassay.stats.random import make_generator
+from metassay.stats.sign_flip import (
+    estimate_normal_error,
+    normal_p_values,
+    normal_upper_tail,
+    sign_flip_p_values,
+)
+
+MAX_NORMAL_ERROR = 0.003
+"""Mean error per pair of systems up to which the normal p-values are used: twice the noise of 1,000 flips."""
+FLIPS = 1000
+
+
+def soft_accuracy(p_human: FloatArray, p_metric: FloatArray) -> FloatArray:
+    """Compute the mean over pairs of systems, the last axis, of 1 - |p_human - p_metric|."""
+    accuracy: FloatArray = 1.0 - np.abs(p_human - p_metric).mean(axis=-1)
+    return accuracy
+
+
+def estimate_soft_accuracies(human: FloatArray, metrics: FloatArray, seed: int = 0) -> FloatArray:
+    """Estimate the soft accuracy of each metric, [metrics].
+
+    `human` is [systems, segments], `metrics` [metrics, systems, segments]. p-values are normal ones, or from
+    random flips where these would be off by more than `MAX_NORMAL_ERROR`.
+    """
+    scores = np.concatenate([human[None], metrics])
+    mean_errors = np.abs(estimate_normal_error(scores)).mean(axis=-1)
+    if float(mean_errors.max()) > MAX_NORMAL_ERROR:
+        p_values = sign_flip_p_values(scores, make_generator(seed), FLIPS)
+    else:
+        p_values = normal_p_values(scores)
+    return soft_accuracy(p_values[0], p_values[1:])
+
+
+def resample_soft_accuracies(
+    human: FloatArray,
+    metrics: FloatArray,
+    bootstrap: ClusterBootstrap,
+    clusters: IntArray,
+    *,
+    complement: bool = False,
+) -> FloatArray:
+    """Resample the soft accuracy of each metric, [metrics, resamples], with normal p-values.
+
+    `clusters` has the cluster of each segment. With `complement`, the weights are 1 minus those of
+    `bootstrap`: for random halves, the other half.
+    """
+    first, second = np.triu_indices(len(human), 1)
+    pairs = len(first)
+
+    def resample_p_values(scores: FloatArray) -> FloatArray:
+        differences = scores[first] - scores[second]
+        columns = np.concatenate([differences, differences**2])
+        sums = bootstrap.resample_sums(columns, clusters)
+        if complement:
+            sums = columns.sum(axis=1, keepdims=True) - sums
+        return normal_upper_tail(sums[:pairs].T, np.maximum(sums[pairs:].T, 0))
+
+    p_human = resample_p_values(human)
+    # One metric at a time, so that memory holds pairs of systems times resamples.
+    return np.array([soft_accuracy(p_human, resample_p_values(scores)) for scores in metrics])

@@ -1,0 +1,85 @@
+"""Correlations over single scores after swaps between two metrics.
+
+A correlation needs only the sums of x, x² and x h over the cells, with h the human scores. Each is linear in
+the swapped cells, so a draw needs these sums for each metric and nothing for each pair of metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from metassay.stats.arrays import Float32Array, FloatArray, average_ranks
+from metassay.stats.swaps import Swaps, SwapStatistic
+
+_ROUNDING_ERROR = 1e-12
+"""A variance below this share of the sum of squares is rounding."""
+
+
+def make_correlation_swapper(
+    human: FloatArray,
+    scores: FloatArray,
+    sum_units: Callable[[FloatArray], FloatArray],
+    *,
+    by_rank: bool,
+    per_system: bool = False,
+) -> SwapStatistic:
+    """Make a function from a block of swaps to r(A') - r(B') for all pairs of metrics, [draws, pairs].
+
+    `human` is [systems, segments], `scores` [metrics, systems, segments]. `sum_units` sums segments to the
+    units that are swapped, such as documents. With `by_rank` every metric is replaced by its ranks before
+    anything is swapped (Spearman). With `per_system`, r is the mean of the correlations within systems.
+    """
+    axes: int | tuple[int, int] = -1 if per_system else (-2, -1)
+    if by_rank:
+        human = _standardize_ranks(human[None], per_system=per_system)[0]
+        scores = _standardize_ranks(scores, per_system=per_system)
+    centred_human = human - human.mean(axis=axes, keepdims=True)
+    moments = [sum_units(values) for values in (scores, scores * scores, scores * centred_human)]
+    human_squares = (centred_human * centred_human).sum(axis=axes)
+    cells = human.size // human_squares.size
+    first, second = np.triu_indices(len(scores), 1)
+
+    def sum_systems(sums: FloatArray) -> FloatArray:
+        """Sum [..., systems] to [..., correlations]."""
+        return sums if per_system else sums.sum(axis=-1, keepdims=True)
+
+    totals = [sum_systems(moment.sum(axis=-1)) for moment in moments]
+
+    def compute_differences(swaps: Swaps) -> Float32Array:
+        swapped = [sum_systems(swaps.sum_swapped(moment)) for moment in moments]
+        changes = [sums[:, second] - sums[:, first] for sums in swapped]
+        first_moments = [total[first] + change for total, change in zip(totals, changes)]
+        second_moments = [total[second] - change for total, change in zip(totals, changes)]
+        first_correlation = _correlate(first_moments, cells, human_squares)
+        second_correlation = _correlate(second_moments, cells, human_squares)
+        differences: Float32Array = (first_correlation - second_correlation).astype(np.float32)
+        return differences
+
+    return compute_differences
+
+
+def _correlate(moments: list[FloatArray], cells: int, human_squares: FloatArray) -> FloatArray:
+    """Average the defined correlations over the last axis; NaN if none is defined."""
+    x, xx, xh = moments
+    x_squares = xx - x * x / cells
+    defined = (x_squares > _ROUNDING_ERROR * xx) & (human_squares > 0)
+    r = np.where(defined, xh / np.sqrt(np.where(defined, x_squares * human_squares, 1.0)), 0.0)
+    count = defined.sum(axis=-1)
+    mean: FloatArray = np.divide(r.sum(axis=-1), count, out=np.full(count.shape, np.nan), where=count > 0)
+    return mean
+
+
+def _standardize_ranks(scores: FloatArray, *, per_system: bool) -> FloatArray:
+    """Replace each metric [metrics, systems, segments] by ranks with mean 0 and deviation 1."""
+    if per_system:
+        ranks = average_ranks(scores)
+        axes: int | tuple[int, int] = -1
+    else:
+        ranks = average_ranks(scores.reshape(len(scores), -1)).reshape(scores.shape)
+        axes = (-2, -1)
+    ranks = ranks - ranks.mean(axis=axes, keepdims=True)
+    deviation = ranks.std(axis=axes, keepdims=True)
+    scaled: FloatArray = np.divide(ranks, deviation, out=np.zeros_like(ranks), where=deviation > 0)
+    return scaled

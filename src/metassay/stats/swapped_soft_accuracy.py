@@ -1,0 +1,295 @@
+"""Soft pairwise accuracy after swaps between two metrics.
+
+Each function takes one block of swaps and standardised scores [metrics, systems, segments], and returns
+SPA(A') - SPA(B') for every pair of metrics A < B: [draws, pairs of metrics], float32.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr
+
+from metassay.stats.arrays import BoolArray, Float32Array, FloatArray
+from metassay.stats.compilation import kernel
+from metassay.stats.swaps import Swaps
+
+_STEPS_PER_UNIT = 512
+_LARGEST_Z = 8.0
+_UPPER_TAIL = ndtr(-np.linspace(-_LARGEST_Z, _LARGEST_Z, int(2 * _LARGEST_Z * _STEPS_PER_UNIT) + 1))
+"""1 - Phi on a grid. Linear interpolation is off by at most 1.2e-7, a thousandth of the Monte-Carlo error."""
+_FLOAT32_RESOLUTION = 1e-6
+"""A sum of squared differences below this share of the sums of squares is rounding in float32."""
+_FLOAT32_TIE = 1e-7
+"""Sums are equal if they differ by less than this share of their possible size."""
+
+
+def swap_segments(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> Float32Array:
+    """Swap whole segments, with normal p-values.
+
+    Sum and sum of squares of the differences of two systems are both linear in the mask of swapped segments,
+    so a draw takes two matrix products per metric.
+    """
+    mask = swaps.columns.astype(np.float64)
+    sums = np.empty((len(swaps), len(scores), len(p_human)))
+    squares = np.empty_like(sums)
+    total_sums = np.empty(sums.shape[1:])
+    total_squares = np.empty_like(total_sums)
+    first, second = np.triu_indices(scores.shape[1], 1)
+    for m, metric_scores in enumerate(scores):
+        differences = metric_scores[first] - metric_scores[second]
+        sums[:, m] = mask @ differences.T
+        total_sums[m] = differences.sum(axis=1)
+        differences *= differences
+        squares[:, m] = mask @ differences.T
+        total_squares[m] = differences.sum(axis=1)
+    accuracy_differences = _allocate_differences(len(swaps), len(scores))
+    _fill_segment_swaps(p_human, total_sums, total_squares, sums, squares, _UPPER_TAIL, accuracy_differences)
+    return accuracy_differences
+
+
+def swap_cells(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> Float32Array:
+    """Swap any cells, with normal p-values.
+
+    Here system i under one metric is compared with system j under the other, so products between all metrics
+    are needed: per draw one symmetric product over the swapped segments, or over all cells.
+    """
+    metrics = len(scores)
+    by_segment = np.ascontiguousarray(scores.astype(np.float32).reshape(-1, scores.shape[2]).T)
+    total = by_segment.T @ by_segment
+    swapped_sums = swaps.sum_swapped(scores)
+    kept_sums = scores.sum(axis=-1) - swapped_sums
+    accuracy_differences = _allocate_differences(len(swaps), metrics)
+    for draw in range(len(swaps)):
+        kept, mixed, exchanged = _multiply_kept_and_swapped(by_segment, total, swaps, draw)
+        _fill_cell_swaps(
+            p_human,
+            kept_sums[draw],
+            swapped_sums[draw],
+            kept,
+            mixed,
+            exchanged,
+            _UPPER_TAIL,
+            accuracy_differences[draw],
+        )
+    return accuracy_differences
+
+
+def swap_permuted_segments(
+    p_human: FloatArray, scores: FloatArray, swaps: Swaps, flips: Float32Array
+) -> Float32Array:
+    """Swap any cells, with p-values from sign flips; `flips` is [segments, flips], 1 where the sign changes.
+
+    The flipped sums of A' are those of A minus its swapped cells plus those of B, so a draw takes one product
+    per metric; the rest is counting, for every pair of metrics.
+    """
+    metrics, systems, segments = scores.shape
+    by_segment = np.ascontiguousarray(scores.astype(np.float32).reshape(-1, segments).T)
+    shape = (metrics, systems, flips.shape[1])
+    total = (by_segment.T @ flips).reshape(shape)
+    tolerance = np.float32(_FLOAT32_TIE * np.abs(scores).max(axis=1).sum(axis=1).max())
+    accuracy_differences = _allocate_differences(len(swaps), metrics)
+    for draw in range(len(swaps)):
+        swapped = _sum_flipped(by_segment, flips, swaps, draw).reshape(shape)
+        if swaps.cells is None:
+            swapped = np.where(swaps.rows[draw][None, :, None], total - swapped, swapped)
+        _fill_permuted_swaps(p_human, total, swapped, tolerance, accuracy_differences[draw])
+    return accuracy_differences
+
+
+def _allocate_differences(draws: int, metrics: int) -> Float32Array:
+    return np.empty((draws, metrics * (metrics - 1) // 2), dtype=np.float32)
+
+
+def _sum_flipped(by_segment: Float32Array, flips: Float32Array, swaps: Swaps, draw: int) -> Float32Array:
+    """Sum the flipped scores over swapped cells, or over swapped segments if whole segments are swapped."""
+    if swaps.cells is not None:
+        repeats = by_segment.shape[1] // swaps.cells.shape[1]
+        cell_sums: Float32Array = (by_segment * np.tile(swaps.cells[draw].T, repeats)).T @ flips
+        return cell_sums
+    chosen = swaps.columns[draw]
+    segment_sums: Float32Array = by_segment[chosen].T @ flips[chosen]
+    return segment_sums
+
+
+def _multiply_kept_and_swapped(
+    by_segment: Float32Array, total: Float32Array, swaps: Swaps, draw: int
+) -> tuple[Float32Array, Float32Array, Float32Array]:
+    """Multiply rows (metric, system), separately over what is kept and what is swapped.
+
+    Kept x kept and swapped x swapped are needed within a metric only, [metrics, systems, systems]; kept x
+    swapped between all metrics, [rows, rows]. Returned in the order: kept, mixed, swapped.
+    """
+    systems = swaps.rows.shape[1]
+    metrics = len(total) // systems
+    if swaps.cells is None:
+        chosen = by_segment[swaps.columns[draw]]
+        return _split_by_rows(chosen.T @ chosen, total, np.tile(swaps.rows[draw], metrics), systems)
+    swapped = by_segment * np.tile(swaps.cells[draw].T, metrics)
+    kept = by_segment - swapped
+    kept_by_metric = kept.T.reshape(metrics, systems, -1)
+    swapped_by_metric = swapped.T.reshape(metrics, systems, -1)
+    kept_products = np.matmul(kept_by_metric, kept_by_metric.swapaxes(1, 2))
+    swapped_products = np.matmul(swapped_by_metric, swapped_by_metric.swapaxes(1, 2))
+    return kept_products, kept.T @ swapped, swapped_products
+
+
+@kernel
+def _split_by_rows(
+    inside: Float32Array, total: Float32Array, is_swapped: BoolArray, systems: int
+) -> tuple[Float32Array, Float32Array, Float32Array]:
+    """Split products by rows: an unswapped row keeps what is outside the chosen segments, a swapped row what
+    is inside.
+    """
+    size = len(inside)
+    kept = np.zeros((size // systems, systems, systems), np.float32)
+    exchanged = np.zeros((size // systems, systems, systems), np.float32)
+    mixed = np.zeros((size, size), np.float32)
+    for i in range(size):
+        metric = i // systems
+        start = metric * systems
+        for j in range(size):
+            if is_swapped[i] != is_swapped[j]:
+                mixed[i, j] = inside[i, j] if is_swapped[i] else total[i, j] - inside[i, j]
+        for j in range(start, start + systems):
+            if is_swapped[i] == is_swapped[j]:
+                outside = total[i, j] - inside[i, j]
+                kept[metric, i - start, j - start] = inside[i, j] if is_swapped[i] else outside
+                exchanged[metric, i - start, j - start] = outside if is_swapped[i] else inside[i, j]
+    return kept, mixed, exchanged
+
+
+@kernel
+def _interpolate_tail(total: float, squares: float, upper_tail: FloatArray) -> float:
+    """Interpolate 1 - Phi(total / √squares); .5 where there is no difference."""
+    if squares <= 0.0:
+        return 0.5
+    z = min(max(total / np.sqrt(squares), -_LARGEST_Z + 1e-9), _LARGEST_Z - 1e-9)
+    position = (z + _LARGEST_Z) * _STEPS_PER_UNIT
+    step = int(position)
+    return float(upper_tail[step] + (position - step) * (upper_tail[step + 1] - upper_tail[step]))
+
+
+@kernel
+def _fill_segment_swaps(
+    p_human: FloatArray,
+    total_sums: FloatArray,
+    total_squares: FloatArray,
+    sums: FloatArray,
+    squares: FloatArray,
+    upper_tail: FloatArray,
+    accuracy_differences: Float32Array,
+) -> None:
+    draws, metrics, pairs = sums.shape
+    for draw in range(draws):
+        column = 0
+        for a in range(metrics):
+            for b in range(a + 1, metrics):
+                difference = 0.0
+                for pair in range(pairs):
+                    change = sums[draw, b, pair] - sums[draw, a, pair]
+                    square_change = squares[draw, b, pair] - squares[draw, a, pair]
+                    p_a = _interpolate_tail(
+                        total_sums[a, pair] + change, total_squares[a, pair] + square_change, upper_tail
+                    )
+                    p_b = _interpolate_tail(
+                        total_sums[b, pair] - change, total_squares[b, pair] - square_change, upper_tail
+                    )
+                    difference += abs(p_b - p_human[pair]) - abs(p_a - p_human[pair])
+                accuracy_differences[draw, column] = difference / pairs
+                column += 1
+
+
+@kernel
+def _fill_mixture_products(
+    kept: Float32Array,
+    mixed: Float32Array,
+    exchanged: Float32Array,
+    metric: int,
+    other_metric: int,
+    products: FloatArray,
+) -> None:
+    """Fill in the products of all systems of `metric` with the swapped cells taken from `other_metric`."""
+    systems = len(products)
+    for i in range(systems):
+        for j in range(i, systems):
+            products[i, j] = (
+                kept[metric, i, j]
+                + mixed[metric * systems + i, other_metric * systems + j]
+                + mixed[metric * systems + j, other_metric * systems + i]
+                + exchanged[other_metric, i, j]
+            )
+
+
+@kernel
+def _fill_cell_swaps(
+    p_human: FloatArray,
+    kept_sums: FloatArray,
+    swapped_sums: FloatArray,
+    kept: Float32Array,
+    mixed: Float32Array,
+    exchanged: Float32Array,
+    upper_tail: FloatArray,
+    accuracy_differences: Float32Array,
+) -> None:
+    metrics, systems = kept_sums.shape
+    products = np.empty((systems, systems))
+    column = 0
+    for a in range(metrics):
+        for b in range(a + 1, metrics):
+            difference = 0.0
+            for metric, other_metric, sign in ((a, b, -1.0), (b, a, 1.0)):  # A', then B'
+                _fill_mixture_products(kept, mixed, exchanged, metric, other_metric, products)
+                pair = 0
+                for i in range(systems):
+                    for j in range(i + 1, systems):
+                        square_sum = products[i, i] + products[j, j]
+                        squares = max(square_sum - 2.0 * products[i, j], _FLOAT32_RESOLUTION * square_sum)
+                        total = kept_sums[metric, i] + swapped_sums[other_metric, i]
+                        total -= kept_sums[metric, j] + swapped_sums[other_metric, j]
+                        p_metric = _interpolate_tail(total, squares, upper_tail)
+                        difference += sign * abs(p_metric - p_human[pair])
+                        pair += 1
+            accuracy_differences[column] = difference / len(p_human)
+            column += 1
+
+
+@kernel
+def _fill_permuted_swaps(
+    p_human: FloatArray,
+    total: Float32Array,
+    swapped: Float32Array,
+    tolerance: np.float32,
+    accuracy_differences: Float32Array,
+) -> None:
+    metrics, systems, flips = total.shape
+    pairs = systems * (systems - 1) // 2
+    sums = np.empty((2, systems, flips), np.float32)
+    column = 0
+    for a in range(metrics):
+        for b in range(a + 1, metrics):
+            for i in range(systems):
+                for k in range(flips):
+                    change = swapped[b, i, k] - swapped[a, i, k]
+                    sums[0, i, k] = total[a, i, k] + change
+                    sums[1, i, k] = total[b, i, k] - change
+            difference = 0.0
+            for side in range(2):
+                sign = -1.0 if side == 0 else 1.0
+                pair = 0
+                for i in range(systems):
+                    for j in range(i + 1, systems):
+                        half_wins = _count_half_wins(sums[side, i], sums[side, j], tolerance)
+                        difference += sign * abs(half_wins / (2.0 * flips) - p_human[pair])
+                        pair += 1
+            accuracy_differences[column] = difference / pairs
+            column += 1
+
+
+@kernel
+def _count_half_wins(left: Float32Array, right: Float32Array, tolerance: np.float32) -> int:
+    """Count 2 for each position where `left` is below `right`, 1 for each tie."""
+    count = np.int32(0)
+    for k in range(len(left)):
+        difference = right[k] - left[k]
+        count += np.int32(difference > tolerance) + np.int32(difference >= -tolerance)
+    return int(count)
