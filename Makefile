@@ -69,9 +69,9 @@ SEED ?= 0
 fuzz: $(STAMP)
 	POLARS_MAX_THREADS=1 $(BIN)/python -m scripts.fuzz --cases $(CASES) --seed $(SEED)
 
-# Draw small changes to the source, by SEED, and see whether a test notices: make mutants ROOM=stats SAMPLE=20
+# Draw small changes to the source and check that a test notices each: make mutants PACKAGE=stats SAMPLE=20 SEED=0
 mutants: $(STAMP)
-	$(BIN)/python -m scripts.mutants $(addprefix --room ,$(ROOM)) --sample $(or $(SAMPLE),20) --seed $(SEED)
+	$(BIN)/python -m scripts.mutants $(addprefix --package ,$(PACKAGE)) --sample $(or $(SAMPLE),20) --seed $(SEED)
 
 docs: $(STAMP)
 	$(BIN)/zensical build --strict

@@ -1,1 +1,1 @@
-"""Small changes to the source that tests must notice."""
+"""Mutation testing: draws small changes to the source at random and checks that a test notices each."""

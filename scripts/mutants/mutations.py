@@ -1,23 +1,13 @@
-"""A seeded sample of mutations: small changes to the source that a test should notice.
-
-A mutation changes one operator, constant, condition, argument order or result somewhere in a package, drawn
-by the seed. Files that only hold names, words or
-declarations have little to mutate and are rarely drawn, since places are drawn, not files.
-"""
+"""Small changes to the source: operators, constants, conditions, the order of arguments."""
 
 from __future__ import annotations
 
 import ast
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from random import Random
 
-from scripts.mutants.touched import functions_of
-
-Span = Callable[[ast.expr], tuple[int, int]]
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=",
     ast.LtE: "<",
@@ -39,153 +29,131 @@ ARITHMETIC: dict[type[ast.operator], str] = {
     ast.BitAnd: "|",
     ast.BitOr: "&",
 }
-
-
-SYMMETRIC = {"min", "max", "minimum", "maximum", "fmin", "fmax", "hypot", "isinstance"}
-
-
-class MutationLost(Exception):
-    """A mutation that does not change its file."""
+SYMMETRIC_FUNCTIONS = {"min", "max", "minimum", "maximum", "fmin", "fmax", "hypot", "isinstance"}
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """A change to the source of a room; `equivalent` is the reason why no test can notice it."""
+    """A change of one expression in a file."""
 
-    room: str
-    old: str
-    new: str
-    breaks: str
-    equivalent: str = ""
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A mutation in the tree as it is: the file, the source folder, the text before and after, the line."""
-
-    mutation: Mutation
     path: Path
-    source: Path
-    before: str
-    text: str
+    """The file, relative to the source folder."""
     line: int
+    function: str
+    """The qualified name of the function that it is in."""
+    start: int
+    end: int
+    replacement: str
 
-    @cached_property
-    def function(self) -> str:
-        """The function that it lies in, as `stats/multiplicity.py:holm`."""
-        inside = [name for name, node in functions_of(_parsed(self.before)) if _covers(node, self.line)]
-        return f"{self.path.relative_to(self.source).as_posix()}:{inside[0] if inside else '<module>'}"
+    def apply(self, text: str) -> str:
+        """Return the text of the file with the change."""
+        return text[: self.start] + self.replacement + text[self.end :]
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Outside of functions, what it gives a value to."""
-        return tuple(_assigned(_parsed(self.before), self.line)) if self.function.endswith("<module>") else ()
-
-
-@functools.cache
-def _texts(room: Path) -> dict[Path, str]:
-    """The modules of a room, read once."""
-    return {path: path.read_text(encoding="utf-8") for path in sorted(room.rglob("*.py"))}
+    def describe(self, text: str) -> str:
+        """Return the changed line before and after."""
+        before = text.splitlines()[self.line - 1].strip()
+        after = self.apply(text).splitlines()[self.line - 1].strip()
+        return f"{self.path}:{self.line} {self.function}\n  - {before}\n  + {after}"
 
 
-_parsed = functools.lru_cache(maxsize=500)(ast.parse)
+def draw_mutations(source: Path, package: str, count: int, seed: int) -> list[Mutation]:
+    """Draw mutations of a package at random; every possible change has the same chance."""
+    mutations: list[Mutation] = []
+    for path in sorted((source / package).rglob("*.py")):
+        mutations += list_mutations(path.relative_to(source), path.read_text(encoding="utf-8"))
+    return Random(f"{seed}/{package}").sample(mutations, min(count, len(mutations)))
 
 
-def _placed(mutation: Mutation, path: Path, source: Path, text: str, changed: str, start: int) -> Placed:
-    if changed == text:
-        raise MutationLost(f"{mutation.room}: {mutation.old!r} is replaced by itself.")
-    ast.parse(changed)
-    return Placed(mutation, path, source, text, changed, text.count("\n", 0, start) + 1)
-
-
-def _covers(node: ast.AST, line: int) -> bool:
-    first = min([node.lineno, *(each.lineno for each in node.decorator_list)])  # type: ignore[attr-defined]
-    return bool(first <= line <= node.end_lineno)  # type: ignore[attr-defined]
-
-
-def _assigned(tree: ast.AST, line: int) -> Iterator[str]:
-    """The names that the statement at a line gives values to, and its class if it is in one."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign | ast.AnnAssign | ast.ClassDef) and node.lineno <= line <= (
-            node.end_lineno or 0
-        ):
-            if isinstance(node, ast.ClassDef):
-                yield node.name
+def list_mutations(path: Path, text: str) -> Iterator[Mutation]:
+    """List every change that can be made to a file."""
+    locate = SourceLocator(text)
+    for function, node in list_functions(ast.parse(text)):
+        ignored = _find_ignored_nodes(node)
+        for inner in ast.walk(node):
+            if id(inner) in ignored:
                 continue
-            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                yield from (each.id for each in ast.walk(target) if isinstance(each, ast.Name))
+            for start, end, replacement in [*_change_operator(inner, locate), *_change_value(inner, locate)]:
+                if text[start:end] != replacement:
+                    line = text.count("\n", 0, start) + 1
+                    yield Mutation(path, line, function, start, end, replacement)
 
 
-def sampled(room: str, source: Path, count: int, seed: int) -> list[Placed]:
-    """Generic mutations of a room, drawn without regard to what tests there are."""
-    changes = [(path, change) for path, text in _texts(source / room).items() for change in _changes(text)]
-    drawn = Random(f"{seed}/{room}").sample(changes, min(count, len(changes)))
-    return [_generic(room, path, *change, source) for path, change in drawn]
+def list_functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.AST]]:
+    """List functions and methods with their qualified names; nested functions belong to the outer one."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield prefix + node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from list_functions(node, f"{prefix}{node.name}.")
+        else:
+            yield from list_functions(node, prefix)
 
 
-def _generic(room: str, path: Path, start: int, end: int, new: str, source: Path) -> Placed:
-    text = _texts(source / room)[path]
-    line = text.count("\n", 0, start)
-    changed = text[:start] + new + text[end:]
-    before, after = text.splitlines()[line].strip(), changed.splitlines()[line].strip()
-    return _placed(Mutation(room, before, after, "generic"), path, source, text, changed, start)
+class SourceLocator:
+    """Converts positions of syntax nodes (lines and bytes) to positions in the text (characters)."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._lines = text.splitlines(keepends=True)
+        self._line_starts = [0]
+        for line in self._lines:
+            self._line_starts.append(self._line_starts[-1] + len(line))
+
+    def span(self, node: ast.expr) -> tuple[int, int]:
+        """Return where an expression starts and ends."""
+        start = self._find_position(node.lineno, node.col_offset)
+        return start, self._find_position(node.end_lineno or 0, node.end_col_offset or 0)
+
+    def source(self, node: ast.expr) -> str:
+        """Return the text of an expression."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def _find_position(self, line: int, byte_offset: int) -> int:
+        prefix = self._lines[line - 1].encode()[:byte_offset].decode()
+        return self._line_starts[line - 1] + len(prefix)
 
 
-def _changes(text: str) -> Iterator[tuple[int, int, str]]:
-    """Every generic change of a module: from, to (characters), and what to write there."""
-    lines = [0]
-    for line in text.splitlines(keepends=True):
-        lines.append(lines[-1] + len(line))
-    encoded = [line.encode() for line in text.splitlines(keepends=True)]
-
-    def at(line: int, column: int) -> int:
-        return lines[line - 1] + len(encoded[line - 1][:column].decode())
-
-    def span(node: ast.expr) -> tuple[int, int]:
-        return at(node.lineno, node.col_offset), at(node.end_lineno or 0, node.end_col_offset or 0)
-
-    for _, function in functions_of(_parsed(text)):
-        silent = {id(inner) for node in ast.walk(function) if _says(node) for inner in ast.walk(node)}
-        for node in ast.walk(function):
-            if id(node) not in silent:
-                yield from _operators(node, span, text)
-                yield from _values(node, span, text)
+def _find_ignored_nodes(function: ast.AST) -> set[int]:
+    """Return the nodes whose change alters messages or annotations, but no result."""
+    ignored: set[int] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Raise | ast.JoinedStr | ast.arg):
+            ignored |= {id(inner) for inner in ast.walk(node)}
+    return ignored
 
 
-def _says(node: ast.AST) -> bool:
-    """Parts whose change changes words or types but no result."""
-    return isinstance(node, ast.Raise | ast.JoinedStr | ast.arg)
-
-
-def _operators(node: ast.AST, span: Span, text: str) -> Iterator[tuple[int, int, str]]:
+def _change_operator(node: ast.AST, locate: SourceLocator) -> Iterator[tuple[int, int, str]]:
     match node:
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            yield span(left)[1], span(right)[0], f" {COMPARISONS[type(operator)]} "
+            yield locate.span(left)[1], locate.span(right)[0], f" {COMPARISONS[type(operator)]} "
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in ARITHMETIC:
-            if not set(text[span(left)[1] : span(right)[0]]) - set(" +-*/&|"):
-                yield span(left)[1], span(right)[0], f" {ARITHMETIC[type(operator)]} "
+            start, end = locate.span(left)[1], locate.span(right)[0]
+            has_only_operator = not set(locate.text[start:end]) - set(" +-*/&|")
+            if has_only_operator:
+                yield start, end, f" {ARITHMETIC[type(operator)]} "
         case ast.BoolOp(op=operator, values=[first, second]):
-            yield span(first)[1], span(second)[0], " or " if isinstance(operator, ast.And) else " and "
+            replacement = " or " if isinstance(operator, ast.And) else " and "
+            yield locate.span(first)[1], locate.span(second)[0], replacement
         case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert() as operator):
-            start = span(node)[0]  # what follows may stand in parentheses
-            yield start, start + (len("not ") if isinstance(operator, ast.Not) else len("-")), ""
+            start = locate.span(node)[0]
+            length = len("not ") if isinstance(operator, ast.Not) else len("-")
+            yield start, start + length, ""
 
 
-def _values(node: ast.AST, span: Span, text: str) -> Iterator[tuple[int, int, str]]:
+def _change_value(node: ast.AST, locate: SourceLocator) -> Iterator[tuple[int, int, str]]:
     match node:
         case ast.Constant(value=bool(value)):
-            yield *span(node), str(not value)
+            yield *locate.span(node), str(not value)
         case ast.Constant(value=int() | float() as value):
-            yield *span(node), repr(value + 1)
-        case ast.Call(func=called, args=[first, second], keywords=[]) if _ordered(called, second):
-            one, two = (text[slice(*span(each))] for each in (first, second))
-            if one != two:
-                yield span(first)[0], span(second)[1], f"{two}, {one}"
+            yield *locate.span(node), repr(value + 1)
+        case ast.Call(func=function, args=[first, second], keywords=[]) if _order_matters(function, second):
+            swapped = f"{locate.source(second)}, {locate.source(first)}"
+            yield locate.span(first)[0], locate.span(second)[1], swapped
         case ast.IfExp(test=test):
-            yield *span(test), f"not ({text[slice(*span(test))]})"
+            yield *locate.span(test), f"not ({locate.source(test)})"
 
 
-def _ordered(called: ast.expr, second: ast.expr) -> bool:
-    """Whether the order of two arguments can matter."""
-    name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
-    return name not in SYMMETRIC and not isinstance(second, ast.Starred)
+def _order_matters(function: ast.expr, second_argument: ast.expr) -> bool:
+    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+    return name not in SYMMETRIC_FUNCTIONS and not isinstance(second_argument, ast.Starred)
