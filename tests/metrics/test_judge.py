@@ -283,7 +283,7 @@ def test_several_pairs_of_one_output_are_told_apart_and_items_stay_together(serv
     assert run(["judge", str(tmp_path / "run"), "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     (row,) = found["judges"]
-    assert (found["items"], row["pairs"], row["askings"]) == (12, 36, 72)
+    assert (found["items"], row["pairs"], row["verdicts"]) == (12, 36, 72)
     assert row["accuracy"] == pytest.approx(2 / 3)
     settled = verdicts.filter("swapped")
     named, better = ((settled[name].cast(pl.String) == "1").mean() for name in ("winner", "better"))
@@ -353,7 +353,7 @@ def test_direct_judges_compare_by_their_scores_and_repeats_are_counted(server, t
     )
     scored = metassay.judge(single, llm=llm).to_dict()
     assert (scored["kind"], scored["judges"][0]["accuracy"]) == ("scores", 1)
-    with pytest.raises(InputError, match="is no judge"):
+    with pytest.raises(InputError, match="is not a judge"):
         metassay.judge(single, llm=llm, judge="chrf")
     with pytest.raises(InputError, match="no column holds the output_1"):
         metassay.judge(single, llm=llm, judge="judge(mode=pairwise)")

@@ -54,7 +54,7 @@ def test_a_killed_judge_is_taken_up_again_and_asks_nothing_twice(
     after = log.read_text().splitlines()[len(before) :]
     assert len(after) == 16 - kept
     (row,) = json.loads(done.stdout)["judges"]
-    assert row["askings"] == 16
+    assert row["verdicts"] == 16
     assert row["pairs"] + row["missing"] > 0
     again = subprocess.run(command, capture_output=True, text=True, check=True)
     assert again.stdout == done.stdout

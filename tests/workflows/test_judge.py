@@ -1,10 +1,9 @@
-"""`judge`: published figures on LLMBar, and tables of every kind that people bring."""
+"""`judge`: published numbers of LLMBar, and tables of every kind of verdict."""
 
 from __future__ import annotations
 
 import json
 import re
-from types import SimpleNamespace
 
 import jsonschema
 import numpy as np
@@ -13,10 +12,11 @@ import pytest
 
 import metassay
 from metassay.cli import run
-from metassay.data.verdicts import PAIRS
+from metassay.data.verdicts import PAIRS, VerdictTable
 from metassay.errors import InputError
-from metassay.schemas import schema
-from metassay.workflows.judge_tables import Docket, _settled
+from metassay.meta.judges.verdict_arrays import VerdictArrays, combine_repeats
+from metassay.results.base import json_schema
+from metassay.results.judge import JudgeContent
 
 RIGHT = {"GPT-4": 0.845, "PaLM2": 0.705, "Falcon": 0.564, "ChatGPT": 0.400}
 SAME = {"GPT-4": 0.928, "PaLM2": 0.723, "Falcon": 0.415, "ChatGPT": 0.659}
@@ -39,7 +39,7 @@ def test_llmbar_gives_the_published_figures(llmbar):
     assert by_judge(llmbar, "missing") == {
         "GPT-4": 0, "PaLM2": 8, "Falcon": 0, "ChatGPT": 0, "ChatGPT-0301": 0, "LLaMA2": 2
     }  # fmt: skip
-    jsonschema.validate(llmbar, schema("judge"))
+    jsonschema.validate(llmbar, json_schema(JudgeContent))
 
 
 def test_llmbar_by_subset_has_intervals_that_hold_the_estimate(llmbar):
@@ -157,10 +157,10 @@ def test_self_preference_is_found_and_says_by_which_yardstick(people, yardstick)
     assert own["p_holm"] < 0.05
     assert rows["j0", "G"]["deviation"] == pytest.approx(-own["deviation"])
     said = " ".join(result.sentences())
-    assert ("than people do" in said) == people
+    assert ("than humans do" in said) == people
     assert ("panel of the other judges" in said) == (not people)
     assert (found["judges"][0]["accuracy"] is None) == (not people)
-    jsonschema.validate(json.loads(result.to_json()), schema("judge"))
+    jsonschema.validate(json.loads(result.to_json()), json_schema(JudgeContent))
 
 
 def test_labels_are_corrected_and_compared_with_cohens_expectation():
@@ -238,16 +238,16 @@ def test_the_run_folder_holds_one_page_and_one_json_and_runs_again_to_the_same_b
     assert {str(f): f.read_bytes() for f in (tmp_path / "run").rglob("*") if f.is_file()} == files
     capsys.readouterr()
     assert run(["judge", str(table)]) == 0
-    assert "agrees with people (better)" in capsys.readouterr().out
+    assert "agrees with humans (better)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (pl.col("winner").replace("1", "the former").alias("winner"), "names no output"),
-        (pl.lit(1).alias("repeat"), "nothing tells them apart"),
+        (pl.lit(1).alias("repeat"), "nothing distinguishes them"),
         (pl.lit("perhaps").alias("swapped"), "true or false"),
-        (pl.Series("better", [1, 2] * 240), "different things"),
+        (pl.Series("better", [1, 2] * 240), "differ between rows"),
     ],
 )
 def test_tables_that_cannot_be_right_are_refused(change, message):
@@ -274,7 +274,7 @@ def test_where_people_say_nothing_accuracy_is_null_and_the_sentence_says_so():
     row = result.to_dict()["judges"][0]
     assert (row["accuracy"], row["low"], row["base_rate"], row["length_bias"]) == (None, None, None, None)
     assert row["both_orders_same"] is not None
-    assert "nothing from people" in result.sentences()[0]
+    assert "no human labels" in result.sentences()[0]
 
 
 def test_a_verdict_counts_for_one_system_and_against_the_other():
@@ -289,10 +289,11 @@ def test_a_verdict_counts_for_one_system_and_against_the_other():
             "gold": [0.0, None],
         }
     )
-    docket = Docket(SimpleNamespace(frame=frame, kind=PAIRS, has=lambda *_: True))
-    assert docket.systems == ["a", "b"]
-    np.testing.assert_array_equal(docket.matrix("j"), [[1.0, 0.5], [0.0, 0.5]])
-    np.testing.assert_array_equal(docket.human, [[0.0, np.nan], [1.0, np.nan]])
+    table = VerdictTable(PAIRS, frame, raters=(), metadata=(), gold=None)
+    arrays = VerdictArrays(table)
+    assert arrays.systems == ["a", "b"]
+    np.testing.assert_array_equal(arrays.build_matrix("j"), [[1.0, 0.5], [0.0, 0.5]])
+    np.testing.assert_array_equal(arrays.human_matrix, [[0.0, np.nan], [1.0, np.nan]])
 
 
 @pytest.mark.parametrize(
@@ -300,7 +301,7 @@ def test_a_verdict_counts_for_one_system_and_against_the_other():
 )
 def test_verdicts_that_differ_are_a_tie(said, settled):
     frame = pl.DataFrame({"value": pl.Series(said, dtype=pl.Float64)})
-    assert frame.select(_settled(pl.col("value"))).item() == settled
+    assert frame.select(combine_repeats(pl.col("value"))).item() == settled
 
 
 def test_the_page_shows_what_the_table_can_say_and_no_more():
@@ -311,13 +312,13 @@ def test_the_page_shows_what_the_table_can_say_and_no_more():
     assert order == sorted(accuracies, key=accuracies.__getitem__, reverse=True)
     first = page.sections[0]
     headings = [field.label for field in first.grids[0].fields]
-    assert headings == ["judge", "pairs", "agrees with people", "base rate", "missing"]
+    assert headings == ["judge", "pairs", "agrees with humans", "base rate", "missing"]
     assert "Base rate: " in first.sentences[0]
     assert not any(text in first.sentences[0] for text in ("Position bias", "both orders", "Corrected"))
     both = metassay.judge(pl.DataFrame(preferences())).page().sections[0]
     assert "Position bias: " in both.sentences[0]
     assert "both orders; else it is a tie" in both.sentences[0]
-    favours = next(section for section in page.sections if section.title == "Whom does it favour?")
+    favours = next(section for section in page.sections if section.title == "Which families does it favour?")
     marked = {
         (cell["row"], cell["column"]) for cell in favours.charts[0].spec["data"]["values"] if cell["mark"]
     }

@@ -1,10 +1,10 @@
-"""`VerdictTable`: what judges said of outputs or of pairs of them, read from tables with a row per asking.
+"""Tables of verdicts of judges on outputs or on pairs of outputs, with a row per verdict.
 
-A table of preferences has `item, judge, winner`, one of scores `item, judge, score` and mostly `system`.
-Known beside them: `pair` (tells questions about one item apart), `swapped` (the second output was shown
-first), `repeat`, `better` or people's scores, the two outputs, systems and families, `cost`, `date`; every
-other column can be a context. `winner` names an output (1 or 2), wherever it was shown; `first` and `second`
-name a place. The order of rows never matters.
+A table of preferences has the columns `item, judge, winner`, a table of scores `item, judge, score` and
+usually `system`. Further known columns are `pair` (distinguishes several pairs of an item), `swapped` (the
+second output was shown first), `repeat`, `better` or human scores, the two outputs, systems and families,
+`cost` and `date`. Every other column can be a context. A `winner` of 1 or 2 is an output, wherever it was
+shown; `first` and `second` are positions. The order of rows never matters.
 """
 
 from __future__ import annotations
@@ -23,9 +23,12 @@ from metassay.data.columns import (
 )
 from metassay.errors import InputError, Place, UnknownName
 
-PAIRS, LABELS, SCORES = "pairs", "labels", "scores"
+PAIRS = "pairs"
+LABELS = "labels"
+SCORES = "scores"
+"""Kinds of verdicts: preferences between two outputs, good or bad, and numbers."""
 QUESTION_COLUMNS = ("item", "pair", "system")
-"""What a judge is asked about: the columns, of those that there are, that tell questions apart."""
+"""Columns that identify what a verdict is about, as far as a table has them."""
 VERDICT_COLUMNS: dict[str, tuple[str, ...]] = {
     "item": ("item", "seg_id", "id", "pair_id", "question_id"),
     "pair": ("pair",),
@@ -46,34 +49,39 @@ VERDICT_COLUMNS: dict[str, tuple[str, ...]] = {
     "cost": ("cost",),
     "date": ("date",),
 }
-"""Which column plays which role, case-insensitive."""
-FIRST = ("1", "a", "[[a]]", "output_1", "output_a", "model_a", "response_1", "response_a", "1.0")
-SECOND = ("2", "b", "[[b]]", "output_2", "output_b", "model_b", "response_2", "response_b", "2.0")
+"""Accepted names of the column for each role, in lower case."""
+FIRST_OUTPUT = ("1", "a", "[[a]]", "output_1", "output_a", "model_a", "response_1", "response_a", "1.0")
+SECOND_OUTPUT = ("2", "b", "[[b]]", "output_2", "output_b", "model_b", "response_2", "response_b", "2.0")
 TIE = ("0", "c", "[[c]]", "tie", "both", "draw", "equal", "0.5", "0.0", "tie (bothbad)")
-PLACES = {"first": 1.0, "second": 0.0}
-_TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
+POSITIONS = {"first": 1.0, "second": 0.0}
+"""Accepted spellings of a winner, in lower case."""
+TRUE = ("true", "1", "yes")
+FALSE = ("false", "0", "no")
 
 
 @dataclass(frozen=True)
 class VerdictTable:
-    """Askings, sorted, under our own names.
+    """Verdicts of one kind, sorted, in columns with fixed names.
 
-    `frame` has `item, judge, repeat, date, swapped, value, gold`; of `pairs` the value is 1, 0 or ½ for the
-    first, the second or neither output, of `labels` 1 or 0, of `scores` any number; null where none could be
-    read. Where known also `system`, `family` (with _1 and _2 for pairs), `longer` (1 or 0: whether the first
-    output is the longer), `cost`, the columns of single people (`people`), and what may serve as context
-    (`labels`).
+    `frame` has the columns `item, judge, repeat, date, swapped, value, gold`, and as far as they are known
+    `pair`, `system`, `family` (`system_1`, `family_1` … for pairs), `longer` (1 if the first output is
+    longer, 0 if the second is), `cost`, and a column for each of `raters`.
+
+    The value of a pair is 1, 0 or ½ if the first, the second or neither output is preferred; that of a label
+    is 1 (good) or 0 (bad); that of a score is any number. It is null where no verdict could be read.
     """
 
     kind: str
     frame: pl.DataFrame
-    people: tuple[str, ...]
-    labels: tuple[str, ...]
+    raters: tuple[str, ...]
+    """Single people whose verdicts are known."""
+    metadata: tuple[str, ...]
+    """Columns that can be contexts."""
     gold: str | None
-    """The column, or the people, that gold comes from."""
+    """The column, or the raters, from which the column `gold` was made."""
 
-    def has(self, *names: str) -> bool:
-        """Whether the table has all these columns."""
+    def has_columns(self, *names: str) -> bool:
+        """Return whether the table has all these columns."""
         return all(name in self.frame.columns for name in names)
 
 
@@ -82,198 +90,248 @@ def parse_verdicts(
     *,
     columns: Mapping[str, str] | None = None,
     human: str | None = None,
-    people: Sequence[str] = (),
+    raters: Sequence[str] = (),
     family: str | None = None,
     file: str = "",
 ) -> VerdictTable:
-    """The table of askings in a frame; `people` are columns, or judges, that are people who rated."""
-    roles = _roles(frame, columns, family, file)
+    """Convert a table of verdicts to columns with fixed names.
+
+    `columns` maps roles to columns. `human` is the column of human labels. `raters` are columns or judges
+    that are single people; by default columns such as `human:ann`. `family` is the column of model families.
+    """
+    roles = _assign_roles(frame, columns, family, file)
     if frame.is_empty():
         raise InputError("the table has no rows.", place=Place(file or None))
-    table = _askings(frame, roles, file)
-    gold = (
-        human
-        or roles.get("better")
-        or next((n for n in frame.columns if n.lower() in HUMAN_SCORE_NAMES), None)
-    )
-    if gold is not None and gold not in frame.columns:
-        raise UnknownName("column", gold, frame.columns)
-    parse = _preferences if "winner" in roles else _numbers
+    are_pairs = "winner" in roles
+    parse_values = _parse_preferences if are_pairs else _parse_numbers
+    table = _build_verdict_columns(frame, roles, file)
+    gold = human or roles.get("better") or _find_human_column(frame)
     if gold is not None:
-        table = table.with_columns(parse(frame, gold, table, file).alias("gold"))
-    named = [*people] or [
-        name for name in frame.columns if name.partition(":")[0].lower() in HUMAN_SCORE_NAMES and ":" in name
-    ]
-    table = table.with_columns(
-        [parse(frame, name, table, file).alias(name) for name in named if name in frame.columns]
-    )
-    table = _rows_of_people(table, [name for name in named if name not in frame.columns])
-    if gold is None and named:
-        table, gold = _consensus(table, named, pairs="winner" in roles), f"the mean of {', '.join(named)}"
+        if gold not in frame.columns:
+            raise UnknownName("column", gold, frame.columns)
+        table = table.with_columns(parse_values(frame, gold, table, file).alias("gold"))
+    raters = [*raters] or _find_rater_columns(frame)
+    rater_columns = [name for name in raters if name in frame.columns]
+    table = table.with_columns([parse_values(frame, name, table, file).alias(name) for name in rater_columns])
+    table = _move_raters_to_columns(table, [name for name in raters if name not in frame.columns])
+    if gold is None and raters:
+        table = _add_consensus(table, raters, are_pairs=are_pairs)
+        gold = f"the mean of {', '.join(raters)}"
     if "gold" not in table.columns:
         table = table.with_columns(gold=pl.lit(None, dtype=pl.Float64))
-    used = {*roles.values(), gold, *named, *(n for n in frame.columns if n.lower() in HUMAN_SCORE_NAMES)}
-    labels = [n for n in frame.columns if n not in used and not frame[n].dtype.is_nested()]
-    return VerdictTable(_kind(table, roles), _sorted(table, roles, file), tuple(named), tuple(labels), gold)
+    human_columns = [name for name in frame.columns if name.lower() in HUMAN_SCORE_NAMES]
+    used = {*roles.values(), gold, *raters, *human_columns}
+    metadata = [name for name in frame.columns if name not in used and not frame[name].dtype.is_nested()]
+    _check_unique(table, roles, file)
+    _check_consistent_gold(table, file)
+    return VerdictTable(
+        kind=_determine_kind(table, are_pairs=are_pairs),
+        frame=table.sort(_key_columns(table)),
+        raters=tuple(raters),
+        metadata=tuple(metadata),
+        gold=gold,
+    )
 
 
-def _roles(
-    frame: pl.DataFrame, given: Mapping[str, str] | None, family: str | None, file: str
+def _find_human_column(frame: pl.DataFrame) -> str | None:
+    return next((name for name in frame.columns if name.lower() in HUMAN_SCORE_NAMES), None)
+
+
+def _find_rater_columns(frame: pl.DataFrame) -> list[str]:
+    """Find columns of single raters, such as `human:ann`."""
+    return [
+        name for name in frame.columns if ":" in name and name.partition(":")[0].lower() in HUMAN_SCORE_NAMES
+    ]
+
+
+def _assign_roles(
+    frame: pl.DataFrame, choices: Mapping[str, str] | None, family: str | None, file: str
 ) -> dict[str, str]:
-    given = dict(given or {})
-    check_column_choices(given, set(VERDICT_COLUMNS), frame.columns, file)
-    lower = {name.lower(): name for name in reversed(frame.columns)}
-    names = dict(VERDICT_COLUMNS)
+    """Return the column for each role that the table has; `choices` of the user come first."""
+    choices = dict(choices or {})
+    check_column_choices(choices, set(VERDICT_COLUMNS), frame.columns, file)
+    by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
+    accepted_names = dict(VERDICT_COLUMNS)
     if family is not None:
-        names |= {"family": (family.lower(),), **{f"family_{i}": (f"{family.lower()}_{i}",) for i in (1, 2)}}
-        if not any(name in lower for role in ("family", "family_1") for name in names[role]):
+        lower_family = family.lower()
+        accepted_names["family"] = (lower_family,)
+        accepted_names["family_1"] = (f"{lower_family}_1",)
+        accepted_names["family_2"] = (f"{lower_family}_2",)
+        if lower_family not in by_lower_name and f"{lower_family}_1" not in by_lower_name:
             raise UnknownName("column", family, frame.columns)
-    found = {role: next((lower[n] for n in options if n in lower), None) for role, options in names.items()}
-    roles = {role: name for role, name in (found | given).items() if name is not None}
+    roles: dict[str, str] = {}
+    for role, names in accepted_names.items():
+        matches = [by_lower_name[name] for name in names if name in by_lower_name]
+        if matches:
+            roles[role] = matches[0]
+    roles |= choices
     for role in ("item", "judge"):
         if role not in roles:
             raise missing_column_error(role, VERDICT_COLUMNS[role], frame.columns, file)
     if "winner" not in roles and "score" not in roles:
-        raise missing_column_error(
-            "winner", (*VERDICT_COLUMNS["winner"], *VERDICT_COLUMNS["score"]), frame.columns, file
-        )
+        names = (*VERDICT_COLUMNS["winner"], *VERDICT_COLUMNS["score"])
+        raise missing_column_error("winner", names, frame.columns, file)
     if "winner" in roles:
         roles.pop("score", None)
     return roles
 
 
-def _askings(frame: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.DataFrame:
-    """The columns that every reading needs, in the order of the frame, with contexts as they are."""
-    prefixes = [n for n in frame.columns if n.lower() in TEST_SET_COLUMNS and n != roles["item"]]
-    prefixes.sort(key=lambda name: TEST_SET_COLUMNS.index(name.lower()))
-    parts = [cells.ids(frame[name], file).alias(str(i)) for i, name in enumerate([*prefixes, roles["item"]])]
-    made = frame.with_columns(
-        pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="/"))["0"].alias("item"),
+def _build_verdict_columns(frame: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.DataFrame:
+    """Add all columns of a verdict table but `gold`; the order of rows and other columns stay."""
+    table = frame.with_columns(
+        _build_item_ids(frame, roles["item"], file).alias("item"),
         cells.ids(frame[roles["judge"]], file).alias("judge"),
-        _swapped(frame, roles.get("swapped"), file).alias("swapped"),
+        _parse_swapped(frame, roles.get("swapped"), file).alias("swapped"),
     )
     for role in ("pair", "system", "family", "system_1", "system_2", "family_1", "family_2"):
         if role in roles:
-            made = made.with_columns(frame[roles[role]].cast(pl.String).alias(role))
+            table = table.with_columns(frame[roles[role]].cast(pl.String).alias(role))
     if "cost" in roles:
-        made = made.with_columns(cells.scores(frame[roles["cost"]], file).alias("cost"))
+        table = table.with_columns(cells.scores(frame[roles["cost"]], file).alias("cost"))
     if "output_1" in roles and "output_2" in roles:
-        made = made.with_columns(_longer(frame, roles, file).alias("longer"))
-    once = pl.lit("0")
-    made = made.with_columns(
-        (pl.col(roles[role]).cast(pl.String) if role in roles else once).alias(role)
-        for role in ("repeat", "date")
-    )
-    value = (
-        _preferences(frame, roles["winner"], made, file)
-        if "winner" in roles
-        else cells.scores(frame[roles["score"]], file)
-    )
-    return made.with_columns(value.alias("value"))
+        table = table.with_columns(_compare_lengths(frame, roles, file).alias("longer"))
+    for role in ("repeat", "date"):
+        values = pl.col(roles[role]).cast(pl.String) if role in roles else pl.lit("0")
+        table = table.with_columns(values.alias(role))
+    if "winner" in roles:
+        value = _parse_preferences(frame, roles["winner"], table, file)
+    else:
+        value = cells.scores(frame[roles["score"]], file)
+    return table.with_columns(value.alias("value"))
 
 
-def _preferences(frame: pl.DataFrame, name: str, askings: pl.DataFrame, file: str) -> pl.Series:
-    """A column of winners as 1, 0, ½ or null; names of the two systems and places are understood too."""
-    text = frame[name].cast(pl.String).str.strip_chars().str.to_lowercase()
-    places = askings["swapped"].fill_null(value=False)
-    systems = [
-        askings[role].str.to_lowercase() if role in askings.columns else pl.Series([None], dtype=pl.String)
-        for role in ("system_1", "system_2")
+def _build_item_ids(frame: pl.DataFrame, item_column: str, file: str) -> pl.Series:
+    """Join year, language pair and test set, as far as there are any, with the id of the item."""
+    prefixes = [name for name in frame.columns if name.lower() in TEST_SET_COLUMNS and name != item_column]
+    prefixes.sort(key=lambda name: TEST_SET_COLUMNS.index(name.lower()))
+    parts = [
+        cells.ids(frame[name], file).alias(str(position))
+        for position, name in enumerate([*prefixes, item_column])
     ]
-    firsts, seconds = (own if len(own) == len(text) else own.new_from_index(0, len(text)) for own in systems)
-    found: list[float | None] = []
-    for row, (cell, swapped, one, two) in enumerate(zip(text, places, firsts, seconds), start=1):
-        if cell is None or cell in cells.MISSING_SCORES:
-            found.append(None)
-        elif cell in PLACES:
-            found.append(abs(PLACES[cell] - swapped))
-        elif cell in FIRST or (cell == one != two):
-            found.append(1.0)
-        elif cell in SECOND or (cell == two != one):
-            found.append(0.0)
-        elif cell in TIE:
-            found.append(0.5)
+    return pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="/"))["0"]
+
+
+def _parse_preferences(frame: pl.DataFrame, name: str, table: pl.DataFrame, file: str) -> pl.Series:
+    """Parse a column of winners to 1, 0, ½ or null.
+
+    A winner is an output, a position, or the name of one of the two systems.
+    """
+    winners = frame[name].cast(pl.String).str.strip_chars().str.to_lowercase()
+    swapped = table["swapped"].fill_null(value=False)
+    first_systems = _get_lower_case(table, "system_1")
+    second_systems = _get_lower_case(table, "system_2")
+    values: list[float | None] = []
+    rows = zip(winners, swapped, first_systems, second_systems)
+    for row, (winner, is_swapped, first_system, second_system) in enumerate(rows, start=1):
+        if winner is None or winner in cells.MISSING_SCORES:
+            values.append(None)
+        elif winner in POSITIONS:
+            values.append(abs(POSITIONS[winner] - is_swapped))
+        elif winner in FIRST_OUTPUT or (winner == first_system != second_system):
+            values.append(1.0)
+        elif winner in SECOND_OUTPUT or (winner == second_system != first_system):
+            values.append(0.0)
+        elif winner in TIE:
+            values.append(0.5)
         else:
             raise InputError(
                 f"{frame[name][row - 1]!r} names no output.",
                 place=Place(file or None, row, name),
                 remedy="Write 1, 2 or tie; nothing where no verdict could be read.",
             )
-    return pl.Series(name, found, dtype=pl.Float64)
+    return pl.Series(name, values, dtype=pl.Float64)
 
 
-def _numbers(frame: pl.DataFrame, name: str, _: pl.DataFrame, file: str) -> pl.Series:
+def _get_lower_case(table: pl.DataFrame, name: str) -> Sequence[str | None]:
+    """Return a column in lower case; all None if the table does not have it."""
+    if name not in table.columns:
+        return [None] * table.height
+    return table[name].str.to_lowercase().to_list()
+
+
+def _parse_numbers(frame: pl.DataFrame, name: str, _: pl.DataFrame, file: str) -> pl.Series:
     return cells.scores(frame[name], file)
 
 
-def _swapped(frame: pl.DataFrame, name: str | None, file: str) -> pl.Series:
+def _parse_swapped(frame: pl.DataFrame, name: str | None, file: str) -> pl.Series:
     if name is None:
         return pl.Series("swapped", [False]).new_from_index(0, frame.height)
     text = frame[name].cast(pl.String).str.strip_chars().str.to_lowercase()
-    wrong = ~text.is_in([*_TRUE, *_FALSE]).fill_null(value=False)
-    if wrong.any():
-        raise InputError(
-            "true or false was expected.", place=Place(file or None, int(wrong.arg_max() or 0) + 1, name)
-        )
-    return text.is_in(list(_TRUE))
+    is_invalid = ~text.is_in([*TRUE, *FALSE]).fill_null(value=False)
+    if is_invalid.any():
+        row = int(is_invalid.arg_max() or 0) + 1
+        raise InputError("true or false was expected.", place=Place(file or None, row, name))
+    return text.is_in(list(TRUE))
 
 
-def _longer(frame: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.Series:
-    """1 where the first output has more characters, 0 where the second has; null where both have as many."""
-    one, two = (cells.texts(frame[roles[f"output_{i}"]], file).str.len_chars().cast(pl.Int64) for i in (1, 2))
-    return (one > two).cast(pl.Float64).set((one == two).fill_null(value=False), None)
+def _compare_lengths(frame: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.Series:
+    """Return 1 where the first output has more characters, 0 where the second has, else null."""
+    first = cells.texts(frame[roles["output_1"]], file).str.len_chars().cast(pl.Int64)
+    second = cells.texts(frame[roles["output_2"]], file).str.len_chars().cast(pl.Int64)
+    is_equal = (first == second).fill_null(value=False)
+    return (first > second).cast(pl.Float64).set(is_equal, None)
 
 
-def _rows_of_people(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Judges who are people, as columns beside the others' askings of the same item (and system)."""
-    for name in names:
-        if name not in table["judge"].to_list():
-            raise UnknownName("column or judge", name, [*table.columns, *table["judge"].unique()])
-    if not names:
+def _move_raters_to_columns(table: pl.DataFrame, raters: Sequence[str]) -> pl.DataFrame:
+    """Turn the verdicts of judges who are people into columns next to the verdicts of the other judges."""
+    for rater in raters:
+        if rater not in table["judge"].to_list():
+            raise UnknownName("column or judge", rater, [*table.columns, *table["judge"].unique()])
+    if not raters:
         return table
-    key = [n for n in QUESTION_COLUMNS if n in table.columns]
-    rows = table.filter(pl.col("judge").is_in(list(names)))
-    wide = (
-        rows.group_by([*key, "judge"], maintain_order=True)
-        .agg(pl.col("value").mean())
-        .pivot("judge", index=key, values="value")
+    question = _question_columns(table)
+    is_rater = pl.col("judge").is_in(list(raters))
+    means = (
+        table.filter(is_rater).group_by([*question, "judge"], maintain_order=True).agg(pl.col("value").mean())
     )
-    return table.filter(~pl.col("judge").is_in(list(names))).join(
-        wide, on=key, how="left", maintain_order="left"
-    )
+    by_question = means.pivot("judge", index=question, values="value")
+    return table.filter(~is_rater).join(by_question, on=question, how="left", maintain_order="left")
 
 
-def _consensus(table: pl.DataFrame, people: Sequence[str], *, pairs: bool) -> pl.DataFrame:
-    """Gold from several people: the mean of their scores, or whom most of them prefer."""
-    mean = pl.mean_horizontal([pl.col(name) for name in people])
-    most = pl.when(mean > 0.5).then(1.0).when(mean < 0.5).then(0.0).when(mean == 0.5).then(0.5)
-    return table.with_columns(gold=most if pairs else mean)
+def _add_consensus(table: pl.DataFrame, raters: Sequence[str], *, are_pairs: bool) -> pl.DataFrame:
+    """Add gold labels from several raters: the mean of their scores, or the output that most prefer."""
+    mean = pl.mean_horizontal([pl.col(name) for name in raters])
+    majority = pl.when(mean > 0.5).then(1.0).when(mean < 0.5).then(0.0).when(mean == 0.5).then(0.5)
+    return table.with_columns(gold=majority if are_pairs else mean)
 
 
-def _kind(table: pl.DataFrame, roles: Mapping[str, str]) -> str:
-    if "winner" in roles:
+def _determine_kind(table: pl.DataFrame, *, are_pairs: bool) -> str:
+    """Return `labels` if all values are 0 or 1 and some have a gold label, else `pairs` or `scores`."""
+    if are_pairs:
         return PAIRS
-    said = {*table["value"].drop_nulls().unique(), *table["gold"].drop_nulls().unique()}
-    return LABELS if said <= {0.0, 1.0} and table["gold"].null_count() < table.height else SCORES
+    values = {*table["value"].drop_nulls().unique(), *table["gold"].drop_nulls().unique()}
+    has_gold = table["gold"].null_count() < table.height
+    return LABELS if has_gold and values <= {0.0, 1.0} else SCORES
 
 
-def _sorted(table: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.DataFrame:
-    key = [n for n in ("judge", *QUESTION_COLUMNS, "date", "repeat", "swapped") if n in table.columns]
-    repeated = table.select(key).is_duplicated()
-    if repeated.any():
-        row = table.filter(repeated).row(0, named=True)
-        raise InputError(
-            f"{row['judge']} has two verdicts on item {row['item']}, and nothing tells them apart.",
-            place=Place(file or None),
-            remedy="Give each asking its own number in the column repeat."
-            if "repeat" in roles
-            else "A column repeat numbers askings of one question; pair and system tell questions apart.",
-        )
-    about = [n for n in QUESTION_COLUMNS if n in table.columns]
-    torn = table.group_by(about).agg(pl.col("gold").drop_nulls().n_unique() > 1).filter(pl.col("gold"))
-    if torn.height:
-        item = min(torn["item"].to_list())
-        raise InputError(
-            f"people say different things of item {item} in different rows.", place=Place(file or None)
-        )
-    return table.sort(key)
+def _question_columns(table: pl.DataFrame) -> list[str]:
+    return [name for name in QUESTION_COLUMNS if name in table.columns]
+
+
+def _key_columns(table: pl.DataFrame) -> list[str]:
+    """Return the columns that identify a verdict."""
+    names = ("judge", *QUESTION_COLUMNS, "date", "repeat", "swapped")
+    return [name for name in names if name in table.columns]
+
+
+def _check_unique(table: pl.DataFrame, roles: Mapping[str, str], file: str) -> None:
+    is_repeated = table.select(_key_columns(table)).is_duplicated()
+    if not is_repeated.any():
+        return
+    row = table.filter(is_repeated).row(0, named=True)
+    remedy = "A column repeat numbers verdicts on one question; pair and system distinguish questions."
+    if "repeat" in roles:
+        remedy = "Give each verdict its own number in the column repeat."
+    raise InputError(
+        f"{row['judge']} has two verdicts on item {row['item']}, and nothing distinguishes them.",
+        place=Place(file or None),
+        remedy=remedy,
+    )
+
+
+def _check_consistent_gold(table: pl.DataFrame, file: str) -> None:
+    has_several = pl.col("gold").drop_nulls().n_unique() > 1
+    contradictions = table.group_by(_question_columns(table)).agg(has_several).filter(pl.col("gold"))
+    if contradictions.height:
+        item = min(contradictions["item"].to_list())
+        raise InputError(f"the human labels of item {item} differ between rows.", place=Place(file or None))

@@ -31,6 +31,13 @@ BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
         "depend_single_metrics:DependSingleMetricsSection",
         "depend_method:DependMethodSection",
     ),
+    "judge": (
+        "judge_overview:JudgeOverviewSection",
+        "judge_contexts:JudgeContextsSection",
+        "judge_alternative_test:JudgeAlternativeTestSection",
+        "judge_families:JudgeFamiliesSection",
+        "judge_prompt:JudgePromptSection",
+    ),
     "score": ("score_systems:ScoreSystemsSection", "score_comparisons:ScoreComparisonsSection"),
 }
 """Sections of metassay by verb, as `module:class` below `metassay.reporting.sections`."""

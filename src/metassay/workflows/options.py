@@ -343,6 +343,43 @@ class DependSettings(Compared):
 
 
 @dataclass(frozen=True, kw_only=True)
+class JudgeSettings(Settings):
+    """How judges are measured, and how a model is asked for verdicts."""
+
+    judge: Annotated[str | None, option("Ask the model: judge(mode=direct, rubric, spans or pairwise).")] = (
+        None
+    )
+    repeats: Annotated[int, option("Ask the model this many times.", minimum=1)] = 1
+    human: Annotated[str | None, option("The column of human labels.", metavar="COLUMN")] = None
+    people: Annotated[
+        Names, option("Columns or judges that are single people, comma-separated.", command_line_type=str)
+    ] = ""
+    family: Annotated[str | None, option("The column of model families.", metavar="COLUMN")] = None
+    context: Annotated[
+        Names | None, repeatable_option("Also within each value of this column.", "--context", "COLUMN")
+    ] = None
+    ties: Annotated[
+        str, option("A verdict that changes with the order is half right (half) or wrong (strict).")
+    ] = "half"
+    epsilon: Annotated[
+        float, option("Alternative annotator test: .2 for experts, .15 for skilled people, .1 for a crowd.")
+    ] = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions(JudgeSettings):
+    """All keywords of `judge`."""
+
+    join: FilePaths | None = None
+    columns: Mapping[str, str] | None = None
+    quoting: str = "minimal"
+    language: str | None = None
+    seed: int = 0
+    out: FilePath | None = None
+    llm: LlmSettings | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class CheckOptions(CheckSettings):
     """All keywords of `check`."""
 

@@ -26,8 +26,8 @@ from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
-from metassay.workflows.judge_asking import compared, verdicts_on_pairs
 from metassay.workflows.pair_files import Aside
+from metassay.workflows.pair_verdicts import build_verdict_table, compare_pairs
 from metassay.workflows.read import build_scoring_rows
 
 KEY = ["item", "system"]
@@ -182,13 +182,13 @@ def _score_texts(
             continue
         if metric.pairwise:
             started = time.perf_counter()
-            found = compared(metric, build_scoring_rows(dataset).frame[_rows(dataset, few)], few.frame)
+            found = compare_pairs(metric, build_scoring_rows(dataset).frame[_rows(dataset, few)], few.frame)
             better[place, sampled], worse[place, sampled] = found.verdict, 1 - found.verdict
-            verdicts.append(verdicts_on_pairs(metric, few.frame, found.by_order))
+            verdicts.append(build_verdict_table(metric, few.frame, found.by_order))
             seconds[metric.spec] = time.perf_counter() - started
         else:
             said = (np.sign(better[place, sampled] - worse[place, sampled]) + 1) / 2
-            verdicts.append(verdicts_on_pairs(metric, few.frame, said[None]))
+            verdicts.append(build_verdict_table(metric, few.frame, said[None]))
     return seconds, better, worse
 
 

@@ -22,13 +22,14 @@ from metassay.reporting.depend_page import build_depend_page
 from metassay.reporting.depend_view import CurvesByDataset
 from metassay.reporting.html import rendered_assay
 from metassay.reporting.joined_page import QUESTIONS, joined_page
-from metassay.reporting.judge_page import judge_page
+from metassay.reporting.judge_page import build_judge_page
 from metassay.reporting.pages import Page, Rendered, paper_files, rendered
 from metassay.reporting.ranking_page import ranking_page
 from metassay.reporting.reasons import with_reasons
 from metassay.reporting.score_page import build_score_page
 from metassay.results.aggregate import AggregateContent
 from metassay.results.depend import DependContent, MetricCurves
+from metassay.results.judge import JudgeContent
 from metassay.results.score import ScoreContent
 from metassay.store.files import write_bytes
 from metassay.store.layout import TIMINGS
@@ -174,7 +175,7 @@ def _build_score_page(run: RunFolder) -> Page:
 
 
 def _build_judge_page(run: RunFolder) -> Page:
-    return judge_page(run.read_checked("results/judge.json", "judge"))
+    return build_judge_page(run.read_result("results/judge.json", JudgeContent))
 
 
 PAGE_BUILDERS: Mapping[str, Callable[[RunFolder], Page]] = {

@@ -100,11 +100,11 @@ def describe_aggregation(result: AggregateResult) -> list[Block]:
     return aggregate.describe_aggregate_result(result)
 
 
-def describe_judges(result: JudgeResult) -> list[Block]:
+def describe_judge_result(result: JudgeResult) -> list[Block]:
     """Describe how far judges can be trusted."""
     from metassay.reporting.terminal import judge
 
-    return judge.describe_judges(result.to_dict(), result.sentences())
+    return judge.describe_judge_result(result)
 
 
 def describe_comparisons(result: CompareResult) -> list[Block]:

@@ -1,1 +1,1 @@
-"""Can a judge be trusted here, and whom does it favour? Arrays in, results out."""
+"""Judges: agreement with human labels, consistency, biases, and preference for families of systems."""

@@ -1,30 +1,24 @@
-"""How often a judge agrees with people, with itself in the other order, and with itself asked again.
+"""How often a judge agrees with human labels, with itself in the other order, and with itself asked again.
 
-A verdict on two outputs is 1 where the first is called better, 0 for the second, ½ for a tie and NaN where no
-verdict could be read. Its credit against what people say is 1 less the distance between the two:
+A verdict on two outputs is 1 if the first is preferred, 0 if the second is, ½ for a tie, and NaN where no
+verdict could be read. Its credit is 1 minus the distance to the gold label; with strict ties only equal
+verdicts count:
 
     half:    credit = 1 − |verdict − gold|        strict:  credit = 1[verdict = gold]
 
-so a tie that people do not see is half right, or wrong. Means are taken within items, then over items, and
-intervals come from a bootstrap over items: all verdicts on an item stand or fall together.
+A tie where humans have a preference is therefore half right, or wrong.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
 from metassay.stats.arrays import FloatArray
-from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.intervals import (
-    ClusteredProportions,
-    percentile_interval,
-    proportion_interval,
-    small_sample_factor,
-)
 
 IntArray = NDArray[np.int32]
 BoolArray = NDArray[np.bool_]
@@ -32,151 +26,111 @@ BoolArray = NDArray[np.bool_]
 TIES = ("half", "strict")
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over items with its 95 % interval, NaN where nothing can be said; it rests on `pairs`."""
-
-    value: float
-    low: float
-    high: float
-    pairs: int
-
-
-def credit_of(verdict: FloatArray, gold: FloatArray, *, ties: str = "half") -> FloatArray:
-    """How right each verdict is, in [0, 1]; NaN where verdict or gold is missing."""
+def compute_credits(verdicts: FloatArray, gold: FloatArray, *, ties: str = "half") -> FloatArray:
+    """Compute the credit of each verdict, between 0 and 1; NaN where verdict or gold label is missing."""
     if ties not in TIES:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
-    distance = np.abs(verdict - gold)
-    return 1 - distance if ties == "half" else np.where(np.isnan(distance), np.nan, distance == 0)
+    distances = np.abs(verdicts - gold)
+    if ties == "half":
+        return 1 - distances
+    return np.where(np.isnan(distances), np.nan, distances == 0)
 
 
-def base_rate(verdict: FloatArray, gold: FloatArray, *, ties: str = "half") -> float:
-    """The mean credit that the same verdicts would earn if dealt out at random: Cohen's expected agreement.
+def base_rate(verdicts: FloatArray, gold: FloatArray, *, ties: str = "half") -> float:
+    """Mean credit of the same verdicts if they were assigned to items at random.
 
-    The mean of `credit_of` over all pairs of a verdict and a gold label, each from any item.
+    This is the expected agreement of Cohen's kappa: the mean credit over all pairs of a verdict and a gold
+    label, each from any item.
     """
-    known = ~(np.isnan(verdict) | np.isnan(gold))
-    said, shares = np.unique(verdict[known], return_counts=True)
-    true, weights = np.unique(gold[known], return_counts=True)
-    if not len(said):
+    is_defined = ~(np.isnan(verdicts) | np.isnan(gold))
+    distinct_verdicts, verdict_counts = np.unique(verdicts[is_defined], return_counts=True)
+    distinct_gold, gold_counts = np.unique(gold[is_defined], return_counts=True)
+    if not len(distinct_verdicts):
         return float("nan")
-    table = credit_of(said[:, None], true[None, :], ties=ties)
-    return float(shares @ table @ weights / (shares.sum() * weights.sum()))
+    credits_of_pairs = compute_credits(distinct_verdicts[:, None], distinct_gold[None, :], ties=ties)
+    total = verdict_counts.sum() * gold_counts.sum()
+    return float(verdict_counts @ credits_of_pairs @ gold_counts / total)
 
 
-def in_both_orders(verdict: FloatArray, unit: IntArray, swapped: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """One verdict per unit (a pair asked about once or in both orders), and whether both orders agree.
+@dataclass(frozen=True)
+class CombinedVerdicts:
+    """One verdict per question from both orders, and whether both orders gave the same verdict."""
 
-    A verdict counts if it names the same output in both orders, else it is a tie. A unit with an order that
-    could not be read has no verdict. The second array is 1 or 0, NaN where only one order was asked or read.
+    verdicts: FloatArray
+    is_consistent: FloatArray
+    """1 or 0; NaN where only one order was asked or could be read."""
+
+
+def combine_orders(verdicts: FloatArray, questions: IntArray, swapped: BoolArray) -> CombinedVerdicts:
+    """Combine the verdicts on each question, which was asked in one order or in both.
+
+    Two verdicts that prefer the same output count as that verdict, others as a tie. A question with an order
+    that could not be read has no verdict.
     """
-    units = int(unit.max(initial=-1)) + 1
-    first, second = (_only(verdict, unit, order, units) for order in (~swapped, swapped))
-    asked_first, asked_second = (np.bincount(unit[o], minlength=units) > 0 for o in (~swapped, swapped))
-    both = asked_first & asked_second
-    same = np.where(both & ~np.isnan(first + second), first == second, np.nan)
-    single = np.where(asked_first, first, second)
-    joint = np.where(np.isnan(same), np.nan, np.where(same == 1, first, 0.5))
-    return np.where(both, joint, single), same
+    question_count = int(questions.max(initial=-1)) + 1
+    in_order = ~swapped
+    first = _arrange_by_question(verdicts[in_order], questions[in_order], question_count)
+    second = _arrange_by_question(verdicts[swapped], questions[swapped], question_count)
+    has_first = np.bincount(questions[in_order], minlength=question_count) > 0
+    has_second = np.bincount(questions[swapped], minlength=question_count) > 0
+    has_both = has_first & has_second
+    is_consistent = np.where(has_both & ~np.isnan(first + second), first == second, np.nan)
+    single_verdicts = np.where(has_first, first, second)
+    tie_or_verdict = np.where(is_consistent == 1, first, 0.5)
+    both_verdicts = np.where(np.isnan(is_consistent), np.nan, tie_or_verdict)
+    return CombinedVerdicts(np.where(has_both, both_verdicts, single_verdicts), is_consistent)
 
 
-def position_bias(verdict: FloatArray, swapped: BoolArray, unit: IntArray) -> FloatArray:
-    """For each asking in a unit asked in both orders, 1 if the output shown first is named, less ½.
+def _arrange_by_question(verdicts: FloatArray, questions: IntArray, question_count: int) -> FloatArray:
+    """Return the verdict on each question; NaN where there is none."""
+    arranged = np.full(question_count, np.nan)
+    arranged[questions] = verdicts
+    return arranged
 
-    The mean is P(first named) − ½, to which the outputs themselves add nothing: each stands first once.
-    NaN for units with one order only, in which position and quality cannot be told apart.
+
+def position_preferences(verdicts: FloatArray, swapped: BoolArray, questions: IntArray) -> FloatArray:
+    """Whether each verdict prefers the output shown first: 1, 0, or ½ for a tie.
+
+    The mean is P(first preferred), and the outputs do not influence it, because each is shown first once. NaN
+    for questions with one order only, where position and quality cannot be separated.
     """
-    _, same = in_both_orders(verdict, unit, swapped)
-    first = np.where(swapped, 1 - verdict, verdict) - 0.5
-    return np.where(np.isnan(same[unit]), np.nan, first)
+    is_consistent = combine_orders(verdicts, questions, swapped).is_consistent
+    prefers_first = np.where(swapped, 1 - verdicts, verdicts)
+    return np.where(np.isnan(is_consistent[questions]), np.nan, prefers_first)
 
 
-def repeats_same(value: FloatArray, unit: IntArray) -> FloatArray:
-    """Per unit (one question asked several times), the share of pairs of answers that are equal.
+def repeat_agreement(values: FloatArray, questions: IntArray) -> FloatArray:
+    """Share of pairs of equal answers among repeated answers to each question.
 
-    NaN for a unit with fewer than two readable answers.
+    NaN for a question with fewer than two readable answers.
     """
-    known = ~np.isnan(value)
-    units = int(unit.max(initial=-1)) + 1
-    asked = np.bincount(unit[known], minlength=units).astype(np.float64)
-    cells, counts = np.unique(np.stack([unit[known], value[known]]), axis=1, return_counts=True)
-    equal = np.bincount(cells[0].astype(np.int64), weights=counts * (counts - 1.0), minlength=units)
-    shares: FloatArray = np.divide(equal, asked * (asked - 1), out=np.full(units, np.nan), where=asked > 1)
+    is_defined = ~np.isnan(values)
+    question_count = int(questions.max(initial=-1)) + 1
+    answer_counts = np.bincount(questions[is_defined], minlength=question_count).astype(np.float64)
+    distinct_answers, counts = np.unique(
+        np.stack([questions[is_defined], values[is_defined]]), axis=1, return_counts=True
+    )
+    equal_pairs = np.bincount(
+        distinct_answers[0].astype(np.int64), weights=counts * (counts - 1.0), minlength=question_count
+    )
+    all_pairs = answer_counts * (answer_counts - 1)
+    undefined = np.full(question_count, np.nan)
+    shares: FloatArray = np.divide(equal_pairs, all_pairs, out=undefined, where=answer_counts > 1)
     return shares
 
 
-def pair_credits(score: FloatArray, human: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Credits of a judge's scores [systems, items] over every two outputs of an item that people tell apart.
+def score_pair_credits(scores: FloatArray, human: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Compute credits of scores `[systems, items]` over all pairs of outputs with different human scores.
 
-    1 where the judge puts them in people's order, ½ where it gives both the same score, else 0; with the item
-    of each. Pairs that lack a score are left out.
+    The credit of a pair is 1 if the judge orders it as humans do, ½ if it gives both the same score, else 0.
+    Also returns the item of each pair. Pairs with a missing score are left out.
     """
-    found, items = [], []
-    for i in range(len(score)):
-        for j in range(i):
-            order, wanted = np.sign(score[i] - score[j]), np.sign(human[i] - human[j])
-            known = np.flatnonzero(~np.isnan(order) & (np.abs(wanted) == 1))
-            found.append(1 - np.abs(order[known] - wanted[known]) / 2)
-            items.append(known)
-    if not found:
-        return np.empty(0), np.empty(0, dtype=np.int32)
-    return np.concatenate(found), np.concatenate(items).astype(np.int32)
-
-
-def mean_over_items(values: FloatArray, item: IntArray, bootstrap: ClusterBootstrap) -> Estimate:
-    """The mean within items, then over items, of values in [0, 1] that are not NaN, with its interval."""
-    means, items = _item_means(values, item)
-    pairs = int((~np.isnan(values)).sum())
-    if not len(means):
-        return Estimate(np.nan, np.nan, np.nan, pairs)
-    estimate = means.mean()
-    if len(means) < 2:
-        return Estimate(float(estimate), np.nan, np.nan, pairs)
-    found = ClusteredProportions(
-        np.array([estimate]),
-        np.array([means.var(ddof=1) / len(means)]),
-        np.array([len(means)]),
-        np.array([len(means)]),
-    )
-    resamples = bootstrap.resample_ratios(means[None], np.ones((1, len(means))), items)
-    low, high = proportion_interval(found, resamples)
-    return Estimate(float(estimate), float(low[0]), float(high[0]), pairs)
-
-
-def difference_over_items(
-    here: FloatArray, there: FloatArray, item: IntArray, bootstrap: ClusterBootstrap
-) -> Estimate:
-    """Mean of `here` less that of `there` (arrays beside each other, NaN where a value is in neither)."""
-    sides = [_item_means(values, item) for values in (here, there)]
-    pairs = int((~np.isnan(here) | ~np.isnan(there)).sum())
-    if any(len(means) == 0 for means, _ in sides):
-        return Estimate(np.nan, np.nan, np.nan, pairs)
-    estimate = float(sides[0][0].mean() - sides[1][0].mean())
-    few = min(len(means) for means, _ in sides)
-    if few < 2:
-        return Estimate(estimate, np.nan, np.nan, pairs)
-    drawn = [
-        bootstrap.resample_ratios(means[None], np.ones((1, len(means))), items) for means, items in sides
-    ]
-    low, high = percentile_interval(drawn[0] - drawn[1])
-    stretch = small_sample_factor(np.array([few]))[0]
-    return Estimate(
-        estimate,
-        estimate + float(low[0] - estimate) * stretch,
-        estimate + float(high[0] - estimate) * stretch,
-        pairs,
-    )
-
-
-def _item_means(values: FloatArray, item: IntArray) -> tuple[FloatArray, IntArray]:
-    known = ~np.isnan(values)
-    items, place = np.unique(item[known], return_inverse=True)
-    sums, counts = np.bincount(place, weights=values[known]), np.bincount(place)
-    return sums / np.maximum(counts, 1), items.astype(np.int32)
-
-
-def _only(verdict: FloatArray, unit: IntArray, chosen: BoolArray, units: int) -> FloatArray:
-    """The verdict of each unit among the chosen askings; NaN where there is none."""
-    found = np.full(units, np.nan)
-    found[unit[chosen]] = verdict[chosen]
-    return found
+    pair_credits = [np.empty(0)]
+    pair_items = [np.empty(0, dtype=np.int32)]
+    for j, i in combinations(range(len(scores)), 2):
+        judge_order = np.sign(scores[i] - scores[j])
+        human_order = np.sign(human[i] - human[j])
+        items = np.flatnonzero(~np.isnan(judge_order) & (np.abs(human_order) == 1))
+        pair_credits.append(1 - np.abs(judge_order[items] - human_order[items]) / 2)
+        pair_items.append(items.astype(np.int32))
+    return np.concatenate(pair_credits), np.concatenate(pair_items)

@@ -1,20 +1,4 @@
-"""Everything measured of one judge, from its askings.
-
-Self-preference: by how much a judge favours the systems of one family over what others think of them.
-
-With people as yardstick, a system's expected deviation (von Däniken, Deriu and Cieliebak, 2024) says by how
-much reading its human score off the judge flatters it; f is the isotonic regression of the human score on the
-judge's over all outputs, and pooling keeps means, so one fit is enough:
-
-    ED(k) = mean over k's outputs of f(score)  −  mean human score of k
-
-Without people, the other judges are the panel: z are a judge's system means, standardised over systems, and
-
-    ED(k) = z(k)  −  mean over the other judges of their z(k)
-
-A family's deviation is the mean ED of its systems less the mean ED of all other systems. Items are resampled;
-interval and p-value come from the spread of the resampled deviations, by Student's t.
-"""
+"""Accuracy, consistency and biases of one judge, from its verdicts."""
 
 from __future__ import annotations
 
@@ -24,273 +8,189 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 from metassay.meta.judges.agreement import (
     BoolArray,
-    Estimate,
     IntArray,
     base_rate,
-    credit_of,
-    difference_over_items,
-    in_both_orders,
-    mean_over_items,
-    pair_credits,
-    position_bias,
-    repeats_same,
+    combine_orders,
+    compute_credits,
+    position_preferences,
+    repeat_agreement,
+    score_pair_credits,
 )
-from metassay.meta.judges.alternative_annotator_test import Corrected, corrected_share
+from metassay.meta.judges.estimates import UNDEFINED, ItemEstimate, estimate_difference, estimate_mean
+from metassay.meta.judges.label_correction import ShareCorrection, correct_share
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.isotonic import Counts, fit_resamples_by_group, fit_values_by_group
-from metassay.stats.score_order import sort_scores
-
-NOTHING = Estimate(np.nan, np.nan, np.nan, 0)
 
 
 @dataclass(frozen=True)
-class Askings:
-    """What one judge was asked and said, an entry per asking; NaN where nothing could be read or is known.
+class JudgeVerdicts:
+    """The verdicts of one judge as arrays with one entry per verdict; NaN where a number is missing.
 
-    `unit` groups the two orders of one question, `question` the repetitions of one asking, `item` names the
-    cluster. `longer` is 1 where the first output is the longer one, 0 where the second is.
+    All groupings are codes that count from 0.
     """
 
-    value: FloatArray
+    values: FloatArray
     gold: FloatArray
-    item: IntArray
-    unit: IntArray
-    question: IntArray
+    items: IntArray
+    pair_questions: IntArray
+    """The same for verdicts on one pair that differ in the order of the outputs only."""
+    repeat_questions: IntArray
+    """The same for verdicts that differ in the number of the repetition only."""
     swapped: BoolArray
     longer: FloatArray
+    """1 where the first output is longer, 0 where the second is."""
 
     @property
-    def missing(self) -> int:
-        """Askings without a readable answer."""
-        return int(np.isnan(self.value).sum())
+    def missing_count(self) -> int:
+        """Number of verdicts that could not be read."""
+        return int(np.isnan(self.values).sum())
 
     @cached_property
-    def first(self) -> NDArray[np.int64]:
-        """The first asking of each unit."""
-        return np.unique(self.unit, return_index=True)[1]
+    def first_positions(self) -> NDArray[np.int64]:
+        """Position of the first verdict on each pair question."""
+        return np.unique(self.pair_questions, return_index=True)[1]
 
-    def repeated(self, bootstrap: ClusterBootstrap) -> Estimate:
-        """How often two answers to the same question are equal."""
-        _, first = np.unique(self.question, return_index=True)
-        return mean_over_items(repeats_same(self.value, self.question), self.item[first], bootstrap)
+    def estimate_repeat_agreement(self, bootstrap: ClusterBootstrap) -> ItemEstimate:
+        """Estimate how often two answers to the same question are equal."""
+        _, first_positions = np.unique(self.repeat_questions, return_index=True)
+        shares = repeat_agreement(self.values, self.repeat_questions)
+        return estimate_mean(shares, self.items[first_positions], bootstrap)
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What the accuracy of a judge rests on: credits with their items, and where each was earned.
+class JudgeCredits:
+    """The credits that the accuracy of a judge is the mean of, with their items.
 
-    `place` is the asking, or the item, whose labels say which context a credit belongs to.
+    `label_positions` says where the context label of each credit is: the position of a verdict, or of an
+    item.
     """
 
-    credit: FloatArray
-    item: IntArray
-    place: NDArray[np.int64]
+    values: FloatArray
+    items: IntArray
+    label_positions: NDArray[np.int64]
 
-    def accuracy(self, bootstrap: ClusterBootstrap, where: BoolArray | None = None) -> Estimate:
-        """Accuracy, in all or in the entries chosen."""
-        chosen = slice(None) if where is None else where
-        return mean_over_items(self.credit[chosen], self.item[chosen], bootstrap)
+    def estimate_accuracy(
+        self, bootstrap: ClusterBootstrap, is_selected: BoolArray | None = None
+    ) -> ItemEstimate:
+        """Estimate the accuracy from all credits, or from the selected ones."""
+        if is_selected is None:
+            return estimate_mean(self.values, self.items, bootstrap)
+        return estimate_mean(self.values[is_selected], self.items[is_selected], bootstrap)
 
 
 @dataclass(frozen=True)
-class Measures:
-    """Accuracy beside what base rates give, consistency and biases of one judge."""
+class JudgeMeasures:
+    """Accuracy of a judge, the accuracy expected from base rates alone, consistency and biases.
 
-    evidence: Evidence
-    accuracy: Estimate
+    Measures that a kind of verdict does not have are undefined.
+    """
+
+    judge_credits: JudgeCredits
+    accuracy: ItemEstimate
     base_rate: float
-    both_orders_same: Estimate = NOTHING
-    position_bias: Estimate = NOTHING
-    length_bias: Estimate = NOTHING
-    repeats_same: Estimate = NOTHING
-    corrected: Corrected | None = None
-    missing: int = 0
+    both_orders_same: ItemEstimate = UNDEFINED
+    position_bias: ItemEstimate = UNDEFINED
+    length_bias: ItemEstimate = UNDEFINED
+    repeats_same: ItemEstimate = UNDEFINED
+    corrected: ShareCorrection | None = None
+    missing_count: int = 0
 
 
-def measure_pairs(askings: Askings, bootstrap: ClusterBootstrap, *, ties: str = "half") -> Measures:
-    """Measures of preferences, asked in one order or both."""
-    verdict, same = in_both_orders(askings.value, askings.unit, askings.swapped)
-    first = askings.first
-    gold, item, longer = askings.gold[first], askings.item[first], askings.longer[first]
-    evidence = Evidence(credit_of(verdict, gold, ties=ties), item, first)
-    better_is_longer = np.where(np.isnan(longer) | ~np.isin(gold, (0.0, 1.0)), np.nan, gold == longer)
-    here, there = (np.where(better_is_longer == side, evidence.credit, np.nan) for side in (1, 0))
-    named_first = position_bias(askings.value, askings.swapped, askings.unit)
-    return Measures(
-        evidence,
-        evidence.accuracy(bootstrap),
-        base_rate(verdict, gold, ties=ties),
-        mean_over_items(same, item, bootstrap),
-        _shifted(mean_over_items(named_first + 0.5, askings.item, bootstrap), -0.5),
-        difference_over_items(here, there, item, bootstrap),
-        askings.repeated(bootstrap),
-        corrected_share(verdict, gold, item, bootstrap),
-        askings.missing,
+def measure_preferences(
+    verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap, *, ties: str = "half"
+) -> JudgeMeasures:
+    """Measure a judge that prefers one of two outputs, asked in one order or in both."""
+    combined = combine_orders(verdicts.values, verdicts.pair_questions, verdicts.swapped)
+    first = verdicts.first_positions
+    gold = verdicts.gold[first]
+    items = verdicts.items[first]
+    judge_credits = JudgeCredits(compute_credits(combined.verdicts, gold, ties=ties), items, first)
+    prefers_first = position_preferences(verdicts.values, verdicts.swapped, verdicts.pair_questions)
+    return JudgeMeasures(
+        judge_credits=judge_credits,
+        accuracy=judge_credits.estimate_accuracy(bootstrap),
+        base_rate=base_rate(combined.verdicts, gold, ties=ties),
+        both_orders_same=estimate_mean(combined.is_consistent, items, bootstrap),
+        position_bias=estimate_mean(prefers_first, verdicts.items, bootstrap).shift(-0.5),
+        length_bias=_estimate_length_bias(judge_credits, gold, verdicts.longer[first], bootstrap),
+        repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
+        corrected=correct_share(combined.verdicts, gold, items, bootstrap),
+        missing_count=verdicts.missing_count,
     )
 
 
-def measure_labels(askings: Askings, bootstrap: ClusterBootstrap) -> Measures:
-    """Measures of verdicts good (1) or bad (0) on single outputs."""
-    evidence = Evidence(
-        credit_of(askings.value, askings.gold, ties="strict"), askings.item, np.arange(len(askings.value))
+def _estimate_length_bias(
+    judge_credits: JudgeCredits, gold: FloatArray, longer: FloatArray, bootstrap: ClusterBootstrap
+) -> ItemEstimate:
+    """Estimate the accuracy where the better output is the longer one, minus where it is the shorter one."""
+    is_known = ~np.isnan(longer) & np.isin(gold, (0.0, 1.0))
+    better_is_longer = is_known & (gold == longer)
+    better_is_shorter = is_known & (gold != longer)
+    return estimate_difference(
+        np.where(better_is_longer, judge_credits.values, np.nan),
+        np.where(better_is_shorter, judge_credits.values, np.nan),
+        judge_credits.items,
+        bootstrap,
     )
-    return Measures(
-        evidence,
-        evidence.accuracy(bootstrap),
-        base_rate(askings.value, askings.gold, ties="strict"),
-        repeats_same=askings.repeated(bootstrap),
-        corrected=corrected_share(askings.value, askings.gold, askings.item, bootstrap),
-        missing=askings.missing,
+
+
+def measure_labels(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -> JudgeMeasures:
+    """Measure a judge that calls single outputs good (1) or bad (0)."""
+    judge_credits = JudgeCredits(
+        compute_credits(verdicts.values, verdicts.gold, ties="strict"),
+        verdicts.items,
+        np.arange(len(verdicts.values)),
+    )
+    return JudgeMeasures(
+        judge_credits=judge_credits,
+        accuracy=judge_credits.estimate_accuracy(bootstrap),
+        base_rate=base_rate(verdicts.values, verdicts.gold, ties="strict"),
+        repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
+        corrected=correct_share(verdicts.values, verdicts.gold, verdicts.items, bootstrap),
+        missing_count=verdicts.missing_count,
     )
 
 
 def measure_scores(
-    score: FloatArray, human: FloatArray, askings: Askings, bootstrap: ClusterBootstrap
-) -> Measures:
-    """Measures of scores [systems, items]: accuracy over every two outputs of an item that people tell apart.
+    scores: FloatArray, human: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
+) -> JudgeMeasures:
+    """Measure a judge that scores outputs, `[systems, items]`.
 
-    Either order is as likely as the other where nothing is known, so base rates alone give ½.
+    Accuracy is over all pairs of outputs of an item with different human scores. The accuracy expected from
+    base rates is ½, because without information both orders are equally likely.
     """
-    credit, item = pair_credits(score, human)
-    evidence = Evidence(credit, item, item.astype(np.int64))
-    return Measures(
-        evidence,
-        evidence.accuracy(bootstrap),
-        0.5 if len(credit) else np.nan,
-        repeats_same=askings.repeated(bootstrap),
-        missing=askings.missing,
+    pair_credits, items = score_pair_credits(scores, human)
+    judge_credits = JudgeCredits(pair_credits, items, items.astype(np.int64))
+    return JudgeMeasures(
+        judge_credits=judge_credits,
+        accuracy=judge_credits.estimate_accuracy(bootstrap),
+        base_rate=0.5 if len(pair_credits) else np.nan,
+        repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
+        missing_count=verdicts.missing_count,
     )
 
 
-def change(before: Evidence, after: Evidence, bootstrap: ClusterBootstrap) -> Estimate:
-    """Accuracy after less accuracy before, on items that are resampled together."""
-    gaps = [np.full(len(part.credit), np.nan) for part in (before, after)]
-    here, there = np.concatenate([gaps[0], after.credit]), np.concatenate([before.credit, gaps[1]])
-    return difference_over_items(here, there, np.concatenate([before.item, after.item]), bootstrap)
-
-
-def in_contexts(
-    evidence: Evidence, labels: Sequence[str | None], bootstrap: ClusterBootstrap
-) -> dict[str, Estimate]:
-    """Accuracy in each context; `labels` are per asking or item, as the evidence's places are."""
-    own = np.array([labels[place] for place in evidence.place], dtype=object)
-    values = sorted({value for value in own.tolist() if value is not None})
-    return {value: evidence.accuracy(bootstrap, own == value) for value in values}
-
-
-def _shifted(found: Estimate, by: float) -> Estimate:
-    return Estimate(found.value + by, found.low + by, found.high + by, found.pairs)
-
-
-@dataclass(frozen=True)
-class Deviations:
-    """ED of each system, and of each system on each resample [resamples, systems]; NaN without outputs."""
-
-    observed: FloatArray
-    resampled: FloatArray
-    items: int
-
-
-@dataclass(frozen=True)
-class Preference:
-    """How far a family is flattered beyond the others, with its 95 % interval and two-sided p-value."""
-
-    deviation: float
-    low: float
-    high: float
-    p: float
-
-
-def against_people(score: FloatArray, human: FloatArray, counts: Counts) -> Deviations:
-    """ED of systems from a judge's and people's scores [systems, items]; `counts` is [resamples, items]."""
-    systems, items = score.shape
-    group, item = (axis.ravel() for axis in np.indices(score.shape))
-    known = ~(np.isnan(score) | np.isnan(human)).ravel()
-    group, item = group[known].astype(np.int64), item[known].astype(np.int64)
-    m, h = score.ravel()[known], human.ravel()[known]
-    empty = np.full((len(counts), systems), np.nan)
-    if not len(m):
-        return Deviations(np.full(systems, np.nan), empty, 0)
-    order, weight = sort_scores(m), np.ones(len(m))
-    means = fit_values_by_group(order, h[None], weight, group, systems)[0]
-    _, resampled = fit_resamples_by_group(order, h, weight, group, systems, item, counts)
-    both = np.where(np.isnan(score) | np.isnan(human), np.nan, human)
-    ones = np.ones((1, items), dtype=np.uint32)
-    return Deviations(
-        means - _weighted_means(both, ones)[0],
-        resampled - _weighted_means(both, counts),
-        len(np.unique(item)),
+def estimate_change(before: JudgeCredits, after: JudgeCredits, bootstrap: ClusterBootstrap) -> ItemEstimate:
+    """Estimate the accuracy after minus the accuracy before; items are resampled together."""
+    undefined_before = np.full(len(before.values), np.nan)
+    undefined_after = np.full(len(after.values), np.nan)
+    return estimate_difference(
+        np.concatenate([undefined_before, after.values]),
+        np.concatenate([before.values, undefined_after]),
+        np.concatenate([before.items, after.items]),
+        bootstrap,
     )
 
 
-def against_panel(scores: FloatArray, judge: int, counts: Counts) -> Deviations:
-    """ED of systems under one of several judges' scores [judges, systems, items], by the other judges.
-
-    Judges that give every system the same mean have no z and are no part of the panel.
-    """
-    ones = np.ones((1, scores.shape[2]), dtype=np.uint32)
-    items = int((~np.isnan(scores[judge])).any(axis=0).sum())
-    return Deviations(_panel_gap(scores, judge, ones)[0], _panel_gap(scores, judge, counts), items)
-
-
-def preference(deviations: Deviations, of_family: NDArray[np.bool_]) -> Preference:
-    """What a judge does to the systems of one family, beside all others; NaN where there are no others."""
-    observed = _contrast(deviations.observed[None], of_family)[0]
-    resampled = _contrast(deviations.resampled, of_family)
-    drawn = resampled[~np.isnan(resampled)]
-    if np.isnan(observed) or len(drawn) < 2 or deviations.items < 2:
-        return Preference(float(observed), np.nan, np.nan, np.nan)
-    spread, freedom = float(drawn.std(ddof=1)), deviations.items - 1.0
-    if spread == 0:
-        return Preference(float(observed), float(observed), float(observed), float(observed == 0))
-    half = float(stdtrit(freedom, 0.975)) * spread
-    p = 2 * float(stdtr(freedom, -abs(observed) / spread))
-    return Preference(float(observed), float(observed - half), float(observed + half), p)
-
-
-def _panel_gap(scores: FloatArray, judge: int, counts: Counts) -> FloatArray:
-    z = np.stack([_standardised(own, counts) for own in scores])
-    others = np.delete(z, judge, axis=0)
-    seen = (~np.isnan(others)).sum(axis=0)
-    panel = np.divide(np.nansum(others, axis=0), seen, out=np.full(others.shape[1:], np.nan), where=seen > 0)
-    return np.asarray(z[judge] - panel)
-
-
-def _standardised(scores: FloatArray, counts: Counts) -> FloatArray:
-    """System means on each resample, [resamples, systems], about their mean and in units of their spread.
-
-    The unit is the spread of the observed means, also on resamples: where systems hardly differ, the spread
-    of a resample is mostly noise, and tests in such units would reject too often (.13 instead of .05).
-    """
-    observed = _weighted_means(scores, np.ones((1, scores.shape[1]), dtype=np.uint32))
-    unit = float(np.sqrt(np.nanmean(_centred(observed) ** 2))) if (~np.isnan(observed)).any() else 0.0
-    centred = _centred(_weighted_means(scores, counts))
-    return centred / unit if unit > 1e-12 else np.full_like(centred, np.nan)
-
-
-def _centred(means: FloatArray) -> FloatArray:
-    known = np.maximum((~np.isnan(means)).sum(axis=1, keepdims=True), 1)
-    return np.asarray(means - np.nansum(means, axis=1, keepdims=True) / known)
-
-
-def _weighted_means(scores: FloatArray, counts: Counts) -> FloatArray:
-    """Means over items of [systems, items] on each resample: [resamples, systems]."""
-    known = ~np.isnan(scores)
-    weight = counts.astype(np.float64)
-    sums, sizes = weight @ np.where(known, scores, 0.0).T, weight @ known.T.astype(np.float64)
-    return np.asarray(np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0))
-
-
-def _contrast(deviations: FloatArray, of_family: NDArray[np.bool_]) -> FloatArray:
-    """Mean over the family's systems less that over the others, [resamples]; NaN where a side is empty."""
-    sides = []
-    for chosen in (of_family, ~of_family):
-        part = deviations[:, chosen]
-        seen = (~np.isnan(part)).sum(axis=1)
-        sides.append(np.divide(np.nansum(part, axis=1), seen, out=np.full(len(part), np.nan), where=seen > 0))
-    return np.asarray(sides[0] - sides[1])
+def estimate_accuracy_by_context(
+    judge_credits: JudgeCredits, labels: Sequence[str | None], bootstrap: ClusterBootstrap
+) -> dict[str, ItemEstimate]:
+    """Estimate the accuracy in each context; `labels` are per verdict or item, as `label_positions` are."""
+    credit_labels = np.array([labels[position] for position in judge_credits.label_positions], dtype=object)
+    contexts = sorted({label for label in credit_labels.tolist() if label is not None})
+    return {
+        context: judge_credits.estimate_accuracy(bootstrap, credit_labels == context) for context in contexts
+    }

@@ -1,11 +1,14 @@
-"""What `metassay judge` prints: how each judge does against human labels and against itself."""
+"""What `metassay judge` prints: each judge compared with human labels and with itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from metassay.reporting.terminal.blocks import Block, Table, lines, notes, select_columns
+from msgspec.structs import asdict
+
+from metassay.reporting.judge_page import describe_judges
+from metassay.reporting.terminal.blocks import Block, Row, Table, lines, notes, select_columns
+from metassay.results.judge import AccuracyDrift, JudgeContent
 
 JUDGE_COLUMNS = (
     *("judge", "pairs", "accuracy", "low", "high", "base_rate", "both_orders_same", "position_bias"),
@@ -14,21 +17,40 @@ JUDGE_COLUMNS = (
 ALTERNATIVE_TEST_COLUMNS = ("judge", "winning_rate", "advantage", "epsilon", "passes")
 
 
-def describe_judges(result: Mapping[str, Any], sentences: Sequence[str]) -> list[Block]:
+def describe_judge_result(result: JudgeContent) -> list[Block]:
     """Describe the judges; columns that the data cannot fill are left out."""
-    judges = result["judges"]
-    columns = [name for name in JUDGE_COLUMNS if any(row[name] is not None for row in judges)]
+    judge_rows = [asdict(entry) for entry in result.judges]
+    columns = [name for name in JUDGE_COLUMNS if any(row[name] is not None for row in judge_rows)]
     blocks: list[Block] = [
-        Table(select_columns(judges, columns), title="Judges, against people and against themselves")
+        Table(
+            select_columns(judge_rows, columns), title="Judges compared with human labels and with themselves"
+        )
     ]
-    for column, rows in result["contexts"].items():
-        blocks.append(Table(rows, title=f"Accuracy by {column}"))
-    alternative_tests = select_columns(result["alt_test"], ALTERNATIVE_TEST_COLUMNS)
+    for column, entries in result.contexts.items():
+        blocks.append(Table([asdict(entry) for entry in entries], title=f"Accuracy by {column}"))
+    alternative_tests = [asdict(entry) for entry in result.alt_test]
     return [
         *blocks,
-        Table(alternative_tests, title="Alternative annotator test"),
-        Table(result["self_preference"], title="Self-preference by family"),
-        Table(result["drift"], title="Drift"),
-        *lines(sentences),
-        *notes(result["notes"]),
+        Table(
+            select_columns(alternative_tests, ALTERNATIVE_TEST_COLUMNS), title="Alternative annotator test"
+        ),
+        Table([asdict(entry) for entry in result.self_preference], title="Self-preference by family"),
+        Table(_build_drift_rows(result.drift), title="Drift"),
+        *lines(describe_judges(result)),
+        *notes(result.notes),
+    ]
+
+
+def _build_drift_rows(drift: Sequence[AccuracyDrift]) -> list[Row]:
+    return [
+        {
+            "judge": entry.judge,
+            "from": entry.first_date,
+            "to": entry.last_date,
+            "change": entry.change,
+            "low": entry.low,
+            "high": entry.high,
+            "pairs": entry.pairs,
+        }
+        for entry in drift
     ]

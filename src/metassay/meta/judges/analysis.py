@@ -1,0 +1,257 @@
+"""Everything that is measured of the judges in a table of verdicts, as parts of the result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from metassay.data.verdicts import LABELS, PAIRS, SCORES, VerdictTable
+from metassay.meta.judges.alternative_annotator_test import alternative_annotator_test
+from metassay.meta.judges.estimates import ItemEstimate
+from metassay.meta.judges.judge_measures import (
+    JudgeMeasures,
+    estimate_accuracy_by_context,
+    estimate_change,
+    measure_labels,
+    measure_preferences,
+    measure_scores,
+)
+from metassay.meta.judges.label_correction import ShareCorrection
+from metassay.meta.judges.self_preference import (
+    FamilyPreference,
+    deviations_from_humans,
+    deviations_from_panel,
+    estimate_family_preference,
+)
+from metassay.meta.judges.verdict_arrays import VerdictArrays
+from metassay.results import judge as results
+from metassay.results.base import to_optional
+from metassay.stats.bootstrap import ClusterBootstrap
+from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.random import make_generator
+from metassay.stats.resampling import draw_bootstrap_counts
+
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class JudgeAnalysis:
+    """Parts of the result of `judge` that are computed from a table of verdicts."""
+
+    items: int
+    judges: list[results.JudgeEntry]
+    contexts: dict[str, list[results.ContextAccuracy]]
+    alt_test: list[results.AlternativeTestEntry]
+    self_preference: list[results.SelfPreference]
+    drift: list[results.AccuracyDrift]
+
+
+def analyze_judges(
+    table: VerdictTable,
+    *,
+    contexts: Sequence[str] | None = None,
+    ties: str = "half",
+    epsilon: float = 0.2,
+    seed: int = 0,
+    price: float | None = None,
+) -> JudgeAnalysis:
+    """Measure all judges in a table of verdicts.
+
+    `contexts` are the columns within whose values accuracy is measured; by default those with a known name.
+    `price` is the cost of a judge whose verdicts have no cost of their own.
+    """
+    arrays = VerdictArrays(table)
+    bootstrap = ClusterBootstrap(make_generator(seed), RESAMPLES)
+    columns = arrays.choose_default_contexts() if contexts is None else contexts
+    measures = {
+        judge: _measure_judge(arrays, judge, arrays.get_rows(judge), bootstrap, ties)
+        for judge in arrays.judges
+    }
+    return JudgeAnalysis(
+        items=len(arrays.items),
+        judges=[
+            _build_entry(judge, judge_measures, arrays.get_rows(judge), price)
+            for judge, judge_measures in measures.items()
+        ],
+        contexts={column: _measure_contexts(arrays, column, measures, bootstrap) for column in columns},
+        alt_test=_test_judges_as_annotators(arrays, epsilon),
+        self_preference=_estimate_self_preference(arrays, seed),
+        drift=_estimate_drift(arrays, bootstrap, ties),
+    )
+
+
+def _measure_judge(
+    arrays: VerdictArrays, judge: str, rows: pl.DataFrame, bootstrap: ClusterBootstrap, ties: str
+) -> JudgeMeasures:
+    verdicts = arrays.build_verdicts(rows)
+    if arrays.table.kind == PAIRS:
+        return measure_preferences(verdicts, bootstrap, ties=ties)
+    if arrays.table.kind == LABELS:
+        return measure_labels(verdicts, bootstrap)
+    return measure_scores(arrays.build_matrix(judge), arrays.human_matrix, verdicts, bootstrap)
+
+
+def _build_entry(
+    judge: str, measures: JudgeMeasures, rows: pl.DataFrame, price: float | None
+) -> results.JudgeEntry:
+    has_costs = "cost" in rows.columns and rows["cost"].count() > 0
+    estimates = {
+        "both_orders_same": measures.both_orders_same,
+        "position_bias": measures.position_bias,
+        "length_bias": measures.length_bias,
+        "repeats_same": measures.repeats_same,
+    }
+    intervals = {
+        name: (estimate.low, estimate.high)
+        for name, estimate in estimates.items()
+        if not math.isnan(estimate.low)
+    }
+    return results.JudgeEntry(
+        judge=judge,
+        pairs=measures.accuracy.pairs,
+        accuracy=to_optional(measures.accuracy.value),
+        low=to_optional(measures.accuracy.low),
+        high=to_optional(measures.accuracy.high),
+        base_rate=to_optional(measures.base_rate),
+        both_orders_same=to_optional(measures.both_orders_same.value),
+        position_bias=to_optional(measures.position_bias.value),
+        length_bias=to_optional(measures.length_bias.value),
+        repeats_same=to_optional(measures.repeats_same.value),
+        missing=measures.missing_count,
+        corrected=_convert_correction(measures.corrected),
+        cost=float(rows["cost"].sum()) if has_costs else price,
+        verdicts=rows.height,
+        intervals=intervals,
+    )
+
+
+def _convert_correction(correction: ShareCorrection | None) -> results.CorrectedShare | None:
+    if correction is None or math.isnan(correction.value):
+        return None
+    return results.CorrectedShare(
+        value=correction.value,
+        low=to_optional(correction.low),
+        high=to_optional(correction.high),
+        judged=to_optional(correction.judged),
+        sensitivity=to_optional(correction.sensitivity),
+        specificity=to_optional(correction.specificity),
+        labelled=correction.labelled,
+    )
+
+
+def _measure_contexts(
+    arrays: VerdictArrays, column: str, measures: Mapping[str, JudgeMeasures], bootstrap: ClusterBootstrap
+) -> list[results.ContextAccuracy]:
+    """Estimate the accuracy of every judge in every value of a column."""
+    rows = []
+    for judge, judge_measures in measures.items():
+        labels = arrays.get_context_labels(column, arrays.get_rows(judge))
+        estimates = estimate_accuracy_by_context(judge_measures.judge_credits, labels, bootstrap)
+        for context, accuracy in estimates.items():
+            row = results.ContextAccuracy(
+                judge=judge,
+                context=context,
+                accuracy=to_optional(accuracy.value),
+                low=to_optional(accuracy.low),
+                high=to_optional(accuracy.high),
+                pairs=accuracy.pairs,
+            )
+            rows.append(row)
+    return rows
+
+
+def _test_judges_as_annotators(arrays: VerdictArrays, epsilon: float) -> list[results.AlternativeTestEntry]:
+    """Run the alternative annotator test for every judge, if there are at least two raters."""
+    raters = arrays.table.raters
+    if len(raters) < 2:
+        return []
+    entries = []
+    for judge in arrays.judges:
+        judge_ratings, rater_ratings = arrays.build_ratings(judge)
+        test = alternative_annotator_test(
+            judge_ratings, rater_ratings, epsilon=epsilon, categories=arrays.table.kind != SCORES
+        )
+        entry = results.AlternativeTestEntry(
+            judge=judge,
+            winning_rate=to_optional(test.winning_rate),
+            advantage=to_optional(test.advantage),
+            epsilon=epsilon,
+            p_fdr={rater: to_optional(p) for rater, p in zip(raters, test.p_fdr)},
+            advantages={rater: to_optional(share) for rater, share in zip(raters, test.advantages)},
+            items=dict(zip(raters, test.items.tolist())),
+            passes=None if math.isnan(test.winning_rate) else test.passes,
+        )
+        entries.append(entry)
+    return entries
+
+
+def _estimate_self_preference(arrays: VerdictArrays, seed: int) -> list[results.SelfPreference]:
+    """Estimate how much each judge favours each family; the yardstick are humans, else the other judges."""
+    families = sorted(set(arrays.families.values()))
+    has_humans = bool((~np.isnan(arrays.human_matrix)).any())
+    if len(families) < 2 or not (has_humans or len(arrays.judges) > 1):
+        return []
+    scores = np.stack([arrays.build_matrix(judge) for judge in arrays.judges])
+    item_count = len(arrays.items)
+    counts = draw_bootstrap_counts(item_count, item_count, RESAMPLES, make_generator(seed))
+    resample_counts = counts.astype(np.uint32)
+    family_of_system = np.array([arrays.families.get(system, "") for system in arrays.systems])
+    preferences: list[tuple[str, str, FamilyPreference]] = []
+    for position, judge in enumerate(arrays.judges):
+        if has_humans:
+            deviations = deviations_from_humans(scores[position], arrays.human_matrix, resample_counts)
+        else:
+            deviations = deviations_from_panel(scores, position, resample_counts)
+        for family in families:
+            preference = estimate_family_preference(deviations, family_of_system == family)
+            preferences.append((judge, family, preference))
+    adjusted = adjust_holm([preference.p for _, _, preference in preferences]).tolist()
+    return [
+        results.SelfPreference(
+            judge=judge,
+            family=family,
+            deviation=to_optional(preference.deviation),
+            low=to_optional(preference.low),
+            high=to_optional(preference.high),
+            p_holm=to_optional(p_holm),
+            yardstick=results.HUMANS if has_humans else results.PANEL,
+        )
+        for (judge, family, preference), p_holm in zip(preferences, adjusted)
+    ]
+
+
+def _estimate_drift(
+    arrays: VerdictArrays, bootstrap: ClusterBootstrap, ties: str
+) -> list[results.AccuracyDrift]:
+    """Compare the accuracy of each judge at its last and at its first date; not for scores."""
+    if arrays.table.kind == SCORES:
+        return []
+    entries = []
+    for judge in arrays.judges:
+        rows = arrays.get_rows(judge)
+        dates = sorted(rows["date"].drop_nulls().unique())
+        if len(dates) < 2:
+            continue
+        first_rows = rows.filter(pl.col("date") == dates[0])
+        last_rows = rows.filter(pl.col("date") == dates[-1])
+        before = _measure_judge(arrays, judge, first_rows, bootstrap, ties)
+        after = _measure_judge(arrays, judge, last_rows, bootstrap, ties)
+        change = estimate_change(before.judge_credits, after.judge_credits, bootstrap)
+        entries.append(_build_drift(judge, dates[0], dates[-1], change))
+    return entries
+
+
+def _build_drift(judge: str, first_date: str, last_date: str, change: ItemEstimate) -> results.AccuracyDrift:
+    return results.AccuracyDrift(
+        judge=judge,
+        first_date=first_date,
+        last_date=last_date,
+        change=to_optional(change.value),
+        low=to_optional(change.low),
+        high=to_optional(change.high),
+        pairs=change.pairs,
+    )

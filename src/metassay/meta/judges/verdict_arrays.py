@@ -1,0 +1,174 @@
+"""Verdicts of all judges as arrays over the same items and systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metassay.data.verdicts import PAIRS, QUESTION_COLUMNS, SCORES, VerdictTable
+from metassay.errors import InputError, UnknownName
+from metassay.meta.judges.judge_measures import JudgeVerdicts
+from metassay.stats.arrays import FloatArray
+
+DEFAULT_CONTEXTS = ("subset", "category", "domain", "lp", "language")
+"""Columns that are contexts if the user names none, in lower case."""
+
+
+class VerdictArrays:
+    """Arrays of the verdicts in a table; items and systems are sorted by name."""
+
+    def __init__(self, table: VerdictTable) -> None:
+        self.table = table
+        self.judges: list[str] = sorted(table.frame["judge"].unique())
+        self.items: list[str] = sorted(table.frame["item"].unique())
+        groups = table.frame.group_by("judge", maintain_order=True)
+        self._rows_by_judge = {str(judge): rows for (judge,), rows in groups}
+
+    def get_rows(self, judge: str) -> pl.DataFrame:
+        """Return the verdicts of one judge, sorted."""
+        return self._rows_by_judge[judge]
+
+    def build_verdicts(self, rows: pl.DataFrame) -> JudgeVerdicts:
+        """Build the arrays of verdicts of one judge."""
+        question = [name for name in (*QUESTION_COLUMNS, "date") if name in rows.columns]
+        return JudgeVerdicts(
+            values=_get_floats(rows, "value"),
+            gold=_get_floats(rows, "gold"),
+            items=_encode(rows["item"], self.items),
+            pair_questions=_number_groups(rows, [*question, "repeat"]),
+            repeat_questions=_number_groups(rows, [*question, "swapped"]),
+            swapped=rows["swapped"].to_numpy(),
+            longer=_get_floats(rows, "longer"),
+        )
+
+    @cached_property
+    def verdicts_by_system(self) -> pl.DataFrame | None:
+        """Verdicts with one system each; a preference becomes a score of both. None without systems."""
+        frame = self.table.frame
+        if self.table.kind != PAIRS:
+            return frame if "system" in frame.columns else None
+        if not self.table.has_columns("system_1", "system_2"):
+            return None
+        return pl.concat([_score_first_system(frame), _score_second_system(frame)], how="diagonal")
+
+    @cached_property
+    def systems(self) -> list[str]:
+        """Names of all systems, sorted."""
+        if self.verdicts_by_system is None:
+            return []
+        return sorted(self.verdicts_by_system["system"].drop_nulls().unique())
+
+    def build_matrix(self, judge: str, column: str = "value") -> FloatArray:
+        """Build the mean values of one judge, `[systems, items]`; NaN where there are none."""
+        matrix = np.full((len(self.systems), len(self.items)), np.nan)
+        if self.verdicts_by_system is None:
+            return matrix
+        rows = self.verdicts_by_system.filter(pl.col("judge") == judge)
+        means = rows.group_by("system", "item", maintain_order=True).agg(pl.col(column).mean())
+        means = means.drop_nulls("system")
+        systems = _encode(means["system"], self.systems)
+        items = _encode(means["item"], self.items)
+        matrix[systems, items] = _get_floats(means, column)
+        return matrix
+
+    @cached_property
+    def human_matrix(self) -> FloatArray:
+        """Human scores of the outputs, `[systems, items]`, from the rows of whichever judge has them."""
+        matrix = np.full((len(self.systems), len(self.items)), np.nan)
+        for judge in self.judges:
+            gold = self.build_matrix(judge, "gold")
+            matrix = np.where(np.isnan(matrix), gold, matrix)
+        return matrix
+
+    @cached_property
+    def families(self) -> dict[str, str]:
+        """The family of each system; empty if none is known."""
+        if self.verdicts_by_system is None or "family" not in self.verdicts_by_system.columns:
+            return {}
+        families = self.verdicts_by_system.select("system", "family").drop_nulls().unique()
+        ambiguous = families.filter(pl.col("system").is_duplicated())
+        if ambiguous.height:
+            raise InputError(f"the system {min(ambiguous['system'].to_list())} belongs to several families.")
+        return dict(families.sort("system").iter_rows())
+
+    def build_ratings(self, judge: str) -> tuple[FloatArray, FloatArray]:
+        """Build the ratings of a judge, `[outputs]`, and of each rater, `[raters, outputs]`."""
+        rows = self.get_rows(judge)
+        raters = self.table.raters
+        question = [name for name in QUESTION_COLUMNS if name in rows.columns]
+        value = pl.col("value").mean() if self.table.kind == SCORES else combine_repeats(pl.col("value"))
+        rater_means = [pl.col(name).mean() for name in raters]
+        means = rows.group_by(question, maintain_order=True).agg(value, *rater_means)
+        return _get_floats(means, "value"), np.stack([_get_floats(means, name) for name in raters])
+
+    def get_context_labels(self, column: str, rows: pl.DataFrame) -> list[str | None]:
+        """Return the context of each verdict; for scores, of each item."""
+        if column not in self.table.frame.columns:
+            raise UnknownName("column", column, self.table.metadata)
+        if self.table.kind != SCORES:
+            return rows[column].cast(pl.String).to_list()
+        values_by_item = self._collect_values_by_item(column)
+        if any(len(values) > 1 for values in values_by_item.values()):
+            raise InputError(
+                f"outputs of one item differ in {column}, and scores are compared within items.",
+                remedy="Choose a column that describes items, such as their domain.",
+            )
+        return [values_by_item[item][0] for item in self.items]
+
+    def choose_default_contexts(self) -> tuple[str, ...]:
+        """Return the columns that are contexts if the user names none: known names with several values."""
+        return tuple(name for name in self.table.metadata if self._is_default_context(name))
+
+    def _is_default_context(self, column: str) -> bool:
+        if column.lower() not in DEFAULT_CONTEXTS or self.table.frame[column].n_unique() < 2:
+            return False
+        if self.table.kind != SCORES:
+            return True
+        # scores are compared within items, so that an item must have one context
+        return all(len(values) == 1 for values in self._collect_values_by_item(column).values())
+
+    def _collect_values_by_item(self, column: str) -> dict[str, list[str | None]]:
+        grouped = self.table.frame.group_by("item").agg(pl.col(column).cast(pl.String).unique())
+        return dict(grouped.iter_rows())
+
+
+def _score_first_system(pairs: pl.DataFrame) -> pl.DataFrame:
+    table = pairs.with_columns(system=pl.col("system_1"))
+    return table.with_columns(family=pl.col("family_1")) if "family_1" in pairs.columns else table
+
+
+def _score_second_system(pairs: pl.DataFrame) -> pl.DataFrame:
+    """A preference for the first output counts against the system of the second."""
+    table = pairs.with_columns(system=pl.col("system_2"), value=1 - pl.col("value"), gold=1 - pl.col("gold"))
+    return table.with_columns(family=pl.col("family_2")) if "family_2" in pairs.columns else table
+
+
+def combine_repeats(verdict: pl.Expr) -> pl.Expr:
+    """Combine several verdicts on one question: the verdict that all share, else a tie."""
+    mean = verdict.mean()
+    is_unanimous = mean.is_null() | (mean == 1) | (mean == 0)
+    return pl.when(is_unanimous).then(mean).otherwise(0.5).alias("value")
+
+
+def _get_floats(rows: pl.DataFrame, name: str) -> FloatArray:
+    if name not in rows.columns:
+        return np.full(rows.height, np.nan)
+    numbers: FloatArray = rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return numbers
+
+
+def _encode(column: pl.Series, names: Sequence[str]) -> NDArray[np.int32]:
+    """Return the position of each value among the names."""
+    positions = {name: position for position, name in enumerate(names)}
+    return np.array([positions[value] for value in column], dtype=np.int32)
+
+
+def _number_groups(rows: pl.DataFrame, names: Sequence[str]) -> NDArray[np.int32]:
+    """Number the distinct combinations of these columns from 0, in sorted order."""
+    numbers = rows.select(pl.struct(names).rank("dense").cast(pl.Int32) - 1).to_series()
+    codes: NDArray[np.int32] = numbers.to_numpy()
+    return codes

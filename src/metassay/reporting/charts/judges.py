@@ -1,0 +1,43 @@
+"""Chart of judges: their agreement with humans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metassay.reporting.charts.theme import Spec, chart, height_of, in_order, names_axis, rows_of
+from metassay.results.judge import JudgeEntry
+
+ROW_HEIGHT = 20
+MEASURE = "agreement with humans"
+
+
+def build_agreement_chart(entries: Sequence[JudgeEntry]) -> Spec:
+    """Draw the accuracy of each judge as a dot with its 95 % interval, in the given order."""
+    rows = [
+        {"judge": entry.judge, "accuracy": entry.accuracy, "low": entry.low, "high": entry.high}
+        for entry in entries
+    ]
+    judges = [entry.judge for entry in entries]
+    rows_meta = rows_of(judges, ROW_HEIGHT)
+    x = {"field": "accuracy", "type": "quantitative", "title": MEASURE, "scale": {"zero": False}}
+    tooltip: list[Spec] = [{"field": "judge", "type": "nominal"}]
+    tooltip += [
+        {"field": name, "type": "quantitative", "format": ".4f"} for name in ("accuracy", "low", "high")
+    ]
+    return chart(
+        f"Agreement of {len(judges)} judges with humans, best first, with intervals.",
+        height=height_of(rows_meta),
+        usermeta=rows_meta,
+        data={"values": rows},
+        encoding={"y": {**in_order("judge", judges), "axis": names_axis()}},
+        layer=[
+            {
+                "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.5, "stroke": {"expr": "quiet"}},
+                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1, "fill": {"expr": "ink"}},
+                "encoding": {"x": x, "tooltip": tooltip},
+            },
+        ],
+    )

@@ -1,0 +1,47 @@
+"""Section of the `judge` page: the alternative annotator test."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from metassay.reporting.judge_page import JudgeView, build_text_table
+from metassay.reporting.pages import Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.wording import NOTHING, percent, probability
+from metassay.results.judge import AlternativeTestEntry
+
+EXPLANATION = (
+    "Alternative annotator test (Calderon et al., 2025): each rater is left out in turn, and judge and rater"
+    " are compared by how close they are to the other raters."
+)
+HEADINGS = ("judge", "winning rate", "advantage probability", "ε", "passes", "adjusted p per rater")
+
+
+class JudgeAlternativeTestSection(ReportSection[JudgeView]):
+    """Whether each judge can replace one of the raters."""
+
+    verb: ClassVar[str] = "judge"
+    position: ClassVar[int] = 30
+
+    def build(self, view: JudgeView) -> Section | None:
+        """Build the table of tests; None without at least two raters."""
+        if not view.result.alt_test:
+            return None
+        rows = [_build_row(entry) for entry in view.result.alt_test]
+        table = build_text_table("alternative annotator", "Alternative annotator test", HEADINGS, rows)
+        return Section("Can the judge replace a rater?", [EXPLANATION], grids=[table])
+
+
+def _build_row(entry: AlternativeTestEntry) -> list[str]:
+    passes = NOTHING
+    if entry.passes is not None:
+        passes = "yes" if entry.passes else "no"
+    p_values = [f"{rater}: p {probability(p)}" for rater, p in entry.p_fdr.items() if p is not None]
+    return [
+        entry.judge,
+        percent(entry.winning_rate),
+        percent(entry.advantage),
+        f"{entry.epsilon:g}",
+        passes,
+        "; ".join(p_values) or NOTHING,
+    ]

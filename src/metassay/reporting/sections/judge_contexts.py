@@ -1,0 +1,38 @@
+"""Section of the `judge` page: accuracy of the judges in each context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from metassay.reporting.judge_page import JudgeView, build_text_table, format_share
+from metassay.reporting.pages import Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import Grid
+from metassay.reporting.wording import NOTHING
+from metassay.results.judge import ContextAccuracy
+
+
+class JudgeContextsSection(ReportSection[JudgeView]):
+    """Accuracy of every judge in every context, one table per column."""
+
+    verb: ClassVar[str] = "judge"
+    position: ClassVar[int] = 20
+
+    def build(self, view: JudgeView) -> Section | None:
+        """Build the tables; None if there are no contexts."""
+        tables = [_build_table(column, rows) for column, rows in view.result.contexts.items() if rows]
+        if not tables:
+            return None
+        return Section("Accuracy within contexts", grids=tables[:1], folded=tables[1:])
+
+
+def _build_table(column: str, entries: Sequence[ContextAccuracy]) -> Grid:
+    """Build a table with a row per judge and a column per context."""
+    contexts = sorted({entry.context for entry in entries})
+    accuracies = {
+        (entry.judge, entry.context): format_share(entry.accuracy, entry.low, entry.high) for entry in entries
+    }
+    judges = sorted({entry.judge for entry in entries})
+    rows = [[judge, *(accuracies.get((judge, context), NOTHING) for context in contexts)] for judge in judges]
+    return build_text_table(f"by {column}", f"Accuracy by {column}", ["judge", *contexts], rows)

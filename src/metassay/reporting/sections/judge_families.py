@@ -1,0 +1,74 @@
+"""Section of the `judge` page: which families of systems each judge favours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from metassay.reporting.charts.heatmaps import signed_chart
+from metassay.reporting.judge_page import JudgeView, build_text_table, is_significant
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.wording import NOTHING, number, probability
+from metassay.results.judge import HUMANS, SelfPreference
+
+HEADINGS = ("judge", "family", "deviation", "95 % interval", "p (Holm)")
+CHART_CAPTION = (
+    "Blue: the judge rates the systems of the family too high; red: too low; * where p ≤ .05 after Holm's"
+    " correction."
+)
+HUMAN_YARDSTICK = (
+    "Human scores are the yardstick: the deviation of a family is how much too high the human scores of its"
+    " systems are when they are predicted from the judge, minus the same for all other systems. A judge that"
+    " is noisy but fair shrinks every system to the mean, so that a family of good systems seems"
+    " disadvantaged and a family of bad systems favoured."
+)
+PANEL_YARDSTICK = (
+    "There are no human scores: the yardstick is the panel of the other judges, by standardised system means."
+    " A preference that all judges share does not show."
+)
+
+
+class JudgeFamiliesSection(ReportSection[JudgeView]):
+    """How much each judge favours or disadvantages each family."""
+
+    verb: ClassVar[str] = "judge"
+    position: ClassVar[int] = 40
+
+    def build(self, view: JudgeView) -> Section | None:
+        """Build the chart and the table of families; None if no families are known."""
+        entries = view.result.self_preference
+        if not entries:
+            return None
+        explanation = HUMAN_YARDSTICK if entries[0].yardstick == HUMANS else PANEL_YARDSTICK
+        rows = [_build_row(entry) for entry in entries]
+        table = build_text_table("families", "Deviation of each family", HEADINGS, rows)
+        return Section(
+            "Which families does it favour?", [explanation], charts=_build_chart(entries), grids=[table]
+        )
+
+
+def _build_row(entry: SelfPreference) -> list[str]:
+    interval = NOTHING if entry.low is None else f"{number(entry.low)} to {number(entry.high)}"
+    return [entry.judge, entry.family, number(entry.deviation), interval, probability(entry.p_holm)]
+
+
+def _build_chart(entries: Sequence[SelfPreference]) -> list[Chart]:
+    """Draw judges × families, if there are more than two cells."""
+    cells = [
+        {
+            "row": entry.judge,
+            "column": entry.family,
+            "value": round(entry.deviation, 4),
+            "mark": "*" if is_significant(entry) else "",
+        }
+        for entry in entries
+        if entry.deviation is not None
+    ]
+    judges = list(dict.fromkeys(str(cell["row"]) for cell in cells))
+    families = list(dict.fromkeys(str(cell["column"]) for cell in cells))
+    if len(judges) * len(families) <= 2:
+        return []
+    description = f"How much {len(judges)} judges favour the systems of {len(families)} families."
+    spec = signed_chart(description, cells, judges, families, ("judge", "family", "deviation"))
+    return [Chart("families", spec, CHART_CAPTION)]

@@ -1,0 +1,108 @@
+"""Section of the `judge` page: accuracy, consistency and biases of every judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from metassay.reporting.charts.judges import build_agreement_chart
+from metassay.reporting.judge_page import (
+    JudgeView,
+    build_text_table,
+    describe_consistency,
+    format_measure,
+    format_share,
+    sort_by_accuracy,
+)
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import Grid
+from metassay.reporting.wording import NOTHING, number, percent
+from metassay.results.judge import JudgeContent, JudgeEntry
+
+HEADINGS = (
+    "judge",
+    "pairs",
+    "agrees with humans",
+    "base rate",
+    "same in both orders",
+    "position bias",
+    "length bias",
+    "same when repeated",
+    "missing",
+    "corrected share",
+    "cost",
+)
+EXPLANATIONS = {
+    "base rate": "the agreement of the same verdicts if they were assigned to items at random",
+    "position bias": "share of verdicts that prefer the output shown first, minus ½",
+    "length bias": "accuracy where the better output is the longer one, minus where it is the shorter one",
+    "corrected share": "the share of first outputs preferred (or of outputs called good), corrected for the"
+    " errors of the judge (Rogan and Gladen)",
+}
+"""What columns of the table mean."""
+CHART_CAPTION = "Agreement with humans, with 95 % intervals."
+
+
+class JudgeOverviewSection(ReportSection[JudgeView]):
+    """Every judge with its accuracy, consistency and biases."""
+
+    verb: ClassVar[str] = "judge"
+    position: ClassVar[int] = 10
+
+    def build(self, view: JudgeView) -> Section:
+        """Build the chart and the table of judges, best first, and sentences about each."""
+        entries = sort_by_accuracy(view.result.judges)
+        table = build_text_table("judges", "Judges", HEADINGS, [_build_row(entry) for entry in entries])
+        sentences = [_explain_measures(view.result, table)]
+        for entry in entries:
+            statements = " ".join(describe_consistency(entry))
+            if statements:
+                sentences.append(f"{entry.judge}: {statements[0].lower()}{statements[1:]}")
+        return Section("Judges", sentences, charts=_build_chart(entries), grids=[table])
+
+
+def _build_row(entry: JudgeEntry) -> list[str]:
+    corrected = entry.corrected
+    corrected_share = NOTHING
+    if corrected is not None:
+        corrected_share = format_share(corrected.value, corrected.low, corrected.high)
+    return [
+        entry.judge,
+        str(entry.pairs),
+        format_share(entry.accuracy, entry.low, entry.high),
+        percent(entry.base_rate),
+        format_measure(entry, "both_orders_same"),
+        number(entry.position_bias, digits=3),
+        number(entry.length_bias, digits=3),
+        format_measure(entry, "repeats_same"),
+        str(entry.missing),
+        corrected_share,
+        number(entry.cost),
+    ]
+
+
+def _explain_measures(result: JudgeContent, table: Grid) -> str:
+    """Say where human labels come from, how ties count, and what the shown columns mean."""
+    sentences = [f"Human labels: {result.gold}." if result.gold else "This table has no human labels."]
+    if any(entry.both_orders_same is not None for entry in result.judges):
+        credit = "half right" if result.ties == "half" else "wrong"
+        sentences.append(
+            "A verdict counts if it prefers the same output in both orders; else it is a tie, which is"
+            f" {credit}."
+        )
+    sentences += [
+        f"{field.label.capitalize()}: {EXPLANATIONS[field.label]}."
+        for field in table.fields
+        if field.label in EXPLANATIONS
+    ]
+    sentences.append("Intervals are 95 % intervals from resampled items.")
+    return " ".join(sentences)
+
+
+def _build_chart(entries: Sequence[JudgeEntry]) -> list[Chart]:
+    """Draw the judges that have an accuracy, if there are at least two."""
+    measured = [entry for entry in entries if entry.accuracy is not None]
+    if len(measured) < 2:
+        return []
+    return [Chart("judges", build_agreement_chart(measured), CHART_CAPTION)]

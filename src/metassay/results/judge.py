@@ -1,0 +1,130 @@
+"""Result of `judge`: how far judges can be trusted, and which families of systems they favour."""
+
+from __future__ import annotations
+
+import msgspec
+
+from metassay.results.base import Count, ResultStruct, Share
+
+HUMANS = "people"
+PANEL = "panel"
+"""Yardsticks for self-preference: human scores, or the other judges."""
+
+
+class CorrectedShare(msgspec.Struct, frozen=True):
+    """Share of outputs called good (or of first outputs preferred), corrected for the errors of the judge."""
+
+    value: float
+    low: float | None
+    high: float | None
+    judged: float | None
+    """The share before the correction."""
+    sensitivity: float | None
+    specificity: float | None
+    labelled: Count
+    """Number of outputs or pairs with a human label."""
+
+
+class JudgeEntry(msgspec.Struct, frozen=True):
+    """Accuracy, consistency and biases of one judge; None where the data cannot tell."""
+
+    judge: str
+    pairs: Count
+    """Number of verdicts that accuracy is computed from."""
+    accuracy: Share | None
+    low: float | None
+    high: float | None
+    base_rate: Share | None
+    """Accuracy of the same verdicts if they were assigned at random."""
+    both_orders_same: Share | None
+    position_bias: float | None
+    """Share of verdicts that prefer the output shown first, minus ½."""
+    length_bias: float | None
+    """Accuracy where the better output is the longer one, minus where it is the shorter one."""
+    repeats_same: Share | None
+    missing: Count
+    """Number of verdicts that could not be read."""
+    corrected: CorrectedShare | None
+    cost: float | None
+    verdicts: Count
+    intervals: dict[str, tuple[float, float]]
+    """95 % intervals of the other measures, by name."""
+
+
+class ContextAccuracy(msgspec.Struct, frozen=True):
+    """Accuracy of a judge in one context."""
+
+    judge: str
+    context: str
+    accuracy: Share | None
+    low: float | None
+    high: float | None
+    pairs: Count
+
+
+class AlternativeTestEntry(msgspec.Struct, frozen=True):
+    """Alternative annotator test of one judge; values by rater are None for raters with too few items."""
+
+    judge: str
+    winning_rate: Share | None
+    """Share of raters whom the judge can replace."""
+    advantage: Share | None
+    """Probability that the judge is at least as close to the other raters as a rater is."""
+    epsilon: float
+    p_fdr: dict[str, float | None]
+    advantages: dict[str, float | None]
+    items: dict[str, Count]
+    passes: bool | None
+
+
+class SelfPreference(msgspec.Struct, frozen=True):
+    """How much a judge favours the systems of one family over all other systems."""
+
+    judge: str
+    family: str
+    deviation: float | None
+    low: float | None
+    high: float | None
+    p_holm: Share | None
+    yardstick: str
+    """`people` or `panel` (the other judges)."""
+
+
+class AccuracyDrift(msgspec.Struct, frozen=True):
+    """Accuracy of a judge at its last date minus that at its first."""
+
+    judge: str
+    first_date: str = msgspec.field(name="from")
+    last_date: str = msgspec.field(name="to")
+    change: float | None
+    low: float | None
+    high: float | None
+    pairs: Count
+
+
+class AskedModel(msgspec.Struct, frozen=True):
+    """The model that was asked for the verdicts, and how."""
+
+    judge: str
+    signature: str
+    prompt: str
+    cost: float | None
+
+
+class JudgeContent(ResultStruct, frozen=True, kw_only=True):
+    """Judges compared with human labels, with each other and with themselves."""
+
+    kind: str
+    """`pairs`, `labels` or `scores`."""
+    gold: str | None
+    """Where the human labels come from."""
+    ties: str
+    """Whether a tie counts `half` or is wrong (`strict`)."""
+    items: Count
+    judges: list[JudgeEntry]
+    contexts: dict[str, list[ContextAccuracy]]
+    alt_test: list[AlternativeTestEntry]
+    self_preference: list[SelfPreference]
+    drift: list[AccuracyDrift]
+    asked: AskedModel | None = None
+    notes: list[str] = msgspec.field(default_factory=list)

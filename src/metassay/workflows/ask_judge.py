@@ -1,0 +1,134 @@
+"""Asking a model for verdicts on the rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from metassay.data import cells
+from metassay.data.columns import missing_column_error
+from metassay.data.verdicts import VERDICT_COLUMNS
+from metassay.errors import InputError
+from metassay.llm.asking import Asker, cost
+from metassay.metrics.base import Batch
+from metassay.metrics.judge import PAIRWISE, Judge, JudgeSession
+from metassay.metrics.registry import parse_metric
+from metassay.stats.arrays import FloatArray
+from metassay.tasks.base import TEXT_COLUMNS
+
+SOURCE_COLUMNS = ("source", "src", "instruction", "question", "prompt")
+REFERENCE_COLUMNS = ("reference", "ref", "reference_answer")
+WINNERS = {1.0: "1", 0.0: "2", 0.5: "tie"}
+"""How a preference is written in a table of verdicts."""
+
+
+def choose_judge(spec: str | None, frame: pl.DataFrame) -> Judge:
+    """Return the requested judge; by default a pairwise one if rows have two outputs, else a direct one."""
+    has_two_outputs = _has_two_outputs(frame)
+    if spec is None:
+        spec = f"judge(mode={PAIRWISE})" if has_two_outputs else "judge"
+    judge = parse_metric(spec)
+    if not isinstance(judge, Judge):
+        raise InputError(f"{judge} is not a judge.", remedy="Such as --judge 'judge(mode=pairwise)'.")
+    if judge.pairwise and not has_two_outputs:
+        names = (*VERDICT_COLUMNS["output_1"], *VERDICT_COLUMNS["output_2"])
+        raise missing_column_error("output_1", names, frame.columns, "")
+    return judge
+
+
+def ask_judge(
+    frame: pl.DataFrame, judge: Judge, asker: Asker, *, repeats: int = 1, language: str | None = None
+) -> tuple[pl.DataFrame, Judge]:
+    """Ask the judge about every row; return the rows with its verdicts, and the connected judge.
+
+    The verdicts are in the columns `judge, repeat, swapped, winner` or `judge, repeat, score`. Repetitions
+    differ in the seed only: at temperature 0 most models give the same answer again.
+    """
+    if repeats < 1:
+        raise InputError(f"repeats is {repeats}; it must be at least 1.")
+    session = JudgeSession(asker)
+    connected_judges = [
+        replace(judge, seed=judge.seed + 1000 * repeat).connect_session(session) for repeat in range(repeats)
+    ]
+    spec = connected_judges[0].spec
+    tables: list[pl.DataFrame] = []
+    for repeat, connected_judge in enumerate(connected_judges):
+        columns = [pl.lit(spec).alias("judge"), pl.lit(repeat).alias("repeat")]
+        verdicts = _ask_once(frame, connected_judge, language)
+        tables += [table.with_columns(columns) for table in verdicts]
+    return pl.concat(tables), connected_judges[0]
+
+
+def compute_cost(asker: Asker) -> float | None:
+    """Return the price of all answers that were used, also of cached ones, so that repeated runs agree."""
+    return cost(asker.prompt_tokens, asker.completion_tokens, asker.settings.price)
+
+
+def _ask_once(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
+    if judge.pairwise:
+        return _compare_outputs(frame, judge, language)
+    if _has_two_outputs(frame):
+        return [_score_both_outputs(frame, judge, language)]
+    return [_score_outputs(frame, judge, language)]
+
+
+def _compare_outputs(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
+    """Ask for a preference in both orders; one table per order."""
+    first = _build_batch(frame, "output_1", language)
+    second = _build_batch(frame, "output_2", language)
+    in_order, swapped = judge.compare_outputs(first, second).by_order
+    return [
+        frame.with_columns(pl.lit(value=False).alias("swapped"), build_winner_column(in_order)),
+        frame.with_columns(pl.lit(value=True).alias("swapped"), build_winner_column(swapped)),
+    ]
+
+
+def _score_both_outputs(frame: pl.DataFrame, judge: Judge, language: str | None) -> pl.DataFrame:
+    """Score both outputs separately; the one with the higher score is preferred."""
+    first = judge.score(_build_batch(frame, "output_1", language))
+    second = judge.score(_build_batch(frame, "output_2", language))
+    preferences = (np.sign(first - second) + 1) / 2
+    return frame.with_columns(build_winner_column(preferences))
+
+
+def _score_outputs(frame: pl.DataFrame, judge: Judge, language: str | None) -> pl.DataFrame:
+    scores = judge.score(_build_batch(frame, "output", language))
+    return frame.with_columns(pl.Series("score", scores).fill_nan(None))
+
+
+def build_winner_column(preferences: FloatArray) -> pl.Series:
+    """Write preferences (1, 0, ½) as a column of winners; null where there is none (NaN)."""
+    winners = [WINNERS.get(float(preference)) for preference in preferences]
+    return pl.Series("winner", winners, dtype=pl.String)
+
+
+def _build_batch(frame: pl.DataFrame, role: str, language: str | None) -> Batch:
+    """Build the batch of outputs in a column, with sources and references if the table has them."""
+    names = TEXT_COLUMNS["output"] if role == "output" else VERDICT_COLUMNS[role]
+    column = _find_column(frame, names)
+    if column is None:
+        raise missing_column_error(role, names, frame.columns, "")
+    fields: dict[str, Sequence[Any]] = {"output": cells.texts(frame[column], "").fill_null("").to_list()}
+    source = _find_column(frame, SOURCE_COLUMNS)
+    if source is not None:
+        fields["source"] = cells.texts(frame[source], "").to_list()
+    reference = _find_column(frame, REFERENCE_COLUMNS)
+    if reference is not None and frame[reference].null_count() == 0:
+        fields["references"] = [[text] for text in cells.texts(frame[reference], "").to_list()]
+    return Batch(fields, language)
+
+
+def _has_two_outputs(frame: pl.DataFrame) -> bool:
+    first = _find_column(frame, VERDICT_COLUMNS["output_1"])
+    second = _find_column(frame, VERDICT_COLUMNS["output_2"])
+    return first is not None and second is not None
+
+
+def _find_column(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
+    """Return the first column that has one of these names, in any case."""
+    by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
+    return next((by_lower_name[name] for name in names if name in by_lower_name), None)

@@ -1,0 +1,96 @@
+"""Reading tables of verdicts from files, run folders and data frames."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from metassay.data.joins import join_columns
+from metassay.data.readers.base import ReaderOptions
+from metassay.data.readers.in_memory import convert_to_frame
+from metassay.data.readers.registry import fetch_paths, read_join_table, read_tables
+from metassay.data.reading import Source
+from metassay.data.verdicts import VERDICT_COLUMNS
+from metassay.errors import InputError, Place
+from metassay.options import FilePaths
+from metassay.store.layout import MANIFEST
+from metassay.store.remote import open_run
+from metassay.workflows.run_files import VERDICTS
+
+
+@dataclass(frozen=True)
+class VerdictFrame:
+    """A table of verdicts as it was read, where it is from, and notes for the user."""
+
+    frame: pl.DataFrame
+    file: str
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class NamedFrame:
+    """A data frame and the file that it is from."""
+
+    file: str
+    frame: pl.DataFrame
+
+
+def read_verdicts(
+    data: Source, *, join: FilePaths | None, quoting: str, judge_column: str | None
+) -> VerdictFrame:
+    """Read verdicts and join the columns of tables that have no judge.
+
+    `judge_column` is the column of judges, if its name is unusual.
+    """
+    options = ReaderOptions(quoting=quoting)
+    notes: list[str] = []
+    verdict_frames: list[NamedFrame] = []
+    other_frames: list[NamedFrame] = []
+    given_frame = convert_to_frame(data)
+    if given_frame is not None:
+        verdict_frames.append(NamedFrame("the table", given_frame))
+    else:
+        for table in read_tables(_find_verdict_files(data), options):
+            named_frame = NamedFrame(table.file, table.frame)
+            has_judges = _has_judges(table.frame, judge_column)
+            (verdict_frames if has_judges else other_frames).append(named_frame)
+            notes += table.notes
+        if not verdict_frames:
+            verdict_frames.append(other_frames.pop(0))  # its columns are reported as missing later
+    for path in [] if join is None else fetch_paths(join):
+        table = read_join_table(path, options)
+        other_frames.append(NamedFrame(path, table.frame))
+        notes += table.notes
+    frame = pl.concat([named_frame.frame for named_frame in verdict_frames], how="diagonal_relaxed")
+    for other in other_frames:
+        frame, note = join_columns(frame, other.frame, file=other.file)
+        notes.append(note)
+    file = verdict_frames[0].file if len(verdict_frames) == 1 else "the tables"
+    return VerdictFrame(frame, file, notes)
+
+
+def _find_verdict_files(data: Any) -> list[str]:
+    """Return the named files; of a run folder, the file with its verdicts."""
+    paths: list[Any] = [data] if isinstance(data, str | os.PathLike) else list(data)
+    files = []
+    for path in [os.fspath(path) for path in paths]:
+        run = open_run(path)
+        if not (run / MANIFEST).is_file():
+            files.append(path)
+        elif (run / VERDICTS).is_file():
+            files.append(str(run / VERDICTS))
+        else:
+            raise InputError(
+                "there was no judge in this run.",
+                place=Place(file=path),
+                remedy="Make one with: metassay assay DATA --metrics 'judge(mode=pairwise)' --llm-url URL",
+            )
+    return files
+
+
+def _has_judges(frame: pl.DataFrame, judge_column: str | None) -> bool:
+    lower_names = {name.lower() for name in frame.columns}
+    return judge_column in frame.columns or any(name in lower_names for name in VERDICT_COLUMNS["judge"])
