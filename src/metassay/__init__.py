@@ -53,7 +53,7 @@ TYPES = {
     "RecommendResult": "metassay.workflows.recommend",
     "ScoreResult": "metassay.workflows.score",
     "StatisticsMetric": "metassay.metrics.base",
-    "Stream": "metassay.stats.random",
+    "Stream": "metassay.stats.streams",
     "TableEvidence": "metassay.tasks.base",
     "Task": "metassay.tasks.base",
     "TiedScores": "metassay.errors",
